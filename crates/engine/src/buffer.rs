@@ -1,0 +1,4 @@
+//! stub
+/// Buffer
+#[derive(Debug)]
+pub struct Buffer;

@@ -1,0 +1,119 @@
+//! The only place that reads a clock.
+//!
+//! Workers are generic over [`Clock`], so the same loop runs on the machine's monotonic clock and,
+//! in tests, on a clock that a simulated device moves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// A monotonic clock in nanoseconds since an origin of its own. Clones share the origin.
+pub trait Clock: Clone + Send + 'static {
+    /// Nanoseconds since this clock's origin. Never decreases.
+    fn now_ns(&self) -> u64;
+
+    /// Returns when the clock shows at least `deadline_ns`. May return late, never early.
+    fn sleep_until(&self, deadline_ns: u64);
+}
+
+/// The machine's monotonic clock, read through the vDSO: tens of nanoseconds a reading.
+#[derive(Clone, Debug)]
+pub struct MonotonicClock {
+    origin: Instant,
+}
+
+impl MonotonicClock {
+    /// A clock whose origin is now.
+    #[expect(clippy::disallowed_methods, reason = "this is the one room that reads the clock")]
+    pub fn new() -> Self {
+        Self { origin: Instant::now() }
+    }
+}
+
+impl Default for MonotonicClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for MonotonicClock {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        // 2^64 ns is 584 years after the origin: the truncation cannot be reached.
+        u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one room that sleeps")]
+    fn sleep_until(&self, deadline_ns: u64) {
+        loop {
+            let now_ns = self.now_ns();
+            if now_ns >= deadline_ns {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_nanos(deadline_ns - now_ns));
+        }
+    }
+}
+
+/// A clock that moves only when told to: the simulated device moves it to its next completion.
+#[derive(Clone, Debug, Default)]
+pub struct ManualClock {
+    now_ns: Arc<AtomicU64>,
+}
+
+impl ManualClock {
+    /// A clock that shows zero.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Moves the clock forward to `to_ns`; a moment in the past leaves it where it is.
+    pub fn advance_to(&self, to_ns: u64) {
+        self.now_ns.fetch_max(to_ns, Ordering::SeqCst);
+    }
+
+    /// Moves the clock forward by `by_ns`.
+    pub fn advance_by(&self, by_ns: u64) {
+        self.now_ns.fetch_add(by_ns, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ns(&self) -> u64 {
+        self.now_ns.load(Ordering::SeqCst)
+    }
+
+    fn sleep_until(&self, deadline_ns: u64) {
+        self.advance_to(deadline_ns);
+    }
+}
+
+/// The wall clock, in UTC. For stamps that people read; never for measuring a length of time.
+#[expect(clippy::disallowed_methods, reason = "this is the one room that reads the clock")]
+pub fn utc_now() -> jiff::Timestamp {
+    jiff::Timestamp::try_from(std::time::SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monotonic_clock_never_returns_early_from_a_sleep() {
+        let clock = MonotonicClock::new();
+        let deadline_ns = clock.now_ns() + 2_000_000;
+        clock.sleep_until(deadline_ns);
+        assert!(clock.now_ns() >= deadline_ns);
+    }
+
+    #[test]
+    fn a_manual_clock_is_shared_by_its_clones_and_never_goes_back() {
+        let clock = ManualClock::new();
+        let other = clock.clone();
+        clock.advance_to(500);
+        other.advance_to(100);
+        assert_eq!(other.now_ns(), 500);
+        other.sleep_until(900);
+        assert_eq!(clock.now_ns(), 900);
+    }
+}

@@ -1,0 +1,341 @@
+//! A latency histogram of bounded memory and stated error.
+//!
+//! Values (nanoseconds, usually) below 256 have a bucket each; above, every octave is cut into 128
+//! equal buckets, so a bucket is at most 1/128 of the values in it wide: what [`Histogram`] answers
+//! for a percentile is never below the true sample and at most 0.79 % above it. Count, minimum, maximum
+//! and mean are exact. The layout is the log-linear one that HdrHistogram made known; it is ours because
+//! recording, merging and clearing it are in the I/O path and because its stored form is ours to keep stable.
+
+use std::fmt;
+
+use serde::de::{Deserializer, Error as _};
+use serde::ser::{SerializeStruct, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::percentile::Percentile;
+
+/// log2 of the buckets in an octave.
+const SUB_BITS: u32 = 7;
+/// Buckets in an octave.
+const SUB_BUCKETS: u64 = 1 << SUB_BITS;
+/// Buckets for all of `u64`: 58 groups of 128, 58 KiB.
+const BUCKETS: usize = 58 * 128;
+
+/// The largest relative error of a percentile that a [`Histogram`] answers: 1/128.
+pub const RELATIVE_ERROR_MAX: f64 = 1.0 / 128.0;
+
+/// A histogram of `u64` values. See the module for its error bound.
+#[derive(Clone, PartialEq)]
+pub struct Histogram {
+    buckets: Box<[u64]>,
+    count: u64,
+    sum: u128,
+    /// Sum of squares, for the deviation. In `f64`: its rounding (2^-53) is far below the deviation's noise.
+    sum_of_squares: f64,
+    min: u64,
+    max: u64,
+}
+
+/// The bucket that holds `value`.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the result is below BUCKETS, see the module")]
+fn index_of(value: u64) -> usize {
+    if value < SUB_BUCKETS {
+        return value as usize;
+    }
+    let shift = value.ilog2() - SUB_BITS;
+    ((u64::from(shift) << SUB_BITS) + (value >> shift)) as usize
+}
+
+/// The smallest value in bucket `index`.
+fn lower_bound(index: usize) -> u64 {
+    let index = index as u64;
+    if index < 2 * SUB_BUCKETS {
+        return index;
+    }
+    let shift = (index >> SUB_BITS) - 1;
+    ((index & (SUB_BUCKETS - 1)) + SUB_BUCKETS) << shift
+}
+
+/// The largest value in bucket `index`.
+fn upper_bound(index: usize) -> u64 {
+    let index_wide = index as u64;
+    if index_wide < 2 * SUB_BUCKETS {
+        return index_wide;
+    }
+    let shift = (index_wide >> SUB_BITS) - 1;
+    lower_bound(index) + ((1 << shift) - 1)
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram. Takes its 58 KiB at once, so that recording never allocates.
+    pub fn new() -> Self {
+        Self {
+            buckets: vec![0; BUCKETS].into_boxed_slice(),
+            count: 0,
+            sum: 0,
+            sum_of_squares: 0.0,
+            min: u64::MAX,
+            max: 0,
+        }
+    }
+
+    /// Records one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.buckets[index_of(value)] += 1;
+        self.count += 1;
+        self.sum += u128::from(value);
+        let wide = value as f64;
+        self.sum_of_squares += wide * wide;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Adds everything recorded in `other`.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            *mine += theirs;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.sum_of_squares += other.sum_of_squares;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Empties it and keeps its memory.
+    pub fn clear(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        self.buckets[index_of(self.min)..=index_of(self.max)].fill(0);
+        self.count = 0;
+        self.sum = 0;
+        self.sum_of_squares = 0.0;
+        self.min = u64::MAX;
+        self.max = 0;
+    }
+
+    /// How many values were recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Sum of the values, exact.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The smallest value, exact; `None` when empty.
+    pub fn min(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// The largest value, exact; `None` when empty.
+    pub fn max(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// Arithmetic mean, exact but for `f64` rounding; `None` when empty.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// Population standard deviation (divided by N, as DiskSpd does); `None` when empty.
+    pub fn stdev(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        let variance = self.sum_of_squares / self.count as f64 - mean * mean;
+        Some(variance.max(0.0).sqrt())
+    }
+
+    /// The smallest recorded value whose cumulative count reaches `percentile`, to the error bound:
+    /// never below it, at most 1/128 above. `None` when empty.
+    pub fn value_at(&self, percentile: Percentile) -> Option<u64> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = percentile.rank(self.count);
+        let mut seen = 0_u64;
+        for (index, bucket) in self.buckets.iter().enumerate().skip(index_of(self.min)) {
+            seen += bucket;
+            if seen >= rank {
+                return Some(upper_bound(index).clamp(self.min, self.max));
+            }
+        }
+        Some(self.max)
+    }
+
+    /// The filled buckets in rising order: `(smallest value, largest value, count)`.
+    pub fn filled(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        self.buckets
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(index, count)| (lower_bound(index), upper_bound(index), *count))
+    }
+
+    /// Share of the values that are at most `value`, to the error bound; `None` when empty.
+    pub fn share_at_most(&self, value: u64) -> Option<f64> {
+        if self.count == 0 {
+            return None;
+        }
+        let below: u64 = self.buckets[..=index_of(value)].iter().sum();
+        Some(below as f64 / self.count as f64)
+    }
+}
+
+impl fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Histogram")
+            .field("count", &self.count)
+            .field("min", &self.min())
+            .field("mean", &self.mean())
+            .field("max", &self.max())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Stored form: exact totals, and `[smallest value of the bucket, count]` for every filled bucket.
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Histogram", 6)?;
+        out.serialize_field("count", &self.count)?;
+        out.serialize_field("sum", &(self.sum as f64))?;
+        out.serialize_field("sum_of_squares", &self.sum_of_squares)?;
+        out.serialize_field("min", &self.min())?;
+        out.serialize_field("max", &self.max())?;
+        let buckets: Vec<(u64, u64)> = self.filled().map(|(low, _, count)| (low, count)).collect();
+        out.serialize_field("buckets", &buckets)?;
+        out.end()
+    }
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    count: u64,
+    sum: f64,
+    sum_of_squares: f64,
+    min: Option<u64>,
+    max: Option<u64>,
+    buckets: Vec<(u64, u64)>,
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the stored sum is a non-negative float of at most 2^128; a float cast saturates"
+    )]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let mut histogram = Self::new();
+        let mut count = 0_u64;
+        for (low, bucket_count) in stored.buckets {
+            let bucket = &mut histogram.buckets[index_of(low)];
+            *bucket = bucket.checked_add(bucket_count).ok_or_else(|| D::Error::custom("bucket overflow"))?;
+            count = count.checked_add(bucket_count).ok_or_else(|| D::Error::custom("count overflow"))?;
+        }
+        if count != stored.count {
+            return Err(D::Error::custom(format!(
+                "{count} values in the buckets, count says {}",
+                stored.count
+            )));
+        }
+        histogram.count = count;
+        histogram.sum = stored.sum as u128;
+        histogram.sum_of_squares = stored.sum_of_squares;
+        histogram.min = stored.min.unwrap_or(u64::MAX);
+        histogram.max = stored.max.unwrap_or(0);
+        Ok(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn buckets_join_without_gap_or_overlap_over_all_of_u64() {
+        for index in 1..BUCKETS {
+            assert_eq!(lower_bound(index), upper_bound(index - 1) + 1, "bucket {index}");
+            assert_eq!(index_of(lower_bound(index)), index);
+            assert_eq!(index_of(upper_bound(index)), index);
+        }
+        assert_eq!(upper_bound(BUCKETS - 1), u64::MAX);
+    }
+
+    #[test]
+    fn an_empty_histogram_answers_nothing_rather_than_zero() {
+        let histogram = Histogram::new();
+        assert_eq!(histogram.min(), None);
+        assert_eq!(histogram.mean(), None);
+        assert_eq!(histogram.value_at(Percentile::P99), None);
+    }
+
+    fn values() -> impl Strategy<Value = Vec<u64>> {
+        let value = prop_oneof![0_u64..300, 0_u64..1_000_000, 0..u64::MAX];
+        prop::collection::vec(value, 1..400)
+    }
+
+    proptest! {
+        #[test]
+        fn a_percentile_is_never_below_the_sorted_sample_and_at_most_a_128th_above(
+            mut values in values(),
+            thousandths in 0_u32..=1000,
+        ) {
+            let mut histogram = Histogram::new();
+            values.iter().for_each(|value| histogram.record(*value));
+            values.sort_unstable();
+            let percentile = Percentile::new(f64::from(thousandths) / 10.0).unwrap();
+            let rank = usize::try_from(percentile.rank(values.len() as u64)).unwrap();
+            let truth = values[rank - 1];
+            let answer = histogram.value_at(percentile).unwrap();
+            prop_assert!(answer >= truth);
+            prop_assert!((answer - truth) as f64 <= truth as f64 * RELATIVE_ERROR_MAX);
+        }
+
+        #[test]
+        fn merging_equals_recording_everything_in_one(left in values(), right in values()) {
+            let (mut a, mut b, mut both) = (Histogram::new(), Histogram::new(), Histogram::new());
+            left.iter().for_each(|value| { a.record(*value); both.record(*value); });
+            right.iter().for_each(|value| { b.record(*value); both.record(*value); });
+            a.merge(&b);
+            prop_assert_eq!(a.count(), both.count());
+            prop_assert_eq!(a.sum(), both.sum());
+            prop_assert_eq!(&a.buckets, &both.buckets);
+            a.clear();
+            prop_assert!(a.buckets.iter().all(|count| *count == 0));
+        }
+
+        #[test]
+        fn the_stored_form_reads_back(values in prop::collection::vec(0_u64..1_000_000_000, 0..200)) {
+            let mut histogram = Histogram::new();
+            values.iter().for_each(|value| histogram.record(*value));
+            let text = serde_json::to_string(&histogram).unwrap();
+            let back: Histogram = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(back, histogram);
+        }
+    }
+
+    #[test]
+    fn a_stored_form_whose_count_lies_is_refused() {
+        let text = r#"{"count":3,"sum":1.0,"sum_of_squares":1.0,"min":1,"max":1,"buckets":[[1,1]]}"#;
+        assert!(serde_json::from_str::<Histogram>(text).is_err());
+    }
+}

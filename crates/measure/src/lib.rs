@@ -1,0 +1,19 @@
+//! Numbers with units, clocks, histograms and statistics. No I/O happens here.
+//!
+//! Everything in iostall that is counted, timed or averaged goes through this crate, so that a unit
+//! or an error bound is decided once.
+
+pub mod clock;
+pub mod histogram;
+pub mod moments;
+pub mod percentile;
+pub mod platform;
+pub mod request;
+pub mod units;
+
+pub use clock::{Clock, ManualClock, MonotonicClock};
+pub use histogram::Histogram;
+pub use moments::Moments;
+pub use percentile::Percentile;
+pub use request::{Caching, Durability, Op, SyncCall};
+pub use units::{BlockSize, ByteCount, Nanos, Percent, Rate};

@@ -1,0 +1,63 @@
+//! Mean and deviation of a stream of floats, without keeping it.
+
+use serde::{Deserialize, Serialize};
+
+/// Count, mean and spread by Welford's method (B. P. Welford, Technometrics 4(3), 1962): stable for long streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moments {
+    count: u64,
+    mean: f64,
+    sum_of_squared_differences: f64,
+}
+
+impl Moments {
+    /// Adds one value.
+    pub fn record(&mut self, value: f64) {
+        self.count += 1;
+        let difference = value - self.mean;
+        self.mean += difference / self.count as f64;
+        self.sum_of_squared_differences += difference * (value - self.mean);
+    }
+
+    /// How many values were added.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Mean; `None` when empty.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.mean)
+    }
+
+    /// Population standard deviation (÷ N); `None` when empty.
+    pub fn stdev(&self) -> Option<f64> {
+        (self.count > 0).then(|| (self.sum_of_squared_differences / self.count as f64).sqrt())
+    }
+
+    /// Standard deviation over mean; `None` when empty or the mean is not positive.
+    pub fn coefficient_of_variation(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        (mean > 0.0).then_some(self.stdev()? / mean)
+    }
+}
+
+impl Extend<f64> for Moments {
+    fn extend<I: IntoIterator<Item = f64>>(&mut self, values: I) {
+        values.into_iter().for_each(|value| self.record(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_agree_with_the_textbook() {
+        let mut moments = Moments::default();
+        assert_eq!(moments.mean(), None);
+        moments.extend([2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        assert!((moments.mean().unwrap() - 5.0).abs() < 1e-12);
+        assert!((moments.stdev().unwrap() - 2.0).abs() < 1e-12);
+        assert!((moments.coefficient_of_variation().unwrap() - 0.4).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,95 @@
+//! A run: everything one command measured, with what it was asked and what it ran on.
+
+use std::fmt;
+use std::str::FromStr;
+
+use iostall_measure::platform::{Host, Target};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::outcome::LoadOutcome;
+use crate::warning::Warning;
+
+/// Name of the stored form.
+pub const SCHEMA: &str = "iostall-run";
+/// Version of the stored form; goes up when a reader of the old one would misread the new one.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The identity of a run: unique everywhere, sorts by time (UUID version 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunId(pub Uuid);
+
+impl RunId {
+    /// A new one, stamped `at`.
+    pub fn new(at: Timestamp) -> Self {
+        let seconds = u64::try_from(at.as_second()).unwrap_or(0);
+        let nanos = u32::try_from(at.subsec_nanosecond()).unwrap_or(0);
+        Self(Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos)))
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for RunId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<Self, uuid::Error> {
+        text.parse().map(Self)
+    }
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Identity.
+    pub id: RunId,
+    /// What the user calls it; the profile's name unless they said otherwise.
+    pub name: String,
+    /// Version of iostall that measured it.
+    pub tool_version: String,
+    /// The command line, word by word.
+    pub command_line: Vec<String>,
+    /// When the first request was made, UTC.
+    pub started_utc: Timestamp,
+    /// When the last answer was in, UTC.
+    pub ended_utc: Timestamp,
+    /// Stopped before its end: what is here is valid for the part that ran.
+    pub interrupted: bool,
+    /// The machine.
+    pub host: Host,
+    /// The targets; outcomes point into this list by index.
+    pub targets: Vec<Target>,
+    /// Doubts.
+    pub warnings: Vec<Warning>,
+    /// What was measured.
+    #[serde(flatten)]
+    pub body: RunBody,
+}
+
+/// What kind of run, and its outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum RunBody {
+    /// `iostall load` and everything that drives it.
+    Load(LoadOutcome),
+}
+
+impl RunBody {
+    /// Its word in listings.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Load(_) => "load",
+        }
+    }
+}
