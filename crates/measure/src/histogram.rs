@@ -300,7 +300,7 @@ mod tests {
             thousandths in 0_u32..=1000,
         ) {
             let mut histogram = Histogram::new();
-            values.iter().for_each(|value| histogram.record(*value));
+            for value in &values { histogram.record(*value); }
             values.sort_unstable();
             let percentile = Percentile::new(f64::from(thousandths) / 10.0).unwrap();
             let rank = usize::try_from(percentile.rank(values.len() as u64)).unwrap();
@@ -313,8 +313,8 @@ mod tests {
         #[test]
         fn merging_equals_recording_everything_in_one(left in values(), right in values()) {
             let (mut a, mut b, mut both) = (Histogram::new(), Histogram::new(), Histogram::new());
-            left.iter().for_each(|value| { a.record(*value); both.record(*value); });
-            right.iter().for_each(|value| { b.record(*value); both.record(*value); });
+            for value in &left { a.record(*value); both.record(*value); }
+            for value in &right { b.record(*value); both.record(*value); }
             a.merge(&b);
             prop_assert_eq!(a.count(), both.count());
             prop_assert_eq!(a.sum(), both.sum());
@@ -326,7 +326,7 @@ mod tests {
         #[test]
         fn the_stored_form_reads_back(values in prop::collection::vec(0_u64..1_000_000_000, 0..200)) {
             let mut histogram = Histogram::new();
-            values.iter().for_each(|value| histogram.record(*value));
+            for value in &values { histogram.record(*value); }
             let text = serde_json::to_string(&histogram).unwrap();
             let back: Histogram = serde_json::from_str(&text).unwrap();
             prop_assert_eq!(back, histogram);
