@@ -19,6 +19,19 @@ impl Moments {
         self.sum_of_squared_differences += difference * (value - self.mean);
     }
 
+    /// Adds everything that `other` has seen (Chan, Golub and LeVeque, 1979).
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        let count = (self.count + other.count) as f64;
+        let difference = other.mean - self.mean;
+        self.mean += difference * other.count as f64 / count;
+        self.sum_of_squared_differences += other.sum_of_squared_differences
+            + difference * difference * self.count as f64 * other.count as f64 / count;
+        self.count += other.count;
+    }
+
     /// How many values were added.
     pub fn count(&self) -> u64 {
         self.count
@@ -50,6 +63,18 @@ impl Extend<f64> for Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn merging_two_streams_equals_one_long_stream() {
+        let (mut left, mut right, mut whole) = (Moments::default(), Moments::default(), Moments::default());
+        left.extend([1.0, 2.5, 3.0]);
+        right.extend([10.0, -4.0]);
+        whole.extend([1.0, 2.5, 3.0, 10.0, -4.0]);
+        left.merge(&right);
+        left.merge(&Moments::default());
+        assert!((left.mean().unwrap() - whole.mean().unwrap()).abs() < 1e-12);
+        assert!((left.stdev().unwrap() - whole.stdev().unwrap()).abs() < 1e-12);
+    }
 
     #[test]
     fn moments_agree_with_the_textbook() {
