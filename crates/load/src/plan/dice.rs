@@ -1,0 +1,111 @@
+//! Random numbers: one generator a stream, and two ways of using it without a division.
+
+use iostall_measure::Percent;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A stream's own generator, xoshiro256++ (Blackman & Vigna 2019).
+#[derive(Clone, Debug)]
+pub(super) struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    /// The generator of stream `stream_number`. For one seed the map from stream to state is one to one, so no
+    /// two streams of a run can begin alike.
+    pub(super) fn new(seed: u64, stream_number: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(mix(mix(seed) ^ stream_number)))
+    }
+
+    /// 64 random bits.
+    #[inline]
+    pub(super) fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in (0, 1], a multiple of 2^-53.
+    #[inline]
+    pub(super) fn fraction(&mut self) -> f64 {
+        ((self.bits() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0)
+    }
+}
+
+/// SplitMix64's output function (Steele, Lea & Flood 2014) with its increment: one to one on 64 bits, and
+/// neighbours come out unrelated.
+pub(super) fn mix(number: u64) -> u64 {
+    let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+/// A number of equally likely choices.
+///
+/// Lemire's bounded random integers ("Fast Random Integer Generation in an Interval", 2019): a multiplication
+/// in place of a division. The threshold below which a draw must be repeated to stay exactly fair is worked out once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choices {
+    count: u64,
+    threshold: u64,
+}
+
+impl Choices {
+    /// `count` choices; at least 1.
+    pub(super) fn new(count: u64) -> Self {
+        assert!(count > 0, "there must be something to choose from");
+        Self { count, threshold: count.wrapping_neg() % count }
+    }
+
+    /// One of 0 .. `count`.
+    #[inline]
+    pub(super) fn draw(self, dice: &mut Dice) -> u64 {
+        loop {
+            let bits = dice.bits();
+            if bits.wrapping_mul(self.count) >= self.threshold {
+                return high_half(bits, self.count);
+            }
+        }
+    }
+}
+
+/// The upper 64 bits of the 128-bit product.
+#[inline]
+fn high_half(left: u64, right: u64) -> u64 {
+    ((u128::from(left) * u128::from(right)) >> 64) as u64
+}
+
+/// Something that happens in a share of cases, to a resolution of 2^-53 or better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chance {
+    Never,
+    Always,
+    /// When 64 random bits are below this.
+    Below(u64),
+}
+
+impl Chance {
+    /// In `share` of the cases.
+    pub(super) fn new(share: Percent) -> Self {
+        if share >= Percent::HUNDRED {
+            Self::Always
+        } else if share <= Percent::ZERO {
+            Self::Never
+        } else {
+            Self::Below(scaled(share.fraction()))
+        }
+    }
+
+    /// Whether it happens now. Certain answers draw nothing.
+    #[inline]
+    pub(super) fn hits(self, dice: &mut Dice) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Always => true,
+            Self::Below(threshold) => dice.bits() < threshold,
+        }
+    }
+}
+
+/// `fraction` of 2^64; 1 and more give the largest number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+pub(super) fn scaled(fraction: f64) -> u64 {
+    (fraction * 18_446_744_073_709_551_616.0) as u64
+}

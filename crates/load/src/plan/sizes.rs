@@ -1,0 +1,46 @@
+//! Which block size comes next.
+
+use iostall_model::profile::BlockMix;
+
+use super::dice::{Choices, Dice};
+
+/// Block sizes with their weights.
+#[derive(Clone, Debug)]
+pub(super) struct SizeMix {
+    sizes: Box<[u32]>,
+    /// Running sums of the weights, one a size.
+    sums: Box<[u64]>,
+    total: Choices,
+}
+
+impl SizeMix {
+    pub(super) fn new(mix: &BlockMix) -> Self {
+        let sizes = mix.parts().iter().map(|(size, _)| size.bytes()).collect();
+        let mut sum = 0;
+        let sums = mix
+            .parts()
+            .iter()
+            .map(|(_, weight)| {
+                sum += u64::from(*weight);
+                sum
+            })
+            .collect();
+        Self { sizes, sums, total: Choices::new(sum) }
+    }
+
+    /// Index of the size that comes next; a single size draws nothing.
+    #[inline]
+    pub(super) fn pick(&self, dice: &mut Dice) -> usize {
+        if self.sizes.len() == 1 {
+            return 0;
+        }
+        let drawn = self.total.draw(dice);
+        self.sums.iter().take_while(|sum| **sum <= drawn).count()
+    }
+
+    /// Bytes of the size at `index`.
+    #[inline]
+    pub(super) fn bytes(&self, index: usize) -> u32 {
+        self.sizes[index]
+    }
+}
