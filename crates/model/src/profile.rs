@@ -61,7 +61,9 @@ impl SpanProfile {
 pub struct RoleProfile {
     /// Name, such as `data` or `log`; unique in its span.
     pub name: String,
-    /// Which of the run's targets, by the names given to them (`--target log=PATH`). Empty: every target the command line names.
+    /// Which of the run's targets, by the names that may be given to them (`--target log=PATH`). A role uses the targets whose
+    /// names are here; when the run names none of these, or the list is empty, it uses every target given without a name. So
+    /// a preset's log runs beside its data in one file, until a command line sends it elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
     /// The part of each target that is used.
@@ -81,16 +83,18 @@ pub struct RoleProfile {
     /// With random access: where requests land.
     #[serde(default)]
     pub distribution: Distribution,
-    /// With random access: offsets are multiples of this. Default: the block size (the smallest of a mix).
+    /// With random access: distances from the region's start are multiples of this. Default: the block size (the smallest of
+    /// a mix).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<ByteCount>,
-    /// With sequential access: distance between starts. Default: the block size.
+    /// With sequential access: distance between starts; 0 repeats one block. Default: end to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<ByteCount>,
     /// With sequential access: workers share one sequence (interlocked) instead of one each.
     #[serde(default)]
     pub shared_sequence: bool,
-    /// With sequential access and a sequence each: worker k starts at k times this. Default: the region is cut evenly.
+    /// With sequential access and a sequence each: worker k starts k times this into the region and goes through all of it.
+    /// Default: the region is cut evenly and each worker stays in its piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker_offset: Option<ByteCount>,
     /// Requests a worker keeps in flight per target; in open loop, the most it may have in flight.
