@@ -80,7 +80,7 @@ impl StreamPlan {
     /// The plan of the stream at `place`. `shared` is the sequence that all workers of a role with
     /// `shared-sequence` use on one target; other roles take `None`.
     ///
-    /// The role must have passed the profile check. What can still be wrong is what only the target
+    /// The role must have passed [`crate::profile::check`]. What can still be wrong is what only the target
     /// tells: a block that does not fit, or a size that the device's sectors do not allow.
     ///
     /// # Panics
