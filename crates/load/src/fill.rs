@@ -1,0 +1,134 @@
+//! The data that is written.
+//!
+//! Storage that compresses or finds duplicates answers zeros and repeated blocks from its own memory, and the
+//! result then says nothing about the media. So a buffer is filled once with random data, and each write stamps every
+//! 4 KiB of it with something that no other write has. That costs nanoseconds where fresh random data would cost microseconds.
+
+use iostall_measure::Percent;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Data is filled and stamped in pieces of this many bytes: a page of most file systems, and the unit in which
+/// storage looks for duplicates or smaller.
+pub const PIECE_BYTES: usize = 4096;
+
+const STAMP_MAGIC: [u8; 8] = *b"IOSTALL1";
+const STAMP_BYTES: usize = 32;
+
+/// Makes blocks that are as compressible as asked and never alike.
+#[derive(Clone, Debug)]
+pub struct BlockFiller {
+    random: Xoshiro256PlusPlus,
+    seed: u64,
+    zero_bytes: usize,
+}
+
+impl BlockFiller {
+    /// `seed` is stamped on each piece; `compressible` is the share of each piece that is zeros.
+    pub fn new(seed: u64, compressible: Percent) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 4096")]
+        let zero_bytes = (PIECE_BYTES as f64 * compressible.fraction()).round() as usize;
+        Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), seed, zero_bytes }
+    }
+
+    /// Fills a buffer, once, before its first write. Each call gives other data, so that no two buffers are alike.
+    ///
+    /// Of each 4 KiB piece the compressible share is zeros, at the end. A piece keeps its 32 bytes of stamp even
+    /// where all of it may be compressed.
+    pub fn fill(&mut self, buffer: &mut [u8]) {
+        for piece in buffer.chunks_mut(PIECE_BYTES) {
+            // A piece cut short keeps the share, not the number.
+            let zero_bytes = self.zero_bytes * piece.len() / PIECE_BYTES;
+            let (random, zeros) = piece.split_at_mut(piece.len() - zero_bytes);
+            self.random.fill_bytes(random);
+            zeros.fill(0);
+        }
+    }
+
+    /// Makes the block in `buffer`, to be written at `offset`, differ from every other: `sequence` must be another for
+    /// every write of the run. A piece too short for a stamp (the tail of an odd block) stays as it is.
+    #[inline]
+    pub fn prepare(&self, buffer: &mut [u8], offset: u64, sequence: u64) {
+        let mut piece_offset = offset;
+        for piece in buffer.chunks_mut(PIECE_BYTES) {
+            if let Some(stamp) = piece.first_chunk_mut::<STAMP_BYTES>() {
+                write_stamp(stamp, piece_offset, sequence, self.seed);
+            }
+            piece_offset = piece_offset.wrapping_add(PIECE_BYTES as u64);
+        }
+    }
+}
+
+/// Magic, offset, sequence, seed: 8 bytes each, numbers little-endian.
+fn write_stamp(stamp: &mut [u8; STAMP_BYTES], offset: u64, sequence: u64, seed: u64) {
+    let (fields, _) = stamp.as_chunks_mut::<8>();
+    fields[0] = STAMP_MAGIC;
+    fields[1] = offset.to_le_bytes();
+    fields[2] = sequence.to_le_bytes();
+    fields[3] = seed.to_le_bytes();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn compressed_share(compressible: f64) -> f64 {
+        let mut filler = BlockFiller::new(3, Percent::new(compressible).unwrap());
+        let mut buffer = vec![0; 1 << 20];
+        filler.fill(&mut buffer);
+        filler.prepare(&mut buffer, 8192, 1);
+        miniz_oxide::deflate::compress_to_vec(&buffer, 6).len() as f64 / buffer.len() as f64
+    }
+
+    #[test]
+    fn data_compresses_as_far_as_asked_and_no_further() {
+        assert!(compressed_share(0.0) > 0.99);
+        for share in [25.0, 50.0, 90.0] {
+            let left = compressed_share(share);
+            assert!((left - (1.0 - share / 100.0)).abs() < 0.03, "{share} %: {left} is left");
+        }
+        assert!(compressed_share(100.0) < 0.03, "all but the stamps");
+    }
+
+    #[test]
+    fn no_two_pieces_are_alike_whatever_the_writes() {
+        let mut filler = BlockFiller::new(3, Percent::HUNDRED);
+        let mut buffer = vec![0; 64 << 10];
+        filler.fill(&mut buffer);
+        let mut seen = HashSet::new();
+        let mut written = 0;
+        for (sequence, offset) in (0_u64..200).map(|sequence| (sequence, sequence % 7 * 65_536)) {
+            filler.prepare(&mut buffer, offset, sequence);
+            written += buffer.len() / PIECE_BYTES;
+            seen.extend(buffer.chunks(PIECE_BYTES).map(<[u8]>::to_vec));
+        }
+        assert_eq!(seen.len(), written);
+    }
+
+    #[test]
+    fn two_buffers_of_one_filler_differ_beyond_their_stamps() {
+        let mut filler = BlockFiller::new(3, Percent::ZERO);
+        let (mut one, mut other) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
+        filler.fill(&mut one);
+        filler.fill(&mut other);
+        let same = one.iter().zip(&other).filter(|(left, right)| left == right).count();
+        assert!(same < 64, "{same} of 4096 bytes are the same");
+    }
+
+    #[test]
+    fn a_stamp_says_where_when_and_by_whom() {
+        let filler = BlockFiller::new(0x0102, Percent::ZERO);
+        let mut buffer = vec![0; PIECE_BYTES + 512 + STAMP_BYTES];
+        filler.prepare(&mut buffer, 1 << 20, 9);
+        for (piece, offset) in [(&buffer[..32], 1_u64 << 20), (&buffer[4096..4128], (1 << 20) + 4096)] {
+            assert_eq!(&piece[..8], b"IOSTALL1");
+            assert_eq!(piece[8..16], offset.to_le_bytes());
+            assert_eq!(piece[16..24], 9_u64.to_le_bytes());
+            assert_eq!(piece[24..32], 0x0102_u64.to_le_bytes());
+        }
+        assert!(buffer[32..4096].iter().all(|byte| *byte == 0), "no more than the stamp is touched");
+        filler.prepare(&mut [0; 16], 0, 0);
+    }
+}
