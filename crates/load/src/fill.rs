@@ -1,15 +1,16 @@
 //! The data that is written.
 //!
-//! Storage that compresses or finds duplicates answers zeros and repeated blocks from its own memory, and the
-//! result then says nothing about the media. So a buffer is filled once with random data, and each write stamps every
-//! 4 KiB of it with something that no other write has. That costs nanoseconds where fresh random data would cost microseconds.
+//! Storage that compresses or finds duplicates answers zeros and repeated blocks from its own memory, and
+//! the result then says nothing about the media. So a buffer is filled once with random data, and each
+//! write stamps every 4 KiB of it with something that no other write has. That costs nanoseconds where
+//! fresh random data would cost microseconds.
 
 use iostall_measure::Percent;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Data is filled and stamped in pieces of this many bytes: a page of most file systems, and the unit in which
-/// storage looks for duplicates or smaller.
+/// Data is filled and stamped in pieces of this many bytes: a page of most file systems, and the unit in
+/// which storage looks for duplicates or smaller.
 pub const PIECE_BYTES: usize = 4096;
 
 const STAMP_MAGIC: [u8; 8] = *b"IOSTALL1";
@@ -31,10 +32,11 @@ impl BlockFiller {
         Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), seed, zero_bytes }
     }
 
-    /// Fills a buffer, once, before its first write. Each call gives other data, so that no two buffers are alike.
+    /// Fills a buffer, once, before its first write. Each call gives other data, so that no two buffers are
+    /// alike.
     ///
-    /// Of each 4 KiB piece the compressible share is zeros, at the end. A piece keeps its 32 bytes of stamp even
-    /// where all of it may be compressed.
+    /// Of each 4 KiB piece the compressible share is zeros, at the end. A piece keeps its 32 bytes of stamp
+    /// even where all of it may be compressed.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for piece in buffer.chunks_mut(PIECE_BYTES) {
             // A piece cut short keeps the share, not the number.
@@ -45,8 +47,9 @@ impl BlockFiller {
         }
     }
 
-    /// Makes the block in `buffer`, to be written at `offset`, differ from every other: `sequence` must be another for
-    /// every write of the run. A piece too short for a stamp (the tail of an odd block) stays as it is.
+    /// Makes the block in `buffer`, to be written at `offset`, differ from every other: `sequence` must be
+    /// another for every write of the run. A piece too short for a stamp (the tail of an odd block) stays
+    /// as it is.
     #[inline]
     pub fn prepare(&self, buffer: &mut [u8], offset: u64, sequence: u64) {
         let mut piece_offset = offset;

@@ -1,4 +1,5 @@
-//! Load generation: a profile says what to do, a plan says which request comes next, a filler what is written.
+//! Load generation: a profile says what to do, a plan says which request comes next, a filler what is
+//! written.
 
 pub mod fill;
 pub mod plan;

@@ -84,12 +84,14 @@ impl StreamPlan {
     /// tells: a block that does not fit, or a size that the device's sectors do not allow.
     ///
     /// # Panics
-    /// When the role wants a shared sequence and gets none, or `place.workers` is 0: the caller's fault.
+    /// When the role wants a shared sequence and gets none, or `place.worker_index` is not below
+    /// `place.workers`: the caller's fault.
     pub fn new(
         role: &RoleProfile,
         place: StreamPlace,
         shared: Option<Arc<SharedSequence>>,
     ) -> Result<Self, PlanError> {
+        assert!(place.worker_index < place.workers, "a worker counts from 0 among the workers of its role");
         let span = region::usable(role, &place)?;
         let path = match role.access {
             Access::Random => {
@@ -115,7 +117,8 @@ impl StreamPlan {
         })
     }
 
-    /// The next request. About 3 ns uniform random with one block size, about 30 ns with a Zipf distribution.
+    /// The next request. Seen to take 4 ns uniform random, 10 ns with a mix of sizes and writes, 33 to
+    /// 44 ns with a Zipf distribution.
     #[inline]
     #[expect(
         clippy::should_implement_trait,

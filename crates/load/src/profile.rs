@@ -1,7 +1,7 @@
 //! Profiles: reading them, overriding them from a command line, and checking them.
 //!
-//! The order is [`parse_profile`], then any [`Overrides`], then [`check`]; a profile that has passed the check
-//! can only fail on what its targets tell.
+//! The order is [`parse_profile`], then any [`Overrides`], then [`check`]; a profile that has passed the
+//! check can only fail on what its targets tell.
 
 mod check;
 mod overrides;
@@ -58,10 +58,11 @@ struct ProfileText {
     roles: Vec<RoleProfile>,
 }
 
-/// The profile written in `text` (TOML), which comes from `origin` (a file's or a preset's name, for the message).
+/// The profile written in `text` (TOML), which comes from `origin` (a file's or a preset's name, for the
+/// message).
 ///
-/// Two forms give the same profile: `[[spans]]` with `[[spans.roles]]`, and for a single span the short form with
-/// `warmup`, `duration`, `cooldown` and `[[role]]` at the top.
+/// Two forms give the same profile: `[[spans]]` with `[[spans.roles]]`, and for a single span the short
+/// form with `warmup`, `duration`, `cooldown` and `[[role]]` at the top.
 pub fn parse_profile(text: &str, origin: &str) -> Result<Profile, ProfileError> {
     let refuse = |message: String| ProfileError::Syntax { origin: origin.to_owned(), message };
     let written: ProfileText =

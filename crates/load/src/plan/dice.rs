@@ -9,8 +9,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub(super) struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// The generator of stream `stream_number`. For one seed the map from stream to state is one to one, so no
-    /// two streams of a run can begin alike.
+    /// The generator of stream `stream_number`. For one seed the map from stream to state is one to one, so
+    /// no two streams of a run can begin alike.
     pub(super) fn new(seed: u64, stream_number: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(mix(seed) ^ stream_number)))
     }
@@ -39,8 +39,9 @@ pub(super) fn mix(number: u64) -> u64 {
 
 /// A number of equally likely choices.
 ///
-/// Lemire's bounded random integers ("Fast Random Integer Generation in an Interval", 2019): a multiplication
-/// in place of a division. The threshold below which a draw must be repeated to stay exactly fair is worked out once.
+/// Lemire's bounded random integers ("Fast Random Integer Generation in an Interval", 2019): a
+/// multiplication in place of a division. The threshold below which a draw must be repeated to stay exactly
+/// fair is worked out once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choices {
     count: u64,

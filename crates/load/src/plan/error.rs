@@ -41,7 +41,8 @@ pub enum PlanError {
     },
     /// The region, cut among the workers, leaves some worker less than one block.
     #[error(
-        "role {role:?}: a region of {region}, cut among {workers} workers, leaves one of them no room for a block of {block}; \
+        "role {role:?}: a region of {region}, cut among {workers} workers, leaves one of them no room \
+         for a block of {block}; \
          use fewer workers, a larger target or shared-sequence = true"
     )]
     PieceTooSmall {
@@ -56,7 +57,8 @@ pub enum PlanError {
     },
     /// A worker would begin where no block fits.
     #[error(
-        "role {role:?}: worker {worker} would start {offset} into a region of {region}, where a block of {block} does not fit; \
+        "role {role:?}: worker {worker} would start {offset} into a region of {region}, where a block of {block} \
+         does not fit; \
          use a smaller worker-offset, fewer workers or a larger target"
     )]
     StartOutside {

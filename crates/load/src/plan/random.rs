@@ -94,8 +94,9 @@ impl SlotPicker {
     }
 }
 
-/// Cuts `slots` by `shares`. A share without requests is a hole. One too thin for a slot of its own leaves its
-/// requests to the next range (the last such one to the range before), as DiskSpd merges degenerate ranges.
+/// Cuts `slots` by `shares`. A share without requests is a hole. One too thin for a slot of its own leaves
+/// its requests to the next range (the last such one to the range before), as DiskSpd merges degenerate
+/// ranges.
 fn slot_ranges(shares: &[RangeShare], slots: u64) -> Box<[SlotRange]> {
     let mut ranges: Vec<SlotRange> = Vec::new();
     let (mut access_sum, mut region_sum, mut first) = (0.0, 0.0, 0);
@@ -109,7 +110,8 @@ fn slot_ranges(shares: &[RangeShare], slots: u64) -> Box<[SlotRange]> {
         first = end;
     }
     if ranges.is_empty() {
-        // Every range with requests is thinner than a slot: the region is so small that there is nothing to tell apart.
+        // Every range with requests is thinner than a slot: the region is so small that there is nothing to
+        // tell apart.
         ranges.push(SlotRange { below: u64::MAX, first: 0, slots: Choices::new(slots) });
     }
     ranges.into()

@@ -19,11 +19,13 @@ impl ByteSpan {
     }
 }
 
-/// `(start, end)` in bytes of what `role` uses on a target of `target_size_bytes`; `end` is exclusive and never below `start`.
+/// `(start, end)` in bytes of what `role` uses on a target of `target_size_bytes`; `end` is exclusive and
+/// never below `start`.
 ///
-/// Bounds in bytes are kept but for rounding inwards to the sector. A bound in percent falls anywhere, so it is rounded
-/// inwards to the largest power of two that divides every size of the role (at least 4 KiB, at most 1 MiB): a share of an odd
-/// size must not leave a database page straddling physical sectors. Two regions that meet at a percentage never overlap.
+/// Bounds in bytes are kept but for rounding inwards to the sector. A bound in percent falls anywhere, so
+/// it is rounded inwards to the largest power of two that divides every size of the role (at least 4 KiB,
+/// at most 1 MiB): a share of an odd size must not leave a database page straddling physical sectors. Two
+/// regions that meet at a percentage never overlap.
 pub fn region_in(role: &RoleProfile, target_size_bytes: u64, sector_align: u32) -> (u64, u64) {
     let sector = u64::from(sector_align.max(1));
     let unit = page_unit(role).max(sector);

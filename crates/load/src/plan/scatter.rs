@@ -4,9 +4,9 @@ use super::dice::mix;
 
 /// A one-to-one map of 0 .. `count` onto itself that looks random and needs no table.
 ///
-/// Three rounds of "multiply by an odd number, add, fold the upper half onto the lower" on the next
-/// power of two, each of which can be undone; a result outside the range is sent through again until it falls inside
-/// (cycle walking, Black & Rogaway 2002), which takes fewer than two turns on average.
+/// Three rounds of "multiply by an odd number, add, fold the upper half onto the lower" on the next power
+/// of two, each of which can be undone; a result outside the range is sent through again until it falls
+/// inside (cycle walking, Black & Rogaway 2002), which takes fewer than four turns on average.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scatter {
     count: u64,
@@ -17,8 +17,9 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    /// A shuffle of 0 .. `count` (at least 1) for `seed`. Where `widest` is not more than twice `count`, the map agrees
-    /// with that of `widest` for all but the slots only the wider one has: block sizes of a mix then share their hot spots.
+    /// A shuffle of 0 .. `count` (at least 1) for `seed`. Where `widest` is not more than twice `count`,
+    /// the map agrees with that of `widest` for all but the slots only the wider one has: block sizes of a
+    /// mix then share their hot spots.
     pub(super) fn new(count: u64, widest: u64, seed: u64) -> Self {
         let domain = if widest / 2 <= count { widest.max(count) } else { count };
         let bits = u64::BITS - (domain - 1).leading_zeros();

@@ -9,8 +9,8 @@ use iostall_model::RoleProfile;
 use super::region::ByteSpan;
 use super::{PlanError, StreamPlace};
 
-/// The distance between starts where it is always the same: the stride, or the one block size. `None`: a mix of
-/// sizes end to end.
+/// The distance between starts where it is always the same: the stride, or the one block size. `None`: a
+/// mix of sizes end to end.
 fn fixed_stride(role: &RoleProfile) -> Option<u64> {
     match (role.stride, role.block_size.parts()) {
         (Some(stride), _) => Some(stride.bytes()),
@@ -45,8 +45,8 @@ impl OwnPath {
         }
     }
 
-    /// Worker k starts k offsets in, and at the end of the region goes back to the region's first start that keeps its
-    /// phase: DiskSpd's rule for `-T`.
+    /// Worker k starts k offsets in, and at the end of the region goes back to the region's first start
+    /// that keeps its phase: DiskSpd's rule for `-T`.
     fn from_offset(
         role: &RoleProfile,
         place: &StreamPlace,
@@ -77,7 +77,8 @@ impl OwnPath {
         })
     }
 
-    /// Every worker has a piece of the region to itself, so that together they touch each position once a lap.
+    /// Every worker has a piece of the region to itself, so that together they touch each position once a
+    /// lap.
     fn from_cut(role: &RoleProfile, place: &StreamPlace, span: ByteSpan) -> Result<Self, PlanError> {
         let block = u64::from(role.block_size.largest().bytes());
         let (workers, worker) = (u64::from(place.workers), u64::from(place.worker_index));

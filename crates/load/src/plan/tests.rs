@@ -53,7 +53,8 @@ fn tally(offsets: &[u64]) -> BTreeMap<u64, u32> {
     seen
 }
 
-// The only Linux port of DiskSpd keeps an alignment of 64K whatever -b says, so that its "4K random" touches every 16th block.
+// The only Linux port of DiskSpd keeps an alignment of 64K whatever -b says, so that its "4K random"
+// touches every 16th block.
 #[test]
 fn random_4k_touches_every_4k_slot_and_all_alike() {
     let size = 1 << 20;
@@ -119,7 +120,8 @@ fn a_seed_repeats_the_sequence_and_another_one_does_not() {
     }
 }
 
-// All threads of the Linux port of DiskSpd share one seed: each reads the blocks that the one before has just read.
+// All threads of the Linux port of DiskSpd share one seed: each reads the blocks that the one before has
+// just read.
 #[test]
 fn no_two_streams_of_a_run_issue_the_same_sequence() {
     for fields in [

@@ -2,12 +2,13 @@
 
 use super::dice::Dice;
 
-/// Ranks 1 .. `count`, rank k with probability proportional to 1 / k^theta, for every theta above 0 including 1.
+/// Ranks 1 .. `count`, rank k with probability proportional to 1 / k^theta, for every theta above 0
+/// including 1.
 ///
 /// Rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
-/// monotone discrete distributions", ACM TOMACS 6 (1996): a point under the smooth curve x^-theta is drawn by inverting its
-/// integral, rounded to the nearest rank, and kept when it lies in that rank's column. At least 7 in 10 draws are kept,
-/// whatever the count and theta; no table is needed.
+/// monotone discrete distributions", ACM TOMACS 6 (1996): a point under the smooth curve x^-theta is drawn
+/// by inverting its integral, rounded to the nearest rank, and kept when it lies in that rank's column. Few
+/// draws are thrown away whatever the count and theta, and no table is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipf {
     count: f64,
@@ -48,8 +49,8 @@ impl Zipf {
         (-self.theta * x.ln()).exp()
     }
 
-    /// The integral of the density from 1 to x: (x^(1-theta) - 1) / (1 - theta), and ln x where theta is 1. Written so
-    /// that it does not lose its digits near there.
+    /// The integral of the density from 1 to x: (x^(1-theta) - 1) / (1 - theta), and ln x where theta is 1.
+    /// Written so that it does not lose its digits near there.
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         log * expm1_over(log * (1.0 - self.theta))
@@ -86,7 +87,8 @@ fn ln1p_over(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Pearson's statistic of `draws` draws against the exact probabilities, ranks beyond the 50th in one cell.
+    /// Pearson's statistic of `draws` draws against the exact probabilities, ranks beyond the 50th in one
+    /// cell.
     fn chi_square(count: u64, theta: f64, draws: u32) -> (f64, f64) {
         let cells = usize::try_from(count.min(51)).unwrap();
         let weights: Vec<f64> = (1..=count).map(|rank| (rank as f64).powf(-theta)).collect();

@@ -22,7 +22,8 @@ fn broken(field: &'static str, problem: impl Into<String>, advice: impl Into<Str
     Err((field, problem.into(), advice.into()))
 }
 
-/// Whether `profile` can be run at all. The error names the first role and field that break a rule, and what to write instead.
+/// Whether `profile` can be run at all. The error names the first role and field that break a rule, and
+/// what to write instead.
 pub fn check(profile: &Profile) -> Result<(), ProfileError> {
     let of_profile = format!("profile {:?}", profile.name);
     let at = |place: &str, outcome: Result<(), Broken>| {

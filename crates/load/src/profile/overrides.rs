@@ -73,7 +73,8 @@ pub enum OverrideError {
     },
     /// One value for roles that are meant to differ.
     #[error(
-        "{fields}: the profile {profile:?} has several roles ({roles}); name the one that is meant, as in {example}"
+        "{fields}: the profile {profile:?} has several roles ({roles}); name the one that is meant, \
+         as in {example}"
     )]
     SeveralRoles {
         /// Fields that were set.
@@ -87,7 +88,8 @@ pub enum OverrideError {
     },
     /// A setting of the run was given for a role.
     #[error(
-        "{field} belongs to the run and not to the role {role:?}: all roles of a span start and stop together; write {field} without a role"
+        "{field} belongs to the run and not to the role {role:?}: all roles of a span start and stop together; \
+         write {field} without a role"
     )]
     OfTheRun {
         /// Field.
@@ -98,8 +100,8 @@ pub enum OverrideError {
 }
 
 impl Overrides {
-    /// Reads one setting as typed: `queue-depth=8`, or `log.block-size=4K` for one role. The value is spelled as in a
-    /// profile; quotes may be left out.
+    /// Reads one setting as typed: `queue-depth=8`, or `log.block-size=4K` for one role. The value is
+    /// spelled as in a profile; quotes may be left out.
     pub fn parse(text: &str) -> Result<Self, OverrideError> {
         let refuse = |message: String| OverrideError::Setting { text: text.to_owned(), message };
         let (path, value) = text.split_once('=').ok_or_else(|| refuse("it has no =".into()))?;
@@ -115,7 +117,8 @@ impl Overrides {
         Ok(Self { role: role.map(str::to_owned), ..read })
     }
 
-    /// Puts these settings over those of `profile`, which is unchanged on error. The result wants another [`super::check`].
+    /// Puts these settings over those of `profile`, which is unchanged on error. The result wants another
+    /// [`super::check`].
     pub fn apply(&self, profile: &mut Profile) -> Result<(), OverrideError> {
         let names = role_names(profile);
         self.refuse_what_cannot_be_meant(&profile.name, &names)?;
@@ -217,8 +220,8 @@ impl Overrides {
     }
 }
 
-/// Reads a value as it stands (`8`, `"8K"`, `{ every = 2 }`) or else as a text without its quotes (`8K`). A bare number may be
-/// meant either way: `queue-depth=8` is a number to a profile, and `warmup=0` a text.
+/// Reads a value as it stands (`8`, `"8K"`, `{ every = 2 }`) or else as a text without its quotes (`8K`). A
+/// bare number may be meant either way: `queue-depth=8` is a number to a profile, and `warmup=0` a text.
 fn read_value(field: &str, value: &str) -> Result<Overrides, toml::de::Error> {
     if let Ok(table) = toml::from_str::<toml::Table>(&format!("{field} = {value}")) {
         let composed = table.values().all(|value| value.is_table() || value.is_str() || value.is_array());
