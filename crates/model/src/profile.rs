@@ -388,7 +388,27 @@ fn spell_size(size: BlockSize) -> String {
     }
 }
 
-as_text!(BlockMix);
+impl Serialize for BlockMix {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+// A bare number is a size in bytes, as it is for every other size of a profile.
+impl<'de> Deserialize<'de> for BlockMix {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Typed {
+            Bytes(u64),
+            Text(String),
+        }
+        match Typed::deserialize(deserializer)? {
+            Typed::Bytes(bytes) => BlockSize::new(bytes).map(Self::single).map_err(serde::de::Error::custom),
+            Typed::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
 
 /// Where random requests land in the region.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -528,6 +548,8 @@ mod tests {
         let text = "name = 'tiny'\n[[spans]]\n[[spans.roles]]\nname = 'data'\nblock-size = '8K'\n";
         let profile: Profile = toml::from_str(text).unwrap();
         assert_eq!(profile.spans[0].roles[0].queue_depth, 1);
+        let in_bytes = text.replace("'8K'", "8192");
+        assert_eq!(toml::from_str::<Profile>(&in_bytes).unwrap(), profile);
         let wrong = text.replace("block-size", "blocksize");
         assert!(toml::from_str::<Profile>(&wrong).unwrap_err().to_string().contains("blocksize"));
     }
