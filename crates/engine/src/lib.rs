@@ -2,8 +2,12 @@
 //! engines, arrival pacing, and what the system tells about itself.
 
 pub mod buffer;
+pub mod null;
 mod request;
+mod tokens;
 
+pub use buffer::{Buffer, BufferPool, Pages};
+pub use null::NullEngine;
 pub use request::{
     Completion, Engine, EngineError, EngineReport, FileIndex, IoFailure, Request, RequestOp, Wait,
 };
