@@ -3,11 +3,13 @@
 
 pub mod buffer;
 pub mod null;
+pub mod open;
 mod request;
 mod tokens;
 
 pub use buffer::{Buffer, BufferPool, Pages};
 pub use null::NullEngine;
+pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
 pub use request::{
     Completion, Engine, EngineError, EngineReport, FileIndex, IoFailure, Request, RequestOp, Wait,
 };
