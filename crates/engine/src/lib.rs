@@ -2,8 +2,18 @@
 //! engines, arrival pacing, and what the system tells about itself.
 
 pub mod buffer;
+pub mod null;
+pub mod open;
+pub mod psync;
 mod request;
+mod tokens;
+pub mod uring;
 
+pub use buffer::{Buffer, BufferPool, Pages};
+pub use null::NullEngine;
+pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
+pub use psync::PsyncEngine;
 pub use request::{
     Completion, Engine, EngineError, EngineReport, FileIndex, IoFailure, Request, RequestOp, Wait,
 };
+pub use uring::{UringConfig, UringEngine};

@@ -1,0 +1,239 @@
+//! Plain blocking calls, `pread`, `pwrite` and the sync calls: on the caller's thread where one request at
+//! a time is asked for, on as many threads as requests where more are.
+
+use std::collections::VecDeque;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::request::{Completion, Engine, EngineError, EngineReport, IoFailure, Request, RequestOp, Wait};
+use crate::tokens::Tokens;
+
+/// Blocking calls. Dropping it waits for the calls that have begun, and forgets the rest.
+#[derive(Debug)]
+pub struct PsyncEngine {
+    tokens: Tokens,
+    pushed: Vec<Request>,
+    calls: u64,
+    caller: Caller,
+}
+
+/// Who makes the calls.
+#[derive(Debug)]
+enum Caller {
+    /// The thread that submits. No other thread is involved, so latency has no hand-over in it.
+    Itself { files: Vec<OwnedFd> },
+    /// One thread for each request that may be in flight.
+    Threads { shared: Arc<Shared>, threads: Vec<JoinHandle<()>> },
+}
+
+#[derive(Debug)]
+struct Shared {
+    files: Vec<OwnedFd>,
+    waiting: Mutex<Waiting>,
+    work_or_end: Condvar,
+    done: Mutex<Vec<Done>>,
+    one_done: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    requests: VecDeque<Request>,
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct Done {
+    completion: Completion,
+    calls: u64,
+}
+
+impl PsyncEngine {
+    /// An engine for `capacity` requests at once on `files`, of which it keeps its own handles.
+    ///
+    /// [`EngineError::System`] where a handle or a thread cannot be had.
+    pub fn new(capacity: u32, files: &[BorrowedFd<'_>]) -> Result<Self, EngineError> {
+        let files = files
+            .iter()
+            .map(BorrowedFd::try_clone_to_owned)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|source| EngineError::System { call: "fcntl(F_DUPFD_CLOEXEC)", source })?;
+        let tokens = Tokens::new(capacity, files.len());
+        let caller = if capacity <= 1 { Caller::Itself { files } } else { Caller::threads(capacity, files)? };
+        Ok(Self { tokens, pushed: Vec::with_capacity(capacity as usize), calls: 0, caller })
+    }
+}
+
+impl Caller {
+    fn threads(count: u32, files: Vec<OwnedFd>) -> Result<Self, EngineError> {
+        let shared = Arc::new(Shared {
+            files,
+            waiting: Mutex::default(),
+            work_or_end: Condvar::new(),
+            done: Mutex::default(),
+            one_done: Condvar::new(),
+        });
+        let mut threads = Vec::with_capacity(count as usize);
+        for index in 0..count {
+            let of_thread = Arc::clone(&shared);
+            let started = std::thread::Builder::new()
+                .name(format!("psync-{index}"))
+                // Nothing deep happens there, and there may be thousands.
+                .stack_size(64 * 1024)
+                .spawn(move || of_thread.work());
+            match started {
+                Ok(thread) => threads.push(thread),
+                Err(source) => {
+                    shared.end(threads);
+                    return Err(EngineError::System { call: "clone", source });
+                }
+            }
+        }
+        Ok(Self::Threads { shared, threads })
+    }
+}
+
+impl Shared {
+    /// What each thread does until the end is told.
+    fn work(&self) {
+        while let Some(request) = self.next() {
+            let done = carry_out(request, &self.files);
+            lock(&self.done).push(done);
+            self.one_done.notify_one();
+        }
+    }
+
+    fn next(&self) -> Option<Request> {
+        let mut waiting = self
+            .work_or_end
+            .wait_while(lock(&self.waiting), |waiting| waiting.requests.is_empty() && !waiting.ended)
+            .unwrap_or_else(PoisonError::into_inner);
+        if waiting.ended { None } else { waiting.requests.pop_front() }
+    }
+
+    fn hand_over(&self, requests: &mut Vec<Request>) {
+        let count = requests.len();
+        lock(&self.waiting).requests.extend(requests.drain(..));
+        for _ in 0..count {
+            self.work_or_end.notify_one();
+        }
+    }
+
+    /// What is done once `wanted` are, or the time is over.
+    fn wait(&self, wanted: usize, timeout_ns: Option<u64>) -> MutexGuard<'_, Vec<Done>> {
+        let done = lock(&self.done);
+        match timeout_ns {
+            Some(0) => done,
+            None => self
+                .one_done
+                .wait_while(done, |done| done.len() < wanted)
+                .unwrap_or_else(PoisonError::into_inner),
+            Some(timeout_ns) => {
+                self.one_done
+                    .wait_timeout_while(done, Duration::from_nanos(timeout_ns), |done| done.len() < wanted)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0
+            }
+        }
+    }
+
+    fn end(&self, threads: Vec<JoinHandle<()>>) {
+        lock(&self.waiting).ended = true;
+        self.work_or_end.notify_all();
+        for thread in threads {
+            // A thread only ends in a panic where `carry_out` has a fault; its message has been printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// No thread leaves the lists half changed, so a poisoned lock still guards whole ones.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the call, again as long as signals interrupt it.
+fn carry_out(mut request: Request, files: &[OwnedFd]) -> Done {
+    let file = &files[usize::from(request.file.0)];
+    let length = request.length as usize;
+    let mut calls = 0;
+    let result = loop {
+        calls += 1;
+        let moved = match (request.op, request.buffer.as_mut()) {
+            (RequestOp::Fdatasync, _) => rustix::fs::fdatasync(file).map(|()| 0),
+            (RequestOp::Fsync, _) => rustix::fs::fsync(file).map(|()| 0),
+            (RequestOp::Read, buffer) => {
+                let buffer = buffer.expect("admitted with a buffer");
+                rustix::io::pread(file, &mut buffer[..length], request.offset)
+            }
+            (RequestOp::Write, buffer) => {
+                let buffer = buffer.expect("admitted with a buffer");
+                rustix::io::pwrite(file, &buffer[..length], request.offset)
+            }
+        };
+        match moved {
+            Err(Errno::INTR) => {}
+            // Never more than `length`, which is a `u32`.
+            Ok(moved) => break Ok(u32::try_from(moved).unwrap_or(request.length)),
+            Err(errno) => break Err(IoFailure(errno.raw_os_error())),
+        }
+    };
+    Done { completion: Completion { token: request.token, result, buffer: request.buffer }, calls }
+}
+
+impl Engine for PsyncEngine {
+    fn report(&self) -> EngineReport {
+        let feature = match &self.caller {
+            Caller::Itself { .. } => "on the calling thread".into(),
+            Caller::Threads { threads, .. } => format!("{} threads", threads.len()),
+        };
+        EngineReport { name: "psync", features: vec![feature], refused: Vec::new() }
+    }
+
+    fn capacity(&self) -> u32 {
+        self.tokens.capacity()
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.tokens.in_flight()
+    }
+
+    fn push(&mut self, request: Request) {
+        self.tokens.admit(&request);
+        self.pushed.push(request);
+    }
+
+    fn submit(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let wanted = wait.completions.min(self.in_flight());
+        let mut give_back = |done: Done| {
+            self.calls += done.calls;
+            self.tokens.release(done.completion.token);
+            completions.push(done.completion);
+        };
+        match &self.caller {
+            Caller::Itself { files } => {
+                self.pushed.drain(..).for_each(|request| give_back(carry_out(request, files)));
+            }
+            Caller::Threads { shared, .. } => {
+                shared.hand_over(&mut self.pushed);
+                shared.wait(wanted as usize, wait.timeout_ns).drain(..).for_each(give_back);
+            }
+        }
+        Ok(())
+    }
+
+    fn calls(&self) -> u64 {
+        self.calls
+    }
+}
+
+impl Drop for PsyncEngine {
+    fn drop(&mut self) {
+        if let Caller::Threads { shared, threads } = &mut self.caller {
+            shared.end(std::mem::take(threads));
+        }
+    }
+}

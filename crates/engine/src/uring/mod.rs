@@ -1,0 +1,310 @@
+//! The `io_uring` engine: one ring a worker, submit and wait in one call, completions read straight from
+//! shared memory.
+
+#![expect(unsafe_code, reason = "shares buffers with the kernel")]
+
+mod ladder;
+mod raw;
+mod refusal;
+mod register;
+#[cfg(test)]
+mod tests;
+
+use std::marker::PhantomData;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{CancelBuilder, Fd, FsyncFlags, Timespec};
+use io_uring::{IoUring, opcode};
+use iostall_measure::{Clock, MonotonicClock};
+use rustix::io::Errno;
+
+use crate::buffer::{Buffer, BufferPool};
+use crate::request::{Completion, Engine, EngineError, EngineReport, IoFailure, Request, RequestOp, Wait};
+use crate::tokens::Tokens;
+use raw::RingHandle;
+use register::RegisteredBuffers;
+
+/// Most entries that the kernel gives a ring.
+pub const CAPACITY_MAX: u32 = 32_768;
+
+/// What a ring is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct UringConfig<'a> {
+    /// Most requests in flight at once, 1 to [`CAPACITY_MAX`].
+    pub capacity: u32,
+    /// The files, in the order that [`FileIndex`](crate::FileIndex) counts. The engine keeps its own handle of each.
+    pub files: &'a [BorrowedFd<'a>],
+    /// The pool to register, so that the kernel need not look its pages up for every request. Buffers of
+    /// other pools work too, as unregistered ones.
+    pub buffers: Option<&'a BufferPool>,
+}
+
+/// A ring and what is in flight on it. Belongs to the thread that made it.
+///
+/// Dropping it cancels what can be cancelled and waits for the rest: a device that never answers holds
+/// the drop up, because the kernel must not be left with memory that is given away.
+pub struct UringEngine {
+    ring: IoUring,
+    handle: RingHandle,
+    tokens: Tokens,
+    /// Buffers of what is in flight, by token: the kernel has their addresses.
+    buffers: Vec<Option<Buffer>>,
+    registered_buffers: Option<RegisteredBuffers>,
+    /// What an entry calls each file: its index where files are registered, else its descriptor.
+    file_numbers: Vec<RawFd>,
+    /// `FIXED_FILE` where files are registered.
+    file_flags: Flags,
+    /// Entries in the submission queue that the kernel has not taken.
+    pushed: u32,
+    /// Whether the kernel raises a flag in shared memory when completions wait for an enter to post them.
+    tells_pending_work: bool,
+    clock: MonotonicClock,
+    calls: u64,
+    report: EngineReport,
+    /// Held open for entries that name them by descriptor.
+    _files: Vec<OwnedFd>,
+    /// The kernel refuses calls from any thread but the one that made the ring.
+    not_send: PhantomData<*mut ()>,
+}
+
+/// How an enter came out, failures of the ring itself apart.
+enum Entered {
+    /// Done, perhaps only in part; or a signal came.
+    Progress,
+    /// The time was over first.
+    TimedOut,
+    /// The kernel takes nothing more until completions have been posted.
+    Full,
+}
+
+impl UringEngine {
+    /// Makes a ring on the calling thread, with every feature that the kernel grants.
+    ///
+    /// [`EngineError::Unavailable`] where the kernel or a policy refuses rings at all, with what would allow them;
+    /// [`EngineError::System`] where this one could not be made.
+    pub fn new(config: &UringConfig<'_>) -> Result<Self, EngineError> {
+        let system = |call, source| EngineError::System { call, source };
+        if config.capacity == 0 || config.capacity > CAPACITY_MAX {
+            let message =
+                format!("a ring takes 1 to {CAPACITY_MAX} requests at once, not {}", config.capacity);
+            return Err(system(
+                "io_uring_setup",
+                std::io::Error::new(std::io::ErrorKind::InvalidInput, message),
+            ));
+        }
+        let mut report = EngineReport { name: "io_uring", ..EngineReport::default() };
+        let (ring, tells_pending_work) = ladder::set_up(config.capacity, &mut report)?;
+        let files = config
+            .files
+            .iter()
+            .map(BorrowedFd::try_clone_to_owned)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|source| system("fcntl(F_DUPFD_CLOEXEC)", source))?;
+        let (file_numbers, file_flags) = register::files(&ring, &files, &mut report);
+        let registered_buffers = config.buffers.and_then(|pool| register::buffers(&ring, pool, &mut report));
+        let handle = RingHandle::new(ring.as_raw_fd(), &mut report);
+        if let Some(pool) = config.buffers {
+            pool.report_pages(&mut report);
+        }
+        Ok(Self {
+            ring,
+            handle,
+            tokens: Tokens::new(config.capacity, files.len()),
+            buffers: (0..config.capacity).map(|_| None).collect(),
+            registered_buffers,
+            file_numbers,
+            file_flags,
+            pushed: 0,
+            tells_pending_work,
+            clock: MonotonicClock::new(),
+            calls: 0,
+            report,
+            _files: files,
+            not_send: PhantomData,
+        })
+    }
+
+    /// The entry for a request that `Tokens` has admitted.
+    #[inline]
+    fn entry(&self, request: &mut Request) -> Entry {
+        let file = Fd(self.file_numbers[usize::from(request.file.0)]);
+        let entry = match (request.op, request.buffer.as_mut()) {
+            (RequestOp::Fdatasync, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+            (RequestOp::Fsync, _) => opcode::Fsync::new(file).build(),
+            (RequestOp::Read, buffer) => {
+                let buffer = buffer.expect("admitted with a buffer");
+                let (data, length, offset) = (buffer.data(), request.length, request.offset);
+                match self.registered_buffers.as_ref().and_then(|registered| registered.index_of(buffer)) {
+                    Some(index) => opcode::ReadFixed::new(file, data, length, index).offset(offset).build(),
+                    None => opcode::Read::new(file, data, length).offset(offset).build(),
+                }
+            }
+            (RequestOp::Write, buffer) => {
+                let buffer = buffer.expect("admitted with a buffer");
+                let (data, length, offset) = (buffer.data(), request.length, request.offset);
+                match self.registered_buffers.as_ref().and_then(|registered| registered.index_of(buffer)) {
+                    Some(index) => opcode::WriteFixed::new(file, data, length, index).offset(offset).build(),
+                    None => opcode::Write::new(file, data, length).offset(offset).build(),
+                }
+            }
+        };
+        entry.flags(self.file_flags).user_data(u64::from(request.token))
+    }
+
+    /// Appends what the completion queue holds, and counts it.
+    #[inline]
+    fn reap(&mut self, completions: &mut Vec<Completion>) -> u32 {
+        let mut reaped = 0;
+        for entry in self.ring.completion() {
+            // The queue gives back the token that `push` put in.
+            let token = u32::try_from(entry.user_data()).unwrap_or(u32::MAX);
+            self.tokens.release(token);
+            let result = u32::try_from(entry.result()).map_err(|_| IoFailure(-entry.result()));
+            completions.push(Completion { token, result, buffer: self.buffers[token as usize].take() });
+            reaped += 1;
+        }
+        reaped
+    }
+
+    /// Whether an enter could post completions that are not in the queue yet. With deferred task work the
+    /// kernel posts only inside an enter; the flag tells without one whether there is anything to post.
+    fn work_pending(&mut self) -> bool {
+        let in_kernel = self.tokens.in_flight() - self.pushed;
+        in_kernel > 0 && (!self.tells_pending_work || self.ring.submission().taskrun())
+    }
+
+    /// One call: hands over `to_submit` entries, then waits for `completions` no longer than `timeout_ns`.
+    fn enter(
+        &mut self,
+        to_submit: u32,
+        completions: u32,
+        timeout_ns: Option<u64>,
+    ) -> Result<Entered, EngineError> {
+        self.calls += 1;
+        match self.handle.enter(to_submit, completions, timeout_ns) {
+            Ok(submitted) => {
+                self.pushed -= submitted;
+                Ok(Entered::Progress)
+            }
+            Err(Errno::INTR) => Ok(Entered::Progress),
+            Err(Errno::TIME) => Ok(Entered::TimedOut),
+            Err(Errno::AGAIN | Errno::BUSY) => Ok(Entered::Full),
+            Err(errno) => Err(EngineError::System { call: "io_uring_enter", source: errno.into() }),
+        }
+    }
+
+    /// Cancels what can be cancelled, and waits until the kernel has let go of every buffer.
+    fn drain(&mut self) -> Result<(), EngineError> {
+        let mut in_kernel = self.tokens.in_flight() - self.pushed;
+        if in_kernel > 0 {
+            // Only to be quicker: kernels before 6.0 cannot, and what a device has begun runs to its end.
+            let _ = self.ring.submitter().register_sync_cancel(Some(Timespec::new()), CancelBuilder::any());
+        }
+        while in_kernel > 0 {
+            in_kernel -= u32::try_from(self.ring.completion().count()).unwrap_or(in_kernel);
+            if in_kernel > 0 {
+                self.enter(0, 1, None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Engine for UringEngine {
+    fn report(&self) -> EngineReport {
+        self.report.clone()
+    }
+
+    fn capacity(&self) -> u32 {
+        self.tokens.capacity()
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.tokens.in_flight()
+    }
+
+    #[inline]
+    fn push(&mut self, mut request: Request) {
+        self.tokens.admit(&request);
+        let entry = self.entry(&mut request);
+        self.buffers[request.token as usize] = request.buffer;
+        // SAFETY: the entry's address and length lie in a buffer that `buffers` now holds until the kernel has
+        // completed the request (or, should the ring break, for ever: see `drop`), and nobody reaches its
+        // content meanwhile. Moving a `Buffer` does not move its memory.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        assert!(pushed.is_ok(), "the submission queue has an entry for each request in flight");
+        self.pushed += 1;
+    }
+
+    fn submit(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let wanted = if wait.timeout_ns == Some(0) { 0 } else { wait.completions.min(self.in_flight()) };
+        let mut reaped = self.reap(completions);
+        if self.pushed == 0 && reaped >= wanted && !self.work_pending() {
+            return Ok(());
+        }
+        let deadline_ns = match wait.timeout_ns {
+            Some(timeout_ns) if reaped < wanted => Some(self.clock.now_ns().saturating_add(timeout_ns)),
+            _ => None,
+        };
+        let mut timeout_ns = wait.timeout_ns;
+        loop {
+            let missing = wanted.saturating_sub(reaped);
+            let entered = self.enter(self.pushed, missing, timeout_ns.filter(|_| missing > 0))?;
+            reaped += self.reap(completions);
+            match entered {
+                Entered::TimedOut => return Ok(()),
+                Entered::Progress => {}
+                Entered::Full => {
+                    if self.tokens.in_flight() == self.pushed {
+                        let source = Errno::AGAIN.into();
+                        return Err(EngineError::System { call: "io_uring_enter", source });
+                    }
+                    self.enter(0, 1, timeout_ns)?;
+                    reaped += self.reap(completions);
+                }
+            }
+            if self.pushed == 0 && reaped >= wanted {
+                return Ok(());
+            }
+            if let Some(deadline_ns) = deadline_ns {
+                let left_ns = deadline_ns.saturating_sub(self.clock.now_ns());
+                if left_ns == 0 && self.pushed == 0 {
+                    return Ok(());
+                }
+                timeout_ns = Some(left_ns);
+            }
+        }
+    }
+
+    fn calls(&self) -> u64 {
+        self.calls
+    }
+}
+
+impl Drop for UringEngine {
+    fn drop(&mut self) {
+        if self.drain().is_err() {
+            // The ring is broken and the kernel may still write to these: better lost than given to others.
+            std::mem::forget(std::mem::take(&mut self.buffers));
+        }
+        self.handle.unregister();
+        // Both would go with the ring, but at a later moment; a file must be closed when its engine is gone.
+        let submitter = self.ring.submitter();
+        if self.file_flags.contains(Flags::FIXED_FILE) {
+            let _ = submitter.unregister_files();
+        }
+        if self.registered_buffers.is_some() {
+            let _ = submitter.unregister_buffers();
+        }
+    }
+}
+
+impl std::fmt::Debug for UringEngine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UringEngine")
+            .field("tokens", &self.tokens)
+            .field("report", &self.report)
+            .finish_non_exhaustive()
+    }
+}

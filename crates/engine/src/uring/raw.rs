@@ -1,0 +1,105 @@
+//! Entering a ring by its registered index, which spares the kernel looking the descriptor up each time.
+//! The `io-uring` crate has it only on a handle that borrows the ring, so the two calls are made here.
+
+use std::os::fd::RawFd;
+use std::ptr;
+
+use io_uring::EnterFlags;
+use io_uring::types::{SubmitArgs, Timespec};
+use rustix::io::Errno;
+
+use crate::request::EngineReport;
+
+/// `IORING_REGISTER_RING_FDS` and its opposite, from `linux/io_uring.h`.
+const REGISTER_RING_FDS: libc::c_uint = 20;
+const UNREGISTER_RING_FDS: libc::c_uint = 21;
+
+/// `struct io_uring_rsrc_update` of `linux/io_uring.h`, as those two take it.
+#[repr(C)]
+struct RingUpdate {
+    /// The index; all ones lets the kernel choose, and it writes its choice here.
+    offset: u32,
+    reserved: u32,
+    ring_fd: u64,
+}
+
+/// How this thread names its ring to the kernel.
+pub(super) struct RingHandle {
+    ring_fd: RawFd,
+    /// `None` where the kernel (before 5.18) has no registered rings.
+    index: Option<u32>,
+}
+
+impl RingHandle {
+    pub(super) fn new(ring_fd: RawFd, report: &mut EngineReport) -> Self {
+        let mut update =
+            RingUpdate { offset: u32::MAX, reserved: 0, ring_fd: u64::from(ring_fd.cast_unsigned()) };
+        match register(ring_fd, REGISTER_RING_FDS, &mut update) {
+            Ok(()) => {
+                report.features.push("registered ring".into());
+                Self { ring_fd, index: Some(update.offset) }
+            }
+            Err(errno) => {
+                report.refused.push(format!("registered ring: {errno}"));
+                Self { ring_fd, index: None }
+            }
+        }
+    }
+
+    /// Hands over up to `to_submit` entries, posts what has completed, and waits for `completions` of them, no
+    /// longer than `timeout_ns`. Gives the number of entries taken.
+    #[inline]
+    pub(super) fn enter(
+        &self,
+        to_submit: u32,
+        completions: u32,
+        timeout_ns: Option<u64>,
+    ) -> Result<u32, Errno> {
+        let timespec;
+        let args;
+        let mut flags = EnterFlags::GETEVENTS;
+        let (arg, arg_bytes) = match timeout_ns {
+            None => (ptr::null(), 0),
+            Some(timeout_ns) => {
+                let nanoseconds = u32::try_from(timeout_ns % 1_000_000_000).unwrap_or(0);
+                timespec = Timespec::new().sec(timeout_ns / 1_000_000_000).nsec(nanoseconds);
+                args = SubmitArgs::new().timespec(&timespec);
+                flags |= EnterFlags::EXT_ARG;
+                (ptr::from_ref(&args).cast::<libc::c_void>(), size_of::<SubmitArgs<'_, '_>>())
+            }
+        };
+        let fd = match self.index {
+            Some(index) => {
+                flags |= EnterFlags::REGISTERED_RING;
+                libc::c_long::from(index)
+            }
+            None => libc::c_long::from(self.ring_fd),
+        };
+        // SAFETY: `arg` is null with a size of zero, or points to arguments (and through them to a time) that live to
+        // the end of this function. The entries taken were vouched for when they were pushed.
+        let taken = unsafe {
+            libc::syscall(libc::SYS_io_uring_enter, fd, to_submit, completions, flags.bits(), arg, arg_bytes)
+        };
+        u32::try_from(taken).map_err(|_| last_errno())
+    }
+
+    /// Gives the index back: a thread has only 16.
+    pub(super) fn unregister(&mut self) {
+        if let Some(index) = self.index.take() {
+            let mut update = RingUpdate { offset: index, reserved: 0, ring_fd: 0 };
+            let _ = register(self.ring_fd, UNREGISTER_RING_FDS, &mut update);
+        }
+    }
+}
+
+fn register(ring_fd: RawFd, operation: libc::c_uint, update: &mut RingUpdate) -> Result<(), Errno> {
+    let one: libc::c_uint = 1;
+    // SAFETY: both operations read and write exactly one `RingUpdate`, which is borrowed for the call.
+    let done =
+        unsafe { libc::syscall(libc::SYS_io_uring_register, ring_fd, operation, ptr::from_mut(update), one) };
+    if done == 1 { Ok(()) } else { Err(last_errno()) }
+}
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
+}
