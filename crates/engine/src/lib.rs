@@ -2,6 +2,8 @@
 //! engines, arrival pacing, and what the system tells about itself.
 
 pub mod buffer;
+pub mod guard;
+pub mod host;
 mod request;
 
 pub use request::{
