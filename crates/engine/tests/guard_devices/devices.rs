@@ -5,11 +5,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use iostall_engine::guard::{GrantReason, Refusal, WriteConsent, check_write};
+use iostall_engine::guard::{GrantReason, Refusal, WriteConsent};
 use iostall_engine::host;
 
 use super::fixtures::{
-    Finally, Loop, Mount, destroy, every_consent, overwrite, refusal_for_ever, run, skip, text,
+    Finally, Loop, Mount, check_write, destroy, every_consent, overwrite, refusal_for_ever, run, skip, spawn,
+    text,
 };
 
 #[test]
@@ -72,16 +73,14 @@ fn a_device_mounted_where_we_cannot_see_it_is_busy() {
     let directory = tempfile::tempdir().unwrap();
     // The mount lives in the child's own view and ends with the child, which ends with its stdin.
     let script = format!("mount {} {} && echo mounted && read end", device.text(), text(directory.path()));
-    let mut child = Command::new("unshare")
-        .args(["--mount", "sh", "-c", &script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = spawn(&mut command).unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let answer = check_write(&device.path, &every_consent(&device.path));
-    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    // Without a mount the child has gone already, and its end of the pipe with it.
+    let _ = child.stdin.take().unwrap().write_all(b"\n");
     child.wait().unwrap();
     if line.trim() != "mounted" {
         return skip("no mount namespaces");

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError, RwLock};
 
-use iostall_engine::guard::{Refusal, WriteConsent, check_write};
+use iostall_engine::guard::{self, Refusal, WriteConsent, WriteGrant};
 use tempfile::TempDir;
 
 /// Tells the person who runs the tests, past the test harness's capture, what was not tested.
@@ -17,14 +17,33 @@ pub(crate) fn skip(what: &str) {
     let _ = writeln!(std::io::stderr().lock(), "SKIPPED {test}: {what}");
 }
 
+/// Between its fork and its exec a child has copies of all our descriptors, and a device that we have just
+/// closed is still held. So no test starts a child while another one is inside of a check.
+static FORKING: RwLock<()> = RwLock::new(());
+
+/// Starts a child; returns when it runs its own program.
+pub(crate) fn spawn(command: &mut Command) -> std::io::Result<Child> {
+    let _alone = FORKING.write().unwrap_or_else(PoisonError::into_inner);
+    command.spawn()
+}
+
+/// The check under test, while nobody forks.
+pub(crate) fn check_write(path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
+    let _nobody_forks = FORKING.read().unwrap_or_else(PoisonError::into_inner);
+    guard::check_write(path, consent)
+}
+
 /// Runs a tool; `Err` has what it said.
 pub(crate) fn run(tool: &str, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(tool)
+    let mut command = Command::new(tool);
+    command
         .args(arguments)
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("{tool}: {error}"))?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let output =
+        spawn(&mut command).and_then(Child::wait_with_output).map_err(|error| format!("{tool}: {error}"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     }
@@ -63,7 +82,7 @@ impl Loop {
     }
 
     fn attach(file: &str) -> Option<PathBuf> {
-        let _one_at_a_time = FINDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _one_at_a_time = FINDING.lock().unwrap_or_else(PoisonError::into_inner);
         match run("losetup", &["--find", "--show", "--partscan", file]) {
             Ok(path) => Some(path.into()),
             Err(error) => {
@@ -90,14 +109,20 @@ impl Loop {
         }
     }
 
-    /// The node of a partition, made by hand where no udev does it.
+    /// The node of a partition. A kernel that does not read partition tables itself is told by `partx`.
     pub(crate) fn partition(&self, index: u32) -> Option<PathBuf> {
         let path = PathBuf::from(format!("{}p{index}", self.text()));
-        if path.exists() {
-            return Some(path);
+        if !path.exists()
+            && let Err(error) = run("partx", &["--add", self.text()])
+        {
+            skip(&error);
+            return None;
         }
-        skip(&format!("the kernel made no {}", path.display()));
-        None
+        if !path.exists() {
+            skip(&format!("there is no {}", path.display()));
+            return None;
+        }
+        Some(path)
     }
 }
 
