@@ -2,6 +2,8 @@
 //! engines, arrival pacing, and what the system tells about itself.
 
 pub mod buffer;
+pub mod guard;
+pub mod host;
 pub mod null;
 pub mod open;
 pub mod psync;

@@ -1,0 +1,104 @@
+//! The free-space floor: filling a disk takes down what else lives on it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::statvfs;
+use thiserror::Error;
+
+/// At least this much stays free, bytes.
+const FLOOR_BYTES: u64 = 1 << 30;
+
+/// And at least the total divided by this (5 %).
+const FLOOR_DIVISOR: u64 = 20;
+
+/// Why there is no room.
+#[derive(Debug, Error)]
+pub enum FreeSpaceError {
+    /// Less than the floor would remain.
+    #[error(
+        "{} has {free_bytes} bytes free; {wanted_bytes} more would leave less than the {floor_bytes} that must stay free; {fits_bytes} would fit",
+        directory.display()
+    )]
+    TooLittle {
+        /// Where.
+        directory: PathBuf,
+        /// Asked for.
+        wanted_bytes: u64,
+        /// Free for an unprivileged user.
+        free_bytes: u64,
+        /// To stay free.
+        floor_bytes: u64,
+        /// Largest size that leaves the floor.
+        fits_bytes: u64,
+    },
+    /// The system does not tell.
+    #[error("{}: cannot find out how much space is free: {source}", directory.display())]
+    System {
+        /// Where.
+        directory: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Whether `wanted_bytes` more may be taken on the file system of `directory`: the larger of 1 GiB and 5 %
+/// of the file system must remain.
+///
+/// # Errors
+/// [`FreeSpaceError::TooLittle`] when it may not.
+pub fn check_free_space(directory: &Path, wanted_bytes: u64) -> Result<(), FreeSpaceError> {
+    let space = statvfs(directory).map_err(|source| FreeSpaceError::System {
+        directory: directory.to_owned(),
+        source: source.into(),
+    })?;
+    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
+    let total_bytes = space.f_blocks.saturating_mul(space.f_frsize);
+    let floor_bytes = floor(total_bytes);
+    let fits_bytes = free_bytes.saturating_sub(floor_bytes);
+    // Nothing more is always allowed: a target that exists already needs no room, even on a full disk.
+    if wanted_bytes == 0 || wanted_bytes <= fits_bytes {
+        return Ok(());
+    }
+    let directory = directory.to_owned();
+    Err(FreeSpaceError::TooLittle { directory, wanted_bytes, free_bytes, floor_bytes, fits_bytes })
+}
+
+fn floor(total_bytes: u64) -> u64 {
+    FLOOR_BYTES.max(total_bytes / FLOOR_DIVISOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_floor_is_a_gibibyte_or_a_twentieth_whichever_is_more() {
+        assert_eq!(floor(0), 1 << 30);
+        assert_eq!(floor(20 << 30), 1 << 30);
+        assert_eq!(floor(200 << 30), 10 << 30);
+    }
+
+    #[test]
+    fn what_is_said_to_fit_fits_and_a_byte_more_does_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let Err(FreeSpaceError::TooLittle { wanted_bytes, free_bytes, floor_bytes, fits_bytes, .. }) =
+            check_free_space(directory.path(), u64::MAX)
+        else {
+            panic!("no file system has that much room")
+        };
+        assert_eq!(wanted_bytes, u64::MAX);
+        assert_eq!(fits_bytes, free_bytes.saturating_sub(floor_bytes));
+        // Others write to this disk at the same time, so only far from the edge is the answer certain.
+        if fits_bytes > 1 << 30 {
+            check_free_space(directory.path(), fits_bytes / 2).unwrap();
+        }
+        check_free_space(directory.path(), 0).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_said_to_be_the_cause() {
+        let error = check_free_space(Path::new("/nowhere/at/all"), 1).unwrap_err();
+        assert!(error.to_string().starts_with("/nowhere/at/all: "), "{error}");
+    }
+}

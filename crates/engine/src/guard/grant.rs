@@ -1,0 +1,181 @@
+//! The check itself, and what it gives.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use super::block_device::check_unused;
+use super::consent::{Named, WriteConsent, same_inode};
+use super::database::DatabaseFile;
+use super::refusal::Refusal;
+use super::regular_file;
+use super::signature::{self, Signature};
+use crate::host::System;
+use crate::host::system::device_number;
+
+/// Why a target may be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrantReason {
+    /// There was nothing: the file has just been created, empty. It carries no mark yet.
+    Created,
+    /// An empty file outside of any database. It carries no mark yet.
+    Empty,
+    /// The file carries iostall's mark.
+    MadeByIostall,
+    /// The user named this file, or this block device, which carries no known signature.
+    Overwrite,
+    /// The user named this file knowing that it belongs to a database.
+    DestroyDatabase(DatabaseFile),
+    /// The user named this device knowing what is on it.
+    DestroySignatures(Vec<Signature>),
+}
+
+/// Permission to write one target. It holds the descriptor the check was made on, open for reading and
+/// writing without direct I/O, so that what is written is what was checked: open it anew only through
+/// `/proc/self/fd`. A block device stays exclusively ours for as long as the grant lives.
+#[derive(Debug)]
+pub struct WriteGrant {
+    file: File,
+    path: PathBuf,
+    reason: GrantReason,
+}
+
+impl WriteGrant {
+    /// The open target.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The open target for keeps.
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
+    /// Where it is, with every link in the path followed.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Why it may be written.
+    pub fn reason(&self) -> &GrantReason {
+        &self.reason
+    }
+}
+
+/// Opens the target for writing if it may be written. An absent file is created.
+///
+/// Reasons that no word can override are told first, so that nobody is led through flags in vain.
+///
+/// # Errors
+/// A [`Refusal`], and the target is untouched.
+pub fn check_write(path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
+    check_write_on(&System::here(), path, consent)
+}
+
+fn check_write_on(system: &System, path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
+    let resolved = match std::fs::canonicalize(path) {
+        Ok(resolved) => resolved,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return create(path),
+        Err(source) => return Err(failed(path, "follow the path")(source)),
+    };
+    // Before opening: to open a device of another kind may already set it in motion.
+    let seen = std::fs::symlink_metadata(&resolved).map_err(failed(&resolved, "look at it"))?;
+    let kind = seen.file_type();
+    if let Some(kind) = refused_kind(&seen) {
+        return Err(Refusal::Kind { path: resolved, kind });
+    }
+    if kind.is_block_device() {
+        check_unused(system, &resolved, &device_number(seen.rdev()))?;
+    }
+    let exclusive = if kind.is_block_device() { OFlags::EXCL } else { OFlags::empty() };
+    let file = open(&resolved, exclusive)?;
+    let metadata = file.metadata().map_err(failed(&resolved, "look at it"))?;
+    if !same_inode(&seen, &metadata) || kind != metadata.file_type() {
+        return Err(Refusal::Replaced { path: resolved });
+    }
+    // It has served its purpose, and io_uring would answer EAGAIN instead of waiting for the device.
+    let flags = fcntl_getfl(&file).map_err(|error| failed(&resolved, "look at it")(error.into()))?;
+    fcntl_setfl(&file, flags - OFlags::NONBLOCK)
+        .map_err(|error| failed(&resolved, "open it for writing")(error.into()))?;
+    let reason = if kind.is_block_device() {
+        check_device(&resolved, &file, &metadata, consent)?
+    } else {
+        regular_file::check(system, &resolved, &file, &metadata, consent)?
+    };
+    Ok(WriteGrant { file, path: resolved, reason })
+}
+
+fn refused_kind(metadata: &Metadata) -> Option<&'static str> {
+    let kind = metadata.file_type();
+    if kind.is_file() || kind.is_block_device() {
+        None
+    } else if kind.is_dir() {
+        Some("directory")
+    } else if kind.is_fifo() {
+        Some("FIFO")
+    } else if kind.is_char_device() {
+        Some("character device")
+    } else if kind.is_socket() {
+        Some("socket")
+    } else {
+        // A link put where the resolved path had none.
+        Some("symbolic link")
+    }
+}
+
+/// Never through a link that appeared after the path was resolved, and never waiting for a peer.
+fn open(path: &Path, more: OFlags) -> Result<File, Refusal> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | more).bits().cast_signed();
+    OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(|source| {
+        if source.kind() == io::ErrorKind::ResourceBusy {
+            return Refusal::Busy { path: path.to_owned() };
+        }
+        failed(path, "open it for writing")(source)
+    })
+}
+
+fn create(path: &Path) -> Result<WriteGrant, Refusal> {
+    if std::fs::symlink_metadata(path).is_ok() {
+        return Err(Refusal::DanglingLink { path: path.to_owned() });
+    }
+    let name =
+        path.file_name().ok_or_else(|| failed(path, "create it")(io::ErrorKind::InvalidFilename.into()))?;
+    let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let parent = std::fs::canonicalize(parent).map_err(failed(parent, "find the directory"))?;
+    let path = parent.join(name);
+    // `create_new` also refuses a link or file that has appeared in the meantime.
+    let created = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+    let file = created.map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => Refusal::Replaced { path: path.clone() },
+        _ => failed(&path, "create it")(source),
+    })?;
+    Ok(WriteGrant { file, path, reason: GrantReason::Created })
+}
+
+fn check_device(
+    path: &Path,
+    file: &File,
+    metadata: &Metadata,
+    consent: &WriteConsent,
+) -> Result<GrantReason, Refusal> {
+    let target = Named { path, metadata };
+    let size_bytes = io::Seek::seek(&mut &*file, io::SeekFrom::End(0))
+        .and_then(|size_bytes| io::Seek::rewind(&mut &*file).map(|()| size_bytes))
+        .map_err(failed(path, "measure it"))?;
+    let found = signature::find(file, size_bytes).map_err(failed(path, "look for signatures"))?;
+    match (found.is_empty(), consent.destroys_signature(&target)) {
+        (true, true) => Ok(GrantReason::Overwrite),
+        (true, false) if consent.overwrites(&target) => Ok(GrantReason::Overwrite),
+        (true, false) => Err(Refusal::DeviceNotNamed { path: path.to_owned() }),
+        (false, true) => Ok(GrantReason::DestroySignatures(found)),
+        (false, false) => Err(Refusal::Signatures { path: path.to_owned(), found }),
+    }
+}
+
+fn failed(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Refusal {
+    let path = path.to_owned();
+    move |source| Refusal::System { path, action, source }
+}

@@ -1,0 +1,128 @@
+//! How iostall knows its own files again.
+//!
+//! Two signs, because each alone can mislead: `cp precious.dat scratch.dat` writes the user's data into the
+//! inode that iostall marked (the attribute stays, the stamp is gone), and `cp scratch.dat elsewhere` takes
+//! the stamp to a file the user made (the stamp is there, the attribute is not). Where the file system has
+//! no user attributes the stamp alone counts.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{OFlags, XattrFlags, fgetxattr, fsetxattr};
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
+
+use super::stamp::{STAMP_BYTES, STAMP_MAGIC, stamp};
+
+const ATTRIBUTE: &str = "user.iostall.made";
+
+/// First word of the attribute; the second is the creation's own random number in hexadecimal digits.
+const VERSION: &str = "1";
+
+/// Marks a file that iostall has just created: the attribute, and a stamp at the very start.
+///
+/// `file` must be open for writing and not for direct I/O. What was in the first 32 bytes is lost.
+///
+/// # Errors
+/// When the attribute or the stamp cannot be written. A file system without user attributes is no error.
+pub fn mark_made_by_iostall(file: &File) -> io::Result<()> {
+    let mut random = [0; 8];
+    getrandom(&mut random, GetRandomFlags::empty())?;
+    let creation = u64::from_le_bytes(random);
+    let value = format!("{VERSION} {creation:016x}");
+    match fsetxattr(file, ATTRIBUTE, value.as_bytes(), XattrFlags::empty()) {
+        Ok(()) | Err(Errno::OPNOTSUPP) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut header = [0; STAMP_BYTES];
+    stamp(&mut header, 0, 0, creation);
+    file.write_all_at(&header, 0)
+}
+
+/// Whether iostall made the file, by both signs.
+///
+/// # Errors
+/// When the file cannot be opened or read.
+pub fn made_by_iostall(path: &Path) -> io::Result<bool> {
+    // O_NONBLOCK: a FIFO put in the file's place must not make this wait for a writer.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    is_marked(&OpenOptions::new().read(true).custom_flags(flags).open(path)?)
+}
+
+/// Whether the open file carries both signs.
+pub(super) fn is_marked(file: &File) -> io::Result<bool> {
+    let mut magic = [0; STAMP_MAGIC.len()];
+    match file.read_exact_at(&mut magic, 0) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    if magic != STAMP_MAGIC {
+        return Ok(false);
+    }
+    let mut value = [0; 64];
+    match fgetxattr(file, ATTRIBUTE, &mut value[..]) {
+        Ok(length) => Ok(is_attribute(&value[..length])),
+        Err(Errno::OPNOTSUPP) => Ok(true),
+        // Longer than anything iostall writes, or not there.
+        Err(Errno::NODATA | Errno::RANGE) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_attribute(value: &[u8]) -> bool {
+    let Some((version, creation)) = std::str::from_utf8(value).ok().and_then(|text| text.split_once(' '))
+    else {
+        return false;
+    };
+    version == VERSION && creation.len() == 16 && creation.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_of_another_form_or_version_do_not_count() {
+        assert!(is_attribute(b"1 0123456789abcdef"));
+        for other in
+            [&b"2 0123456789abcdef"[..], b"1", b"", b"1 012", b"1 0123456789abcdeg", b"\xff\xff \x00"]
+        {
+            assert!(!is_attribute(other));
+        }
+    }
+
+    #[test]
+    fn a_marked_file_is_known_again_and_a_fresh_one_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("scratch");
+        let file = File::create_new(&path).unwrap();
+        assert!(!made_by_iostall(&path).unwrap());
+        mark_made_by_iostall(&file).unwrap();
+        assert!(made_by_iostall(&path).unwrap());
+    }
+
+    #[test]
+    fn user_data_copied_over_a_scratch_file_is_not_ours() {
+        // The copy keeps the inode, and with it the attribute.
+        let directory = tempfile::tempdir().unwrap();
+        let (scratch, precious) = (directory.path().join("scratch"), directory.path().join("precious"));
+        mark_made_by_iostall(&File::create_new(&scratch).unwrap()).unwrap();
+        std::fs::write(&precious, vec![b'p'; 8192]).unwrap();
+        std::fs::copy(&precious, &scratch).unwrap();
+        assert!(!made_by_iostall(&scratch).unwrap());
+    }
+
+    #[test]
+    fn a_copy_of_a_scratch_file_is_the_users_where_attributes_exist() {
+        let directory = tempfile::tempdir().unwrap();
+        let (scratch, copy) = (directory.path().join("scratch"), directory.path().join("copy"));
+        let file = File::create_new(&scratch).unwrap();
+        mark_made_by_iostall(&file).unwrap();
+        let has_attributes = fgetxattr(&file, ATTRIBUTE, &mut [0; 64][..]).is_ok();
+        std::fs::write(&copy, std::fs::read(&scratch).unwrap()).unwrap();
+        assert_eq!(made_by_iostall(&copy).unwrap(), !has_attributes);
+    }
+}

@@ -1,0 +1,32 @@
+//! May this target be written? Destruction is opt-in: writing needs a file that iostall made, or the user's
+//! word that names exactly this target, and some targets are refused whatever the user says.
+//!
+//! | Target | Needs |
+//! |---|---|
+//! | absent, or an empty file outside of databases | nothing |
+//! | a file iostall made (see [`made_by_iostall`]) | nothing |
+//! | any other file | `--overwrite PATH` |
+//! | a file that belongs to a database | `--destroy-database PATH` |
+//! | a block device | `--overwrite PATH` |
+//! | a block device with a known signature on it | `--destroy PATH` |
+//! | mounted, held, swap, behind a loop device; not a file or block device | always refused |
+
+mod block_device;
+mod consent;
+mod database;
+mod free_space;
+mod grant;
+mod mark;
+mod refusal;
+mod regular_file;
+mod signature;
+mod stamp;
+
+pub use consent::WriteConsent;
+pub use database::DatabaseFile;
+pub use free_space::{FreeSpaceError, check_free_space};
+pub use grant::{GrantReason, WriteGrant, check_write};
+pub use mark::{made_by_iostall, mark_made_by_iostall};
+pub use refusal::Refusal;
+pub use signature::Signature;
+pub use stamp::{STAMP_BYTES, STAMP_MAGIC, stamp};

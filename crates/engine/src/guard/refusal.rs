@@ -1,0 +1,201 @@
+//! Why a target may not be written: what was found, where, and what the user can do.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::database::DatabaseFile;
+use super::signature::Signature;
+
+/// Nothing has been written when one of these is returned.
+#[derive(Debug, Error)]
+pub enum Refusal {
+    /// Neither a regular file nor a block device.
+    #[error("{} is a {kind}; only a regular file or a block device can be written", path.display())]
+    Kind {
+        /// The target.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A symbolic link to nothing: the file made through it would be somewhere the user may not expect.
+    #[error("{} is a symbolic link that leads nowhere", path.display())]
+    DanglingLink {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A file of the kernel, where writing is a command.
+    #[error("{} is on {file_system}, whose files are controls of the kernel", path.display())]
+    KernelFile {
+        /// The target.
+        path: PathBuf,
+        /// Type of the file system.
+        file_system: &'static str,
+    },
+    /// What the path leads to changed between the look and the opening.
+    #[error("{} was replaced while it was being checked", path.display())]
+    Replaced {
+        /// The target.
+        path: PathBuf,
+    },
+    /// The system swaps to it.
+    #[error("{} is in use as swap ({swap})", path.display())]
+    Swap {
+        /// The target.
+        path: PathBuf,
+        /// The entry of `/proc/swaps`.
+        swap: String,
+    },
+    /// It, its disk or one of its partitions is mounted.
+    #[error("{} cannot be written: {what} is mounted on {}", path.display(), mount_point.display())]
+    Mounted {
+        /// The target.
+        path: PathBuf,
+        /// The file or device that is mounted.
+        what: String,
+        /// Where.
+        mount_point: PathBuf,
+    },
+    /// Another device of the kernel stands on it: device mapper, LVM, md, bcache.
+    #[error("{} cannot be written: {device} is part of {holder}", path.display())]
+    Held {
+        /// The target.
+        path: PathBuf,
+        /// The target, its disk or its partition.
+        device: String,
+        /// What stands on it.
+        holder: String,
+    },
+    /// A loop device presents it.
+    #[error("{} cannot be written: it is the file behind /dev/{loop_device}", path.display())]
+    BehindLoop {
+        /// The target.
+        path: PathBuf,
+        /// Kernel name.
+        loop_device: String,
+    },
+    /// The kernel does not give it to us alone: mounted in another namespace, or held by another program.
+    #[error("{} is in exclusive use by the kernel or another program", path.display())]
+    Busy {
+        /// The target.
+        path: PathBuf,
+    },
+    /// A file with content that iostall did not make, and no word that names it.
+    #[error("{} exists, was not made by iostall, and holds {size_bytes} bytes", path.display())]
+    FileNotNamed {
+        /// The target.
+        path: PathBuf,
+        /// Its length.
+        size_bytes: u64,
+    },
+    /// A block device, and no word that names it.
+    #[error("{} is a block device, which is written only when named", path.display())]
+    DeviceNotNamed {
+        /// The target.
+        path: PathBuf,
+    },
+    /// Part of a database, and no strong enough word.
+    #[error("{} belongs to a database: {found}", path.display())]
+    Database {
+        /// The target.
+        path: PathBuf,
+        /// What it was recognised as, and by what.
+        found: DatabaseFile,
+    },
+    /// A block device with something on it, and no strong enough word.
+    #[error("{} is not empty: {}", path.display(), list(found))]
+    Signatures {
+        /// The target.
+        path: PathBuf,
+        /// All that was found.
+        found: Vec<Signature>,
+    },
+    /// The system did not let us look or open.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    System {
+        /// The target.
+        path: PathBuf,
+        /// What was tried, as the rest of a sentence.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Refusal {
+    /// What the user can do, a sentence for a `hint:` line.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Kind { .. } => {
+                "name a file inside the directory you want to test, or a block device".into()
+            }
+            Self::DanglingLink { .. } => "remove the link, or name the file it should lead to".into(),
+            Self::KernelFile { .. } => "name a file on a disk's file system".into(),
+            Self::Replaced { .. } => {
+                "see which program replaces it, and start again when it has finished".into()
+            }
+            Self::Swap { path, .. } => format!("`swapoff {}` first, if it can be spared", path.display()),
+            Self::Mounted { mount_point, .. } => format!(
+                "test through the file system with a file under {0}, or `umount {0}` first",
+                mount_point.display()
+            ),
+            Self::Held { holder, .. } => {
+                format!(
+                    "name /dev/{holder} instead, or take {holder} apart first (lvchange, dmsetup, mdadm --stop)"
+                )
+            }
+            Self::BehindLoop { loop_device, .. } => {
+                format!("name /dev/{loop_device} instead, or `losetup --detach /dev/{loop_device}` first")
+            }
+            Self::Busy { path } => {
+                format!(
+                    "`lsblk {0}` and `fuser --verbose {0}` show by what; reading needs no permission",
+                    path.display()
+                )
+            }
+            Self::FileNotNamed { path, .. } | Self::DeviceNotNamed { path } => {
+                format!("name another target, or destroy its content with `--overwrite {}`", path.display())
+            }
+            Self::Database { path, .. } => format!(
+                "name another target; only `--destroy-database {}` lets iostall overwrite it",
+                path.display()
+            ),
+            Self::Signatures { path, .. } => {
+                format!("name another device; only `--destroy {}` lets iostall overwrite it", path.display())
+            }
+            Self::System { .. } => {
+                "check that the path exists and that this user may read and write it".into()
+            }
+        }
+    }
+}
+
+fn list(found: &[Signature]) -> String {
+    let mut text = String::new();
+    for (index, signature) in found.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{comma}{signature}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_where_and_what_next() {
+        let refusal = Refusal::Signatures {
+            path: "/dev/sdx".into(),
+            found: vec![Signature { what: "xfs", offset: 0 }, Signature { what: "LUKS", offset: 4096 }],
+        };
+        assert_eq!(refusal.to_string(), "/dev/sdx is not empty: xfs at byte 0, LUKS at byte 4096");
+        assert_eq!(
+            refusal.hint(),
+            "name another device; only `--destroy /dev/sdx` lets iostall overwrite it"
+        );
+    }
+}

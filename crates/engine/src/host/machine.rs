@@ -1,0 +1,150 @@
+//! The machine: kernel, processors, memory, hypervisor.
+
+use std::collections::BTreeSet;
+
+use iostall_measure::platform::Host;
+
+use super::system::{System, keyed, kilobytes, list_length};
+
+impl System {
+    /// The machine this process runs on.
+    pub fn host(&self) -> Host {
+        let name = rustix::system::uname();
+        let cpuinfo = self.text("/proc/cpuinfo").unwrap_or_default();
+        let status = self.text("/proc/self/status").unwrap_or_default();
+        let topology = self.topology();
+        Host {
+            hostname: name.nodename().to_string_lossy().into_owned(),
+            kernel: [name.sysname(), name.release(), name.version()]
+                .map(|part| part.to_string_lossy())
+                .join(" "),
+            cpu_model: cpu_model(&cpuinfo),
+            cpu_count: keyed(&status, "Cpus_allowed_list").and_then(list_length).unwrap_or(1),
+            core_count: topology.core_count,
+            socket_count: topology.socket_count,
+            node_count: self.line("/sys/devices/system/node/online").and_then(|list| list_length(&list)),
+            memory_bytes: self
+                .text("/proc/meminfo")
+                .and_then(|text| kilobytes(&text, "MemTotal"))
+                .unwrap_or_default(),
+            cpu_governor: self.line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            hypervisor: self.hypervisor(&cpuinfo),
+            cgroup: self.cgroup_limits(),
+        }
+    }
+
+    /// Processors that are offline have no topology and are not counted.
+    fn topology(&self) -> Topology {
+        let mut cores = BTreeSet::new();
+        let mut sockets = BTreeSet::new();
+        for name in self.names_in("/sys/devices/system/cpu") {
+            let numbered = name.strip_prefix("cpu").is_some_and(|number| number.parse::<u32>().is_ok());
+            if !numbered {
+                continue;
+            }
+            let fact = |file: &str| self.line(format!("/sys/devices/system/cpu/{name}/topology/{file}"));
+            cores.extend(fact("core_cpus_list").or_else(|| fact("thread_siblings_list")));
+            sockets.extend(fact("physical_package_id"));
+        }
+        Topology { core_count: count(&cores), socket_count: count(&sockets) }
+    }
+
+    /// Its name by Xen's own file, by the firmware's (DMI) words where these are known to belong to a
+    /// hypervisor or the processor says that there is one, or only the fact that there is one.
+    fn hypervisor(&self, cpuinfo: &str) -> Option<String> {
+        if let Some(kind) = self.line("/sys/hypervisor/type") {
+            return Some(kind);
+        }
+        let firmware =
+            ["sys_vendor", "product_name"].map(|file| self.line(format!("/sys/class/dmi/id/{file}")));
+        let words = firmware.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let flagged =
+            keyed(cpuinfo, "flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+        let known = VIRTUAL_FIRMWARE.iter().any(|word| words.contains(word));
+        match (words.is_empty(), flagged || known) {
+            (_, false) => None,
+            (false, true) => Some(words),
+            (true, true) => Some("present, not named".into()),
+        }
+    }
+}
+
+/// Words in `sys_vendor` or `product_name` that only virtual machines have.
+const VIRTUAL_FIRMWARE: [&str; 8] =
+    ["QEMU", "KVM", "VMware", "Virtual Machine", "VirtualBox", "Google Compute Engine", "OpenStack", "Bochs"];
+
+struct Topology {
+    core_count: Option<u32>,
+    socket_count: Option<u32>,
+}
+
+fn count(set: &BTreeSet<String>) -> Option<u32> {
+    u32::try_from(set.len()).ok().filter(|count| *count > 0)
+}
+
+/// `model name` on x86 and s390, `cpu` on POWER, `Model` or `Hardware` on boards with ARM processors.
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    ["model name", "cpu", "Model", "Hardware"].iter().find_map(|key| keyed(cpuinfo, key)).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::made_up;
+    use super::*;
+
+    #[test]
+    fn a_machine_is_read_from_its_files() {
+        let (_root, system) = made_up(&[
+            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: Xeon Q\nflags\t\t: fpu hypervisor sse\n"),
+            ("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-3\n"),
+            ("proc/meminfo", "MemTotal:       1024 kB\n"),
+            ("sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0,2\n"),
+            ("sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"),
+            ("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3\n"),
+            ("sys/devices/system/cpu/cpu1/topology/physical_package_id", "1\n"),
+            ("sys/devices/system/cpu/cpu2/topology/core_cpus_list", "0,2\n"),
+            ("sys/devices/system/cpu/cpufreq/topology/physical_package_id", "7\n"),
+            ("sys/devices/system/node/online", "0-1\n"),
+            ("sys/class/dmi/id/sys_vendor", "Maker\n"),
+            ("sys/class/dmi/id/product_name", "Cloud m5\n"),
+        ]);
+        let host = system.host();
+        assert_eq!(host.cpu_model.as_deref(), Some("Xeon Q"));
+        assert_eq!(
+            (host.cpu_count, host.core_count, host.socket_count, host.node_count),
+            (4, Some(2), Some(2), Some(2))
+        );
+        assert_eq!((host.memory_bytes, host.cpu_governor.as_deref()), (1024 * 1024, Some("powersave")));
+        assert_eq!(host.hypervisor.as_deref(), Some("Maker Cloud m5"));
+        assert!(host.cgroup.is_empty());
+    }
+
+    #[test]
+    fn an_empty_tree_gives_unknowns_and_never_a_guess() {
+        let (_root, system) = made_up(&[]);
+        let host = system.host();
+        assert_eq!(
+            (host.cpu_model, host.core_count, host.socket_count, host.node_count),
+            (None, None, None, None)
+        );
+        assert_eq!((host.cpu_governor, host.hypervisor), (None, None));
+    }
+
+    #[test]
+    fn the_firmware_of_real_hardware_is_no_hypervisor() {
+        let (_root, system) =
+            made_up(&[("sys/class/dmi/id/sys_vendor", "Dell Inc.\n"), ("proc/cpuinfo", "flags : fpu sse\n")]);
+        assert_eq!(system.host().hypervisor, None);
+        let (_root, system) = made_up(&[("sys/class/dmi/id/sys_vendor", "QEMU\n")]);
+        assert_eq!(system.host().hypervisor.as_deref(), Some("QEMU"), "ARM processors have no flag for it");
+        let (_root, system) = made_up(&[("proc/cpuinfo", "flags : hypervisor\n")]);
+        assert_eq!(system.host().hypervisor.as_deref(), Some("present, not named"));
+    }
+
+    #[test]
+    fn this_machine_has_processors_and_memory() {
+        let host = System::here().host();
+        assert!(host.cpu_count >= 1 && host.memory_bytes > 0 && host.kernel.starts_with("Linux "));
+    }
+}

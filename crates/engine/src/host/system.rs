@@ -1,0 +1,162 @@
+//! The one way to read kernel files, with a root that tests can move.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A tree with `proc` and `sys` in it: the real one, or one that a test made up.
+#[derive(Clone, Debug)]
+pub struct System {
+    root: PathBuf,
+}
+
+impl System {
+    /// The system this process runs on.
+    pub fn here() -> Self {
+        Self::at("/")
+    }
+
+    /// The system whose root directory is `root`.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where the absolute `path` of that system is for us.
+    pub(crate) fn locate(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The text of a file, or `None` when it is not there, not readable or not text.
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        fs::read_to_string(self.locate(path)).ok()
+    }
+
+    /// The text of a file of one word or line, trimmed; `None` also when it is empty.
+    pub(crate) fn line(&self, path: impl AsRef<Path>) -> Option<String> {
+        let text = self.text(path)?;
+        let line = text.trim();
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    /// The number in a file.
+    pub(crate) fn number<T: FromStr>(&self, path: impl AsRef<Path>) -> Option<T> {
+        self.line(path)?.parse().ok()
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+        fs::read(self.locate(path)).ok()
+    }
+
+    /// Names in a directory, sorted; empty when there is no such directory.
+    pub(crate) fn names_in(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.locate(path)) else { return Vec::new() };
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok().map(|entry| entry.file_name()))
+            .filter_map(to_name)
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Where a path leads once every link in it is followed, again as an absolute path of that system.
+    pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
+        let resolved = fs::canonicalize(self.locate(path)).ok()?;
+        let root = fs::canonicalize(&self.root).ok()?;
+        Some(Path::new("/").join(resolved.strip_prefix(root).ok()?))
+    }
+
+    /// Whether there is anything under this path.
+    pub(crate) fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.locate(path).exists()
+    }
+}
+
+fn to_name(name: OsString) -> Option<String> {
+    name.into_string().ok()
+}
+
+/// A device number as `/sys/dev/block` and mountinfo write it.
+pub(crate) fn device_number(device: u64) -> String {
+    format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device))
+}
+
+/// Lists as the kernel writes processors and nodes: `0-3,8,10-11`. How many numbers it has; `None` for anything else.
+pub(crate) fn list_length(numbers: &str) -> Option<u32> {
+    let mut count: u32 = 0;
+    for part in numbers.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        count = count.checked_add(last.checked_sub(first)?.checked_add(1)?)?;
+    }
+    Some(count)
+}
+
+/// Value of the first line `key : value` or `key: value`, trimmed.
+pub(crate) fn keyed<'text>(text: &'text str, key: &str) -> Option<&'text str> {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.trim() == key)
+        .map(|(_, value)| value.trim())
+        .filter(|value| !value.is_empty())
+}
+
+/// Bytes of a line such as `MemTotal:  24684100 kB`.
+pub(crate) fn kilobytes(text: &str, key: &str) -> Option<u64> {
+    let count: u64 = keyed(text, key)?.strip_suffix("kB")?.trim().parse().ok()?;
+    count.checked_mul(1024)
+}
+
+/// A made-up tree of the given files. It lasts as long as the directory that comes with it.
+#[cfg(test)]
+pub(crate) fn made_up(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let system = System::at(root.path());
+    (root, system)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_lists_are_counted_and_nonsense_is_not() {
+        assert_eq!(list_length("0-3,8,10-11\n"), Some(7));
+        assert_eq!(list_length("0"), Some(1));
+        for odd in ["", "a", "3-1", "1,,2", "0-4294967295"] {
+            assert_eq!(list_length(odd), None, "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn keyed_lines_are_found_with_any_spacing() {
+        let text = "MemTotal:       24684100 kB\nmodel name\t: AMD EPYC\nempty:\nDirty: x kB\n";
+        assert_eq!(kilobytes(text, "MemTotal"), Some(24_684_100 * 1024));
+        assert_eq!(keyed(text, "model name"), Some("AMD EPYC"));
+        assert_eq!(keyed(text, "empty"), None);
+        assert_eq!(kilobytes(text, "Dirty"), None);
+        assert_eq!(kilobytes(text, "Writeback"), None);
+    }
+
+    #[test]
+    fn paths_are_found_below_the_root_and_links_do_not_leave_it() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("sys/real")).unwrap();
+        std::os::unix::fs::symlink("real", root.path().join("sys/link")).unwrap();
+        std::os::unix::fs::symlink("/usr", root.path().join("sys/out")).unwrap();
+        fs::write(root.path().join("sys/real/size"), " 42\n").unwrap();
+        let system = System::at(root.path());
+        assert_eq!(system.resolve("/sys/link"), Some(PathBuf::from("/sys/real")));
+        assert_eq!(system.resolve("/sys/out"), None);
+        assert_eq!(system.number::<u64>("/sys/link/size"), Some(42));
+        assert_eq!(system.number::<u64>("/sys/link/none"), None);
+        assert_eq!(system.names_in("/sys"), ["link", "out", "real"]);
+    }
+}
