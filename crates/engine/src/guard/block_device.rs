@@ -25,11 +25,7 @@ pub(super) fn check_unused(system: &System, path: &Path, number: &str) -> Result
     for device in &related {
         if !system.btrfs_members(&device.name).is_empty() {
             // Only a mounted btrfs has members there; of several devices just one is in the mount's line.
-            return Err(Refusal::Held {
-                path: path.to_owned(),
-                device: device.name.clone(),
-                holder: "btrfs".into(),
-            });
+            return Err(Refusal::InBtrfs { path: path.to_owned(), device: device.name.clone() });
         }
         if let Some(holder) = system.names_in(device.directory.join("holders")).into_iter().next() {
             return Err(Refusal::Held { path: path.to_owned(), device: device.name.clone(), holder });
@@ -177,10 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn every_device_of_a_mounted_btrfs_is_held() {
+    fn every_device_of_a_mounted_btrfs_is_closed() {
         let (_root, system) = disk(&[("sys/fs/btrfs/1234-abcd/devices/sdx1/x", "")]);
         let refusal = check(&system, "8:1").unwrap_err();
-        assert!(matches!(&refusal, Refusal::Held { holder, .. } if holder == "btrfs"));
+        assert!(matches!(&refusal, Refusal::InBtrfs { device, .. } if device == "sdx1"));
         check(&system, "8:2").unwrap();
     }
 

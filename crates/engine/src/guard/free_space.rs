@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use iostall_measure::ByteCount;
 use rustix::fs::statvfs;
 use thiserror::Error;
 
@@ -17,8 +18,8 @@ const FLOOR_DIVISOR: u64 = 20;
 pub enum FreeSpaceError {
     /// Less than the floor would remain.
     #[error(
-        "{} has {free_bytes} bytes free; {wanted_bytes} more would leave less than the {floor_bytes} that must stay free; {fits_bytes} would fit",
-        directory.display()
+        "{} has {} free; {} more would leave less than the {} that must stay free; {fits_bytes} bytes ({}) would fit",
+        directory.display(), ByteCount(*free_bytes), ByteCount(*wanted_bytes), ByteCount(*floor_bytes), ByteCount(*fits_bytes)
     )]
     TooLittle {
         /// Where.

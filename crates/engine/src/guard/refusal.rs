@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
+use iostall_measure::ByteCount;
 use thiserror::Error;
 
 use super::database::DatabaseFile;
@@ -68,6 +69,14 @@ pub enum Refusal {
         /// What stands on it.
         holder: String,
     },
+    /// A btrfs over several devices is mounted, and it is one of them.
+    #[error("{} cannot be written: {device} belongs to a mounted btrfs", path.display())]
+    InBtrfs {
+        /// The target.
+        path: PathBuf,
+        /// The target, its disk or its partition.
+        device: String,
+    },
     /// A loop device presents it.
     #[error("{} cannot be written: it is the file behind /dev/{loop_device}", path.display())]
     BehindLoop {
@@ -83,7 +92,7 @@ pub enum Refusal {
         path: PathBuf,
     },
     /// A file with content that iostall did not make, and no word that names it.
-    #[error("{} exists, was not made by iostall, and holds {size_bytes} bytes", path.display())]
+    #[error("{} exists, was not made by iostall, and holds {}", path.display(), ByteCount(*size_bytes))]
     FileNotNamed {
         /// The target.
         path: PathBuf,
@@ -145,6 +154,9 @@ impl Refusal {
                 format!(
                     "name /dev/{holder} instead, or take {holder} apart first (lvchange, dmsetup, mdadm --stop)"
                 )
+            }
+            Self::InBtrfs { device, .. } => {
+                format!("`btrfs filesystem show /dev/{device}` says which; unmount it first")
             }
             Self::BehindLoop { loop_device, .. } => {
                 format!("name /dev/{loop_device} instead, or `losetup --detach /dev/{loop_device}` first")

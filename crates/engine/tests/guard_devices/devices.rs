@@ -99,7 +99,7 @@ fn every_device_of_a_mounted_btrfs_is_refused_and_told_as_one() {
     let Some(mount) = Mount::new(one.text(), &["-o", &devices]) else { return };
     for device in [&one, &two] {
         let refusal = refusal_for_ever(&device.path);
-        assert!(matches!(refusal, Refusal::Mounted { .. } | Refusal::Held { .. }), "{refusal}");
+        assert!(matches!(refusal, Refusal::Mounted { .. } | Refusal::InBtrfs { .. }), "{refusal}");
     }
     let path = mount.path("file");
     std::fs::write(&path, "x").unwrap();

@@ -200,7 +200,6 @@ fn a_file_in_use_as_swap_is_refused_whatever_the_user_says() {
         return skip(&error);
     }
     let _swap = Finally("swapoff", vec![text(&path).to_owned()]);
-    // The kernel refuses to open a swap file for writing before we can look.
     let refusal = refusal_for_ever(&path);
     assert!(matches!(refusal, Refusal::Swap { .. }), "{refusal}");
 }
