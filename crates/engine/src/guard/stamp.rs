@@ -8,8 +8,8 @@
 //! Offset and sequence differ from block to block and from write to write, so a device can neither
 //! deduplicate the data nor can an old block pass for a new one; and what a run left behind is recognised.
 
-/// What a stamped block begins with. The first byte is in no text, the last two show a transfer in text mode.
-pub const STAMP_MAGIC: [u8; 8] = *b"\xb1iostl\r\n";
+/// What a stamped block begins with; the last character is the version of the layout.
+pub const STAMP_MAGIC: [u8; 8] = *b"IOSTALL1";
 
 /// Length of the stamp.
 pub const STAMP_BYTES: usize = 32;
