@@ -2,9 +2,12 @@
 //! engines, arrival pacing, and what the system tells about itself.
 
 pub mod buffer;
+pub mod cpu;
 pub mod null;
 pub mod open;
+pub mod pacing;
 pub mod psync;
+mod random;
 mod request;
 mod tokens;
 pub mod uring;
@@ -12,6 +15,7 @@ pub mod uring;
 pub use buffer::{Buffer, BufferPool, Pages};
 pub use null::NullEngine;
 pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
+pub use pacing::Schedule;
 pub use psync::PsyncEngine;
 pub use request::{
     Completion, Engine, EngineError, EngineReport, FileIndex, IoFailure, Request, RequestOp, Wait,
