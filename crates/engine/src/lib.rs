@@ -9,6 +9,7 @@ pub mod pacing;
 pub mod psync;
 mod random;
 mod request;
+pub mod sim;
 mod tokens;
 pub mod uring;
 
@@ -20,4 +21,5 @@ pub use psync::PsyncEngine;
 pub use request::{
     Completion, Engine, EngineError, EngineReport, FileIndex, IoFailure, Request, RequestOp, Wait,
 };
+pub use sim::{SimConfig, SimDevice, SimEngine};
 pub use uring::{UringConfig, UringEngine};

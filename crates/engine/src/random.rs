@@ -14,3 +14,11 @@ pub(crate) fn uniform(rng: &mut impl Rng) -> f64 {
 pub(crate) fn exponential(rng: &mut impl Rng) -> f64 {
     -(1.0 - uniform(rng)).ln()
 }
+
+/// Uniform in 0 to `bound - 1`; 0 where the bound is 0. The bias of the multiplication is below `bound` in 2^64.
+#[inline]
+pub(crate) fn below(rng: &mut impl Rng, bound: u64) -> u64 {
+    let product = u128::from(rng.next_u64()) * u128::from(bound);
+    // The high half of a product of two `u64`.
+    u64::try_from(product >> 64).unwrap_or(0)
+}
