@@ -2,20 +2,26 @@
 //! engines, arrival pacing, and what the system tells about itself.
 
 pub mod buffer;
+pub mod cpu;
 pub mod guard;
 pub mod host;
 pub mod null;
 pub mod open;
+pub mod pacing;
 pub mod psync;
+mod random;
 mod request;
+pub mod sim;
 mod tokens;
 pub mod uring;
 
 pub use buffer::{Buffer, BufferPool, Pages};
 pub use null::NullEngine;
 pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
+pub use pacing::Schedule;
 pub use psync::PsyncEngine;
 pub use request::{
     Completion, Engine, EngineError, EngineReport, FileIndex, IoFailure, Request, RequestOp, Wait,
 };
+pub use sim::{SimConfig, SimDevice, SimEngine};
 pub use uring::{UringConfig, UringEngine};

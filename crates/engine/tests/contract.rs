@@ -5,11 +5,13 @@ use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use iostall_engine::sim::SimFile;
 use iostall_engine::{
     Access, Buffer, BufferPool, Completion, Engine, FileIndex, IoFailure, NullEngine, OpenOptions, Pages,
-    PsyncEngine, Request, RequestOp, UringConfig, UringEngine, Wait, open_target,
+    PsyncEngine, Request, RequestOp, SimConfig, SimDevice, SimEngine, UringConfig, UringEngine, Wait,
+    open_target,
 };
-use iostall_measure::Caching;
+use iostall_measure::{Caching, ManualClock};
 
 const BLOCK: u32 = 4096;
 const BLOCKS: u32 = 64;
@@ -253,5 +255,18 @@ fn the_null_engine_keeps_the_contract() {
         engine: Box::new(NullEngine::new(capacity, 1)),
         buffers: buffers(capacity).1,
         keeps_data: false,
+    });
+}
+
+#[test]
+fn the_simulated_device_keeps_the_contract() {
+    keep_contract(|capacity| {
+        let files = vec![SimFile { size_bytes: FILE_BYTES, ..SimFile::default() }];
+        let device = SimDevice::new(SimConfig { files, ..SimConfig::default() }, ManualClock::new());
+        Rig {
+            engine: Box::new(SimEngine::new(device, capacity)),
+            buffers: buffers(capacity).1,
+            keeps_data: true,
+        }
     });
 }

@@ -1,0 +1,169 @@
+//! What running costs: processor time and memory of this thread and this process, and where it runs.
+
+#![expect(unsafe_code, reason = "getrusage and ioprio_set have no safe wrapper among our libraries")]
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use rustix::thread::CpuSet;
+
+/// Processor time used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In user code, nanoseconds.
+    pub user_ns: u64,
+    /// In the kernel on its behalf, nanoseconds.
+    pub system_ns: u64,
+}
+
+impl CpuTime {
+    /// Both together, nanoseconds.
+    pub fn total_ns(self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+
+    /// What was added since `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+        }
+    }
+}
+
+/// Of the calling thread. What kernel helper threads do for a ring is not in it, see [`process_cpu`].
+pub fn thread_cpu() -> CpuTime {
+    cpu_of(&usage(libc::RUSAGE_THREAD))
+}
+
+/// Of the whole process, the helper threads of its rings included.
+pub fn process_cpu() -> CpuTime {
+    cpu_of(&usage(libc::RUSAGE_SELF))
+}
+
+/// Most memory that the process has had resident at once, bytes.
+pub fn peak_resident_bytes() -> u64 {
+    // Linux counts it in KiB.
+    u64::try_from(usage(libc::RUSAGE_SELF).ru_maxrss).unwrap_or(0) * 1024
+}
+
+/// Binds the calling thread to processor `number`.
+///
+/// Fails with `EINVAL` where there is no such processor or the process may not use it.
+pub fn pin_to_cpu(number: u32) -> io::Result<()> {
+    let number = number as usize;
+    if number >= CpuSet::MAX_CPU {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    let mut set = CpuSet::new();
+    set.set(number);
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// Which requests a scheduler that knows priorities (bfq, mq-deadline) takes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoPriority {
+    /// Before all others; needs `CAP_SYS_ADMIN` or `CAP_SYS_NICE`. Level 0 (first) to 7.
+    RealTime(u8),
+    /// As usual. Level 0 (first) to 7.
+    BestEffort(u8),
+    /// Only where nobody else asks.
+    Idle,
+}
+
+impl IoPriority {
+    /// `IOPRIO_PRIO_VALUE` of `linux/ioprio.h`: the class from bit 13, the level below.
+    fn value(self) -> libc::c_long {
+        let (class, level) = match self {
+            Self::RealTime(level) => (1, level),
+            Self::BestEffort(level) => (2, level),
+            Self::Idle => (3, 0),
+        };
+        class << 13 | libc::c_long::from(level.min(7))
+    }
+}
+
+/// Sets the priority of what the calling thread asks of devices from now on. Levels above 7 count as 7.
+///
+/// Fails with `EPERM` where the class is not allowed.
+pub fn set_io_priority(priority: IoPriority) -> io::Result<()> {
+    /// `IOPRIO_WHO_PROCESS`, which with an id of 0 is the calling thread.
+    const WHO_PROCESS: libc::c_long = 1;
+    // SAFETY: the call takes three numbers and no memory.
+    let set = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, priority.value()) };
+    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn usage(who: libc::c_int) -> libc::rusage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is as long as the call writes. The call fails only for a `who` that does not exist.
+    unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
+    // SAFETY: written by the call, and all zeroes is a value of this struct of integers in any case.
+    unsafe { usage.assume_init() }
+}
+
+fn cpu_of(usage: &libc::rusage) -> CpuTime {
+    let nanoseconds = |time: libc::timeval| {
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        let microseconds = u64::try_from(time.tv_usec).unwrap_or(0);
+        seconds * 1_000_000_000 + microseconds * 1_000
+    };
+    CpuTime { user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_adds_to_the_time_of_its_thread_and_of_the_process() {
+        let (thread, process) = (thread_cpu(), process_cpu());
+        let mut value = 1u64;
+        while thread_cpu().since(thread).total_ns() < 2_000_000 {
+            value = std::hint::black_box(value.wrapping_mul(3));
+        }
+        assert!(process_cpu().since(process).total_ns() >= 2_000_000);
+    }
+
+    #[test]
+    fn an_idle_thread_has_used_next_to_nothing() {
+        let idle = std::thread::spawn(thread_cpu).join().unwrap();
+        assert!(idle.total_ns() <= process_cpu().total_ns());
+    }
+
+    #[test]
+    fn a_thread_runs_where_it_is_bound_to() {
+        std::thread::spawn(|| {
+            let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+            let last = (0..CpuSet::MAX_CPU).rev().find(|number| allowed.is_set(*number)).unwrap();
+            pin_to_cpu(u32::try_from(last).unwrap()).unwrap();
+            assert_eq!(rustix::thread::sched_getcpu(), last);
+            let error = pin_to_cpu(1_000_000).unwrap_err();
+            assert_eq!(error.raw_os_error(), Some(libc::EINVAL));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn the_priority_that_was_set_is_the_one_the_kernel_tells() {
+        std::thread::spawn(|| {
+            for priority in [IoPriority::BestEffort(6), IoPriority::Idle] {
+                set_io_priority(priority).unwrap();
+                // SAFETY: the call takes two numbers and no memory.
+                let told = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, 0) };
+                assert_eq!(told, priority.value());
+            }
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn the_peak_of_memory_counts_what_was_touched() {
+        let before = peak_resident_bytes();
+        let touched = vec![1u8; 64 << 20];
+        assert!(std::hint::black_box(&touched).iter().all(|byte| *byte == 1));
+        assert!(peak_resident_bytes() >= 64 << 20 && peak_resident_bytes() >= before);
+    }
+}

@@ -1,0 +1,295 @@
+//! The simulated device: who is served when, what becomes of it, and what a crash leaves.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use iostall_measure::{Clock, ManualClock};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::config::{SimConfig, Stall};
+use super::contents::{Contents, Image, SECTOR_BYTES};
+use crate::random::{below, exponential, uniform};
+use crate::request::{Completion, FileIndex, IoFailure, Request, RequestOp};
+
+/// A device that exists only in memory and moves a [`ManualClock`]. Clones are handles of the same one, so that
+/// several engines can share it.
+#[derive(Clone, Debug)]
+pub struct SimDevice {
+    clock: ManualClock,
+    state: Arc<Mutex<State>>,
+}
+
+impl SimDevice {
+    /// The device that `config` describes, on `clock`.
+    pub fn new(config: SimConfig, clock: ManualClock) -> Self {
+        let state = State {
+            rng: Xoshiro256PlusPlus::seed_from_u64(config.seed),
+            free_ns: vec![0; config.channels.max(1) as usize],
+            begun: 0,
+            pending: BinaryHeap::new(),
+            finished: Vec::new(),
+            files: config.files.iter().map(|file| Contents::of_size(file.size_bytes)).collect(),
+            stalls: sorted(config.stalls.clone()),
+            config,
+        };
+        Self { clock, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The clock it moves.
+    pub fn clock(&self) -> &ManualClock {
+        &self.clock
+    }
+
+    /// Puts durable bytes into a file before a run.
+    ///
+    /// # Panics
+    /// When there is no such file.
+    pub fn fill(&self, file: FileIndex, offset: u64, data: &[u8]) {
+        let contents = &mut self.state().files[usize::from(file.0)];
+        contents.write(offset, data, iostall_measure::Durability::None);
+        contents.sync(contents.written());
+    }
+
+    /// What reads of a file see now.
+    ///
+    /// # Panics
+    /// When there is no such file.
+    pub fn live(&self, file: FileIndex) -> Image {
+        self.state().files[usize::from(file.0)].live().clone()
+    }
+
+    /// What each file would hold if power went now: durable bytes for certain, and of writes completed since or
+    /// still in flight, any of their sectors, as `seed` has it. The device itself goes on.
+    pub fn crash(&self, seed: u64) -> Vec<Image> {
+        let state = self.state();
+        let mut coin = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut pending: Vec<&Pending> = state.pending.iter().map(|Reverse(pending)| pending).collect();
+        pending.sort_by_key(|pending| pending.number);
+        let left = state.files.iter().zip(0u16..).map(|(contents, file)| {
+            let writes = pending.iter().filter_map(|pending| pending.write_to(FileIndex(file)));
+            contents.crash(writes, &mut coin)
+        });
+        left.collect()
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        // A panic in one test's engine leaves the state as it was between two steps.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    config: SimConfig,
+    rng: Xoshiro256PlusPlus,
+    /// When each channel has served what it has.
+    free_ns: Vec<u64>,
+    /// Requests begun, ever.
+    begun: u64,
+    pending: BinaryHeap<Reverse<Pending>>,
+    /// By engine: completions that it has not fetched.
+    finished: Vec<Vec<Completion>>,
+    files: Vec<Contents>,
+    stalls: Vec<Stall>,
+}
+
+/// A request in service or in the queue; its fate is drawn when it begins.
+#[derive(Debug)]
+struct Pending {
+    end_ns: u64,
+    number: u64,
+    engine: usize,
+    request: Request,
+    fails: bool,
+    /// How much it moves at most.
+    moves: u32,
+    /// Of a sync call: the writes of its file that had completed when it began.
+    covers: u64,
+}
+
+impl Pending {
+    /// Where and what it writes, if it writes to `file`.
+    fn write_to(&self, file: FileIndex) -> Option<(u64, &[u8])> {
+        let request = &self.request;
+        let buffer =
+            request.buffer.as_ref().filter(|_| request.op == RequestOp::Write && request.file == file)?;
+        Some((request.offset, &buffer[..self.moves as usize]))
+    }
+}
+
+impl PartialEq for Pending {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Pending {}
+
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Pending {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.end_ns, self.number).cmp(&(other.end_ns, other.number))
+    }
+}
+
+impl State {
+    pub(super) fn file_count(&self) -> usize {
+        self.files.len()
+    }
+
+    /// A new engine's number.
+    pub(super) fn attach(&mut self) -> usize {
+        self.finished.push(Vec::new());
+        self.finished.len() - 1
+    }
+
+    /// Forgets what an engine has in flight: cancelled before it reached the medium.
+    pub(super) fn detach(&mut self, engine: usize) {
+        self.pending.retain(|Reverse(pending)| pending.engine != engine);
+        self.finished[engine].clear();
+    }
+
+    /// Takes a request at `now_ns`: gives it to the channel that is free first, and draws its service and its fate.
+    pub(super) fn begin(&mut self, engine: usize, request: Request, now_ns: u64) {
+        let number = self.begun;
+        self.begun += 1;
+        let is_sync = matches!(request.op, RequestOp::Fdatasync | RequestOp::Fsync);
+        // The same draws for every request, so that changing one fault leaves the rest of a run as it was.
+        let tail = exponential(&mut self.rng);
+        let eio_draw = uniform(&mut self.rng);
+        let short_draw = uniform(&mut self.rng);
+        let kept = 1 + below(
+            &mut self.rng,
+            u64::from(request.length).div_ceil(SECTOR_BYTES as u64).saturating_sub(1),
+        );
+        let faults = &self.config.faults;
+        let fails = faults.eio_at.contains(&number) || eio_draw < faults.eio_probability;
+        let moves = if short_draw < faults.short_probability {
+            // Below the length, unless that is one sector at most.
+            u32::try_from(kept * SECTOR_BYTES as u64).unwrap_or(u32::MAX).min(request.length)
+        } else {
+            request.length
+        };
+        let service_ns = if is_sync { self.config.sync_ns } else { self.service_ns(tail) };
+        let channel = self.free_ns.iter_mut().min().expect("at least one channel");
+        let end_ns = end_of_service(now_ns.max(*channel), service_ns, &self.stalls);
+        *channel = end_ns;
+        let covers = self.files[usize::from(request.file.0)].written();
+        self.pending.push(Reverse(Pending { end_ns, number, engine, request, fails, moves, covers }));
+    }
+
+    fn service_ns(&self, tail: f64) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "never negative, casts saturate"
+        )]
+        let tail_ns = (tail * self.config.service_ns_tail_mean as f64) as u64;
+        self.config.service_ns_base.saturating_add(tail_ns)
+    }
+
+    /// When the next request ends.
+    pub(super) fn next_end_ns(&self) -> Option<u64> {
+        self.pending.peek().map(|Reverse(pending)| pending.end_ns)
+    }
+
+    /// Carries out, in order, everything that ends by `now_ns`.
+    pub(super) fn run_until(&mut self, now_ns: u64) {
+        while self.next_end_ns().is_some_and(|end_ns| end_ns <= now_ns) {
+            if let Some(Reverse(pending)) = self.pending.pop() {
+                let engine = pending.engine;
+                let completion = self.carry_out(pending);
+                self.finished[engine].push(completion);
+            }
+        }
+    }
+
+    pub(super) fn fetch(&mut self, engine: usize) -> std::vec::Drain<'_, Completion> {
+        self.finished[engine].drain(..)
+    }
+
+    fn carry_out(&mut self, pending: Pending) -> Completion {
+        let Pending { mut request, fails, moves, covers, .. } = pending;
+        let file = self.config.files[usize::from(request.file.0)];
+        let contents = &mut self.files[usize::from(request.file.0)];
+        let bytes = moves as usize;
+        let beyond_offsets = i64::try_from(request.offset.saturating_add(u64::from(request.length))).is_err();
+        let result = match (request.op, request.buffer.as_mut()) {
+            _ if fails => Err(IoFailure(libc::EIO)),
+            (RequestOp::Fdatasync | RequestOp::Fsync, _) => {
+                contents.sync(covers);
+                Ok(0)
+            }
+            _ if beyond_offsets => Err(IoFailure(libc::EINVAL)),
+            (RequestOp::Read, buffer) => {
+                let buffer = buffer.expect("admitted with a buffer");
+                Ok(contents.live().read(request.offset, &mut buffer[..bytes]))
+            }
+            (RequestOp::Write, buffer) => {
+                let buffer = buffer.expect("admitted with a buffer");
+                let space = file.space_bytes.map_or(u64::MAX, |space| space.saturating_sub(request.offset));
+                let bytes = bytes.min(usize::try_from(space).unwrap_or(usize::MAX));
+                if bytes == 0 && moves > 0 {
+                    Err(IoFailure(libc::ENOSPC))
+                } else {
+                    contents.write(request.offset, &buffer[..bytes], file.durability);
+                    Ok(bytes)
+                }
+            }
+        };
+        // Never more than `moves`, which is a `u32`.
+        let result = result.map(|bytes| u32::try_from(bytes).unwrap_or(moves));
+        Completion { token: request.token, result, buffer: request.buffer }
+    }
+}
+
+fn sorted(mut stalls: Vec<Stall>) -> Vec<Stall> {
+    stalls.sort_by_key(|stall| stall.from_ns);
+    stalls
+}
+
+/// When `service_ns` of work begun at `start_ns` ends, with no progress during `stalls` (sorted, may overlap).
+fn end_of_service(start_ns: u64, service_ns: u64, stalls: &[Stall]) -> u64 {
+    let mut end_ns = start_ns.saturating_add(service_ns);
+    let mut lost_until_ns = start_ns;
+    for stall in stalls {
+        if stall.from_ns >= end_ns {
+            break;
+        }
+        let from_ns = stall.from_ns.max(lost_until_ns);
+        if stall.to_ns > from_ns {
+            end_ns = end_ns.saturating_add(stall.to_ns - from_ns);
+            lost_until_ns = stall.to_ns;
+        }
+    }
+    end_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn service_pauses_during_stalls_and_only_then() {
+        let stalls = [(100, 200), (150, 250), (400, 500)].map(|(from_ns, to_ns)| Stall { from_ns, to_ns });
+        let end = |start_ns, service_ns| end_of_service(start_ns, service_ns, &stalls);
+        assert_eq!(end(0, 50), 50);
+        assert_eq!(end(0, 100), 100);
+        assert_eq!(end(0, 101), 251);
+        assert_eq!(end(120, 10), 260);
+        assert_eq!(end(220, 10), 260);
+        assert_eq!(end(260, 200), 560);
+        assert_eq!(end(600, 10), 610);
+    }
+}

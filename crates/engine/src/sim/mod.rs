@@ -1,0 +1,93 @@
+//! A simulated device behind the engine trait: seeded latency, stalls, short transfers, failures, and a crash
+//! that tells durable bytes from the rest. No time passes but on its own clock.
+
+mod config;
+mod contents;
+mod device;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Faults, SimConfig, SimFile, Stall};
+pub use contents::{Image, SECTOR_BYTES};
+pub use device::SimDevice;
+
+use crate::request::{Completion, Engine, EngineError, EngineReport, Request, Wait};
+use crate::tokens::Tokens;
+
+/// An engine on a [`SimDevice`]. A submit that waits moves the device's clock: to the completion it waits for, or
+/// by its timeout. Dropping it cancels what it has in flight, without effect on the device's files.
+#[derive(Debug)]
+pub struct SimEngine {
+    device: SimDevice,
+    number: usize,
+    tokens: Tokens,
+    pushed: Vec<Request>,
+}
+
+impl SimEngine {
+    /// An engine for `capacity` requests at once on `device`.
+    pub fn new(device: SimDevice, capacity: u32) -> Self {
+        let mut state = device.state();
+        let tokens = Tokens::new(capacity, state.file_count());
+        let number = state.attach();
+        drop(state);
+        Self { device, number, tokens, pushed: Vec::new() }
+    }
+}
+
+impl Engine for SimEngine {
+    fn report(&self) -> EngineReport {
+        EngineReport { name: "sim", ..EngineReport::default() }
+    }
+
+    fn capacity(&self) -> u32 {
+        self.tokens.capacity()
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.tokens.in_flight()
+    }
+
+    fn push(&mut self, request: Request) {
+        self.tokens.admit(&request);
+        self.pushed.push(request);
+    }
+
+    fn submit(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<(), EngineError> {
+        let wanted = completions.len() + wait.completions.min(self.in_flight()) as usize;
+        let begun_ns = self.device.now_ns();
+        let deadline_ns = wait.timeout_ns.map_or(u64::MAX, |timeout_ns| begun_ns.saturating_add(timeout_ns));
+        let mut state = self.device.state();
+        for request in self.pushed.drain(..) {
+            state.begin(self.number, request, begun_ns);
+        }
+        loop {
+            state.run_until(self.device.now_ns());
+            for completion in state.fetch(self.number) {
+                self.tokens.release(completion.token);
+                completions.push(completion);
+            }
+            if completions.len() >= wanted {
+                return Ok(());
+            }
+            // Something is wanted only while something is in flight, so there is a next end.
+            match state.next_end_ns() {
+                Some(end_ns) if end_ns <= deadline_ns => self.device.clock().advance_to(end_ns),
+                _ => {
+                    self.device.clock().advance_to(deadline_ns);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn calls(&self) -> u64 {
+        0
+    }
+}
+
+impl Drop for SimEngine {
+    fn drop(&mut self) {
+        self.device.state().detach(self.number);
+    }
+}
