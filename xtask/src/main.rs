@@ -1,2 +1,33 @@
-//! stub
-fn main() {}
+//! House-keeping commands of the workspace: `cargo xtask tidy`.
+
+mod tidy;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+fn main() -> Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => tidy(),
+        _ => bail!("write `cargo xtask tidy`: it checks the rules of the house that no compiler knows"),
+    }
+}
+
+/// Prints what breaks a rule; exit status 1 where anything does.
+fn tidy() -> Result<ExitCode> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
+    let tree = tidy::Tree::read(root)?;
+    let mut out = std::io::stdout().lock();
+    for note in tidy::notes(&tree) {
+        writeln!(out, "note: {note}")?;
+    }
+    let findings = tidy::findings(&tree);
+    for finding in &findings {
+        writeln!(out, "{finding}")?;
+    }
+    writeln!(out, "tidy: {} files, {} findings", tree.files().len(), findings.len())?;
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

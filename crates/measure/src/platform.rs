@@ -5,6 +5,26 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// The stored form of a path: text in which each byte sequence that is not UTF-8 has become U+FFFD.
+///
+/// Linux lets a name be any bytes, JSON only text, and serde's own form of a path is an error for such a name: a
+/// finished run would have been lost over the spelling of a directory. The path is stored to be shown, never to be opened.
+pub mod lossy_path {
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes `path` as text.
+    pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&path.to_string_lossy())
+    }
+
+    /// Reads the text back as a path.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        String::deserialize(deserializer).map(PathBuf::from)
+    }
+}
+
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
@@ -78,7 +98,8 @@ pub struct DirectIo {
 /// One target: its own facts, its file system's, its device's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// As the user named it.
+    /// As the user named it. Stored lossily, see [`lossy_path`].
+    #[serde(with = "lossy_path")]
     pub path: PathBuf,
     /// File or device.
     pub kind: TargetKind,
@@ -103,7 +124,8 @@ pub struct Target {
 pub struct FileSystem {
     /// Type, such as `ext4` or `tmpfs`.
     pub kind: String,
-    /// Where it is mounted.
+    /// Where it is mounted. Stored lossily, see [`lossy_path`].
+    #[serde(with = "lossy_path")]
     pub mount_point: PathBuf,
     /// What is mounted.
     pub source: String,
@@ -245,5 +267,34 @@ impl CpuTicks {
     /// All states together.
     pub fn total(&self) -> u64 {
         self.user + self.system + self.idle + self.iowait + self.steal
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_not_utf8_can_be_stored_and_reads_back_as_it_is_shown() {
+        let target = Target {
+            path: OsStr::from_bytes(b"/data/caf\xe9/t.ibd").into(),
+            kind: TargetKind::File,
+            size_bytes: 1,
+            allocated_bytes: None,
+            unwritten_bytes: None,
+            made_by_iostall: false,
+            direct: None,
+            file_system: None,
+            device: None,
+        };
+        let text = serde_json::to_string(&target).unwrap();
+        let back: Target = serde_json::from_str(&text).unwrap();
+        assert_eq!(back.path.to_str(), Some("/data/caf\u{fffd}/t.ibd"));
+        assert_eq!(back.path.to_string_lossy(), target.path.to_string_lossy());
+        // What was read back is text, so it is stable from now on.
+        assert_eq!(serde_json::to_string(&back).unwrap(), text);
     }
 }

@@ -1,0 +1,4 @@
+/* iostall:find_by_id */
+SELECT *
+  FROM run_entry
+ WHERE id = :id;

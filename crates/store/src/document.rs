@@ -1,0 +1,115 @@
+//! The stored form of a run: JSON in one zstd frame.
+//!
+//! JSON, because it is the form users export and because it outlives our types. Compressed, because most
+//! of it is histogram buckets as decimal digits; `docs/design.md` has the sizes.
+
+use iostall_model::Run;
+use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
+use serde::Deserialize;
+use thiserror::Error;
+
+/// The word in the `encoding` column.
+pub(crate) const ENCODING: &str = "json+zstd";
+
+/// zstd's own default: higher levels take several times longer for a few percent of these documents.
+const LEVEL: i32 = 3;
+
+/// Why a run could not be turned into a document or a document into a run.
+#[derive(Debug, Error)]
+pub enum DocumentError {
+    /// The run has no JSON form.
+    #[error("it cannot be written as JSON: {0}")]
+    Write(serde_json::Error),
+    /// The document is JSON, and not of the shape this version reads.
+    #[error("its document does not read as a run: {0}")]
+    Read(serde_json::Error),
+    /// Compression failed, or the compressed document is damaged.
+    #[error("its document does not decompress: {0}")]
+    Compression(std::io::Error),
+    /// The document is not text.
+    #[error("its document is not UTF-8 text")]
+    NotText,
+    /// A way of storing that this version does not know.
+    #[error("its document is stored as {0:?}, which this iostall does not know")]
+    Encoding(String),
+    /// A document of something else or of a newer version.
+    #[error(
+        "its document is {schema:?} version {version}; this iostall reads {SCHEMA:?} up to version {SCHEMA_VERSION}"
+    )]
+    Schema {
+        /// What it says it is.
+        schema: String,
+        /// Which version it says it has.
+        version: u32,
+    },
+}
+
+/// `run` as stored bytes.
+pub(crate) fn encode(run: &Run) -> Result<Vec<u8>, DocumentError> {
+    let json = serde_json::to_vec(run).map_err(DocumentError::Write)?;
+    let mut compressor = zstd::bulk::Compressor::new(LEVEL).map_err(DocumentError::Compression)?;
+    compressor.include_checksum(true).map_err(DocumentError::Compression)?;
+    compressor.compress(&json).map_err(DocumentError::Compression)
+}
+
+/// Stored bytes as JSON text, not interpreted.
+pub(crate) fn text(encoding: &str, bytes: &[u8]) -> Result<String, DocumentError> {
+    if encoding != ENCODING {
+        return Err(DocumentError::Encoding(encoding.to_owned()));
+    }
+    let json = zstd::stream::decode_all(bytes).map_err(DocumentError::Compression)?;
+    String::from_utf8(json).map_err(|_| DocumentError::NotText)
+}
+
+/// What every version of the document opens with.
+#[derive(Deserialize)]
+struct Head {
+    schema: String,
+    schema_version: u32,
+}
+
+/// JSON text as a run.
+pub(crate) fn read(text: &str) -> Result<Run, DocumentError> {
+    let head: Head = serde_json::from_str(text).map_err(DocumentError::Read)?;
+    if head.schema != SCHEMA || head.schema_version > SCHEMA_VERSION {
+        return Err(DocumentError::Schema { schema: head.schema, version: head.schema_version });
+    }
+    serde_json::from_str(text).map_err(DocumentError::Read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{sample_run, thirty_second_run};
+
+    #[test]
+    fn a_run_reads_back_as_it_was() {
+        let run = sample_run(7);
+        assert_eq!(read(&text(ENCODING, &encode(&run).unwrap()).unwrap()).unwrap(), run);
+    }
+
+    #[test]
+    fn compression_earns_its_keep_on_a_run_of_ordinary_size() {
+        let run = thirty_second_run();
+        let plain = serde_json::to_vec(&run).unwrap().len();
+        let stored = encode(&run).unwrap().len();
+        assert!(stored * 3 < plain, "{plain} bytes of JSON became {stored}");
+    }
+
+    #[test]
+    fn a_document_of_a_newer_iostall_is_told_from_a_broken_one() {
+        let mut run = sample_run(1);
+        run.schema_version = SCHEMA_VERSION + 1;
+        let text = serde_json::to_string(&run).unwrap();
+        assert!(matches!(read(&text), Err(DocumentError::Schema { .. })));
+        assert!(matches!(read("{}"), Err(DocumentError::Read(_))));
+        assert!(matches!(text_of_damaged(), Err(DocumentError::Compression(_))));
+    }
+
+    fn text_of_damaged() -> Result<String, DocumentError> {
+        let mut bytes = encode(&sample_run(1)).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x40;
+        text(ENCODING, &bytes)
+    }
+}

@@ -1,0 +1,269 @@
+//! The local store: one SQLite file.
+
+mod migrations;
+mod open;
+mod statements;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use iostall_model::Run;
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimePrinter;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, named_params};
+
+use crate::document;
+use crate::entry::{Entry, Filter, RunNumber, Summary};
+use crate::error::StoreError;
+use crate::selector::Selector;
+use crate::store::{Store, Stored};
+
+/// How long a call waits for another process. Commits take milliseconds; but the disk may be the very one that
+/// another run is loading, where a flush takes seconds, and giving up here would lose a finished measurement.
+const BUSY_TIMEOUT_S: u64 = 60;
+
+/// Runs in an SQLite file. Any number of processes may have the same file open: readers never wait, writers wait for each other.
+#[derive(Debug)]
+pub struct SqliteStore {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl SqliteStore {
+    /// Opens the store at `path`. Makes it, with its directories (mode 0700, the file 0600), where nothing is
+    /// there, and brings an older one up to date. A file that is anything else than a whole iostall store of
+    /// this version or an older one is refused as it is.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        let connection = open::open(&path)?;
+        Ok(Self { path, connection })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives SQLite's errors their place and, where it is one of the usual causes, their name.
+    fn fault(&self, action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError {
+        fault(&self.path, action)
+    }
+
+    /// The entries that `sql` finds.
+    fn entries(
+        &self,
+        sql: &str,
+        parameters: &[(&str, &dyn rusqlite::ToSql)],
+    ) -> rusqlite::Result<Vec<Entry>> {
+        self.connection.prepare_cached(sql)?.query_map(parameters, entry_from)?.collect()
+    }
+
+    /// The one entry that `selector` names.
+    fn resolve(&self, selector: &Selector) -> Result<Entry, StoreError> {
+        let found = match selector {
+            Selector::Number(number) => {
+                self.entries(statements::FIND_BY_NUMBER, named_params! {":number": number})
+            }
+            Selector::Id(id) => self.entries(statements::FIND_BY_ID, named_params! {":id": id.to_string()}),
+            Selector::Fragment(digits) => {
+                self.entries(statements::FIND_BY_FRAGMENT, named_params! {":fragment": digits})
+            }
+            Selector::Last(age) => self.entries(statements::FIND_BY_AGE, named_params! {":age": age}),
+        };
+        let mut found = found.map_err(self.fault("read"))?;
+        match (found.pop(), found.is_empty()) {
+            (None, _) => Err(StoreError::NotFound { selector: selector.clone() }),
+            (Some(entry), true) => Ok(entry),
+            (Some(entry), false) => {
+                found.push(entry);
+                Err(StoreError::Ambiguous { selector: selector.clone(), candidates: found })
+            }
+        }
+    }
+
+    /// The entry that `selector` names and its document, of one moment.
+    fn read(&self, selector: &Selector) -> Result<(Entry, String), StoreError> {
+        let snapshot = self.connection.unchecked_transaction().map_err(self.fault("read"))?;
+        let entry = self.resolve(selector)?;
+        let (encoding, bytes): (String, Vec<u8>) = snapshot
+            .prepare_cached(statements::READ_DOCUMENT)
+            .and_then(|mut statement| {
+                statement.query_row(named_params! {":run_number": entry.number.0}, |row| {
+                    Ok((row.get("encoding")?, row.get("document")?))
+                })
+            })
+            .map_err(self.fault("read"))?;
+        let text = document::text(&encoding, &bytes)
+            .map_err(|source| StoreError::Document { run: entry.number.to_string(), source })?;
+        Ok((entry, text))
+    }
+}
+
+impl Store for SqliteStore {
+    fn add(&mut self, run: &Run) -> Result<RunNumber, StoreError> {
+        let bytes = document::encode(run)
+            .map_err(|source| StoreError::Document { run: run.id.to_string(), source })?;
+        let added = insert(&mut self.connection, run, &bytes).map_err(fault(&self.path, "write to"))?;
+        added.map_err(|number| StoreError::Exists { id: run.id, number })
+    }
+
+    fn find(&self, selector: &Selector) -> Result<Entry, StoreError> {
+        self.resolve(selector)
+    }
+
+    fn get(&self, selector: &Selector) -> Result<Stored, StoreError> {
+        let (entry, text) = self.read(selector)?;
+        let run = document::read(&text)
+            .map_err(|source| StoreError::Document { run: entry.number.to_string(), source })?;
+        Ok(Stored { number: entry.number, run })
+    }
+
+    fn list(&self, filter: &Filter) -> Result<Vec<Entry>, StoreError> {
+        let parameters = named_params! {
+            ":kind": filter.kind,
+            ":name": filter.name,
+            ":since": filter.since.map(sortable),
+            ":until": filter.until.map(sortable),
+            ":target": filter.target_contains,
+            ":limit": filter.limit.map_or(-1, i64::from),
+        };
+        self.entries(statements::LIST_RUNS, parameters).map_err(self.fault("read"))
+    }
+
+    fn export(&self, selector: &Selector) -> Result<String, StoreError> {
+        self.read(selector).map(|(_, text)| text)
+    }
+
+    fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError> {
+        // Takes the write lock before it looks, so that what `last` names is what is deleted.
+        let transaction =
+            rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
+                .map_err(self.fault("write to"))?;
+        let entry = self.resolve(selector)?;
+        transaction
+            .execute(statements::DELETE_RUN, named_params! {":number": entry.number.0})
+            .map_err(self.fault("write to"))?;
+        transaction.commit().map_err(self.fault("write to"))?;
+        Ok(entry)
+    }
+}
+
+/// Puts `run` in, whole; `Err` inside with its number where it is there already.
+fn insert(
+    connection: &mut Connection,
+    run: &Run,
+    document: &[u8],
+) -> rusqlite::Result<Result<RunNumber, RunNumber>> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let id = run.id.to_string();
+    let there: Option<u32> = transaction
+        .query_row(statements::FIND_BY_ID, named_params! {":id": id}, |row| row.get("number"))
+        .optional()?;
+    if let Some(number) = there {
+        return Ok(Err(RunNumber(number)));
+    }
+    let summary = Summary::of(run);
+    transaction.execute(
+        statements::INSERT_RUN,
+        named_params! {
+            ":id": id,
+            ":kind": run.body.kind(),
+            ":name": run.name,
+            ":started_utc": sortable(run.started_utc),
+            ":ended_utc": sortable(run.ended_utc),
+            ":host": run.host.hostname,
+            ":tool_version": run.tool_version,
+            ":interrupted": run.interrupted,
+            ":warning_count": i64::try_from(run.warnings.len()).unwrap_or(i64::MAX),
+            ":measured_ns": summary.measured_ns.and_then(|ns| i64::try_from(ns).ok()),
+            ":block_size": summary.block_size,
+            ":iops": summary.iops,
+            ":mib_per_s": summary.mib_per_s,
+            ":latency_ns_p99": summary.latency_ns_p99.and_then(|ns| i64::try_from(ns).ok()),
+        },
+    )?;
+    let number: u32 =
+        transaction.query_row(statements::FIND_BY_ID, named_params! {":id": id}, |row| row.get("number"))?;
+    for (position, target) in (0_u32..).zip(&run.targets) {
+        let device = target.device.as_ref();
+        transaction.execute(
+            statements::INSERT_TARGET,
+            named_params! {
+                ":run_number": number,
+                ":position": position,
+                ":path": target.path.to_string_lossy(),
+                ":device": device.map(|device| &device.name),
+                ":device_model": device.and_then(|device| device.model.as_ref()),
+            },
+        )?;
+    }
+    transaction.execute(
+        statements::INSERT_DOCUMENT,
+        named_params! {":run_number": number, ":encoding": document::ENCODING, ":document": document},
+    )?;
+    transaction.commit()?;
+    Ok(Ok(RunNumber(number)))
+}
+
+/// A moment as text whose order is the order of time: with the decimals left to their own, `00.5Z` would sort before `00Z`.
+fn sortable(moment: Timestamp) -> String {
+    DateTimePrinter::new().precision(Some(9)).timestamp_to_string(&moment)
+}
+
+/// A row of `run_entry`.
+fn entry_from(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let targets: String = row.get("targets")?;
+    Ok(Entry {
+        number: RunNumber(row.get("number")?),
+        id: parsed(row, "id", str::parse)?,
+        kind: row.get("kind")?,
+        name: row.get("name")?,
+        started_utc: parsed(row, "started_utc", str::parse)?,
+        ended_utc: parsed(row, "ended_utc", str::parse)?,
+        host: row.get("host")?,
+        tool_version: row.get("tool_version")?,
+        interrupted: row.get("interrupted")?,
+        warning_count: row.get("warning_count")?,
+        targets: serde_json::from_str(&targets).map_err(not_readable)?,
+        summary: Summary {
+            measured_ns: unsigned(row, "measured_ns")?,
+            block_size: row.get("block_size")?,
+            iops: row.get("iops")?,
+            mib_per_s: row.get("mib_per_s")?,
+            latency_ns_p99: unsigned(row, "latency_ns_p99")?,
+        },
+    })
+}
+
+/// A text column read by `parse`.
+fn parsed<T, E: std::error::Error + Send + Sync + 'static>(
+    row: &Row<'_>,
+    column: &str,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> rusqlite::Result<T> {
+    parse(row.get_ref(column)?.as_str()?).map_err(not_readable)
+}
+
+/// A column that holds no negative number.
+fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+    row.get::<_, Option<i64>>(column)?.map(|value| u64::try_from(value).map_err(not_readable)).transpose()
+}
+
+/// A column whose text is not what we wrote.
+fn not_readable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+}
+
+/// Gives an error of SQLite's its place and, where it is one of the usual causes, its name.
+fn fault(path: &Path, action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError + use<> {
+    let path = path.to_owned();
+    move |source| match source.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Locked { path, waited_s: BUSY_TIMEOUT_S }
+        }
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged { path, source },
+        _ => StoreError::Sqlite { action, path, source },
+    }
+}

@@ -1,0 +1,135 @@
+//! Making and opening the file.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use iostall_measure::{Clock, MonotonicClock};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::migrations::{self, Identity, KNOWN_VERSION};
+use super::{BUSY_TIMEOUT_S, fault};
+use crate::error::StoreError;
+
+/// Held while a file is made: its closing must not fall into another thread's use of it, see [`refuse_other_files`].
+static MAKING: Mutex<()> = Mutex::new(());
+
+/// One page of the smallest size. SQLite takes a shorter file for an empty database and would write over it.
+const SMALLEST_DATABASE_BYTES: u64 = 512;
+
+/// What a file is that does not begin as a database does.
+const NO_DATABASE: &str = "not an SQLite database, or the first page of one is damaged";
+
+/// Pause between two attempts to switch the journal, nanoseconds.
+const RETRY_PAUSE_NS: u64 = 5_000_000;
+
+/// A connection to the store at `path`, which is made where nothing is there.
+pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let unopened = |source| StoreError::Open { path: path.to_owned(), source };
+    create(path).map_err(unopened)?;
+    refuse_other_files(path)?;
+    let mut connection = connect(path)?;
+    refuse_other_databases(path, &connection)?;
+    prepare(&mut connection).map_err(fault(path, "open"))?;
+    // Again, because another program may have filled an empty file in between.
+    refuse_other_databases(path, &connection)?;
+    Ok(connection)
+}
+
+/// Makes the directories and an empty file, for this user alone: runs name hosts, paths and serial numbers.
+/// SQLite gives its -wal and -shm files the mode of the file they belong to.
+fn create(path: &Path) -> io::Result<()> {
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    }
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses devices, directories and pipes. What is in the file is SQLite's to find out: to open and close it
+/// here would drop every lock that another connection of this process holds on it (POSIX locks end with the
+/// first closing of the file, whoever closes).
+fn refuse_other_files(path: &Path) -> Result<(), StoreError> {
+    let metadata = fs::metadata(path).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
+    let what = match metadata.len() {
+        _ if !metadata.is_file() => "not a regular file",
+        1..SMALLEST_DATABASE_BYTES => NO_DATABASE,
+        _ => return Ok(()),
+    };
+    Err(StoreError::Foreign { path: path.to_owned(), what: what.into() })
+}
+
+/// Opens the file without changing it.
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(fault(path, "open"))?;
+    // The last connection to leave writes the -wal file back, which is none of our business while the
+    // database may prove to be somebody else's.
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .and_then(|_| connection.busy_timeout(Duration::from_secs(BUSY_TIMEOUT_S)))
+        .map_err(fault(path, "open"))?;
+    Ok(connection)
+}
+
+/// Refuses databases of other programs and of newer versions.
+fn refuse_other_databases(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let foreign = |what: String| Err(StoreError::Foreign { path: path.to_owned(), what });
+    let identity = match migrations::identity(connection) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            return foreign(NO_DATABASE.into());
+        }
+        other => other.map_err(fault(path, "open"))?,
+    };
+    match identity {
+        Identity::Store { version } if version > KNOWN_VERSION => {
+            Err(StoreError::Newer { path: path.to_owned(), found: version, known: KNOWN_VERSION })
+        }
+        Identity::Store { .. } | Identity::Empty => Ok(()),
+        Identity::Foreign { application_id: 0 } => foreign("an SQLite database of another program".into()),
+        Identity::Foreign { application_id } => {
+            foreign(format!("an SQLite database of another program (application id {application_id:#x})"))
+        }
+    }
+}
+
+/// Sets the connection up and brings the schema up to date.
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    switch_to_wal(connection)?;
+    // FULL, not the NORMAL that is usual with WAL: with NORMAL the last commits may vanish with the power, and a
+    // run is hours of measuring in one commit. The one flush a run that this costs comes after its last I/O.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    migrations::migrate(connection)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    Ok(())
+}
+
+/// Write-ahead logging: those who list runs do not wait for those who add one. Where the file system has no
+/// shared memory SQLite stays with the rollback journal, which is as safe and only makes them wait.
+///
+/// SQLite answers "busy" to the switch without asking its busy handler, hence the attempts.
+fn switch_to_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let clock = MonotonicClock::new();
+    let deadline_ns = BUSY_TIMEOUT_S * 1_000_000_000;
+    loop {
+        let mode: rusqlite::Result<String> =
+            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
+        match mode {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && clock.now_ns() < deadline_ns =>
+            {
+                clock.sleep_until(clock.now_ns() + RETRY_PAUSE_NS);
+            }
+            other => return other.map(drop),
+        }
+    }
+}

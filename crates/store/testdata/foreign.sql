@@ -1,0 +1,3 @@
+/* iostall:test_foreign */
+CREATE TABLE customer (name TEXT);
+INSERT INTO customer VALUES ('precious');

@@ -1,0 +1,72 @@
+//! The rules of the house that no compiler knows, each a function over the files of the workspace.
+
+mod arrows;
+mod code;
+mod documents;
+mod text;
+mod tree;
+
+use std::fmt;
+
+pub(crate) use tree::{SourceFile, Tree};
+
+/// A place that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// From the workspace's root.
+    path: String,
+    /// Counted from 1; `None`: the file as a whole.
+    line: Option<usize>,
+    /// What is wrong and what to do.
+    message: String,
+}
+
+impl Finding {
+    fn whole(path: &str, message: impl Into<String>) -> Self {
+        Self { path: path.into(), line: None, message: message.into() }
+    }
+
+    fn at(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.into(), line: Some(line), message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.message),
+            None => write!(f, "{}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// A rule: everything in the tree that breaks it.
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+/// All of them.
+const RULES: [Rule; 14] = [
+    arrows::crates_use_only_what_stands_above_them,
+    code::files_fit_in_a_head,
+    code::modules_have_names_that_say_something,
+    code::unsafe_has_one_room,
+    code::crates_say_what_they_are_for,
+    code::verbs_do_not_import_each_other,
+    code::sql_is_in_sql_files,
+    text::nothing_is_left_for_later,
+    text::no_machine_is_named,
+    text::lines_end_where_their_text_ends,
+    text::files_end_with_one_newline,
+    documents::sql_is_tagged,
+    documents::examples_open_with_why,
+    documents::links_lead_somewhere,
+];
+
+/// Everything that breaks a rule.
+pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
+    RULES.iter().flat_map(|rule| rule(tree)).collect()
+}
+
+/// What is allowed and worth a look.
+pub(crate) fn notes(tree: &Tree) -> Vec<Finding> {
+    code::files_that_grow_long(tree)
+}

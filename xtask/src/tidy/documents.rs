@@ -1,0 +1,134 @@
+//! Rules about SQL, profiles and documents.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{Finding, SourceFile, Tree};
+
+/// A DBA who sees a statement in a server's lists finds its file.
+pub(super) fn sql_is_tagged(tree: &Tree) -> Vec<Finding> {
+    let untagged = tree.files().iter().filter(|file| file.has_extension("sql")).filter(|file| !has_tag(file));
+    untagged
+        .map(|file| {
+            Finding::whole(
+                &file.path,
+                format!("must open with its tag, such as `/* iostall:{} */`", file.stem()),
+            )
+        })
+        .collect()
+}
+
+fn has_tag(file: &SourceFile) -> bool {
+    let name = file.text.strip_prefix("/* iostall:").and_then(|rest| rest.split_once(" */"));
+    name.is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    })
+}
+
+/// A profile says why its numbers are what they are before it says the numbers.
+pub(super) fn examples_open_with_why(tree: &Tree) -> Vec<Finding> {
+    tree.files()
+        .iter()
+        .filter(|file| file.path.starts_with("examples/") && file.has_extension("toml"))
+        .filter(|file| !file.text.starts_with("# "))
+        .map(|file| Finding::whole(&file.path, "must open with a comment: why these numbers"))
+        .collect()
+}
+
+/// What a document points at is there.
+pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.files().iter().filter(|file| file.has_extension("md")) {
+        let mut in_code = false;
+        for (number, line) in file.numbered() {
+            if line.trim_start().starts_with("```") {
+                in_code = !in_code;
+            }
+            if in_code {
+                continue;
+            }
+            let dead = links_in(line).filter(|link| !leads_somewhere(tree, &file.path, link));
+            findings.extend(
+                dead.map(|link| Finding::at(&file.path, number, format!("the link to {link} leads nowhere"))),
+            );
+        }
+    }
+    findings
+}
+
+/// The targets of a line's links and images, Markdown's and HTML's.
+fn links_in(line: &str) -> impl Iterator<Item = &str> {
+    [("](", ')'), ("src=\"", '"'), ("href=\"", '"')].into_iter().flat_map(move |(start, end)| {
+        line.match_indices(start).filter_map(move |(at, _)| line[at + start.len()..].split(end).next())
+    })
+}
+
+/// Whether `link` in the document at `from` is a file of ours that exists, or none of our files.
+fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
+    let path = link.split(['#', ' ']).next().unwrap_or_default();
+    if path.is_empty() || path.contains(':') {
+        return true;
+    }
+    let directory = Path::new(from).parent().unwrap_or(Path::new(""));
+    let mut resolved = PathBuf::new();
+    for part in directory.join(path).components() {
+        match part {
+            Component::ParentDir if !resolved.pop() => return false,
+            Component::Normal(name) => resolved.push(name),
+            Component::ParentDir | Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return false,
+        }
+    }
+    resolved.to_str().is_some_and(|path| tree.exists(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(findings: &[Finding]) -> Vec<(&str, Option<usize>)> {
+        findings.iter().map(|finding| (finding.path.as_str(), finding.line)).collect()
+    }
+
+    #[test]
+    fn a_statement_without_its_tag_is_refused() {
+        let tree = Tree::of(&[
+            ("a.sql", "/* iostall:a */\nselect 1;\n"),
+            ("b.sql", "select 1;\n"),
+            ("c.sql", "/* iostall: */\n"),
+            ("d.sql", "\n/* iostall:d */\n"),
+        ]);
+        assert_eq!(at(&sql_is_tagged(&tree)), [("b.sql", None), ("c.sql", None), ("d.sql", None)]);
+    }
+
+    #[test]
+    fn an_example_that_does_not_say_why_is_refused() {
+        let tree = Tree::of(&[
+            ("examples/oltp.toml", "# Data pages are 8K.\nname = 'oltp'\n"),
+            ("examples/scan.toml", "name = 'scan'\n"),
+        ]);
+        assert_eq!(at(&examples_open_with_why(&tree)), [("examples/scan.toml", None)]);
+    }
+
+    #[test]
+    fn a_link_to_what_is_not_there_is_refused_and_the_web_is_not_asked() {
+        let tree = Tree::of(&[
+            (
+                "README.md",
+                "[a](docs/design.md#why) [b](docs/) [c](https://example.org/x) [d](#here)\n\
+                 [e](docs/gone.md) <img src=\"docs/gone.png\" alt=\"\">\n\
+                 ```\n[f](nowhere.md)\n```\n",
+            ),
+            ("docs/design.md", "[up](../README.md) [out](../../etc/passwd) ![p](\"x\")\n"),
+        ]);
+        let dead = links_lead_somewhere(&tree);
+        assert_eq!(
+            at(&dead),
+            [
+                ("README.md", Some(2)),
+                ("README.md", Some(2)),
+                ("docs/design.md", Some(1)),
+                ("docs/design.md", Some(1))
+            ]
+        );
+    }
+}
