@@ -1,7 +1,7 @@
 //! What a number was measured on: machine, file system, device. Pure data, read from the system by
 //! `engine` and stored by `model`. A field is `None` where the system does not tell, never a guess.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,11 @@ impl CgroupLimits {
     }
 }
 
+/// Serialises a path that may be no valid text; serde's own form fails on one.
+fn path_as_text<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
 /// What kind of thing a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -78,7 +83,8 @@ pub struct DirectIo {
 /// One target: its own facts, its file system's, its device's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// As the user named it.
+    /// As the user named it. Bytes that are no text are stored replaced: a run must not be lost over a name.
+    #[serde(serialize_with = "path_as_text")]
     pub path: PathBuf,
     /// File or device.
     pub kind: TargetKind,
@@ -103,7 +109,8 @@ pub struct Target {
 pub struct FileSystem {
     /// Type, such as `ext4` or `tmpfs`.
     pub kind: String,
-    /// Where it is mounted.
+    /// Where it is mounted. Stored as text, as [`Target::path`] is.
+    #[serde(serialize_with = "path_as_text")]
     pub mount_point: PathBuf,
     /// What is mounted.
     pub source: String,
