@@ -62,10 +62,8 @@ const HEADER: [&str; 14] = [
 
 /// Writes the series of every span and role of `run`.
 pub fn write_csv(run: &Run, out: impl io::Write) -> Result<(), CsvError> {
-    let mut writer = ::csv::WriterBuilder::new()
-        .terminator(::csv::Terminator::CRLF)
-        .has_headers(false)
-        .from_writer(out);
+    let mut writer =
+        ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).has_headers(false).from_writer(out);
     // By hand, so that a run without a single interval still has its header.
     writer.write_record(HEADER)?;
     let RunBody::Load(load) = &run.body else { return Ok(writer.flush()?) };

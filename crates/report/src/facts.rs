@@ -50,6 +50,17 @@ pub fn moment(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
+/// The command line as it can be typed again in a shell.
+pub fn command_line(run: &Run) -> String {
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=:,%+@".contains(c))
+    };
+    let quote = |word: &String| {
+        if plain(word) { word.clone() } else { format!("'{}'", shown(word).replace('\'', "'\\''")) }
+    };
+    run.command_line.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
 /// The machine, the targets and the engines.
 pub fn ran_on(run: &Run, detail: Detail) -> Vec<Fact> {
     let mut facts = vec![Fact::new("host", host(&run.host, detail))];
@@ -247,7 +258,9 @@ pub fn role_shape(role: &RoleProfile) -> String {
 
 fn access(role: &RoleProfile) -> String {
     let mut text = match (role.access, role.random_pct) {
-        (Access::Random, Some(share)) if share < Percent::HUNDRED => format!("{share} random, else sequential"),
+        (Access::Random, Some(share)) if share < Percent::HUNDRED => {
+            format!("{share} random, else sequential")
+        }
         (Access::Random, _) => "random".to_owned(),
         (Access::Sequential, _) => "sequential".to_owned(),
     };
@@ -283,10 +296,7 @@ pub fn role_drive(role: &RoleProfile) -> String {
                 Arrivals::Constant => "constant",
                 Arrivals::Poisson => "Poisson",
             };
-            format!(
-                "open loop at {rate}, {arrivals} arrivals, depth limit {} × {workers}",
-                role.queue_depth
-            )
+            format!("open loop at {rate}, {arrivals} arrivals, depth limit {} × {workers}", role.queue_depth)
         }
     };
     if let Some(burst) = role.burst {
@@ -309,7 +319,10 @@ pub fn asked(span: &SpanProfile) -> Vec<Fact> {
         let targets = if role.targets.is_empty() {
             None
         } else {
-            Some(format!("targets {}", role.targets.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")))
+            Some(format!(
+                "targets {}",
+                role.targets.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")
+            ))
         };
         let value = join([Some(role_shape(role)), Some(role_drive(role)), targets]);
         facts.push(Fact::new(shown(&role.name), value));

@@ -195,7 +195,8 @@ mod tests {
     fn a_role_that_reads_and_writes_has_a_total_and_one_that_only_writes_has_none() {
         let run = fixture::run();
         let span = &fixture::load(&run).spans[0];
-        let names = |role: usize| rows(&span.roles[role]).iter().map(|row| row.kind.name()).collect::<Vec<_>>();
+        let names =
+            |role: usize| rows(&span.roles[role]).iter().map(|row| row.kind.name()).collect::<Vec<_>>();
         assert_eq!(names(0), ["read", "write", "read+write"]);
         assert_eq!(names(1), ["write", "sync", "commit"]);
     }

@@ -210,7 +210,8 @@ fn target(path: &str, size_bytes: u64) -> Target {
         physical_sector_bytes: Some(4096),
         ..Device::default()
     };
-    let mapped = Device { name: "dm-3".into(), number: "253:3".into(), below: vec![device], ..Device::default() };
+    let mapped =
+        Device { name: "dm-3".into(), number: "253:3".into(), below: vec![device], ..Device::default() };
     Target {
         path: path.into(),
         kind: TargetKind::File,

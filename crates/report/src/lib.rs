@@ -8,7 +8,7 @@ pub mod csv;
 pub mod facts;
 pub mod figures;
 pub mod format;
-//HTML pub mod html;
+pub mod html;
 pub mod json;
 pub mod line;
 pub mod svg;
@@ -20,9 +20,9 @@ pub mod warnings;
 #[cfg(test)]
 mod fixture;
 
-//HTML pub use html::write_html;
-pub use json::{read_json, write_json};
 pub use csv::write_csv;
+pub use html::write_html;
+pub use json::{read_json, write_json};
 pub use line::run_line;
 pub use svg::text_to_svg;
 pub use text::{TextOptions, write_text};

@@ -83,7 +83,8 @@ fn pieces(text: &str) -> Vec<Vec<Piece>> {
         .map(|line| {
             let mut out = Vec::new();
             for (index, run) in line.split("\u{1b}[").enumerate() {
-                let (code, rest) = if index == 0 { ("0", run) } else { run.split_once('m').unwrap_or(("0", run)) };
+                let (code, rest) =
+                    if index == 0 { ("0", run) } else { run.split_once('m').unwrap_or(("0", run)) };
                 cut_at_gaps(&mut out, rest, class_of(code));
             }
             out
@@ -136,7 +137,10 @@ mod tests {
 
     #[test]
     fn a_small_picture_is_drawn_so() {
-        insta::assert_snapshot!(text_to_svg("iostall load", "\u{1b}[1mread\u{1b}[0m  2,100  354 µs\n  \u{1b}[33m! doubt\u{1b}[0m\n"));
+        insta::assert_snapshot!(text_to_svg(
+            "iostall load",
+            "\u{1b}[1mread\u{1b}[0m  2,100  354 µs\n  \u{1b}[33m! doubt\u{1b}[0m\n"
+        ));
     }
 
     #[test]
@@ -149,7 +153,8 @@ mod tests {
     #[test]
     fn every_figure_of_the_text_report_is_in_its_picture() {
         let mut text = String::new();
-        write_text(&fixture::run(), &TextOptions { colour: true, ..TextOptions::default() }, &mut text).unwrap();
+        write_text(&fixture::run(), &TextOptions { colour: true, ..TextOptions::default() }, &mut text)
+            .unwrap();
         let svg = text_to_svg("iostall", &text);
         for figure in ["2,100", "1.78 ms", "6.32 ms?", "target-small (data)"] {
             assert!(svg.contains(figure), "{figure}");

@@ -68,7 +68,9 @@ pub fn results(span: &SpanOutcome, asked: Option<&SpanProfile>) -> Table {
         }
     }
     if open {
-        table.note("service: from submit to completion. response: from the intended start, what a user waits for.");
+        table.note(
+            "service: from submit to completion. response: from the intended start, what a user waits for.",
+        );
     }
     table
 }
@@ -124,7 +126,9 @@ pub fn percentiles(role: &RoleOutcome) -> Option<Table> {
     columns.extend(sets.iter().map(|(name, _)| Column::numbers(name)));
     let mut table = Table::new(&format!("Latency percentiles of {}", shown(&role.name)), columns);
     let whole = |value: fn(&Histogram) -> Option<u64>| {
-        move |histogram: &Histogram| -> TableCell { maybe_duration(value(histogram).map(|ns| ns as f64)).into() }
+        move |histogram: &Histogram| -> TableCell {
+            maybe_duration(value(histogram).map(|ns| ns as f64)).into()
+        }
     };
     ladder_line(&mut table, &sets, "min", "", whole(Histogram::min));
     for (percentile, label) in Percentile::LADDER {
@@ -133,7 +137,9 @@ pub fn percentiles(role: &RoleOutcome) -> Option<Table> {
     }
     ladder_line(&mut table, &sets, "max", "", whole(Histogram::max));
     ladder_line(&mut table, &sets, "mean", "", |histogram| maybe_duration(histogram.mean()).into());
-    ladder_line(&mut table, &sets, "std. deviation", "", |histogram| maybe_duration(histogram.stdev()).into());
+    ladder_line(&mut table, &sets, "std. deviation", "", |histogram| {
+        maybe_duration(histogram.stdev()).into()
+    });
     ladder_line(&mut table, &sets, "samples", "", |histogram| count(histogram.count()).into());
     Some(table)
 }

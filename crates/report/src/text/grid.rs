@@ -22,7 +22,8 @@ pub(crate) struct Drawn {
 /// when that is words, allows it.
 pub(crate) fn draw(table: &Table, style: &Style, columns: usize) -> Drawn {
     let grouped = table.lines.iter().any(|line| matches!(line, TableLine::Group { .. }));
-    let mut widths: Vec<usize> = (0..table.columns.len()).map(|index| natural_width(table, index, grouped)).collect();
+    let mut widths: Vec<usize> =
+        (0..table.columns.len()).map(|index| natural_width(table, index, grouped)).collect();
     let mut kept: Vec<usize> = (0..table.columns.len()).collect();
     let mut left_out = Vec::new();
     while total_width(&kept, &widths) > columns {
@@ -88,7 +89,11 @@ impl Layout {
         let after = usize::from(self.marked[index] && !text.ends_with('?'));
         let pad = self.widths[index].saturating_sub(width(text) + after);
         let painted = paint(text);
-        if column.right { format!("{:pad$}{painted}{:after$}", "", "") } else { format!("{painted}{:pad$}", "") }
+        if column.right {
+            format!("{:pad$}{painted}{:after$}", "", "")
+        } else {
+            format!("{painted}{:pad$}", "")
+        }
     }
 
     fn join(parts: &[String]) -> String {

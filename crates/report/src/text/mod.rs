@@ -119,7 +119,8 @@ impl Page {
                 self.line("");
                 let cut = if span.interrupted { ", interrupted" } else { "" };
                 let length = duration(span.measured_ns as f64);
-                let title = format!("Span {} of {}, {length} measured{cut}", index + 1, load.profile.spans.len());
+                let title =
+                    format!("Span {} of {}, {length} measured{cut}", index + 1, load.profile.spans.len());
                 let title = self.style.tone(Tone::Strong, &title);
                 self.line(&title);
             }
