@@ -1,1 +1,28 @@
-//! stub
+//! Reports from model values: terminal text, JSON, CSV, a self-contained HTML page, and a picture of the
+//! terminal text. No database, no clock, no I/O but the writer that the caller hands in.
+//!
+//! The figures are derived once ([`figures`]) and laid out once ([`tables`], [`facts`]); text and HTML show
+//! the same tables, so the two can never disagree.
+
+pub mod csv;
+pub mod facts;
+pub mod figures;
+pub mod format;
+pub mod html;
+pub mod json;
+pub mod line;
+pub mod svg;
+pub mod table;
+pub mod tables;
+pub mod text;
+pub mod warnings;
+
+#[cfg(test)]
+mod fixture;
+
+pub use csv::write_csv;
+pub use html::write_html;
+pub use json::{read_json, write_json};
+pub use line::run_line;
+pub use svg::text_to_svg;
+pub use text::{TextOptions, write_text};

@@ -1,0 +1,214 @@
+//! The figures of a role, derived from its cells: one row an operation, a total, and commits.
+
+use iostall_measure::{Histogram, Op};
+use iostall_model::outcome::{OpOutcome, RoleOutcome, SpanOutcome};
+
+/// What a row counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    /// One operation.
+    Op(Op),
+    /// Reads and writes together.
+    Total,
+    /// A write until the sync that covers it has returned.
+    Commit,
+}
+
+impl RowKind {
+    /// Its word in tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Op(op) => op.name(),
+            Self::Total => "read+write",
+            Self::Commit => "commit",
+        }
+    }
+
+    /// Whether the row's requests move data, so that MiB/s means something.
+    pub fn moves_data(self) -> bool {
+        !matches!(self, Self::Op(Op::Sync) | Self::Commit)
+    }
+}
+
+/// Which latency a histogram holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LatencyKind {
+    /// From submit to completion.
+    Service,
+    /// From intended start to completion (open loop).
+    Response,
+}
+
+impl LatencyKind {
+    /// Its word in tables and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Service => "service",
+            Self::Response => "response",
+        }
+    }
+}
+
+/// One row: what one kind of request of a role did in the measured part.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What it counts.
+    pub kind: RowKind,
+    /// Completed requests.
+    pub count: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Submit to completion, nanoseconds. `None` for commits of an open loop, which have a response time only.
+    pub service_ns: Option<Histogram>,
+    /// Intended start to completion, nanoseconds; open loop only.
+    pub response_ns: Option<Histogram>,
+}
+
+impl Row {
+    fn of(kind: RowKind, outcome: OpOutcome) -> Self {
+        Self {
+            kind,
+            count: outcome.count(),
+            bytes: outcome.bytes,
+            failed: outcome.failed,
+            service_ns: Some(outcome.service_ns),
+            response_ns: outcome.response_ns,
+        }
+    }
+
+    /// Completed requests a second; `None` over no time.
+    pub fn iops(&self, measured_ns: u64) -> Option<f64> {
+        per_second(self.count as f64, measured_ns)
+    }
+
+    /// 2^20 bytes a second; `None` over no time and for requests that move no data.
+    pub fn mib_per_s(&self, measured_ns: u64) -> Option<f64> {
+        self.kind.moves_data().then(|| per_second(self.bytes as f64 / 1_048_576.0, measured_ns)).flatten()
+    }
+
+    /// The latencies it has, in the order they are shown.
+    pub fn latencies(&self) -> impl Iterator<Item = (LatencyKind, &Histogram)> {
+        let service = self.service_ns.as_ref().map(|histogram| (LatencyKind::Service, histogram));
+        let response = self.response_ns.as_ref().map(|histogram| (LatencyKind::Response, histogram));
+        service.into_iter().chain(response)
+    }
+
+    /// What a user waits for: response in open loop, else service.
+    pub fn waited_ns(&self) -> Option<&Histogram> {
+        self.response_ns.as_ref().or(self.service_ns.as_ref())
+    }
+}
+
+/// `amount` a second over `measured_ns`; `None` over no time.
+pub fn per_second(amount: f64, measured_ns: u64) -> Option<f64> {
+    (measured_ns > 0).then(|| amount / (measured_ns as f64 / 1e9))
+}
+
+/// The rows of a role: each operation it did, the total where it both read and wrote, commits where it syncs.
+pub fn rows(role: &RoleOutcome) -> Vec<Row> {
+    let op = |op: Op| role.op(op).map(|outcome| Row::of(RowKind::Op(op), outcome));
+    let (read, write) = (op(Op::Read), op(Op::Write));
+    let total = if read.is_some() && write.is_some() {
+        role.reads_and_writes().map(|outcome| Row::of(RowKind::Total, outcome))
+    } else {
+        None
+    };
+    let commit = role.commit.as_ref().filter(|commit| !commit.is_empty()).map(|commit| {
+        let open = role.open_loop.is_some();
+        Row {
+            kind: RowKind::Commit,
+            count: commit.count(),
+            bytes: 0,
+            failed: 0,
+            service_ns: (!open).then(|| commit.clone()),
+            response_ns: open.then(|| commit.clone()),
+        }
+    });
+    [read, write, total, op(Op::Sync), commit].into_iter().flatten().collect()
+}
+
+/// Reads and writes of all roles of a span together; `None` where there were none.
+pub fn span_total(span: &SpanOutcome) -> Option<OpOutcome> {
+    OpOutcome::sum(span.roles.iter().flat_map(|role| &role.cells).filter(|cell| cell.op != Op::Sync))
+}
+
+/// Processor time and what it bought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuUse {
+    /// User time, nanoseconds.
+    pub user_ns: u64,
+    /// Kernel time, nanoseconds.
+    pub system_ns: u64,
+    /// Requests completed, sync calls included: each costs processor time.
+    pub requests: u64,
+}
+
+impl CpuUse {
+    /// Of a role's workers.
+    pub fn of_role(role: &RoleOutcome) -> Self {
+        let requests = role.cells.iter().map(|cell| cell.service_ns.count()).sum();
+        Self { user_ns: role.cpu_user_ns, system_ns: role.cpu_system_ns, requests }
+    }
+
+    /// Of the whole process.
+    pub fn of_process(span: &SpanOutcome) -> Self {
+        let cells = span.roles.iter().flat_map(|role| &role.cells);
+        Self {
+            user_ns: span.process_user_ns,
+            system_ns: span.process_system_ns,
+            requests: cells.map(|cell| cell.service_ns.count()).sum(),
+        }
+    }
+
+    /// User and kernel time, nanoseconds.
+    pub fn total_ns(self) -> u64 {
+        self.user_ns.saturating_add(self.system_ns)
+    }
+
+    /// Processor time of one request, nanoseconds; `None` without requests.
+    pub fn ns_per_request(self) -> Option<f64> {
+        (self.requests > 0).then(|| self.total_ns() as f64 / self.requests as f64)
+    }
+
+    /// Requests a second of processor time; `None` where none was used.
+    pub fn requests_per_cpu_second(self) -> Option<f64> {
+        (self.total_ns() > 0).then(|| self.requests as f64 / (self.total_ns() as f64 / 1e9))
+    }
+}
+
+/// Share of the machine's processor time that was not idle, 0 to 1; `None` where it is not known.
+/// Time spent waiting for I/O is idle: the processor could have done other work.
+pub fn machine_busy(span: &SpanOutcome) -> Option<f64> {
+    let total: u64 = span.cpus.iter().map(|cpu| cpu.total()).sum();
+    let idle: u64 = span.cpus.iter().map(|cpu| cpu.idle + cpu.iowait).sum();
+    (total > 0).then(|| (total - idle) as f64 / total as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_role_that_reads_and_writes_has_a_total_and_one_that_only_writes_has_none() {
+        let run = fixture::run();
+        let span = &fixture::load(&run).spans[0];
+        let names =
+            |role: usize| rows(&span.roles[role]).iter().map(|row| row.kind.name()).collect::<Vec<_>>();
+        assert_eq!(names(0), ["read", "write", "read+write"]);
+        assert_eq!(names(1), ["write", "sync", "commit"]);
+    }
+
+    #[test]
+    fn nothing_is_divided_by_nothing() {
+        let run = fixture::empty();
+        let span = &fixture::load(&run).spans[0];
+        assert!(rows(&span.roles[0]).is_empty());
+        assert!(span_total(span).is_none());
+        assert_eq!(CpuUse::of_process(span).ns_per_request(), None);
+        assert_eq!(CpuUse::of_process(span).requests_per_cpu_second(), None);
+        assert_eq!(machine_busy(span), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! Numbers as people read them: three significant digits, the unit that fits, thousands separated.
+
+use iostall_measure::ByteCount;
+
+/// What stands where there is no number.
+pub const NONE: &str = "–";
+
+/// Three significant digits, never in scientific form: `1.23`, `12.3`, `123`.
+fn three_digits(value: f64) -> String {
+    // The bounds are those at which rounding to fewer decimals would show a fourth digit.
+    if value < 9.995 {
+        format!("{value:.2}")
+    } else if value < 99.95 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+/// A length of time in nanoseconds with the unit that fits: `850 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
+pub fn duration(ns: f64) -> String {
+    if !ns.is_finite() {
+        return NONE.to_owned();
+    }
+    match ns {
+        _ if ns < 999.5 => format!("{ns:.0} ns"),
+        _ if ns < 999.5e3 => format!("{} µs", three_digits(ns / 1e3)),
+        _ if ns < 999.5e6 => format!("{} ms", three_digits(ns / 1e6)),
+        _ => format!("{} s", three_digits(ns / 1e9)),
+    }
+}
+
+/// [`duration`] of what may be missing.
+pub fn maybe_duration(ns: Option<f64>) -> String {
+    ns.map_or_else(|| NONE.to_owned(), duration)
+}
+
+/// A whole number with its thousands separated: `1,234,567`.
+pub fn count(value: u64) -> String {
+    separate(&value.to_string())
+}
+
+/// A rate or a mean: three digits at least, whole with separators from 100 on.
+pub fn number(value: f64) -> String {
+    match value {
+        _ if !value.is_finite() => NONE.to_owned(),
+        _ if value == 0.0 => "0".to_owned(),
+        _ if value.abs() < 9.995 => format!("{value:.2}"),
+        _ if value.abs() < 99.95 => format!("{value:.1}"),
+        _ => separate(&format!("{value:.0}")),
+    }
+}
+
+/// [`number`] of what may be missing.
+pub fn maybe_number(value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), number)
+}
+
+/// A share as a percentage: `12.3 %`.
+pub fn percent(fraction: f64) -> String {
+    if fraction.is_finite() { format!("{:.1} %", fraction * 100.0) } else { NONE.to_owned() }
+}
+
+/// A mean number of bytes: `8 KiB`, `512.5 B`.
+pub fn mean_bytes(bytes: f64) -> String {
+    match bytes {
+        _ if !bytes.is_finite() => NONE.to_owned(),
+        _ if bytes < 1024.0 => format!("{} B", trim_zero(bytes)),
+        _ if bytes < 1_048_576.0 => format!("{} KiB", trim_zero(bytes / 1024.0)),
+        _ => format!("{} MiB", trim_zero(bytes / 1_048_576.0)),
+    }
+}
+
+/// A number of bytes with a binary unit.
+pub fn bytes(bytes: u64) -> String {
+    ByteCount(bytes).to_string()
+}
+
+/// One decimal, dropped where it is zero.
+fn trim_zero(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+fn separate(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let mut out = String::from(sign);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Text from outside (paths, names, messages of devices) made safe to show on one line: a control character
+/// or a direction override could move the cursor, colour the screen or turn the reading order round.
+pub fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        let overrides = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if character.is_control() || overrides {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_three_digits_and_the_unit_that_fits() {
+        let expected = [
+            (0.0, "0 ns"),
+            (999.4, "999 ns"),
+            (999.6, "1.00 µs"),
+            (12_345.0, "12.3 µs"),
+            (999_499.0, "999 µs"),
+            (999_600.0, "1.00 ms"),
+            (9_996_000.0, "10.0 ms"),
+            (1_204_000_000.0, "1.20 s"),
+            (f64::NAN, "–"),
+        ];
+        for (ns, text) in expected {
+            assert_eq!(duration(ns), text);
+        }
+    }
+
+    #[test]
+    fn numbers_have_separators_and_no_false_decimals() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(999), "999");
+        assert_eq!(number(1_234.6), "1,235");
+        assert_eq!(number(999.96), "1,000");
+        assert_eq!(number(353.24), "353");
+        assert_eq!(number(23.44), "23.4");
+        assert_eq!(number(0.5), "0.50");
+        assert_eq!(number(0.0), "0");
+        assert_eq!(number(f64::INFINITY), "–");
+        assert_eq!(mean_bytes(8192.0), "8 KiB");
+        assert_eq!(mean_bytes(700.5), "700.5 B");
+    }
+
+    #[test]
+    fn a_name_cannot_drive_the_terminal() {
+        assert_eq!(shown("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\\nc");
+        assert_eq!(shown("x\u{202e}y"), "x\\u{202e}y");
+        assert_eq!(shown("Größe.data"), "Größe.data");
+    }
+}

@@ -1,0 +1,102 @@
+//! The HTML report: one page that holds everything it needs and asks the network for nothing.
+//!
+//! The chart library comes with the `plotly` crate and is written into the page. A content security policy
+//! in the page forbids every request, so that a mistake here could not leak where a report is opened.
+
+mod charts;
+mod page;
+
+use std::fmt;
+
+use iostall_model::Run;
+
+/// Writes the page of `run`. Fails only where `out` does.
+pub fn write_html(run: &Run, out: &mut impl fmt::Write) -> fmt::Result {
+    out.write_str(&page::page(run).into_string())
+}
+
+/// The chart library's script, without the formula renderer that the crate bundles with it: reports have no
+/// formulas, and it is a third of the size.
+fn plotly_script() -> String {
+    const OPEN: &str = "<script type=\"text/javascript\">";
+    let bundle = plotly::Plot::offline_js_sources();
+    let start = bundle.find(OPEN).map_or(0, |at| at + OPEN.len());
+    let end = bundle[start..].find("</script>").map_or(bundle.len(), |at| start + at);
+    bundle[start..end].to_owned()
+}
+
+/// JSON that can stand in a script element: no `<` can end the element or begin another.
+fn script_json(value: &serde_json::Value) -> String {
+    value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// The page without the chart library, whose text is not ours.
+    fn own_text(run: &Run) -> String {
+        let mut page = String::new();
+        write_html(run, &mut page).unwrap();
+        let script = plotly_script();
+        // A page without charts does without the library.
+        assert_eq!(page.contains(&script), page.contains("class=\"chart\""));
+        page.replace(&script, "/* plotly */")
+    }
+
+    #[test]
+    fn the_page_of_two_roles_is_marked_up_so() {
+        let page = own_text(&fixture::run());
+        // Figures are checked by value below; as text they are long and say nothing to a reader.
+        let start = page.find("<script type=\"application/json\"").unwrap();
+        let end = start + page[start..].find("</script>").unwrap();
+        let readable = format!("{}{}", &page[..start], &page[end..]).replace("><", ">\n<");
+        insta::assert_snapshot!(readable);
+    }
+
+    #[test]
+    fn the_chart_library_is_there_and_its_formula_renderer_is_not() {
+        let script = plotly_script();
+        assert!(script.contains("plotly.js v"));
+        assert!(!script.contains("</script"));
+        assert!(script.len() < plotly::Plot::offline_js_sources().len() - 1_000_000);
+    }
+
+    #[test]
+    fn the_page_asks_for_nothing_from_anywhere() {
+        let page = own_text(&fixture::run());
+        for reference in ["src=", "href=", "url(", "@import", "http://", "https://"] {
+            assert!(!page.contains(reference), "{reference}");
+        }
+        assert!(page.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn no_name_or_message_can_become_markup_or_script() {
+        let page = own_text(&fixture::hostile());
+        assert!(!page.contains("<script>alert"));
+        assert!(!page.contains("<b>"));
+        assert!(!page.contains('\u{1b}'));
+        assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"));
+        // Three scripts: the library, the figures, our own.
+        assert_eq!(page.matches("<script").count(), 3);
+        assert_eq!(page.matches("</script>").count(), 3);
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_has_a_page_without_charts_and_false_numbers() {
+        let page = own_text(&fixture::empty());
+        assert!(!page.contains("NaN"));
+        assert!(page.contains("nothing to draw"));
+        assert!(page.contains("Interrupted"));
+    }
+
+    #[test]
+    fn each_span_has_its_own_tables_and_charts() {
+        let page = own_text(&fixture::two_spans());
+        assert!(page.contains("Span 1 of 2") && page.contains("Span 2 of 2"));
+        assert_eq!(page.matches("class=\"chart\"").count(), 10);
+        assert!(page.contains("id=\"span-2-iops\""));
+    }
+}

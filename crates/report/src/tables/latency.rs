@@ -1,0 +1,158 @@
+//! Rates and latencies: the main table, and the ladder of percentiles.
+
+use iostall_measure::{Histogram, Percentile};
+use iostall_model::outcome::{RoleOutcome, SpanOutcome};
+use iostall_model::profile::SpanProfile;
+
+use crate::facts;
+use crate::figures::{Row, RowKind, rows};
+use crate::format::{NONE, count, duration, maybe_duration, maybe_number, shown};
+use crate::table::{Column, Table, TableCell, Tone};
+
+/// Said under a table that shows a percentile which its samples cannot support.
+const UNSUPPORTED: &str =
+    "? fewer than 10 samples lie beyond this percentile: it says little more than the maximum does.";
+
+/// A percentile of a histogram; marked where the samples cannot support it.
+fn percentile_cell(histogram: &Histogram, percentile: Percentile) -> TableCell {
+    match histogram.value_at(percentile) {
+        None => NONE.into(),
+        Some(ns) if percentile.is_supported_by(histogram.count()) => duration(ns as f64).into(),
+        Some(ns) => TableCell::from(format!("{}?", duration(ns as f64))).tone(Tone::Doubt),
+    }
+}
+
+fn note_doubts(table: &mut Table, cells: &[TableCell]) {
+    if cells.iter().any(|cell| cell.tone == Tone::Doubt) {
+        table.note(UNSUPPORTED);
+    }
+}
+
+/// Rates and latencies of a span, grouped by role. Closed loops have service latency only; where a role of
+/// the span is an open loop, a column tells service from response and rows come in pairs.
+pub fn results(span: &SpanOutcome, asked: Option<&SpanProfile>) -> Table {
+    let open = span.roles.iter().any(|role| role.open_loop.is_some());
+    let mut columns = vec![Column::words("")];
+    if open {
+        columns.push(Column::words("latency"));
+    }
+    columns.extend([
+        Column::numbers("IOPS"),
+        Column::numbers("MiB/s"),
+        Column::numbers("mean").droppable(2),
+        Column::numbers("p50"),
+        Column::numbers("p95").droppable(1),
+        Column::numbers("p99"),
+        Column::numbers("p99.9").droppable(3),
+        Column::numbers("max"),
+    ]);
+    let mut table = Table::new("Rates and latency", columns);
+    for role in &span.roles {
+        let profile = asked.and_then(|span| span.roles.iter().find(|asked| asked.name == role.name));
+        let note = match profile {
+            Some(profile) => format!(
+                "{} · {} · {}",
+                facts::role_shape(profile),
+                facts::role_drive(profile),
+                facts::in_flight(role)
+            ),
+            None => facts::in_flight(role),
+        };
+        table.group(shown(&role.name), note);
+        let rows = rows(role);
+        if rows.is_empty() {
+            table.note(&format!("{}: no request completed in the measured part.", shown(&role.name)));
+        }
+        for row in &rows {
+            result_lines(&mut table, row, span.measured_ns, open);
+        }
+    }
+    if open {
+        table.note(
+            "service: from submit to completion. response: from the intended start, what a user waits for.",
+        );
+    }
+    table
+}
+
+fn result_lines(table: &mut Table, row: &Row, measured_ns: u64, open: bool) {
+    for (index, (kind, histogram)) in row.latencies().enumerate() {
+        let first = index == 0;
+        let once = |text: String| if first { text.into() } else { TableCell::from("") };
+        let mut cells = vec![once(row.kind.name().to_owned())];
+        if open {
+            cells.push(kind.name().into());
+        }
+        cells.push(once(maybe_number(row.iops(measured_ns))));
+        cells.push(once(maybe_number(row.mib_per_s(measured_ns))));
+        cells.push(maybe_duration(histogram.mean()).into());
+        for percentile in [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P99_9] {
+            cells.push(percentile_cell(histogram, percentile));
+        }
+        cells.push(maybe_duration(histogram.max().map(|ns| ns as f64)).into());
+        note_doubts(table, &cells);
+        if row.kind == RowKind::Total {
+            cells = cells.into_iter().map(strengthen).collect();
+        }
+        table.row(cells);
+    }
+}
+
+/// A total stands out, but a doubt about it still shows.
+fn strengthen(cell: TableCell) -> TableCell {
+    if cell.tone == Tone::Plain { cell.tone(Tone::Strong) } else { cell }
+}
+
+/// The ladder of percentiles of a role, a column for each row of [`rows`] and each kind of latency.
+/// `None` where nothing completed.
+pub fn percentiles(role: &RoleOutcome) -> Option<Table> {
+    let rows = rows(role);
+    let sets: Vec<(String, &Histogram)> = rows
+        .iter()
+        .flat_map(|row| {
+            let many = row.response_ns.is_some();
+            row.latencies().map(move |(kind, histogram)| {
+                let name = row.kind.name();
+                let name = if many { format!("{name} {}", kind.name()) } else { name.to_owned() };
+                (name, histogram)
+            })
+        })
+        .filter(|(_, histogram)| !histogram.is_empty())
+        .collect();
+    if sets.is_empty() {
+        return None;
+    }
+    let mut columns = vec![Column::words("percentile"), Column::words("")];
+    columns.extend(sets.iter().map(|(name, _)| Column::numbers(name)));
+    let mut table = Table::new(&format!("Latency percentiles of {}", shown(&role.name)), columns);
+    let whole = |value: fn(&Histogram) -> Option<u64>| {
+        move |histogram: &Histogram| -> TableCell {
+            maybe_duration(value(histogram).map(|ns| ns as f64)).into()
+        }
+    };
+    ladder_line(&mut table, &sets, "min", "", whole(Histogram::min));
+    for (percentile, label) in Percentile::LADDER {
+        let name = format!("{} %", percentile.percent());
+        ladder_line(&mut table, &sets, &name, label, |histogram| percentile_cell(histogram, percentile));
+    }
+    ladder_line(&mut table, &sets, "max", "", whole(Histogram::max));
+    ladder_line(&mut table, &sets, "mean", "", |histogram| maybe_duration(histogram.mean()).into());
+    ladder_line(&mut table, &sets, "std. deviation", "", |histogram| {
+        maybe_duration(histogram.stdev()).into()
+    });
+    ladder_line(&mut table, &sets, "samples", "", |histogram| count(histogram.count()).into());
+    Some(table)
+}
+
+fn ladder_line(
+    table: &mut Table,
+    sets: &[(String, &Histogram)],
+    name: &str,
+    label: &str,
+    cell: impl Fn(&Histogram) -> TableCell,
+) {
+    let mut cells: Vec<TableCell> = vec![name.into(), label.into()];
+    cells.extend(sets.iter().map(|(_, histogram)| cell(histogram)));
+    note_doubts(table, &cells);
+    table.row(cells);
+}

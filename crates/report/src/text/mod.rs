@@ -1,0 +1,276 @@
+//! The terminal report of a run: one screen, numbers first, doubts last where the eye ends up.
+
+mod grid;
+mod spark;
+mod style;
+
+use std::fmt;
+
+use iostall_model::outcome::{LoadOutcome, SpanOutcome};
+use iostall_model::{Run, RunBody, SpanProfile};
+
+use crate::facts::{self, Detail, Fact};
+use crate::format::{duration, shown};
+use crate::table::{Table, Tone};
+use crate::{tables, warnings};
+use style::Style;
+
+/// How the text is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the terminal. Below about 100 the less important columns are left out, and said to be.
+    pub width: usize,
+    /// ANSI colours.
+    pub colour: bool,
+    /// Characters beyond ASCII; without them `µs` is written `us`.
+    pub unicode: bool,
+    /// The ladder of percentiles of each role, the 25th to nine nines.
+    pub percentiles: bool,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { width: 100, colour: false, unicode: true, percentiles: false }
+    }
+}
+
+/// Writes the report of `run`. Fails only where `out` does.
+pub fn write_text(run: &Run, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
+    let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
+    page.head(run);
+    if let RunBody::Load(load) = &run.body {
+        page.load(run, load);
+    }
+    page.warnings(run);
+    let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
+    out.write_str(&text)
+}
+
+/// The text so far.
+struct Page {
+    options: TextOptions,
+    style: Style,
+    text: String,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// A line in words, broken at the width.
+    fn prose(&mut self, tone: Option<Tone>, indent: usize, line: &str) {
+        for (index, part) in style::wrap(line, self.options.width.saturating_sub(indent)).iter().enumerate() {
+            let indent = if index == 0 { indent } else { indent + 2 };
+            let painted = match tone {
+                Some(tone) => self.style.tone(tone, part),
+                None => self.style.dim(part),
+            };
+            self.line(&format!("{:indent$}{painted}", ""));
+        }
+    }
+
+    fn head(&mut self, run: &Run) {
+        let description = match &run.body {
+            RunBody::Load(load) => shown(&load.profile.description),
+            _ => String::new(),
+        };
+        let name = self.style.tone(Tone::Strong, &shown(&run.name));
+        self.line(&name);
+        if !description.is_empty() {
+            self.prose(None, 0, &description);
+        }
+        let measured = match &run.body {
+            RunBody::Load(load) => measured_words(load),
+            _ => String::new(),
+        };
+        let when = facts::moment(run.started_utc);
+        self.prose(None, 0, &format!("{when} · {measured} · iostall {} · run {}", run.tool_version, run.id));
+        if run.interrupted {
+            self.prose(Some(Tone::Bad), 0, "INTERRUPTED: what follows holds for the part that ran.");
+        }
+        self.line("");
+        self.facts(&facts::ran_on(run, Detail::Brief));
+    }
+
+    fn facts(&mut self, facts: &[Fact]) {
+        let label_width = facts.iter().map(|fact| style::width(&fact.label)).max().unwrap_or(0);
+        let mut last = "";
+        for fact in facts {
+            let room = self.options.width.saturating_sub(label_width + 4);
+            for (index, part) in style::wrap(&fact.value, room).iter().enumerate() {
+                let label = if index == 0 && fact.label != last { &fact.label } else { "" };
+                let label = self.style.dim(&style::pad_right(label, label_width));
+                let hang = if index == 0 { "" } else { "  " };
+                self.line(&format!("  {label}  {hang}{part}"));
+            }
+            last = &fact.label;
+        }
+    }
+
+    fn load(&mut self, run: &Run, load: &LoadOutcome) {
+        if load.spans.is_empty() {
+            self.line("");
+            self.line("Nothing was measured.");
+        }
+        for (index, span) in load.spans.iter().enumerate() {
+            if load.profile.spans.len() > 1 {
+                self.line("");
+                let cut = if span.interrupted { ", interrupted" } else { "" };
+                let length = duration(span.measured_ns as f64);
+                let title =
+                    format!("Span {} of {}, {length} measured{cut}", index + 1, load.profile.spans.len());
+                let title = self.style.tone(Tone::Strong, &title);
+                self.line(&title);
+            }
+            self.span(run, span, load.profile.spans.get(index));
+        }
+    }
+
+    fn span(&mut self, run: &Run, span: &SpanOutcome, asked: Option<&SpanProfile>) {
+        self.table(&tables::results(span, asked));
+        self.sparklines(span);
+        if self.options.percentiles {
+            for table in span.roles.iter().filter_map(tables::percentiles) {
+                self.titled(&table);
+            }
+        }
+        for table in tables::below_results(span, &run.targets) {
+            self.titled(&table);
+        }
+    }
+
+    fn titled(&mut self, table: &Table) {
+        self.line("");
+        let caption = self.style.tone(Tone::Strong, &table.caption);
+        self.line(&caption);
+        self.draw(table);
+    }
+
+    fn table(&mut self, table: &Table) {
+        self.line("");
+        self.draw(table);
+    }
+
+    fn draw(&mut self, table: &Table) {
+        let drawn = grid::draw(table, &self.style, self.options.width);
+        for line in drawn.lines {
+            self.line(&line);
+        }
+        for note in &table.notes {
+            let tone = note.starts_with('?').then_some(Tone::Doubt);
+            self.prose(tone, 2, note);
+        }
+        if !drawn.left_out.is_empty() {
+            let names = drawn.left_out.join(", ");
+            self.prose(None, 2, &format!("Left out at this width: {names}."));
+        }
+    }
+
+    fn sparklines(&mut self, span: &SpanOutcome) {
+        let room = self.options.width.saturating_sub(60).clamp(12, 48);
+        let names = span.roles.iter().map(|role| style::width(&shown(&role.name))).max().unwrap_or(0);
+        let mut first = true;
+        for role in &span.roles {
+            let Some(line) = spark::p99_line(&role.series, room, self.options.unicode) else { continue };
+            if std::mem::take(&mut first) {
+                self.line("");
+                let caption = self.style.tone(Tone::Strong, "p99 latency over time");
+                self.line(&caption);
+            }
+            let name = style::pad_right(&shown(&role.name), names);
+            self.line(&format!("  {name}  {line}"));
+        }
+    }
+
+    fn warnings(&mut self, run: &Run) {
+        if run.warnings.is_empty() {
+            return;
+        }
+        self.line("");
+        let title = match run.warnings.len() {
+            1 => "1 WARNING: read the numbers above with it in mind".to_owned(),
+            many => format!("{many} WARNINGS: read the numbers above with them in mind"),
+        };
+        let title = self.style.heading(Tone::Doubt, &title);
+        self.line(&title);
+        for warning in &run.warnings {
+            let said = format!("! {}: {}", warnings::title(warning), shown(&warning.message));
+            self.prose(Some(Tone::Doubt), 2, &said);
+            if let Some(hint) = &warning.hint {
+                self.prose(Some(Tone::Plain), 4, &format!("hint: {}", shown(hint)));
+            }
+        }
+    }
+}
+
+/// How long was measured, over all spans.
+fn measured_words(load: &LoadOutcome) -> String {
+    let total: u64 = load.spans.iter().map(|span| span.measured_ns).sum();
+    match load.spans.len() {
+        _ if total == 0 => "nothing measured".to_owned(),
+        0 | 1 => format!("{} measured", duration(total as f64)),
+        many => format!("{} measured in {many} spans", duration(total as f64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn text(run: &Run, options: &TextOptions) -> String {
+        let mut out = String::new();
+        write_text(run, options, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn the_report_of_two_roles_reads_so() {
+        insta::assert_snapshot!(text(&fixture::run(), &TextOptions { width: 120, ..TextOptions::default() }));
+    }
+
+    #[test]
+    fn percentiles_come_when_asked_for() {
+        let options = TextOptions { width: 120, percentiles: true, ..TextOptions::default() };
+        insta::assert_snapshot!(text(&fixture::run(), &options));
+    }
+
+    #[test]
+    fn a_narrow_plain_terminal_gets_fewer_columns_and_ascii_only() {
+        let options = TextOptions { width: 72, unicode: false, ..TextOptions::default() };
+        let text = text(&fixture::run(), &options);
+        assert!(text.is_ascii());
+        let table_lines = text.lines().filter(|line| line.contains(" ms") || line.contains(" us"));
+        assert!(table_lines.map(str::len).max().unwrap() <= 72);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_colour() {
+        let plain = text(&fixture::run(), &TextOptions::default());
+        let coloured = text(&fixture::run(), &TextOptions { colour: true, ..TextOptions::default() });
+        assert_ne!(plain, coloured);
+        assert_eq!(plain, style::without_colour(&coloured));
+    }
+
+    #[test]
+    fn an_interrupted_run_says_so_at_the_top() {
+        let report = text(&fixture::interrupted(), &TextOptions::default());
+        assert!(report.lines().take(5).any(|line| line.starts_with("INTERRUPTED")), "{report}");
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_is_shown_without_a_false_number() {
+        let report = text(&fixture::empty(), &TextOptions { percentiles: true, ..TextOptions::default() });
+        assert!(!report.contains("NaN") && !report.contains("inf "), "{report}");
+        insta::assert_snapshot!(report);
+    }
+
+    #[test]
+    fn a_hostile_name_cannot_send_escapes_to_the_terminal() {
+        let report = text(&fixture::hostile(), &TextOptions { percentiles: true, ..TextOptions::default() });
+        assert!(!report.contains('\u{1b}'), "{report}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Colour, width and wrapping of terminal text.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::TextOptions;
+use crate::table::Tone;
+
+/// Puts colour on text, or none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    colour: bool,
+    rule: &'static str,
+}
+
+impl Style {
+    pub(crate) fn new(options: &TextOptions) -> Self {
+        Self { colour: options.colour, rule: if options.unicode { "─" } else { "-" } }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colour && !text.trim().is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    pub(crate) fn tone(self, tone: Tone, text: &str) -> String {
+        match tone {
+            Tone::Plain => text.to_owned(),
+            Tone::Strong => self.paint("1", text),
+            Tone::Doubt => self.paint("33", text),
+            Tone::Bad => self.paint("31", text),
+        }
+    }
+
+    pub(crate) fn heading(self, tone: Tone, text: &str) -> String {
+        match tone {
+            Tone::Doubt => self.paint("1;33", text),
+            Tone::Bad => self.paint("1;31", text),
+            Tone::Plain | Tone::Strong => self.paint("1", text),
+        }
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub(crate) fn rule(self, width: usize) -> String {
+        self.dim(&self.rule.repeat(width))
+    }
+}
+
+/// Columns that `text` takes on a terminal.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// `text` with spaces after it up to `columns`.
+pub(crate) fn pad_right(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Breaks `text` at spaces so that no line is wider than `columns` where a word allows it. Lines after the
+/// first leave two columns for the indent that shows they continue.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ') {
+        let room = if lines.len() == 1 { columns } else { columns.saturating_sub(2) };
+        let line = lines.last_mut().expect("never empty");
+        let fits = line.is_empty() || width(line) + 1 + width(word) <= room;
+        if fits {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// The text for terminals that show ASCII only. Our own signs have a spelling; what else comes from names
+/// and paths becomes a question mark.
+pub(crate) fn to_ascii(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            'µ' => 'u',
+            '·' => '|',
+            '–' => '-',
+            '×' => 'x',
+            '└' => '`',
+            '…' => '~',
+            ascii if ascii.is_ascii() => ascii,
+            _ => '?',
+        })
+        .collect()
+}
+
+/// The text without its colour codes.
+#[cfg(test)]
+pub(crate) fn without_colour(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(part.split_once('m').map_or(part, |(_, rest)| rest));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_breaks_at_spaces_and_a_long_word_stays_whole() {
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("aaaaaaaa b", 3), ["aaaaaaaa", "b"]);
+        assert_eq!(wrap("", 10), [""]);
+    }
+
+    #[test]
+    fn wide_characters_count_twice() {
+        assert_eq!(width("数据"), 4);
+        assert_eq!(pad_right("数", 4), "数  ");
+    }
+}
