@@ -1,1 +1,33 @@
-fn main() {}
+//! iostall: load-test, watch, move and judge the storage under database servers.
+
+mod cli;
+mod commands;
+mod failure;
+mod interrupt;
+mod output;
+mod printer;
+mod store;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::commands::{load, presets, runs};
+use crate::failure::Status;
+use crate::printer::Printer;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let printer = Printer::new(cli.global.quiet, cli.global.color);
+    let result = match &cli.command {
+        Command::Load(args) => load::run(args, &cli.global, &printer),
+        Command::Presets(args) => presets::run(args, &printer),
+        Command::Runs(args) => runs::run(args, &cli.global, &printer),
+    };
+    let status = result.unwrap_or_else(|error| {
+        printer.error(&error);
+        Status::CouldNot
+    });
+    status.into()
+}

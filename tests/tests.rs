@@ -1,1 +1,9 @@
+//! The program end to end: the real binary on real files, devices and signals.
 
+mod cli;
+mod devices;
+mod full;
+mod load;
+mod open_loop;
+mod runs;
+mod support;

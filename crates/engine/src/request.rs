@@ -135,6 +135,16 @@ pub enum EngineError {
     },
 }
 
+impl EngineError {
+    /// The command or setting that would help, where there is one.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Unavailable { hint, .. } => Some(hint),
+            Self::System { .. } => None,
+        }
+    }
+}
+
 /// What an engine was granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineReport {

@@ -5,6 +5,7 @@
 //! write stamps every 4 KiB of it with something that no other write has. That costs nanoseconds where
 //! fresh random data would cost microseconds.
 
+use iostall_engine::guard::stamp;
 use iostall_measure::Percent;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,9 +13,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Data is filled and stamped in pieces of this many bytes: a page of most file systems, and the unit in
 /// which storage looks for duplicates or smaller.
 pub const PIECE_BYTES: usize = 4096;
-
-const STAMP_MAGIC: [u8; 8] = *b"IOSTALL1";
-const STAMP_BYTES: usize = 32;
 
 /// Makes blocks that are as compressible as asked and never alike.
 #[derive(Clone, Debug)]
@@ -48,32 +46,22 @@ impl BlockFiller {
     }
 
     /// Makes the block in `buffer`, to be written at `offset`, differ from every other: `sequence` must be
-    /// another for every write of the run. A piece too short for a stamp (the tail of an odd block) stays
-    /// as it is.
+    /// another for every write of the run. A piece shorter than a stamp takes as much of it as fits.
     #[inline]
     pub fn prepare(&self, buffer: &mut [u8], offset: u64, sequence: u64) {
         let mut piece_offset = offset;
         for piece in buffer.chunks_mut(PIECE_BYTES) {
-            if let Some(stamp) = piece.first_chunk_mut::<STAMP_BYTES>() {
-                write_stamp(stamp, piece_offset, sequence, self.seed);
-            }
+            stamp(piece, piece_offset, sequence, self.seed);
             piece_offset = piece_offset.wrapping_add(PIECE_BYTES as u64);
         }
     }
 }
 
-/// Magic, offset, sequence, seed: 8 bytes each, numbers little-endian.
-fn write_stamp(stamp: &mut [u8; STAMP_BYTES], offset: u64, sequence: u64, seed: u64) {
-    let (fields, _) = stamp.as_chunks_mut::<8>();
-    fields[0] = STAMP_MAGIC;
-    fields[1] = offset.to_le_bytes();
-    fields[2] = sequence.to_le_bytes();
-    fields[3] = seed.to_le_bytes();
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+
+    use iostall_engine::guard::{STAMP_BYTES, STAMP_MAGIC};
 
     use super::*;
 
@@ -126,7 +114,7 @@ mod tests {
         let mut buffer = vec![0; PIECE_BYTES + 512 + STAMP_BYTES];
         filler.prepare(&mut buffer, 1 << 20, 9);
         for (piece, offset) in [(&buffer[..32], 1_u64 << 20), (&buffer[4096..4128], (1 << 20) + 4096)] {
-            assert_eq!(&piece[..8], b"IOSTALL1");
+            assert_eq!(piece[..8], STAMP_MAGIC);
             assert_eq!(piece[8..16], offset.to_le_bytes());
             assert_eq!(piece[16..24], 9_u64.to_le_bytes());
             assert_eq!(piece[24..32], 0x0102_u64.to_le_bytes());

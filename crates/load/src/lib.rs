@@ -1,11 +1,22 @@
 //! Load generation: a profile says what to do, a plan says which request comes next, a filler what is
 //! written.
 
+mod collector;
+mod failures;
 pub mod fill;
 pub mod plan;
+pub mod prepare;
 pub mod preset;
 pub mod profile;
+pub mod runner;
+pub mod seat;
 mod spelling;
+mod stream;
+mod sum;
+mod tally;
+pub mod trust;
+pub mod window;
+mod worker;
 
 pub use fill::BlockFiller;
 pub use plan::{PlanError, Planned, SharedSequence, StreamPlace, StreamPlan};

@@ -70,13 +70,18 @@ pub fn presets() -> &'static [Preset] {
 
 /// The profile of the preset `name`.
 pub fn preset(name: &str) -> Result<Profile, PresetError> {
+    Ok(parse_profile(preset_text(name)?, &format!("preset {name}"))?)
+}
+
+/// The preset `name` as TOML, with the comment that tells why its numbers are what they are.
+pub fn preset_text(name: &str) -> Result<&'static str, PresetError> {
     let names = || PRESETS.iter().map(|preset| preset.name);
     let found = PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| PresetError::Unknown {
         name: name.to_owned(),
         suggestion: did_you_mean(name, names()),
         names: names().collect::<Vec<_>>().join(", "),
     })?;
-    Ok(parse_profile(found.text, &format!("preset {name}"))?)
+    Ok(found.text)
 }
 
 #[cfg(test)]

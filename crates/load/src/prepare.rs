@@ -1,0 +1,197 @@
+//! Makes a target file: every byte really written, with data that cannot be compressed, so that later reads
+//! reach the device. Large direct requests, several in flight.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use iostall_engine::buffer::{Buffer, BufferPool, Pages};
+use iostall_engine::open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
+use iostall_engine::psync::PsyncEngine;
+use iostall_engine::uring::{UringConfig, UringEngine};
+use iostall_engine::{Completion, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
+use iostall_measure::{Caching, Durability, Percent};
+use thiserror::Error;
+
+use crate::fill::BlockFiller;
+use crate::seat::EngineKind;
+
+/// Bytes of one request: large enough for full device speed, and a multiple of every sector size.
+const REQUEST_BYTES: u32 = 1 << 20;
+/// Requests in flight.
+const DEPTH: u32 = 8;
+/// Files are made in multiples of this, so that direct requests fit to the last byte.
+pub const SIZE_ALIGN: u64 = 4096;
+
+/// Why a file could not be written whole.
+#[derive(Debug, Error)]
+pub enum PrepareError {
+    /// It could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// No engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A write failed.
+    #[error("writing {path} at offset {offset}: {source}")]
+    Write {
+        /// The file.
+        path: String,
+        /// Where.
+        offset: u64,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A write was cut short again and again: the file system is full.
+    #[error("writing {path} at offset {offset}: nothing more fits")]
+    Full {
+        /// The file.
+        path: String,
+        /// Where.
+        offset: u64,
+    },
+    /// The caller's `go_on` said no.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Writes bytes `from..to` of the file at `path`, then syncs it. Both are rounded outwards to [`SIZE_ALIGN`].
+///
+/// `go_on` hears the bytes written so far, and stops the work by answering `false`.
+pub fn write_range(
+    path: &Path,
+    from: u64,
+    to: u64,
+    seed: u64,
+    kind: EngineKind,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<(), PrepareError> {
+    let options = OpenOptions {
+        access: Access::Write,
+        caching: Caching::Direct,
+        durability: Durability::None,
+        exclusive: false,
+    };
+    let target = open_target(path, &options)?;
+    let (pool, mut buffers) = BufferPool::new(DEPTH, REQUEST_BYTES, Pages::HugeIfPossible)
+        .map_err(|source| EngineError::System { call: "mapping the buffers", source })?;
+    let mut filler = BlockFiller::new(seed, Percent::ZERO);
+    buffers.iter_mut().for_each(|buffer| filler.fill(buffer));
+    let range = (from / SIZE_ALIGN * SIZE_ALIGN, to.next_multiple_of(SIZE_ALIGN));
+    let writer = Writer { target: &target, filler, next: range.0, end: range.1, done: 0, sequence: 0 };
+    let fds = [target.as_fd()];
+    if kind == EngineKind::Psync {
+        return writer.write(PsyncEngine::new(DEPTH, &fds)?, buffers, go_on);
+    }
+    let config = UringConfig { capacity: DEPTH, files: &fds, buffers: Some(&pool) };
+    writer.write(UringEngine::new(&config)?, buffers, go_on)
+}
+
+/// A piece of the file that is being written.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    offset: u64,
+    length: u32,
+}
+
+struct Writer<'a> {
+    target: &'a OpenTarget,
+    filler: BlockFiller,
+    next: u64,
+    end: u64,
+    done: u64,
+    sequence: u64,
+}
+
+impl Writer<'_> {
+    fn write<E: Engine>(
+        mut self,
+        mut engine: E,
+        buffers: Vec<Buffer>,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), PrepareError> {
+        let mut pieces = vec![Piece::default(); buffers.len()];
+        for (token, buffer) in (0_u32..).zip(buffers) {
+            self.start(&mut engine, &mut pieces, token, buffer);
+        }
+        let mut completions = Vec::new();
+        while engine.in_flight() > 0 {
+            engine.submit(Wait::ONE, &mut completions)?;
+            for completion in completions.drain(..) {
+                self.take(&mut engine, &mut pieces, completion)?;
+            }
+            if !go_on(self.done) {
+                return Err(PrepareError::Interrupted);
+            }
+        }
+        self.sync(&mut engine)
+    }
+
+    /// Hands over the next piece, if one is left.
+    fn start<E: Engine>(&mut self, engine: &mut E, pieces: &mut [Piece], token: u32, mut buffer: Buffer) {
+        let left = self.end - self.next;
+        let length = u32::try_from(left).unwrap_or(u32::MAX).min(REQUEST_BYTES);
+        if length == 0 {
+            return;
+        }
+        let offset = self.next;
+        self.next += u64::from(length);
+        self.filler.prepare(&mut buffer[..length as usize], offset, self.sequence);
+        self.sequence += 1;
+        pieces[token as usize] = Piece { offset, length };
+        engine.push(write_of(token, offset, length, buffer));
+    }
+
+    fn take<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        pieces: &mut [Piece],
+        completion: Completion,
+    ) -> Result<(), PrepareError> {
+        let piece = pieces[completion.token as usize];
+        let path = || self.target.path.display().to_string();
+        let moved = completion
+            .result
+            .map_err(|IoFailure(errno)| std::io::Error::from_raw_os_error(errno))
+            .map_err(|source| PrepareError::Write { path: path(), offset: piece.offset, source })?;
+        self.done += u64::from(moved);
+        let mut buffer = completion.buffer.expect("a write gives its buffer back");
+        if moved == piece.length {
+            self.start(engine, pieces, completion.token, buffer);
+            return Ok(());
+        }
+        if moved == 0 {
+            return Err(PrepareError::Full { path: path(), offset: piece.offset });
+        }
+        // Cut short, as a file system that is nearly full does: go on with the rest.
+        let rest = Piece { offset: piece.offset + u64::from(moved), length: piece.length - moved };
+        buffer.copy_within(moved as usize..piece.length as usize, 0);
+        pieces[completion.token as usize] = rest;
+        engine.push(write_of(completion.token, rest.offset, rest.length, buffer));
+        Ok(())
+    }
+
+    fn sync<E: Engine>(&self, engine: &mut E) -> Result<(), PrepareError> {
+        let mut completions = Vec::new();
+        engine.push(Request {
+            token: 0,
+            op: RequestOp::Fsync,
+            file: FileIndex(0),
+            offset: 0,
+            length: 0,
+            buffer: None,
+        });
+        engine.submit(Wait::ONE, &mut completions)?;
+        match completions.pop().map(|completion| completion.result) {
+            Some(Err(IoFailure(errno))) => Err(PrepareError::Write {
+                path: self.target.path.display().to_string(),
+                offset: self.end,
+                source: std::io::Error::from_raw_os_error(errno),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn write_of(token: u32, offset: u64, length: u32, buffer: Buffer) -> Request {
+    Request { token, op: RequestOp::Write, file: FileIndex(0), offset, length, buffer: Some(buffer) }
+}

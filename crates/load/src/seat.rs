@@ -1,0 +1,298 @@
+//! The seats of a span: one for every worker of every role, with all that worker needs.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use iostall_engine::buffer::{Buffer, BufferPool, Pages};
+use iostall_engine::null::NullEngine;
+use iostall_engine::open::{Access, OpenOptions, OpenTarget, open_target};
+use iostall_engine::pacing::Schedule;
+use iostall_engine::psync::PsyncEngine;
+use iostall_engine::uring::{UringConfig, UringEngine};
+use iostall_engine::{Engine, EngineError, FileIndex};
+use iostall_measure::{MonotonicClock, Nanos, Percent, Rate};
+use iostall_model::RoleProfile;
+use iostall_model::profile::Arrivals;
+
+use crate::fill::BlockFiller;
+use crate::plan::{SharedSequence, StreamPlace, StreamPlan};
+use crate::runner::{RunError, SpanJob};
+use crate::stream::{BurstPace, OpenPace, Pace, Stream, SyncState};
+use crate::tally::{IntervalReport, Tally};
+use crate::window::{StopSign, Window};
+use crate::worker::{Worker, WorkerOutcome, WorkerParts};
+
+/// Which engine carries requests out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineKind {
+    /// `io_uring`.
+    Uring,
+    /// Threads.
+    Psync,
+    /// Nothing is carried out: the generator's own ceiling.
+    Null,
+}
+
+/// A target of the run.
+#[derive(Clone, Debug)]
+pub struct LoadTarget {
+    /// The name it was bound to with `--target NAME=PATH`; `None`: a plain positional target.
+    pub name: Option<String>,
+    /// As the user named it.
+    pub path: PathBuf,
+    /// What to open: `path`, or the already checked descriptor behind it.
+    pub open_path: PathBuf,
+    /// How much of it, from its start, the run uses.
+    pub size_bytes: u64,
+}
+
+/// A file that a role's workers share.
+struct RoleFile {
+    target: u32,
+    size_bytes: u64,
+    /// `None` with the null engine.
+    file: Option<Arc<OpenTarget>>,
+    sector_align: u32,
+    shared: Option<Arc<SharedSequence>>,
+}
+
+/// One worker's place before its thread runs.
+pub(crate) struct Seat {
+    pub(crate) role: usize,
+    pub(crate) worker: u32,
+    engine: EngineKind,
+    profile: RoleProfile,
+    seed: u64,
+    workers: u32,
+    worker_in_role: u32,
+    streams: Vec<SeatStream>,
+}
+
+struct SeatStream {
+    target: u32,
+    file: Option<Arc<OpenTarget>>,
+    plan: StreamPlan,
+    /// Numbers the streams of the run.
+    number: u64,
+}
+
+/// Which of the run's targets a role works on: those bound to its names; where it has none, or none is bound, the plain ones.
+fn targets_of(role: &RoleProfile, targets: &[LoadTarget]) -> Vec<u32> {
+    let pick = |wanted: &dyn Fn(&LoadTarget) -> bool| -> Vec<u32> {
+        (0_u32..).zip(targets).filter(|(_, target)| wanted(target)).map(|(index, _)| index).collect()
+    };
+    let bound = pick(&|target| target.name.as_ref().is_some_and(|name| role.targets.contains(name)));
+    if bound.is_empty() { pick(&|target| target.name.is_none()) } else { bound }
+}
+
+/// The seats of every role of the job's span, targets opened and plans made.
+pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
+    let mut seats = Vec::new();
+    let mut number = 0_u64;
+    for (role, profile) in job.span.roles.iter().enumerate() {
+        let files = role_files(profile, job)?;
+        for worker_in_role in 0..profile.workers {
+            let mut streams = Vec::with_capacity(files.len());
+            for file in &files {
+                let place = StreamPlace {
+                    target_size_bytes: file.size_bytes,
+                    worker_index: worker_in_role,
+                    workers: profile.workers,
+                    stream_number: number,
+                    seed: job.seed,
+                    sector_align: file.sector_align,
+                };
+                let plan = StreamPlan::new(profile, place, file.shared.clone()).map_err(|source| {
+                    let target = job.targets[file.target as usize].path.display().to_string();
+                    RunError::Plan { role: profile.name.clone(), target, source }
+                })?;
+                streams.push(SeatStream { target: file.target, file: file.file.clone(), plan, number });
+                number += 1;
+            }
+            seats.push(Seat {
+                role,
+                worker: u32::try_from(seats.len()).unwrap_or(u32::MAX),
+                engine: job.engine,
+                profile: profile.clone(),
+                seed: job.seed,
+                workers: profile.workers,
+                worker_in_role,
+                streams,
+            });
+        }
+    }
+    Ok(seats)
+}
+
+fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>, RunError> {
+    let targets = targets_of(profile, job.targets);
+    if targets.is_empty() {
+        return Err(RunError::NoTarget { role: profile.name.clone(), names: profile.targets.join(" or ") });
+    }
+    let options = OpenOptions {
+        access: match profile.write_pct {
+            none if none == Percent::ZERO => Access::Read,
+            all if all == Percent::HUNDRED => Access::Write,
+            _ => Access::ReadWrite,
+        },
+        caching: profile.caching,
+        durability: profile.durability,
+        exclusive: false,
+    };
+    let shared = || profile.shared_sequence.then(|| Arc::new(SharedSequence::new()));
+    targets
+        .into_iter()
+        .map(|target| {
+            let of_run = &job.targets[target as usize];
+            let size_bytes = of_run.size_bytes;
+            if job.engine == EngineKind::Null {
+                return Ok(RoleFile { target, size_bytes, file: None, sector_align: 1, shared: shared() });
+            }
+            let file = Arc::new(open_target(&of_run.open_path, &options)?);
+            let granted = file.direct.as_ref().filter(|direct| direct.granted);
+            let sector_align = granted.and_then(|direct| direct.offset_align).unwrap_or(1);
+            Ok(RoleFile { target, size_bytes, file: Some(file), sector_align, shared: shared() })
+        })
+        .collect()
+}
+
+impl Seat {
+    /// Makes the engine, the buffers and the streams. To be called on the worker's own thread, where a ring must be made.
+    pub(crate) fn sit(self) -> Result<ReadyWorker, EngineError> {
+        let depth = self.profile.queue_depth;
+        let count = depth * u32::try_from(self.streams.len()).unwrap_or(u32::MAX);
+        let bytes_each = self.profile.block_size.largest().bytes();
+        let (pool, mut buffers) = BufferPool::new(count, bytes_each, Pages::HugeIfPossible)
+            .map_err(|source| EngineError::System { call: "mapping the buffers", source })?;
+        let files: Vec<Arc<OpenTarget>> =
+            self.streams.iter().filter_map(|stream| stream.file.clone()).collect();
+        let fds: Vec<BorrowedFd<'_>> = files.iter().map(|file| file.as_fd()).collect();
+        let engine = match self.engine {
+            EngineKind::Uring => AnyEngine::Uring(UringEngine::new(&UringConfig {
+                capacity: count,
+                files: &fds,
+                buffers: Some(&pool),
+            })?),
+            EngineKind::Psync => AnyEngine::Psync(PsyncEngine::new(count, &fds)?),
+            EngineKind::Null => AnyEngine::Null(NullEngine::new(count, self.streams.len())),
+        };
+        if self.profile.writes() {
+            let mut filler = self.filler();
+            buffers.iter_mut().for_each(|buffer| filler.fill(buffer));
+        }
+        Ok(ReadyWorker { seat: self, engine, buffers, _files: files })
+    }
+
+    /// Each worker stamps its writes with a seed of its own: two workers count their writes alike.
+    fn filler(&self) -> BlockFiller {
+        BlockFiller::new(scattered(self.seed, u64::from(self.worker)), self.profile.compressible_pct)
+    }
+
+    fn rate_iops(&self) -> Option<f64> {
+        let mean_bytes = self.profile.block_size.mean_bytes();
+        self.profile.rate.map(|rate: Rate| rate.iops(mean_bytes))
+    }
+
+    /// The pace of one stream: the role's rate is shared evenly by all its streams, each a share of a gap later than the one
+    /// before, so that constant arrivals of many streams are constant together.
+    fn pace(&self, index: usize, number: u64, start_ns: u64) -> Pace {
+        let Some(rate_iops) = self.rate_iops() else {
+            return self.profile.burst.map_or(Pace::Closed, |burst| Pace::Bursts(BurstPace::new(burst)));
+        };
+        let streams = f64::from(self.workers) * self.streams.len() as f64;
+        let share_iops = rate_iops / streams;
+        let place = f64::from(self.worker_in_role) * self.streams.len() as f64 + index as f64;
+        let schedule = match self.profile.arrivals {
+            Arrivals::Constant => {
+                Schedule::constant(share_iops, start_ns + Nanos::from_seconds(place / rate_iops).0)
+            }
+            Arrivals::Poisson => Schedule::poisson(share_iops, start_ns, scattered(self.seed, number)),
+        };
+        Pace::Open(Box::new(OpenPace::new(schedule, share_iops)))
+    }
+}
+
+/// A seed for stream `number`, unlike those of its neighbours (the constant is 2^64 over the golden ratio).
+fn scattered(seed: u64, number: u64) -> u64 {
+    seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+enum AnyEngine {
+    Uring(UringEngine),
+    Psync(PsyncEngine),
+    Null(NullEngine),
+}
+
+/// A worker whose engine is made.
+pub(crate) struct ReadyWorker {
+    seat: Seat,
+    engine: AnyEngine,
+    buffers: Vec<Buffer>,
+    /// Open for as long as the engine may use them.
+    _files: Vec<Arc<OpenTarget>>,
+}
+
+impl ReadyWorker {
+    /// Runs in `window`.
+    pub(crate) fn run(
+        self,
+        window: Window,
+        reports: Sender<IntervalReport>,
+        clock: MonotonicClock,
+        stop: &StopSign,
+    ) -> Result<WorkerOutcome, EngineError> {
+        match self.engine {
+            AnyEngine::Uring(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
+            AnyEngine::Psync(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
+            AnyEngine::Null(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
+        }
+    }
+}
+
+fn run_on<E: Engine>(
+    engine: E,
+    mut seat: Seat,
+    buffers: Vec<Buffer>,
+    window: Window,
+    reports: Sender<IntervalReport>,
+    clock: MonotonicClock,
+    stop: &StopSign,
+) -> Result<WorkerOutcome, EngineError> {
+    let targets: Vec<u32> = seat.streams.iter().map(|stream| stream.target).collect();
+    let paces: Vec<Pace> = seat
+        .streams
+        .iter()
+        .enumerate()
+        .map(|(index, stream)| seat.pace(index, stream.number, window.start_ns))
+        .collect();
+    let open_loop = paces.iter().any(|pace| matches!(pace, Pace::Open(_)));
+    let filler = seat.filler();
+    let streams = (0_u16..)
+        .zip(std::mem::take(&mut seat.streams))
+        .zip(paces)
+        .map(|((file, stream), pace)| Stream {
+            plan: stream.plan,
+            file: FileIndex(file),
+            pace,
+            sync: seat.profile.sync.map(SyncState::new),
+            filler: seat.profile.writes().then(|| filler.clone()),
+            free: Vec::new(),
+            to_sync: Vec::new(),
+        })
+        .collect();
+    let tally = Tally::new(seat.role, seat.worker, &targets, open_loop, window.measure_from_ns, reports);
+    Worker::new(WorkerParts {
+        engine,
+        clock,
+        streams,
+        depth: seat.profile.queue_depth,
+        buffers,
+        tally,
+        window,
+        stop,
+        targets,
+    })
+    .run()
+}

@@ -1,0 +1,217 @@
+//! A stream: one worker on one target. Says what comes next and when it may start.
+
+use iostall_engine::pacing::Schedule;
+use iostall_engine::{FileIndex, RequestOp};
+use iostall_measure::{Moments, SyncCall};
+use iostall_model::outcome::OpenLoop;
+use iostall_model::profile::{Burst, SyncRule};
+
+use crate::fill::BlockFiller;
+use crate::plan::StreamPlan;
+use crate::window::Window;
+
+/// An arrival handed over later than this after it was due counts as late.
+const LATE_NS: u64 = 1_000_000;
+
+/// When requests may start.
+pub(crate) enum Pace {
+    /// As soon as a slot is free.
+    Closed,
+    /// As soon as a slot is free, but with a pause after every burst.
+    Bursts(BurstPace),
+    /// When they are due.
+    Open(Box<OpenPace>),
+}
+
+/// Bursts with pauses between.
+pub(crate) struct BurstPace {
+    burst: Burst,
+    left: u32,
+    resume_ns: u64,
+}
+
+impl BurstPace {
+    pub(crate) fn new(burst: Burst) -> Self {
+        Self { burst, left: burst.requests, resume_ns: 0 }
+    }
+
+    fn started(&mut self, now_ns: u64) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.burst.requests;
+            self.resume_ns = now_ns + self.burst.pause.0;
+        }
+    }
+}
+
+/// Arrivals on a schedule, and how it was kept.
+pub(crate) struct OpenPace {
+    schedule: Schedule,
+    /// The same schedule, run ahead to now: its lead over `schedule` is the backlog, exactly and in no memory.
+    ahead: Schedule,
+    backlog: u64,
+    last_due_ns: Option<u64>,
+    gaps: Moments,
+    kept: OpenLoop,
+}
+
+impl OpenPace {
+    pub(crate) fn new(schedule: Schedule, rate_iops: f64) -> Self {
+        Self {
+            ahead: schedule.clone(),
+            schedule,
+            backlog: 0,
+            last_due_ns: None,
+            gaps: Moments::default(),
+            kept: OpenLoop { rate_asked_iops: rate_iops, ..OpenLoop::default() },
+        }
+    }
+
+    /// Counts what has fallen due by `now_ns`.
+    fn look_ahead(&mut self, now_ns: u64, window: Window) {
+        while self.ahead.next_due_ns() <= now_ns {
+            let due_ns = self.ahead.next_due_ns();
+            if (window.measure_from_ns..window.measure_to_ns).contains(&due_ns) {
+                self.kept.arrivals += 1;
+            }
+            if let Some(last_ns) = self.last_due_ns.replace(due_ns) {
+                self.gaps.record((due_ns - last_ns) as f64);
+            }
+            self.backlog += 1;
+            self.ahead.advance();
+        }
+    }
+
+    /// Takes the arrival that is due, if one is.
+    fn take_due(&mut self, now_ns: u64) -> Option<u64> {
+        let due_ns = self.schedule.next_due_ns();
+        if due_ns > now_ns {
+            return None;
+        }
+        self.schedule.advance();
+        self.backlog -= 1;
+        Some(due_ns)
+    }
+
+    /// Notes what could not be started for want of a free slot.
+    fn note_backlog(&mut self, now_ns: u64, window: Window) {
+        if (window.measure_from_ns..window.measure_to_ns).contains(&now_ns) {
+            self.kept.backlog_max = self.kept.backlog_max.max(self.backlog);
+            self.kept.backlog_at_end = self.backlog;
+        }
+    }
+
+    fn note_start(&mut self, due_ns: u64, started_ns: u64, window: Window) {
+        if (window.measure_from_ns..window.measure_to_ns).contains(&due_ns) {
+            let lateness_ns = started_ns.saturating_sub(due_ns);
+            self.kept.late_starts += u64::from(lateness_ns > LATE_NS);
+            self.kept.lateness_ns_max = self.kept.lateness_ns_max.max(lateness_ns);
+        }
+    }
+}
+
+/// Writes still to come before the next sync call.
+pub(crate) struct SyncState {
+    rule: SyncRule,
+    since: u32,
+}
+
+impl SyncState {
+    pub(crate) fn new(rule: SyncRule) -> Self {
+        Self { rule, since: 0 }
+    }
+}
+
+/// One worker on one target.
+pub(crate) struct Stream {
+    pub(crate) plan: StreamPlan,
+    pub(crate) file: FileIndex,
+    pub(crate) pace: Pace,
+    pub(crate) sync: Option<SyncState>,
+    pub(crate) filler: Option<BlockFiller>,
+    /// Tokens that may start a request.
+    pub(crate) free: Vec<u32>,
+    /// Tokens whose write completed and whose sync call is next.
+    pub(crate) to_sync: Vec<u32>,
+}
+
+impl Stream {
+    /// The moment the next request was meant to start, if it may start now. In closed loop that is `now_ns`.
+    /// Call [`Stream::look_ahead`] first.
+    #[inline]
+    pub(crate) fn take_start(&mut self, now_ns: u64) -> Option<u64> {
+        match &mut self.pace {
+            Pace::Closed => Some(now_ns),
+            Pace::Bursts(pace) if now_ns < pace.resume_ns => None,
+            Pace::Bursts(pace) => {
+                pace.started(now_ns);
+                Some(now_ns)
+            }
+            Pace::Open(pace) => pace.take_due(now_ns),
+        }
+    }
+
+    /// In open loop, counts the arrivals due by `now_ns`.
+    #[inline]
+    pub(crate) fn look_ahead(&mut self, now_ns: u64, window: Window) {
+        if let Pace::Open(pace) = &mut self.pace {
+            pace.look_ahead(now_ns, window);
+        }
+    }
+
+    /// In open loop, notes how late a request started.
+    #[inline]
+    pub(crate) fn note_start(&mut self, due_ns: u64, started_ns: u64, window: Window) {
+        if let Pace::Open(pace) = &mut self.pace {
+            pace.note_start(due_ns, started_ns, window);
+        }
+    }
+
+    /// In open loop, notes the backlog that is left after every free slot was used.
+    #[inline]
+    pub(crate) fn note_backlog(&mut self, now_ns: u64, window: Window) {
+        if let Pace::Open(pace) = &mut self.pace {
+            pace.note_backlog(now_ns, window);
+        }
+    }
+
+    /// When a free slot of this stream may start next; `None`: it has no free slot and waits for a completion.
+    pub(crate) fn next_start_ns(&self) -> Option<u64> {
+        if self.free.is_empty() {
+            return None;
+        }
+        match &self.pace {
+            Pace::Closed => Some(0),
+            Pace::Bursts(pace) => Some(pace.resume_ns),
+            Pace::Open(pace) => Some(pace.schedule.next_due_ns()),
+        }
+    }
+
+    /// After a completed write: whether its slot owes a sync call now, and which.
+    #[inline]
+    pub(crate) fn owes_sync(&mut self) -> bool {
+        let Some(sync) = &mut self.sync else { return false };
+        sync.since += 1;
+        let due = sync.since >= sync.rule.every;
+        if due {
+            sync.since = 0;
+        }
+        due
+    }
+
+    /// The call that makes this stream's writes durable.
+    pub(crate) fn sync_op(&self) -> RequestOp {
+        match self.sync.as_ref().map(|sync| sync.rule.call) {
+            Some(SyncCall::Fsync) => RequestOp::Fsync,
+            Some(SyncCall::Fdatasync) | None => RequestOp::Fdatasync,
+        }
+    }
+
+    /// How the schedule was kept, and its gaps; `None` in closed loop.
+    pub(crate) fn into_open_loop(self) -> Option<(OpenLoop, Moments)> {
+        match self.pace {
+            Pace::Open(pace) => Some((pace.kept, pace.gaps)),
+            Pace::Closed | Pace::Bursts(_) => None,
+        }
+    }
+}

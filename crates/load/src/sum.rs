@@ -1,0 +1,101 @@
+//! Adds the workers of each role up.
+
+use iostall_measure::{Histogram, Moments};
+use iostall_model::RoleOutcome;
+use iostall_model::outcome::{EngineUse, IntervalPoint, OpenLoop};
+
+use crate::failures;
+use crate::runner::SpanJob;
+use crate::worker::WorkerOutcome;
+
+/// One outcome a role of the job's span, from the outcomes of its workers in seat order.
+pub(crate) fn role_outcomes(
+    job: &SpanJob<'_>,
+    workers: Vec<(u32, WorkerOutcome)>,
+    series: Vec<Vec<IntervalPoint>>,
+    measured_ns: u64,
+) -> Vec<RoleOutcome> {
+    let mut workers = workers.into_iter().map(|(_, outcome)| outcome);
+    job.span
+        .roles
+        .iter()
+        .zip(series)
+        .map(|(profile, series)| {
+            let count = usize::try_from(profile.workers).unwrap_or(usize::MAX);
+            let of_role: Vec<WorkerOutcome> = workers.by_ref().take(count).collect();
+            let streams = of_role.iter().map(|worker| worker.stream_count as u64).sum::<u64>();
+            let mut role = empty(&profile.name, u64::from(profile.queue_depth) * streams, series);
+            let mut gaps = Moments::default();
+            for worker in of_role {
+                add(&mut role, &mut gaps, worker);
+            }
+            finish(&mut role, &gaps, job.fallback, measured_ns);
+            role
+        })
+        .collect()
+}
+
+fn empty(name: &str, depth_asked: u64, series: Vec<IntervalPoint>) -> RoleOutcome {
+    RoleOutcome {
+        name: name.to_owned(),
+        engine: EngineUse::default(),
+        cells: Vec::new(),
+        series,
+        commit: None,
+        depth_asked,
+        depth_mean: 0.0,
+        open_loop: None,
+        cpu_user_ns: 0,
+        cpu_system_ns: 0,
+        unfinished: 0,
+        unfinished_age_ns_max: 0,
+        errors: Vec::new(),
+        submit_calls: 0,
+    }
+}
+
+fn add(role: &mut RoleOutcome, gaps: &mut Moments, worker: WorkerOutcome) {
+    if role.engine.name.is_empty() {
+        role.engine = EngineUse {
+            name: worker.report.name.to_owned(),
+            features: worker.report.features,
+            refused: worker.report.refused,
+        };
+    }
+    role.cells.extend(worker.cells);
+    if let Some(commit) = worker.commit {
+        role.commit.get_or_insert_with(Histogram::new).merge(&commit);
+    }
+    for (kept, stream_gaps) in worker.open_loop {
+        add_open_loop(role.open_loop.get_or_insert_with(OpenLoop::default), &kept);
+        gaps.merge(&stream_gaps);
+    }
+    role.cpu_user_ns += worker.cpu.user_ns;
+    role.cpu_system_ns += worker.cpu.system_ns;
+    role.unfinished += worker.unfinished;
+    role.unfinished_age_ns_max = role.unfinished_age_ns_max.max(worker.unfinished_age_ns_max);
+    failures::merge(&mut role.errors, worker.errors);
+    role.submit_calls += worker.submit_calls;
+}
+
+fn add_open_loop(sum: &mut OpenLoop, stream: &OpenLoop) {
+    sum.rate_asked_iops += stream.rate_asked_iops;
+    sum.arrivals += stream.arrivals;
+    sum.late_starts += stream.late_starts;
+    sum.lateness_ns_max = sum.lateness_ns_max.max(stream.lateness_ns_max);
+    sum.backlog_max += stream.backlog_max;
+    sum.backlog_at_end += stream.backlog_at_end;
+}
+
+fn finish(role: &mut RoleOutcome, gaps: &Moments, fallback: Option<&str>, measured_ns: u64) {
+    if let Some(open) = &mut role.open_loop {
+        open.gap_coefficient_of_variation = gaps.coefficient_of_variation().unwrap_or(0.0);
+    }
+    if let Some(cause) = fallback {
+        role.engine.refused.insert(0, cause.to_owned());
+    }
+    let in_service_ns: f64 = role.cells.iter().map(|cell| cell.service_ns.sum() as f64).sum();
+    if measured_ns > 0 {
+        role.depth_mean = in_service_ns / measured_ns as f64;
+    }
+}

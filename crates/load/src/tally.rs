@@ -1,0 +1,192 @@
+//! What a worker counts: a cell for every target and operation, second by second and in all.
+//!
+//! Each completion is recorded once, in the histogram of the running interval; at the interval's end
+//! that is added to the total and sent to the collector. So a latency costs one record in the I/O
+//! path, and the path neither locks nor, but for one hand-over a second, allocates.
+
+use std::sync::mpsc::Sender;
+
+use iostall_measure::{Histogram, Op};
+use iostall_model::Cell;
+
+/// Length of an interval of the series.
+pub(crate) const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// What one worker saw in one interval.
+#[derive(Debug)]
+pub(crate) struct IntervalReport {
+    /// Index of the role in the span.
+    pub(crate) role: usize,
+    /// Index of the worker in the span.
+    pub(crate) worker: u32,
+    /// Which interval, from the start of the measured part.
+    pub(crate) interval: u64,
+    /// Operation, bytes moved, latency (response in open loop, else service).
+    pub(crate) ops: Vec<(Op, u64, Histogram)>,
+}
+
+/// One target and operation of the worker.
+struct CellTally {
+    target: u32,
+    op: Op,
+    bytes: u64,
+    failed: u64,
+    service: Histogram,
+    response: Option<Histogram>,
+    now_bytes: u64,
+    now_service: Histogram,
+    now_response: Option<Histogram>,
+}
+
+impl CellTally {
+    fn new(target: u32, op: Op, open_loop: bool) -> Self {
+        Self {
+            target,
+            op,
+            bytes: 0,
+            failed: 0,
+            service: Histogram::new(),
+            response: open_loop.then(Histogram::new),
+            now_bytes: 0,
+            now_service: Histogram::new(),
+            now_response: open_loop.then(Histogram::new),
+        }
+    }
+
+    /// Adds the running interval to the total and gives what the series shows of it.
+    fn close_interval(&mut self) -> Option<(Op, u64, Histogram)> {
+        if self.now_service.is_empty() {
+            return None;
+        }
+        let bytes = std::mem::take(&mut self.now_bytes);
+        self.bytes += bytes;
+        self.service.merge(&self.now_service);
+        let shown = match (&mut self.response, &mut self.now_response) {
+            (Some(total), Some(now)) => {
+                total.merge(now);
+                self.now_service.clear();
+                std::mem::take(now)
+            }
+            _ => std::mem::take(&mut self.now_service),
+        };
+        Some((self.op, bytes, shown))
+    }
+}
+
+/// The cells of one worker.
+pub(crate) struct Tally {
+    role: usize,
+    worker: u32,
+    cells: Vec<CellTally>,
+    measure_from_ns: u64,
+    interval: u64,
+    interval_end_ns: u64,
+    reports: Sender<IntervalReport>,
+}
+
+impl Tally {
+    /// Cells for every target in `targets` (indices in the run's list) and every operation.
+    pub(crate) fn new(
+        role: usize,
+        worker: u32,
+        targets: &[u32],
+        open_loop: bool,
+        measure_from_ns: u64,
+        reports: Sender<IntervalReport>,
+    ) -> Self {
+        let cells = targets
+            .iter()
+            .flat_map(|target| Op::ALL.map(|op| CellTally::new(*target, op, open_loop)))
+            .collect();
+        let interval_end_ns = measure_from_ns + INTERVAL_NS;
+        Self { role, worker, cells, measure_from_ns, interval: 0, interval_end_ns, reports }
+    }
+
+    #[inline]
+    fn cell(&mut self, stream: usize, op: Op) -> &mut CellTally {
+        &mut self.cells[stream * Op::ALL.len() + op as usize]
+    }
+
+    /// Counts a completed request. Only for completions within the measured part.
+    #[inline]
+    pub(crate) fn record(&mut self, stream: usize, op: Op, bytes: u64, service_ns: u64, response_ns: u64) {
+        let cell = self.cell(stream, op);
+        cell.now_bytes += bytes;
+        cell.now_service.record(service_ns);
+        if let Some(response) = &mut cell.now_response {
+            response.record(response_ns);
+        }
+    }
+
+    /// Counts a failed request. Only within the measured part.
+    pub(crate) fn record_failure(&mut self, stream: usize, op: Op) {
+        self.cell(stream, op).failed += 1;
+    }
+
+    /// Closes every interval that ends at or before `now_ns`. To be called before recording what completed at `now_ns`.
+    #[inline]
+    pub(crate) fn roll(&mut self, now_ns: u64) {
+        if now_ns >= self.interval_end_ns {
+            self.close_interval(now_ns);
+        }
+    }
+
+    #[cold]
+    fn close_interval(&mut self, now_ns: u64) {
+        let ops = self.cells.iter_mut().filter_map(CellTally::close_interval).collect();
+        let report = IntervalReport { role: self.role, worker: self.worker, interval: self.interval, ops };
+        // A collector that is gone has stopped listening: the totals are still whole.
+        let _ = self.reports.send(report);
+        self.interval = (now_ns - self.measure_from_ns) / INTERVAL_NS;
+        self.interval_end_ns = self.measure_from_ns + (self.interval + 1) * INTERVAL_NS;
+    }
+
+    /// Closes the last interval and gives the totals; empty cells are left out.
+    pub(crate) fn finish(mut self) -> Vec<Cell> {
+        self.close_interval(self.interval_end_ns);
+        self.cells
+            .into_iter()
+            .filter(|cell| cell.failed > 0 || !cell.service.is_empty())
+            .map(|cell| Cell {
+                worker: self.worker,
+                target: cell.target,
+                op: cell.op,
+                bytes: cell.bytes,
+                failed: cell.failed,
+                service_ns: cell.service,
+                response_ns: cell.response,
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn totals_equal_the_sum_of_the_intervals_and_idle_seconds_leave_no_trace() {
+        let (sender, receiver) = channel();
+        let mut tally = Tally::new(0, 3, &[7], true, 100, sender);
+        for (at_ns, bytes) in [(100, 10), (500, 20), (2 * INTERVAL_NS + 100, 30), (2 * INTERVAL_NS + 200, 40)]
+        {
+            tally.roll(at_ns);
+            tally.record(0, Op::Write, bytes, 5, 9);
+        }
+        tally.record_failure(0, Op::Read);
+        let cells = tally.finish();
+        let reports: Vec<IntervalReport> = receiver.iter().collect();
+        let seen: Vec<(u64, u64)> = reports
+            .iter()
+            .flat_map(|report| report.ops.iter().map(|(_, bytes, _)| (report.interval, *bytes)))
+            .collect();
+        assert_eq!(seen, [(0, 30), (2, 70)]);
+        assert_eq!(reports[0].ops[0].2.max(), Some(9), "the series of an open loop shows response times");
+        assert_eq!(cells.len(), 2);
+        let write = cells.iter().find(|cell| cell.op == Op::Write).unwrap();
+        assert_eq!((write.bytes, write.service_ns.count(), write.target, write.worker), (100, 4, 7, 3));
+        assert_eq!(write.response_ns.as_ref().unwrap().max(), Some(9));
+        assert_eq!(cells.iter().find(|cell| cell.op == Op::Read).unwrap().failed, 1);
+    }
+}

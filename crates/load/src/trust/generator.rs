@@ -1,0 +1,162 @@
+//! Doubts about ourselves: depth, rate and processor time that the generator did not have.
+
+use iostall_measure::ByteCount;
+use iostall_measure::platform::{CpuTicks, DeviceCounters};
+use iostall_model::outcome::{RoleOutcome, SpanOutcome};
+use iostall_model::profile::RoleProfile;
+use iostall_model::{Warning, WarningCode};
+
+use super::Evidence;
+
+/// A closed loop that keeps less than this share of its depth in flight did not offer what was asked.
+const DEPTH_SHARE: f64 = 0.9;
+/// A worker that runs for this share of the time has none left for more requests.
+const CPU_SHARE: f64 = 0.9;
+/// Share of late or unstarted arrivals from which a rate was not held.
+const LATE_SHARE: f64 = 0.01;
+/// Requests whose mean size at the device is below this share of the block size were split.
+const SPLIT_SHARE: f64 = 0.75;
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (span, asked) in evidence.outcome.spans.iter().zip(&evidence.outcome.profile.spans) {
+        for (role, profile) in span.roles.iter().zip(&asked.roles) {
+            warnings.extend(fallback(role));
+            warnings.extend(depth(role, profile));
+            warnings.extend(rate(role));
+            warnings.extend(worker_cpu(role, profile, span.measured_ns));
+        }
+        warnings.extend(machine_cpu(span));
+        warnings.extend(split(span, &asked.roles));
+    }
+    warnings
+}
+
+fn fallback(role: &RoleOutcome) -> Option<Warning> {
+    let cause = role.engine.refused.iter().find(|refused| refused.starts_with("io_uring"))?;
+    Some(
+        Warning::new(
+            WarningCode::EngineFallback,
+            format!("{} was used instead of io_uring: {cause}", role.engine.name),
+        )
+        .about(&role.name),
+    )
+}
+
+fn depth(role: &RoleOutcome, profile: &RoleProfile) -> Option<Warning> {
+    let closed = role.open_loop.is_none() && profile.burst.is_none();
+    let asked = role.depth_asked as f64;
+    (closed && role.depth_mean > 0.0 && role.depth_mean < asked * DEPTH_SHARE).then(|| {
+        Warning::new(
+            WarningCode::DepthNotReached,
+            format!(
+                "{asked} requests in flight were asked for, {:.1} were there on average",
+                role.depth_mean
+            ),
+        )
+        .about(&role.name)
+        .hint("the generator or the file system holds requests back: more workers, fewer requests each")
+    })
+}
+
+fn rate(role: &RoleOutcome) -> Option<Warning> {
+    let open = role.open_loop.as_ref()?;
+    let arrivals = open.arrivals as f64;
+    let missed = open.late_starts.max(open.backlog_at_end) as f64;
+    (missed > arrivals * LATE_SHARE).then(|| {
+        Warning::new(
+            WarningCode::RateNotHeld,
+            format!(
+                "{} of {} arrivals started more than a millisecond late (the worst {:.1} ms), {} had not started at the end",
+                open.late_starts,
+                open.arrivals,
+                open.lateness_ns_max as f64 / 1e6,
+                open.backlog_at_end
+            ),
+        )
+        .about(&role.name)
+        .hint("response times include the wait, as users feel it; lower --rate or raise --queue-depth to hold the rate")
+    })
+}
+
+fn worker_cpu(role: &RoleOutcome, profile: &RoleProfile, measured_ns: u64) -> Option<Warning> {
+    let available_ns = measured_ns as f64 * f64::from(profile.workers);
+    let share = (role.cpu_user_ns + role.cpu_system_ns) as f64 / available_ns;
+    (role.open_loop.is_none() && share > CPU_SHARE).then(|| {
+        Warning::new(
+            WarningCode::GeneratorBound,
+            format!(
+                "its workers ran for {:.0} % of the time: the processor, not the storage, was the limit",
+                share * 100.0
+            ),
+        )
+        .about(&role.name)
+        .hint(
+            "use more --workers; where all processors are busy, this machine cannot load the storage further",
+        )
+    })
+}
+
+fn machine_cpu(span: &SpanOutcome) -> Option<Warning> {
+    let total: u64 = span.cpus.iter().map(CpuTicks::total).sum();
+    let idle: u64 = span.cpus.iter().map(|cpu| cpu.idle + cpu.iowait).sum();
+    let steal: u64 = span.cpus.iter().map(|cpu| cpu.steal).sum();
+    if total == 0 {
+        return None;
+    }
+    let (idle, steal) = (idle as f64 / total as f64, steal as f64 / total as f64);
+    if steal > 0.05 {
+        return Some(Warning::new(
+            WarningCode::GeneratorBound,
+            format!(
+                "the hypervisor took {:.0} % of the processor time: latencies include waiting for it",
+                steal * 100.0
+            ),
+        ));
+    }
+    (idle < 0.05).then(|| {
+        Warning::new(
+            WarningCode::GeneratorBound,
+            format!(
+                "the machine's processors were {:.0} % busy: latencies include waiting for one",
+                100.0 - idle * 100.0
+            ),
+        )
+        .hint("use fewer workers, or a larger machine")
+    })
+}
+
+fn split(span: &SpanOutcome, roles: &[RoleProfile]) -> Vec<Warning> {
+    // Only where every role has one and the same size can a device's mean be held against it.
+    let Some(block) = roles.first().map(|role| f64::from(role.block_size.smallest().bytes())) else {
+        return Vec::new();
+    };
+    let uniform = roles.iter().all(|role| {
+        role.block_size.smallest() == role.block_size.largest()
+            && role.block_size.smallest() == roles[0].block_size.smallest()
+    });
+    if !uniform || block < 65_536.0 {
+        return Vec::new();
+    }
+    let sizes = |device: &DeviceCounters| {
+        [device.read_request_bytes_mean(), device.write_request_bytes_mean()]
+            .into_iter()
+            .flatten()
+            .fold(0.0, f64::max)
+    };
+    span.devices
+        .iter()
+        .filter(|device| sizes(device) > 0.0 && sizes(device) < block * SPLIT_SHARE)
+        .map(|device| {
+            Warning::new(
+                WarningCode::RequestsSplit,
+                format!(
+                    "requests of {} reached the device as {:.0} KiB on average: its limits split them",
+                    ByteCount(u64::from(roles[0].block_size.smallest().bytes())),
+                    sizes(device) / 1024.0
+                ),
+            )
+            .about(&device.name)
+        })
+        .collect()
+}

@@ -1,0 +1,104 @@
+//! Doubts about the numbers themselves: failures, too few samples, parts that are missing.
+
+use iostall_measure::{Nanos, Op, Percentile};
+use iostall_model::outcome::{RoleOutcome, SpanOutcome};
+use iostall_model::{Warning, WarningCode};
+
+use super::Evidence;
+
+/// Below this a measured part is called short: caches, credits and flash all have longer memories.
+const SHORT_NS: u64 = 10_000_000_000;
+
+/// A request unanswered for this long at the end is worth a word.
+const UNFINISHED_NS: u64 = 1_000_000_000;
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for span in &evidence.outcome.spans {
+        if span.interrupted {
+            warnings.push(Warning::new(
+                WarningCode::Interrupted,
+                format!(
+                    "stopped after {} of the measured part; the numbers hold for that part only",
+                    Nanos(span.measured_ns / 1_000_000 * 1_000_000)
+                ),
+            ));
+        }
+        for role in &span.roles {
+            warnings.extend(failures(role));
+            warnings.extend(unfinished(role));
+            warnings.extend(few_samples(role));
+        }
+        warnings.extend(short(span));
+    }
+    warnings
+}
+
+fn failures(role: &RoleOutcome) -> Vec<Warning> {
+    role.errors
+        .iter()
+        .map(|error| {
+            Warning::new(
+                WarningCode::IoErrors,
+                format!(
+                    "{} {} requests failed with {} ({}), the first at offset {}, length {}",
+                    error.count,
+                    error.op.name(),
+                    error.kind,
+                    error.message,
+                    error.first_offset,
+                    error.first_length
+                ),
+            )
+            .about(&role.name)
+            .hint("failed requests are in no rate and no latency: find the cause before using these numbers")
+        })
+        .collect()
+}
+
+fn unfinished(role: &RoleOutcome) -> Option<Warning> {
+    (role.unfinished_age_ns_max >= UNFINISHED_NS).then(|| {
+        Warning::new(
+            WarningCode::UnfinishedRequests,
+            format!(
+                "{} requests were unanswered when the measured part ended, the oldest for {:.1} s; they are in no percentile",
+                role.unfinished,
+                Nanos(role.unfinished_age_ns_max).seconds()
+            ),
+        )
+        .about(&role.name)
+        .hint("the storage stalled at the end: run longer, and read the series beside the percentiles")
+    })
+}
+
+fn few_samples(role: &RoleOutcome) -> Option<Warning> {
+    let thin: Vec<String> = Op::ALL
+        .into_iter()
+        .filter_map(|op| role.op(op))
+        .zip(Op::ALL)
+        .map(|(sum, op)| (sum.count(), op))
+        .filter(|(count, _)| *count > 0 && !Percentile::P99.is_supported_by(*count))
+        .map(|(count, op)| format!("{count} {}s", op.name()))
+        .collect();
+    (!thin.is_empty()).then(|| {
+        Warning::new(
+            WarningCode::FewSamples,
+            format!("{}: too few for a 99th percentile, which needs 1000", thin.join(", ")),
+        )
+        .about(&role.name)
+        .hint("run longer")
+    })
+}
+
+fn short(span: &SpanOutcome) -> Option<Warning> {
+    (!span.interrupted && span.measured_ns < SHORT_NS).then(|| {
+        Warning::new(
+            WarningCode::ShortRun,
+            format!(
+                "the measured part is {:.1} s: short tests see caches and burst credits, not the storage",
+                Nanos(span.measured_ns).seconds()
+            ),
+        )
+        .hint("use --duration 60s or more, and --warmup long enough for caches to fill")
+    })
+}

@@ -1,0 +1,218 @@
+//! Doubts about what was measured: caches, memory file systems, holes, limits, a busy device.
+
+use iostall_measure::platform::{Target, TargetKind};
+use iostall_measure::{ByteCount, Caching, Op, Percent};
+use iostall_model::profile::{Profile, RoleProfile};
+use iostall_model::{Warning, WarningCode};
+
+use super::Evidence;
+
+/// A device busier than this before the run shares its time with somebody.
+const BUSY_SHARE: f64 = 0.05;
+
+/// A sync call on a device with a volatile write cache that returns faster than this at the median has not
+/// waited for flash to be programmed (200-900 µs a page) nor for a disk to turn.
+const SYNC_NS_BELIEVABLE: u64 = 100_000;
+
+pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
+    let profile = &evidence.outcome.profile;
+    let mut warnings = Vec::new();
+    warnings.extend(page_cache(profile));
+    for (index, target) in evidence.targets.iter().enumerate() {
+        if target.kind == TargetKind::Synthetic {
+            continue;
+        }
+        warnings.extend(memory_file_system(target));
+        warnings.extend(direct_refused(target));
+        warnings.extend(never_written(target));
+        warnings.extend(small(target, evidence.host.memory_bytes));
+        warnings.extend(grew(target, evidence.sizes_after.get(index).copied().flatten()));
+    }
+    warnings.extend(compressible(profile));
+    warnings.extend(busy(evidence));
+    warnings.extend(sync_too_fast(evidence));
+    warnings.extend(limits(evidence));
+    warnings
+}
+
+fn roles(profile: &Profile) -> impl Iterator<Item = &RoleProfile> {
+    profile.spans.iter().flat_map(|span| &span.roles)
+}
+
+fn page_cache(profile: &Profile) -> Option<Warning> {
+    let buffered: Vec<&str> = roles(profile)
+        .filter(|role| role.caching == Caching::Buffered)
+        .map(|role| role.name.as_str())
+        .collect();
+    (!buffered.is_empty()).then(|| {
+        Warning::new(
+            WarningCode::PageCache,
+            "requests went through the page cache: reads may never have reached the device, writes may not have yet",
+        )
+        .about(buffered.join(", "))
+        .hint("use --caching direct to measure the storage")
+    })
+}
+
+fn is_memory(target: &Target) -> bool {
+    target.file_system.as_ref().is_some_and(|fs| matches!(fs.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs"))
+}
+
+fn memory_file_system(target: &Target) -> Option<Warning> {
+    is_memory(target).then(|| {
+        Warning::new(
+            WarningCode::MemoryFileSystem,
+            "memory answered, not a device: this file system lives in it",
+        )
+        .about(target.path.display().to_string())
+        .hint("name a file on the storage to be measured")
+    })
+}
+
+fn direct_refused(target: &Target) -> Option<Warning> {
+    let direct = target.direct.as_ref()?;
+    (!direct.granted && !is_memory(target)).then(|| {
+        let reason = direct.reason.as_deref().unwrap_or("the file system does not say why");
+        Warning::new(WarningCode::DirectRefused, format!("direct I/O was asked for and not had: {reason}"))
+            .about(target.path.display().to_string())
+            .hint("the page cache may have answered: use a file system with direct I/O, or the device itself")
+    })
+}
+
+fn never_written(target: &Target) -> Option<Warning> {
+    let path = target.path.display().to_string();
+    if let Some(unwritten) = target.unwritten_bytes.filter(|bytes| *bytes > 0) {
+        return Some(
+            Warning::new(
+                WarningCode::TargetUnwritten,
+                format!(
+                    "{} of {} were never written: the file system answers reads of them without asking the device",
+                    ByteCount(unwritten),
+                    ByteCount(target.size_bytes)
+                ),
+            )
+            .about(path)
+            .hint("let iostall make the file (--size), or write it whole first"),
+        );
+    }
+    let allocated = target.allocated_bytes?;
+    (allocated < target.size_bytes && !is_memory(target)).then(|| {
+        Warning::new(
+            WarningCode::TargetSparse,
+            format!(
+                "{} of {} are holes, which no device answers",
+                ByteCount(target.size_bytes - allocated),
+                ByteCount(target.size_bytes)
+            ),
+        )
+        .about(path)
+        .hint("let iostall make the file (--size), or write it whole first")
+    })
+}
+
+fn small(target: &Target, memory_bytes: u64) -> Option<Warning> {
+    (target.size_bytes < memory_bytes && !is_memory(target)).then(|| {
+        Warning::new(
+            WarningCode::TargetSmall,
+            format!(
+                "the target ({}) is smaller than memory ({}): a cache in the host, the array or the device may hold all of it",
+                ByteCount(target.size_bytes),
+                ByteCount(memory_bytes)
+            ),
+        )
+        .about(target.path.display().to_string())
+        .hint("use a --size larger than the largest cache on the path")
+    })
+}
+
+fn grew(target: &Target, size_after: Option<u64>) -> Option<Warning> {
+    let size_after = size_after?;
+    (target.kind == TargetKind::File && size_after != target.size_bytes).then(|| {
+        Warning::new(
+            WarningCode::TargetGrew,
+            format!(
+                "the file was {} before the run and {} after it: allocation is part of the numbers",
+                ByteCount(target.size_bytes),
+                ByteCount(size_after)
+            ),
+        )
+        .about(target.path.display().to_string())
+    })
+}
+
+fn compressible(profile: &Profile) -> Option<Warning> {
+    let names: Vec<&str> = roles(profile)
+        .filter(|role| role.writes() && role.compressible_pct > Percent::ZERO)
+        .map(|role| role.name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        Warning::new(
+            WarningCode::CompressibleData,
+            "written data can be compressed: a device or array that compresses will look faster than with data that cannot be",
+        )
+        .about(names.join(", "))
+    })
+}
+
+fn busy(evidence: &Evidence<'_>) -> Vec<Warning> {
+    evidence
+        .busy_before
+        .iter()
+        .filter(|before| before.busy_share > BUSY_SHARE)
+        .map(|before| {
+            Warning::new(
+                WarningCode::DeviceBusy,
+                format!(
+                    "the device was busy {:.0} % of the time before the run ({:.0} requests a second): somebody else shares it",
+                    before.busy_share * 100.0,
+                    before.iops
+                ),
+            )
+            .about(&before.device)
+            .hint("find the other load, or read these numbers as what is left beside it")
+        })
+        .collect()
+}
+
+fn sync_too_fast(evidence: &Evidence<'_>) -> Vec<Warning> {
+    let write_back = evidence.targets.iter().any(|target| {
+        target.device.as_ref().and_then(|device| device.write_cache.as_deref()) == Some("write back")
+    });
+    if !write_back {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    for role in evidence.outcome.spans.iter().flat_map(|span| &span.roles) {
+        let median =
+            role.op(Op::Sync).and_then(|sync| sync.service_ns.value_at(iostall_measure::Percentile::P50));
+        if let Some(median_ns) = median.filter(|median_ns| *median_ns < SYNC_NS_BELIEVABLE) {
+            warnings.push(
+                Warning::new(
+                    WarningCode::SyncTooFast,
+                    format!(
+                        "half of the sync calls returned within {} µs though the device reports a volatile write cache: \
+                         something acknowledges before the data is on stable media",
+                        median_ns / 1000
+                    ),
+                )
+                .about(&role.name)
+                .hint("ask whether that cache survives a power failure before trusting commits to it"),
+            );
+        }
+    }
+    warnings
+}
+
+fn limits(evidence: &Evidence<'_>) -> Option<Warning> {
+    let limits = &evidence.host.cgroup;
+    let mut words = limits.io.clone();
+    words.extend(limits.cpus.map(|cpus| format!("{cpus} processors")));
+    words.extend(limits.memory_bytes.map(|bytes| format!("{} of memory", ByteCount(bytes))));
+    (!words.is_empty()).then(|| {
+        Warning::new(
+            WarningCode::CgroupLimit,
+            format!("a control group limits this process: {}", words.join("; ")),
+        )
+        .hint("the limit, not the storage, may be what was measured")
+    })
+}

@@ -1,0 +1,230 @@
+//! One test a doubt: raised by the evidence for it, silent without.
+
+use std::path::PathBuf;
+
+use iostall_measure::platform::{CpuTicks, Device, DirectIo, FileSystem, Host, Target, TargetKind};
+use iostall_measure::{Caching, Histogram, Nanos, Op, Percent};
+use iostall_model::outcome::{EngineUse, ErrorOutcome, OpenLoop, RoleOutcome, SpanOutcome};
+use iostall_model::{Cell, LoadOutcome, Profile, RoleProfile, SpanProfile, WarningCode};
+
+use super::{BusyBefore, Evidence, judge};
+
+const GIB: u64 = 1 << 30;
+const MEASURED_NS: u64 = 30_000_000_000;
+
+/// A run that deserves no doubt: big written file, direct, deep enough, long enough, quiet.
+pub(crate) struct Fixture {
+    pub(crate) host: Host,
+    pub(crate) target: Target,
+    pub(crate) size_after: u64,
+    pub(crate) busy: Vec<BusyBefore>,
+    pub(crate) outcome: LoadOutcome,
+}
+
+impl Fixture {
+    pub(crate) fn clean() -> Self {
+        let role: RoleProfile = serde_json::from_value(
+            serde_json::json!({"name": "data", "block-size": "8K", "queue-depth": 4, "workers": 1}),
+        )
+        .unwrap();
+        let span = SpanProfile {
+            warmup: Nanos(0),
+            duration: Nanos(MEASURED_NS),
+            cooldown: Nanos(0),
+            roles: vec![role],
+        };
+        let profile = Profile { name: "test".into(), description: String::new(), seed: 0, spans: vec![span] };
+        Self {
+            host: Host { memory_bytes: 8 * GIB, ..Host::default() },
+            target: Target {
+                path: PathBuf::from("data.dat"),
+                kind: TargetKind::File,
+                size_bytes: 64 * GIB,
+                allocated_bytes: Some(64 * GIB),
+                unwritten_bytes: Some(0),
+                made_by_iostall: true,
+                direct: Some(DirectIo {
+                    granted: true,
+                    memory_align: Some(512),
+                    offset_align: Some(512),
+                    reason: None,
+                }),
+                file_system: Some(FileSystem {
+                    kind: "ext4".into(),
+                    mount_point: PathBuf::from("/"),
+                    source: "/dev/sda".into(),
+                    options: "rw".into(),
+                    block_bytes: 4096,
+                    free_bytes: GIB,
+                    total_bytes: 100 * GIB,
+                }),
+                device: Some(Device {
+                    name: "sda".into(),
+                    write_cache: Some("write back".into()),
+                    ..Device::default()
+                }),
+            },
+            size_after: 64 * GIB,
+            busy: Vec::new(),
+            outcome: LoadOutcome { profile, spans: vec![span_outcome()] },
+        }
+    }
+
+    fn role(&mut self) -> &mut RoleOutcome {
+        &mut self.outcome.spans[0].roles[0]
+    }
+
+    fn asked(&mut self) -> &mut RoleProfile {
+        &mut self.outcome.profile.spans[0].roles[0]
+    }
+
+    fn codes(&self) -> Vec<WarningCode> {
+        let evidence = Evidence {
+            host: &self.host,
+            targets: std::slice::from_ref(&self.target),
+            sizes_after: &[Some(self.size_after)],
+            busy_before: &self.busy,
+            outcome: &self.outcome,
+        };
+        judge(&evidence).into_iter().map(|warning| warning.code).collect()
+    }
+}
+
+fn cell(op: Op, count: u64, latency_ns: u64) -> Cell {
+    let mut service_ns = Histogram::new();
+    (0..count).for_each(|_| service_ns.record(latency_ns));
+    Cell { worker: 0, target: 0, op, bytes: count * 8192, failed: 0, service_ns, response_ns: None }
+}
+
+fn span_outcome() -> SpanOutcome {
+    SpanOutcome {
+        measured_ns: MEASURED_NS,
+        interrupted: false,
+        roles: vec![RoleOutcome {
+            name: "data".into(),
+            engine: EngineUse { name: "io_uring".into(), ..EngineUse::default() },
+            cells: vec![cell(Op::Read, 5000, 24_000_000)],
+            series: Vec::new(),
+            commit: None,
+            depth_asked: 4,
+            depth_mean: 4.0,
+            open_loop: None,
+            cpu_user_ns: 1_000_000,
+            cpu_system_ns: 1_000_000,
+            unfinished: 4,
+            unfinished_age_ns_max: 3_000_000,
+            errors: Vec::new(),
+            submit_calls: 5000,
+        }],
+        cpus: vec![CpuTicks { cpu: 0, user: 100, system: 100, idle: 2800, iowait: 0, steal: 0 }],
+        process_user_ns: 1_000_000,
+        process_system_ns: 1_000_000,
+        devices: Vec::new(),
+    }
+}
+
+fn raised(change: impl FnOnce(&mut Fixture)) -> Vec<WarningCode> {
+    let mut fixture = Fixture::clean();
+    change(&mut fixture);
+    fixture.codes()
+}
+
+#[test]
+fn a_clean_run_raises_no_doubt() {
+    assert_eq!(raised(|_| {}), []);
+}
+
+#[test]
+fn each_doubt_is_raised_by_its_own_evidence_alone() {
+    use WarningCode as W;
+    let cases: Vec<(W, Box<dyn FnOnce(&mut Fixture)>)> = vec![
+        (W::PageCache, Box::new(|f| f.asked().caching = Caching::Buffered)),
+        (
+            W::DirectRefused,
+            Box::new(|f| {
+                let direct = f.target.direct.as_mut().unwrap();
+                direct.granted = false;
+                direct.reason = Some("fuse without direct I/O".into());
+            }),
+        ),
+        (W::TargetSmall, Box::new(|f| f.host.memory_bytes = 65 * GIB)),
+        (W::TargetUnwritten, Box::new(|f| f.target.unwritten_bytes = Some(4096))),
+        (W::TargetSparse, Box::new(|f| f.target.allocated_bytes = Some(GIB))),
+        (W::TargetGrew, Box::new(|f| f.size_after = 65 * GIB)),
+        (
+            W::CompressibleData,
+            Box::new(|f| {
+                f.asked().compressible_pct = Percent::new(50.0).unwrap();
+                f.asked().write_pct = Percent::HUNDRED;
+            }),
+        ),
+        (W::DepthNotReached, Box::new(|f| f.role().depth_mean = 3.0)),
+        (W::GeneratorBound, Box::new(|f| f.role().cpu_user_ns = MEASURED_NS)),
+        (W::GeneratorBound, Box::new(|f| f.outcome.spans[0].cpus[0].idle = 0)),
+        (
+            W::RateNotHeld,
+            Box::new(|f| {
+                f.role().open_loop = Some(OpenLoop { arrivals: 100, late_starts: 2, ..OpenLoop::default() })
+            }),
+        ),
+        (W::FewSamples, Box::new(|f| f.role().cells = vec![cell(Op::Read, 999, 24_000_000)])),
+        (W::ShortRun, Box::new(|f| f.outcome.spans[0].measured_ns = 9_000_000_000)),
+        (
+            W::DeviceBusy,
+            Box::new(|f| f.busy = vec![BusyBefore { device: "sda".into(), busy_share: 0.2, iops: 300.0 }]),
+        ),
+        (
+            W::EngineFallback,
+            Box::new(|f| {
+                f.role().engine = EngineUse {
+                    name: "psync".into(),
+                    features: Vec::new(),
+                    refused: vec!["io_uring: EPERM".into()],
+                };
+            }),
+        ),
+        (
+            W::IoErrors,
+            Box::new(|f| {
+                f.role().errors = vec![ErrorOutcome {
+                    op: Op::Read,
+                    kind: "EIO".into(),
+                    message: "Input/output error".into(),
+                    count: 3,
+                    first_target: 0,
+                    first_offset: 8192,
+                    first_length: 8192,
+                    first_moved: 0,
+                }];
+            }),
+        ),
+        (W::UnfinishedRequests, Box::new(|f| f.role().unfinished_age_ns_max = 2_000_000_000)),
+        (W::SyncTooFast, Box::new(|f| f.role().cells.push(cell(Op::Sync, 5000, 20_000)))),
+        (W::CgroupLimit, Box::new(|f| f.host.cgroup.cpus = Some(1.5))),
+        (W::Interrupted, Box::new(|f| f.outcome.spans[0].interrupted = true)),
+        (
+            W::MemoryFileSystem,
+            Box::new(|f| {
+                f.target.file_system.as_mut().unwrap().kind = "tmpfs".into();
+                f.target.direct.as_mut().unwrap().granted = false;
+            }),
+        ),
+    ];
+    for (code, change) in cases {
+        assert_eq!(raised(change), [code], "{code:?}");
+    }
+}
+
+#[test]
+fn requests_that_reach_the_device_in_pieces_are_told() {
+    let codes = raised(|f| {
+        f.asked().block_size = "1M".parse().unwrap();
+        f.outcome.spans[0].devices = vec![iostall_measure::platform::DeviceCounters {
+            name: "sda".into(),
+            read_requests: 200,
+            read_bytes: 100 << 20,
+            ..Default::default()
+        }];
+    });
+    assert_eq!(codes, [WarningCode::RequestsSplit]);
+}

@@ -1,0 +1,97 @@
+//! The moments of a span on the run's clock, and the word to stop early.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use iostall_model::SpanProfile;
+
+/// When a span begins, is measured and ends. On the run's clock, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Load begins.
+    pub start_ns: u64,
+    /// The measured part begins.
+    pub measure_from_ns: u64,
+    /// The measured part ends.
+    pub measure_to_ns: u64,
+    /// Load ends.
+    pub stop_ns: u64,
+}
+
+impl Window {
+    /// The window of `span` begun at `start_ns`.
+    pub fn of(span: &SpanProfile, start_ns: u64) -> Self {
+        let measure_from_ns = start_ns + span.warmup.0;
+        let measure_to_ns = measure_from_ns + span.duration.0;
+        Self { start_ns, measure_from_ns, measure_to_ns, stop_ns: measure_to_ns + span.cooldown.0 }
+    }
+
+    /// The same, cut where the run was told to stop.
+    pub fn cut_at(self, stop_ns: u64) -> Self {
+        Self {
+            start_ns: self.start_ns,
+            measure_from_ns: self.measure_from_ns.min(stop_ns),
+            measure_to_ns: self.measure_to_ns.min(stop_ns),
+            stop_ns: self.stop_ns.min(stop_ns),
+        }
+    }
+
+    /// Length of the measured part.
+    pub fn measured_ns(self) -> u64 {
+        self.measure_to_ns - self.measure_from_ns
+    }
+}
+
+/// How the world outside tells the workers to stop: Ctrl-C, or a worker that cannot go on.
+#[derive(Debug)]
+pub struct StopSign {
+    at_ns: AtomicU64,
+}
+
+impl Default for StopSign {
+    fn default() -> Self {
+        Self { at_ns: AtomicU64::new(u64::MAX) }
+    }
+}
+
+impl StopSign {
+    /// Stops at `now_ns`; the first call counts.
+    pub fn raise(&self, now_ns: u64) {
+        self.at_ns.fetch_min(now_ns, Ordering::Relaxed);
+    }
+
+    /// When the run stops, `u64::MAX` where nobody said so.
+    pub fn at_ns(&self) -> u64 {
+        self.at_ns.load(Ordering::Relaxed)
+    }
+
+    /// Whether it was raised.
+    pub fn is_raised(&self) -> bool {
+        self.at_ns() != u64::MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostall_measure::Nanos;
+
+    #[test]
+    fn a_window_cut_in_its_warmup_measures_nothing() {
+        let span =
+            SpanProfile { warmup: Nanos(100), duration: Nanos(1000), cooldown: Nanos(10), roles: Vec::new() };
+        let window = Window::of(&span, 50);
+        assert_eq!(window.stop_ns, 1160);
+        assert_eq!(window.cut_at(120).measured_ns(), 0);
+        assert_eq!(window.cut_at(650).measured_ns(), 500);
+        assert_eq!(window.cut_at(u64::MAX), window);
+    }
+
+    #[test]
+    fn the_first_stop_counts() {
+        let sign = StopSign::default();
+        assert!(!sign.is_raised());
+        sign.raise(70);
+        sign.raise(90);
+        assert_eq!(sign.at_ns(), 70);
+    }
+}

@@ -1,0 +1,213 @@
+//! `iostall load` and `iostall presets`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate};
+use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, Region};
+
+const EXAMPLES: &str = "Examples:
+  iostall load                                      a scratch file here, the oltp preset, removed afterwards
+  iostall load --preset oltp --size 8GiB data.dat   makes data.dat where it is not there
+  iostall load --preset random-read --size 1GiB --duration 10s --warmup 2s --json out.json --html out.html data.dat
+  iostall load --preset log-write --rate 1000 --arrivals poisson log.dat
+  iostall load --block-size 64K --queue-depth 32 --workers 2 /dev/nvme1n1     reads need no flag
+  iostall load --preset oltp --overwrite /dev/nvme1n1 /dev/nvme1n1            writes name what they may destroy
+  iostall load --preset postgres --target wal=/wal/t.dat /data/t.dat
+  iostall load --profile mine.toml /data/t.dat
+
+Sizes: K, M, G, T are powers of 1024; KB, MB, GB powers of 1000. Times need a unit: 10s, 5m, 500ms.";
+
+/// What to load, with what, for how long.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LoadArgs {
+    /// Files or block devices. None: a scratch file in this directory, removed afterwards
+    #[arg(value_name = "FILE")]
+    pub(crate) targets: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    #[command(flatten)]
+    pub(crate) shape: ShapeArgs,
+    #[command(flatten)]
+    pub(crate) safety: SafetyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Name under which the run is kept [default: the profile's]
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    pub(crate) name: Option<String>,
+    /// Do not keep the run in the store
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_store: bool,
+}
+
+/// Profile, time and targets.
+#[derive(Debug, Args)]
+pub(crate) struct WhatArgs {
+    /// A built-in profile (`iostall presets`) [default: random-read; oltp where no FILE is named]
+    #[arg(long, value_name = "NAME", conflicts_with = "profile", help_heading = "What")]
+    pub(crate) preset: Option<String>,
+    /// A profile of your own, TOML (see docs/load.md)
+    #[arg(long, value_name = "FILE", help_heading = "What")]
+    pub(crate) profile: Option<PathBuf>,
+    /// Sends the roles that ask for NAME to PATH, such as log=/log/t.dat
+    #[arg(long = "target", value_name = "NAME=PATH", help_heading = "What")]
+    pub(crate) bindings: Vec<TargetBinding>,
+    /// Size of a file that is made; of an existing target, use only so much from its start
+    #[arg(long, value_name = "SIZE", help_heading = "What")]
+    pub(crate) size: Option<ByteCount>,
+    /// Length of the measured part
+    #[arg(long, short, value_name = "TIME", help_heading = "What")]
+    pub(crate) duration: Option<Nanos>,
+    /// Load before it that is not measured
+    #[arg(long, value_name = "TIME", help_heading = "What")]
+    pub(crate) warmup: Option<Nanos>,
+    /// Load after it that is not measured
+    #[arg(long, value_name = "TIME", help_heading = "What")]
+    pub(crate) cooldown: Option<Nanos>,
+    /// Seed of the random sequences: the same seed, the same requests
+    #[arg(long, value_name = "N", help_heading = "What")]
+    pub(crate) seed: Option<u64>,
+    /// I/O engine
+    #[arg(long, value_name = "ENGINE", default_value = "auto", help_heading = "What")]
+    pub(crate) engine: EngineChoice,
+}
+
+/// Changes to the profile's roles.
+#[derive(Debug, Args)]
+pub(crate) struct ShapeArgs {
+    /// The role that the options of this group change, where the profile has several
+    #[arg(long, value_name = "NAME", help_heading = "Shape")]
+    pub(crate) role: Option<String>,
+    /// Size of a request, or a mix: 8K, or 8K:80,64K:20
+    #[arg(long, short, value_name = "SIZE", help_heading = "Shape")]
+    pub(crate) block_size: Option<BlockMix>,
+    /// Requests in flight per worker and target
+    #[arg(long, short = 'Q', value_name = "N", help_heading = "Shape")]
+    pub(crate) queue_depth: Option<u32>,
+    /// Threads
+    #[arg(long, short = 't', value_name = "N", help_heading = "Shape")]
+    pub(crate) workers: Option<u32>,
+    /// Share of writes, 0 to 100
+    #[arg(long, short = 'w', value_name = "PERCENT", help_heading = "Shape")]
+    pub(crate) write_pct: Option<Percent>,
+    /// Random or sequential
+    #[arg(long, value_name = "KIND", help_heading = "Shape", value_parser = kebab::<Access>)]
+    pub(crate) access: Option<Access>,
+    /// With random access: share of requests that jump; the rest go on from the last
+    #[arg(long, value_name = "PERCENT", help_heading = "Shape")]
+    pub(crate) random_pct: Option<Percent>,
+    /// Where random requests land: uniform, zipf:0.99, hot:90/10, ranges:50/10,30/20,20/70
+    #[arg(long, value_name = "HOW", help_heading = "Shape")]
+    pub(crate) distribution: Option<Distribution>,
+    /// Part of the target that is used: 0%..90%, 1G..
+    #[arg(long, value_name = "FROM..TO", help_heading = "Shape")]
+    pub(crate) region: Option<Region>,
+    /// With sequential access: distance between starts [default: the block size]
+    #[arg(long, value_name = "SIZE", help_heading = "Shape")]
+    pub(crate) stride: Option<ByteCount>,
+    /// Open loop: requests or bytes a second offered, whatever the storage answers (1000, 20k, 200MiB/s)
+    #[arg(long, value_name = "RATE", help_heading = "Shape")]
+    pub(crate) rate: Option<Rate>,
+    /// With --rate: constant, or poisson as independent users arrive
+    #[arg(long, value_name = "KIND", help_heading = "Shape", value_parser = kebab::<Arrivals>)]
+    pub(crate) arrivals: Option<Arrivals>,
+    /// direct (past the page cache) or buffered
+    #[arg(long, value_name = "MODE", help_heading = "Shape", value_parser = kebab::<Caching>)]
+    pub(crate) caching: Option<Caching>,
+    /// none, or write-through (each write on stable media before it completes)
+    #[arg(long, value_name = "MODE", help_heading = "Shape", value_parser = kebab::<Durability>)]
+    pub(crate) durability: Option<Durability>,
+    /// fdatasync after every so many writes of a worker; 0: never
+    #[arg(long, value_name = "N", help_heading = "Shape")]
+    pub(crate) sync_every: Option<u32>,
+    /// Share of each written block that a device could compress away
+    #[arg(long, value_name = "PERCENT", help_heading = "Shape")]
+    pub(crate) compressible_pct: Option<Percent>,
+}
+
+/// What may be destroyed. Reads never need one of these.
+#[derive(Debug, Args)]
+pub(crate) struct SafetyArgs {
+    /// This file or device, which iostall did not make, may be written; repeatable
+    #[arg(long, value_name = "PATH", help_heading = "Safety")]
+    pub(crate) overwrite: Vec<PathBuf>,
+    /// This file may be written although it belongs to a database, which is then lost; repeatable
+    #[arg(long, value_name = "PATH", help_heading = "Safety")]
+    pub(crate) destroy_database: Vec<PathBuf>,
+    /// This device may be written although it carries a file system, a partition table or the like; repeatable
+    #[arg(long, value_name = "DEVICE", help_heading = "Safety")]
+    pub(crate) destroy: Vec<PathBuf>,
+}
+
+/// Forms of the result beside the text on standard output.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Writes the run as JSON; - for standard output instead of the text
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) json: Option<PathBuf>,
+    /// Writes the second-by-second series as CSV; - for standard output instead of the text
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Writes one self-contained page with charts
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Writes the text report as a picture (SVG)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Shows the whole percentile table in the text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) percentiles: bool,
+}
+
+/// Which engine to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineChoice {
+    /// io_uring where the kernel allows it, else threads
+    Auto,
+    /// io_uring or nothing
+    Uring,
+    /// Threads with pread and pwrite
+    Psync,
+    /// No I/O at all: the generator's own ceiling
+    Null,
+}
+
+/// `NAME=PATH`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TargetBinding {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+impl FromStr for TargetBinding {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+                Ok(Self { name: name.to_owned(), path: PathBuf::from(path) })
+            }
+            _ => Err(format!("{text:?} is not NAME=PATH, such as log=/log/t.dat")),
+        }
+    }
+}
+
+/// Reads one of the model's words (`write-through`) as the model itself does.
+fn kebab<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
+}
+
+/// `iostall presets`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  iostall presets\n  iostall presets oltp > mine.toml     a profile to change"
+)]
+pub(crate) struct PresetsArgs {
+    /// Print this one as TOML
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}

@@ -1,0 +1,84 @@
+//! `iostall runs`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// What can be done with kept runs.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  \
+    iostall runs                         the newest runs\n  \
+    iostall runs --target /data --since 7d\n  \
+    iostall runs show last               the newest run's report\n  \
+    iostall runs show 12 --html r.html   run 12 as a page\n  \
+    iostall runs export last~1           the run before it, as JSON\n  \
+    iostall runs delete 12"
+)]
+pub(crate) struct RunsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<RunsCommand>,
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+/// Which runs are listed.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only runs of this name
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) name: Option<String>,
+    /// Only runs on a target whose path contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) target: Option<String>,
+    /// Only runs begun since: a date, a time, or how long ago (7d, 12h)
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// At most so many, newest first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: u32,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// Show a run's report
+    Show(ShowArgs),
+    /// Write a run as a JSON document
+    Export(ExportArgs),
+    /// Delete runs
+    Delete(DeleteArgs),
+}
+
+/// Which run, and how it is shown.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A number (12), an id or the start of one, last, or last~1
+    #[arg(value_name = "RUN", default_value = "last")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) output: super::load::OutputArgs,
+}
+
+/// Which run, and where to.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// A number (12), an id or the start of one, last, or last~1
+    #[arg(value_name = "RUN")]
+    pub(crate) run: String,
+    /// File to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Which runs.
+#[derive(Debug, Args)]
+pub(crate) struct DeleteArgs {
+    /// Numbers or ids
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<String>,
+}

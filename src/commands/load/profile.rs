@@ -1,0 +1,87 @@
+//! The profile of a load run: preset or file, with the command line's changes over it.
+
+use std::fs;
+
+use anyhow::Context;
+use iostall_load::preset::preset;
+use iostall_load::profile::{Overrides, check, parse_profile};
+use iostall_model::Profile;
+use iostall_model::profile::SyncRule;
+
+use crate::cli::LoadArgs;
+use crate::failure::hinted;
+
+/// What is run where nothing was asked for: on a user's file nothing is written.
+const DEFAULT_ON_FILES: &str = "random-read";
+/// On a scratch file of our own, the load of a database server.
+const DEFAULT_ON_SCRATCH: &str = "oltp";
+
+/// Everything about the profile that needs no device.
+pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
+    let mut profile = match &args.what.profile {
+        Some(path) => {
+            let text = fs::read_to_string(path)
+                .with_context(|| format!("cannot read the profile {}", path.display()))?;
+            parse_profile(&text, &path.display().to_string())?
+        }
+        None => {
+            let nothing_named = args.targets.is_empty() && args.what.bindings.is_empty();
+            let default = if nothing_named { DEFAULT_ON_SCRATCH } else { DEFAULT_ON_FILES };
+            let name = args.what.preset.as_deref().unwrap_or(default);
+            preset(name).map_err(|error| hinted(error, "`iostall presets` tells what each is for"))?
+        }
+    };
+    for overrides in [of_run(args), of_roles(args)] {
+        overrides.apply(&mut profile).map_err(|error| {
+            hinted(error, "--role NAME says which role the options of the shape group change")
+        })?;
+    }
+    if args.shape.sync_every == Some(0) {
+        let named = |name: &str| args.shape.role.as_deref().is_none_or(|role| role == name);
+        profile.spans.iter_mut().flat_map(|span| &mut span.roles).filter(|role| named(&role.name)).for_each(
+            |role| {
+                role.sync = None;
+            },
+        );
+    }
+    check(&profile)?;
+    Ok(profile)
+}
+
+/// What belongs to the run as a whole.
+fn of_run(args: &LoadArgs) -> Overrides {
+    Overrides {
+        seed: args.what.seed,
+        warmup: args.what.warmup,
+        duration: args.what.duration,
+        cooldown: args.what.cooldown,
+        ..Overrides::default()
+    }
+}
+
+/// What changes roles.
+fn of_roles(args: &LoadArgs) -> Overrides {
+    let shape = &args.shape;
+    Overrides {
+        role: shape.role.clone(),
+        block_size: shape.block_size.clone(),
+        queue_depth: shape.queue_depth,
+        workers: shape.workers,
+        write_pct: shape.write_pct,
+        access: shape.access,
+        random_pct: shape.random_pct,
+        distribution: shape.distribution.clone(),
+        region: shape.region,
+        stride: shape.stride,
+        rate: shape.rate,
+        arrivals: shape.arrivals,
+        caching: shape.caching,
+        durability: shape.durability,
+        sync: shape
+            .sync_every
+            .filter(|every| *every > 0)
+            .map(|every| SyncRule { every, call: Default::default() }),
+        compressible_pct: shape.compressible_pct,
+        ..Overrides::default()
+    }
+}

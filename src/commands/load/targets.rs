@@ -1,0 +1,293 @@
+//! The targets of a load run: checked, made where they are not there, opened, described.
+
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use iostall_engine::guard::{
+    FreeSpaceError, GrantReason, WriteConsent, WriteGrant, check_free_space, check_write, made_by_iostall,
+    mark_made_by_iostall,
+};
+use iostall_engine::host;
+use iostall_engine::open::{OpenOptions, open_target};
+use iostall_load::prepare::{PrepareError, SIZE_ALIGN, write_range};
+use iostall_load::seat::{EngineKind, LoadTarget};
+use iostall_measure::platform::{Target, TargetKind};
+use iostall_measure::{ByteCount, Caching};
+use iostall_model::{Profile, RoleProfile};
+
+use super::{Interrupted, Session};
+use crate::cli::{LoadArgs, SafetyArgs};
+use crate::failure::hinted;
+
+/// Name of the file that is made where none is named.
+const SCRATCH_NAME: &str = "iostall-scratch.dat";
+/// A scratch file is no larger than this, so that the first run does not keep anybody waiting.
+const SCRATCH_BYTES_MAX: u64 = 4 << 30;
+/// Size of a file that is made where no size is given.
+const DEFAULT_SIZE: ByteCount = ByteCount(1 << 30);
+
+/// One target, ready.
+struct Ready {
+    load: LoadTarget,
+    facts: Target,
+    /// Keeps a block device ours, and a checked file the one that was checked.
+    _grant: Option<WriteGrant>,
+}
+
+/// All targets of a run. The scratch file, where there is one, goes with this value.
+pub(super) struct Targets {
+    ready: Vec<Ready>,
+    _scratch: Option<Scratch>,
+}
+
+/// A file to be removed at the end, however that comes.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A file that somebody else has removed is gone, which is what was wanted.
+        drop(fs::remove_file(&self.0));
+    }
+}
+
+/// A target as named.
+struct Named {
+    name: Option<String>,
+    path: PathBuf,
+    roles_write: bool,
+    buffered: bool,
+}
+
+impl Targets {
+    /// Checks, makes and describes what the command line names.
+    pub(super) fn prepare(args: &LoadArgs, profile: &Profile, session: &Session<'_>) -> anyhow::Result<Self> {
+        if session.engine == EngineKind::Null {
+            return Ok(Self::synthetic(args));
+        }
+        let (named, scratch) = name_targets(args, profile)?;
+        let mut size = args.what.size;
+        if scratch.is_some() && size.is_none() {
+            size = Some(scratch_size()?);
+        }
+        let maker = Maker { session, seed: profile.seed, consent: consent(&args.safety), size };
+        let ready = named.into_iter().map(|target| maker.prepare(target)).collect::<anyhow::Result<_>>()?;
+        Ok(Self { ready, _scratch: scratch })
+    }
+
+    /// Stand-ins for the null engine, which opens nothing.
+    fn synthetic(args: &LoadArgs) -> Self {
+        let size_bytes = args.what.size.unwrap_or(DEFAULT_SIZE).bytes();
+        let path = PathBuf::from("null");
+        let facts = Target {
+            path: path.clone(),
+            kind: TargetKind::Synthetic,
+            size_bytes,
+            allocated_bytes: None,
+            unwritten_bytes: None,
+            made_by_iostall: false,
+            direct: None,
+            file_system: None,
+            device: None,
+        };
+        let load = LoadTarget { name: None, path: path.clone(), open_path: path, size_bytes };
+        Self { ready: vec![Ready { load, facts, _grant: None }], _scratch: None }
+    }
+
+    /// For the runner.
+    pub(super) fn for_load(&self) -> Vec<LoadTarget> {
+        self.ready.iter().map(|ready| ready.load.clone()).collect()
+    }
+
+    /// What they are, for the run's record.
+    pub(super) fn facts(&self) -> Vec<Target> {
+        self.ready.iter().map(|ready| ready.facts.clone()).collect()
+    }
+
+    /// Names of the block devices under them, each once, the lowest layers included.
+    pub(super) fn devices(&self) -> Vec<String> {
+        fn collect(device: &iostall_measure::platform::Device, names: &mut Vec<String>) {
+            if !names.contains(&device.name) {
+                names.push(device.name.clone());
+            }
+            device.below.iter().for_each(|below| collect(below, names));
+        }
+        let mut names = Vec::new();
+        self.ready
+            .iter()
+            .filter_map(|ready| ready.facts.device.as_ref())
+            .for_each(|device| collect(device, &mut names));
+        names
+    }
+
+    /// Their sizes now.
+    pub(super) fn sizes_now(&self) -> Vec<Option<u64>> {
+        let size = |ready: &Ready| match ready.facts.kind {
+            TargetKind::File => fs::metadata(&ready.load.open_path).ok().map(|metadata| metadata.len()),
+            TargetKind::BlockDevice | TargetKind::Synthetic => Some(ready.facts.size_bytes),
+        };
+        self.ready.iter().map(size).collect()
+    }
+}
+
+fn consent(safety: &SafetyArgs) -> WriteConsent {
+    WriteConsent {
+        overwrite: safety.overwrite.clone(),
+        destroy_database: safety.destroy_database.clone(),
+        destroy_signature: safety.destroy.clone(),
+    }
+}
+
+fn name_targets(args: &LoadArgs, profile: &Profile) -> anyhow::Result<(Vec<Named>, Option<Scratch>)> {
+    let roles: Vec<&RoleProfile> = profile.spans.iter().flat_map(|span| &span.roles).collect();
+    let names: Vec<&String> = args.what.bindings.iter().map(|binding| &binding.name).collect();
+    for binding in &args.what.bindings {
+        if !roles.iter().any(|role| role.targets.contains(&binding.name)) {
+            let known: Vec<&str> = roles.iter().flat_map(|role| &role.targets).map(String::as_str).collect();
+            let hint = match known.as_slice() {
+                [] => "its roles all work on the files named without --target".to_owned(),
+                known => format!("its roles ask for: {}", known.join(", ")),
+            };
+            let error = anyhow::anyhow!(
+                "no role of the profile {:?} asks for a target {:?}",
+                profile.name,
+                binding.name
+            );
+            return Err(hinted(error, hint));
+        }
+    }
+    let of = |name: Option<&String>, path: &Path| {
+        let works_here = |role: &&&RoleProfile| match name {
+            Some(name) => role.targets.contains(name),
+            None => !role.targets.iter().any(|wanted| names.contains(&wanted)),
+        };
+        let here: Vec<_> = roles.iter().filter(works_here).collect();
+        Named {
+            name: name.cloned(),
+            path: path.to_owned(),
+            roles_write: here.iter().any(|role| role.writes()),
+            buffered: !here.is_empty() && here.iter().all(|role| role.caching == Caching::Buffered),
+        }
+    };
+    let mut named: Vec<Named> = args.targets.iter().map(|path| of(None, path)).collect();
+    named.extend(args.what.bindings.iter().map(|binding| of(Some(&binding.name), &binding.path)));
+    if !named.is_empty() {
+        return Ok((named, None));
+    }
+    let path = PathBuf::from(SCRATCH_NAME);
+    if path.exists() && !made_by_iostall(&path).unwrap_or(false) {
+        let error = anyhow::anyhow!("{SCRATCH_NAME} is in the way: iostall did not make it");
+        return Err(hinted(error, "name a FILE to load, or run in another directory"));
+    }
+    let scratch = Scratch(path.clone());
+    Ok((vec![of(None, &path)], Some(scratch)))
+}
+
+/// As large as one would like (twice the memory), as the file system has room for, and as one would wait for.
+fn scratch_size() -> anyhow::Result<ByteCount> {
+    let here = Path::new(".");
+    let space = host::file_system_of(here).context("cannot find the file system of this directory")?;
+    let wanted = (host::host().memory_bytes * 2).min(space.free_bytes / 10).min(SCRATCH_BYTES_MAX);
+    Ok(ByteCount(wanted.next_multiple_of(SIZE_ALIGN).max(64 << 20)))
+}
+
+/// Checks, makes and describes one target after the other.
+struct Maker<'a> {
+    session: &'a Session<'a>,
+    seed: u64,
+    consent: WriteConsent,
+    /// As typed.
+    size: Option<ByteCount>,
+}
+
+impl Maker<'_> {
+    fn prepare(&self, target: Named) -> anyhow::Result<Ready> {
+        let too_small = self.is_too_small(&target.path);
+        let mut grant = None;
+        if target.roles_write || too_small {
+            let given = check_write(&target.path, &self.consent).map_err(|refusal| {
+                let hint = refusal.hint();
+                hinted(refusal, hint)
+            })?;
+            let empty = matches!(given.reason(), GrantReason::Created | GrantReason::Empty);
+            if too_small || empty {
+                self.make_file(&target.path, &given)?;
+            }
+            grant = Some(given);
+        }
+        describe(target, grant, self.size)
+    }
+
+    /// Whether a file is to be made, or one of ours to be made larger.
+    fn is_too_small(&self, path: &Path) -> bool {
+        match fs::metadata(path) {
+            Err(_absent) => true,
+            Ok(metadata) => {
+                let wanted = self.size.map_or(0, ByteCount::bytes);
+                metadata.is_file() && metadata.len() < wanted && made_by_iostall(path).unwrap_or(false)
+            }
+        }
+    }
+
+    /// Writes the file to its size; one that was not there before goes again when that fails.
+    fn make_file(&self, shown: &Path, grant: &WriteGrant) -> anyhow::Result<()> {
+        let made = self.write_file(shown, grant);
+        if made.is_err() && *grant.reason() == GrantReason::Created {
+            drop(fs::remove_file(grant.path()));
+        }
+        made
+    }
+
+    fn write_file(&self, shown: &Path, grant: &WriteGrant) -> anyhow::Result<()> {
+        let wanted = self.size.unwrap_or(DEFAULT_SIZE).bytes().next_multiple_of(SIZE_ALIGN);
+        let from = grant.file().metadata()?.len();
+        check_free_space(grant.path().parent().unwrap_or(Path::new(".")), wanted.saturating_sub(from))
+            .map_err(|error| match &error {
+                FreeSpaceError::TooLittle { fits_bytes, .. } => {
+                    let hint = format!("--size {} would fit", fits_bytes / SIZE_ALIGN * SIZE_ALIGN);
+                    hinted(error, hint)
+                }
+                FreeSpaceError::System { .. } => error.into(),
+            })?;
+        mark_made_by_iostall(grant.file())
+            .with_context(|| format!("cannot mark {} as ours", shown.display()))?;
+        let Session { printer, stop, engine, .. } = self.session;
+        printer.note(&format!("making {} ({})", shown.display(), ByteCount(wanted)));
+        let mut go_on = |done: u64| {
+            let (done, whole) = (ByteCount(from + done), ByteCount(wanted));
+            let share = done.bytes() as f64 / wanted as f64;
+            printer.progress(share, &format!("making {}  {done} of {whole}", shown.display()));
+            !stop.is_raised()
+        };
+        let written = write_range(&path_of(grant), from, wanted, self.seed, *engine, &mut go_on);
+        printer.clear();
+        match written {
+            Ok(()) => Ok(()),
+            Err(PrepareError::Interrupted) => Err(Interrupted.into()),
+            Err(error) => Err(error).with_context(|| format!("cannot make {}", shown.display())),
+        }
+    }
+}
+
+/// The checked file itself, whatever its path names by now.
+fn path_of(grant: &WriteGrant) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", grant.file().as_raw_fd()))
+}
+
+fn describe(target: Named, grant: Option<WriteGrant>, size: Option<ByteCount>) -> anyhow::Result<Ready> {
+    let open_path = grant.as_ref().map_or_else(|| target.path.clone(), path_of);
+    let caching = if target.buffered { Caching::Buffered } else { Caching::Direct };
+    let opened = open_target(&open_path, &OpenOptions { caching, ..OpenOptions::default() })
+        .map_err(|error| hinted(error, "name a file or block device that may be read"))?;
+    let mut facts = host::target(&target.path, opened.direct.clone())
+        .with_context(|| format!("cannot look at {}", target.path.display()))?;
+    facts.size_bytes = opened.size_bytes;
+    let size_bytes = size.map_or(opened.size_bytes, |size| size.bytes().min(opened.size_bytes));
+    if size_bytes == 0 {
+        let error = anyhow::anyhow!("{} is empty: there is nothing to read", target.path.display());
+        return Err(hinted(error, "name a file with data, or one that is not there and iostall makes it"));
+    }
+    let load = LoadTarget { name: target.name, path: target.path, open_path, size_bytes };
+    Ok(Ready { load, facts, _grant: grant })
+}

@@ -1,0 +1,5 @@
+//! One verb a file (or folder). Verbs never import each other.
+
+pub(crate) mod load;
+pub(crate) mod presets;
+pub(crate) mod runs;

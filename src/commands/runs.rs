@@ -1,0 +1,157 @@
+//! `iostall runs`: what was kept.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::Context;
+use iostall_measure::clock::utc_now;
+use iostall_report::line::rates;
+use iostall_store::{Entry, Filter, SqliteStore, Store};
+use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
+use serde_json::json;
+
+use crate::cli::{GlobalArgs, RunsArgs, RunsCommand};
+use crate::failure::{Status, hinted};
+use crate::output;
+use crate::printer::Printer;
+use crate::store::{self, with_hint};
+
+/// Lists, shows, exports or deletes.
+pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut store = store::open(global)?;
+    match &args.command {
+        None => list(args, &store, printer)?,
+        Some(RunsCommand::Show(show)) => {
+            output::check(&show.output)?;
+            let stored = store.get(&store::selector(&show.run)?).map_err(with_hint)?;
+            output::write(&stored.run, None, &show.output, printer)?;
+        }
+        Some(RunsCommand::Export(export)) => {
+            let document = store.export(&store::selector(&export.run)?).map_err(with_hint)?;
+            match &export.output {
+                Some(path) => {
+                    fs::write(path, document).with_context(|| format!("cannot write {}", path.display()))?;
+                }
+                None => printer.result(&format!("{document}\n"))?,
+            }
+        }
+        Some(RunsCommand::Delete(delete)) => {
+            for text in &delete.runs {
+                let gone = store.delete(&store::selector(text)?).map_err(with_hint)?;
+                printer.note(&format!("deleted run {} ({}, {})", gone.number, gone.name, gone.started_utc));
+            }
+        }
+    }
+    Ok(Status::Done)
+}
+
+fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Result<()> {
+    let list = &args.list;
+    let since = list.since.as_deref().map(|text| moment(text, utc_now())).transpose()?;
+    let filter = Filter {
+        name: list.name.clone(),
+        target_contains: list.target.clone(),
+        since,
+        limit: Some(list.limit),
+        ..Filter::default()
+    };
+    let entries = store.list(&filter).map_err(with_hint)?;
+    if list.json {
+        let rows: Vec<_> = entries.iter().map(as_json).collect();
+        printer.result(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
+        return Ok(());
+    }
+    if entries.is_empty() {
+        printer.note("no runs here yet: `iostall load` makes one");
+        return Ok(());
+    }
+    printer.result(&as_table(&entries))?;
+    Ok(())
+}
+
+fn as_table(entries: &[Entry]) -> String {
+    let name_width = entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(4).max(4);
+    let mut text = format!("{:>5}  {:19}  {:name_width$}  result\n", "run", "started (UTC)", "name");
+    for entry in entries {
+        let summary = &entry.summary;
+        let result = match (summary.iops, summary.mib_per_s) {
+            (Some(iops), Some(mib_per_s)) => rates(iops, mib_per_s, summary.latency_ns_p99),
+            _ => "nothing measured".to_owned(),
+        };
+        let mut marks = String::new();
+        if entry.interrupted {
+            marks.push_str(", interrupted");
+        }
+        if entry.warning_count > 0 {
+            let plural = if entry.warning_count == 1 { "" } else { "s" };
+            marks.push_str(&format!(", {} warning{plural}", entry.warning_count));
+        }
+        let started = entry.started_utc.strftime("%Y-%m-%d %H:%M:%S");
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:>5}  {started:19}  {:name_width$}  {result}{marks}  {}",
+            entry.number.to_string(),
+            entry.name,
+            entry.targets.join(" ")
+        );
+    }
+    text
+}
+
+fn as_json(entry: &Entry) -> serde_json::Value {
+    json!({
+        "number": entry.number.0,
+        "id": entry.id,
+        "kind": entry.kind,
+        "name": entry.name,
+        "started_utc": entry.started_utc,
+        "ended_utc": entry.ended_utc,
+        "host": entry.host,
+        "tool_version": entry.tool_version,
+        "interrupted": entry.interrupted,
+        "warnings": entry.warning_count,
+        "targets": entry.targets,
+        "measured_ns": entry.summary.measured_ns,
+        "block_size": entry.summary.block_size,
+        "iops": entry.summary.iops,
+        "mib_per_s": entry.summary.mib_per_s,
+        "latency_ns_p99": entry.summary.latency_ns_p99,
+    })
+}
+
+/// A moment as typed: RFC 3339, a date (its midnight UTC), or how long before `now`.
+fn moment(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Ok(at);
+    }
+    if let Ok(date) = text.parse::<civil::Date>()
+        && let Ok(midnight) = date.to_zoned(TimeZone::UTC)
+    {
+        return Ok(midnight.timestamp());
+    }
+    let ago = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok()).map_or_else(
+        || text.parse::<SignedDuration>().ok(),
+        |days| days.checked_mul(24).and_then(SignedDuration::try_from_hours),
+    );
+    ago.and_then(|ago| now.checked_sub(ago).ok()).ok_or_else(|| {
+        let error = anyhow::anyhow!("--since {text:?} is no moment");
+        hinted(error, "write a date (2026-11-01), a time (2026-11-01T08:00:00Z), or how long ago (7d, 12h)")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_a_time_a_date_or_how_long_ago() {
+        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let read = |text: &str| moment(text, now).unwrap().to_string();
+        assert_eq!(read("2026-11-01T08:00:00Z"), "2026-11-01T08:00:00Z");
+        assert_eq!(read("2026-11-01"), "2026-11-01T00:00:00Z");
+        assert_eq!(read("7d"), "2026-11-14T12:00:00Z");
+        assert_eq!(read("12h"), "2026-11-21T00:00:00Z");
+        assert!(moment("yesterday", now).is_err());
+    }
+}

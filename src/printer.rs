@@ -1,0 +1,129 @@
+//! The only writer to standard output and standard error, progress included.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Mutex;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::cli::ColorChoice;
+use crate::failure::Hinted;
+
+/// Width of a report that goes to no terminal.
+const WIDTH_ELSEWHERE: usize = 120;
+
+/// See the module.
+pub(crate) struct Printer {
+    quiet: bool,
+    color: bool,
+    /// The progress line that is on the screen, to be cleared before anything else is written.
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Printer {
+    pub(crate) fn new(quiet: bool, color: ColorChoice) -> Self {
+        let color = match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        };
+        Self { quiet, color, bar: Mutex::new(None) }
+    }
+
+    /// Whether reports may be coloured.
+    pub(crate) fn color(&self) -> bool {
+        self.color
+    }
+
+    /// Whether reports may use characters beyond ASCII: where the locale says UTF-8, or says nothing.
+    pub(crate) fn unicode(&self) -> bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+        locale.is_none_or(|value| {
+            let value = value.to_ascii_lowercase();
+            value.contains("utf-8") || value.contains("utf8") || value == "c" || value == "posix"
+        })
+    }
+
+    /// Columns of the terminal, or a fixed width where there is none.
+    pub(crate) fn width(&self) -> usize {
+        if !io::stdout().is_terminal() {
+            return WIDTH_ELSEWHERE;
+        }
+        console::Term::stdout()
+            .size_checked()
+            .map_or(WIDTH_ELSEWHERE, |(_rows, columns)| usize::from(columns))
+    }
+
+    /// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
+    pub(crate) fn result(&self, text: &str) -> io::Result<()> {
+        self.clear();
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Tells what is going on, on standard error, unless quiet.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.to_stderr(&format!("{text}\n"));
+        }
+    }
+
+    /// Says what went wrong, its causes, and what to do.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        let mut text = format!("error: {error}\n");
+        let mut said = error.to_string();
+        for cause in error.chain().skip(1) {
+            let cause = cause.to_string();
+            if !said.contains(&cause) {
+                text.push_str(&format!("  because: {cause}\n"));
+                said.push_str(&cause);
+            }
+        }
+        if let Some(hinted) = error.downcast_ref::<Hinted>() {
+            text.push_str(&format!("hint: {}\n", hinted.hint));
+        }
+        self.to_stderr(&text);
+    }
+
+    /// Shows `text` as the one live line, with `share` (0 to 1) as a bar. Only on a terminal, and not when quiet.
+    pub(crate) fn progress(&self, share: f64, text: &str) {
+        if self.quiet || !io::stderr().is_terminal() {
+            return;
+        }
+        let Ok(mut bar) = self.bar.lock() else { return };
+        let bar = bar.get_or_insert_with(new_bar);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of a thousand fits, and float casts saturate"
+        )]
+        bar.set_position((share * 1000.0) as u64);
+        bar.set_message(text.to_owned());
+        bar.tick();
+    }
+
+    /// Takes the live line off the screen.
+    pub(crate) fn clear(&self) {
+        if let Ok(mut bar) = self.bar.lock()
+            && let Some(bar) = bar.take()
+        {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn to_stderr(&self, text: &str) {
+        self.clear();
+        // Nothing is left to tell a user whose standard error is gone.
+        drop(io::stderr().lock().write_all(text.as_bytes()));
+    }
+}
+
+fn new_bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

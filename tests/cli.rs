@@ -1,0 +1,91 @@
+//! Bad input: what, where, what next; exit status 2; nothing lost.
+
+use std::fs;
+
+use crate::support::Workspace;
+
+#[track_caller]
+fn refused(here: &Workspace, arguments: &[&str], words: &[&str]) {
+    let ran = here.run(arguments).expect_status(2);
+    for word in words {
+        assert!(ran.stderr.contains(word), "{arguments:?} should say {word:?}:\n{}", ran.stderr);
+    }
+    assert!(ran.stdout.is_empty(), "{}", ran.stdout);
+}
+
+#[test]
+fn a_wrong_word_is_answered_with_the_right_ones() {
+    let here = Workspace::new();
+    refused(&here, &["load", "--preset", "oltpp", "x.dat"], &["oltpp", "oltp"]);
+    refused(&here, &["load", "--block-size", "8X", "x.dat"], &["8X", "8K"]);
+    refused(&here, &["load", "--duration", "10", "x.dat"], &["10", "10s"]);
+    refused(&here, &["load", "--write-pct", "101", "x.dat"], &["101"]);
+    refused(&here, &["load", "--caching", "odirect", "x.dat"], &["odirect", "direct"]);
+    refused(&here, &["load", "--preset", "oltp", "--block-size", "64K", "x.dat"], &["data", "log", "--role"]);
+    refused(&here, &["load", "--target", "tape=x", "x.dat"], &["tape"]);
+    assert!(fs::read_dir(here.path(".")).unwrap().all(|entry| entry.unwrap().file_name() != "x.dat"));
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    let here = Workspace::new();
+    refused(
+        &here,
+        &["load", "--json", "no/such/dir/o.json", "x.dat"],
+        &["no/such/dir", "nothing was measured"],
+    );
+    refused(&here, &["load", "--json", "-", "--csv", "-", "x.dat"], &["standard output"]);
+    assert!(!here.path("x.dat").exists());
+}
+
+#[test]
+fn a_profile_with_a_mistake_is_told_where_it_is() {
+    let here = Workspace::new();
+    fs::write(here.path("p.toml"), "name = 'x'\n[[role]]\nname = 'data'\nblocksize = '8K'\n").unwrap();
+    refused(&here, &["load", "--profile", "p.toml", "x.dat"], &["p.toml", "blocksize"]);
+    refused(&here, &["load", "--profile", "absent.toml", "x.dat"], &["absent.toml"]);
+}
+
+#[test]
+fn what_is_no_file_or_device_is_refused() {
+    let here = Workspace::new();
+    refused(&here, &["load", "."], &["directory"]);
+    refused(&here, &["load", "/dev/zero"], &["character device"]);
+    refused(&here, &["load", "--preset", "oltp", "/dev/zero"], &["character device"]);
+}
+
+#[test]
+fn a_file_that_would_fill_the_disk_is_refused_with_what_would_fit() {
+    let here = Workspace::new();
+    refused(&here, &["load", "--size", "1000TiB", "x.dat"], &["free", "would fit"]);
+    assert!(!here.path("x.dat").exists());
+}
+
+#[test]
+fn a_block_that_does_not_fit_its_target_is_refused() {
+    let here = Workspace::new();
+    fs::write(here.path("small.dat"), vec![1_u8; 4096]).unwrap();
+    refused(&here, &["load", "--block-size", "64K", "small.dat"], &["small.dat", "64"]);
+}
+
+#[test]
+fn help_has_examples_and_presets_print_as_profiles_that_run() {
+    let here = Workspace::new();
+    let help = here.run(&["load", "--help"]).expect_status(0).stdout;
+    assert!(help.contains("Examples:") && help.contains("--overwrite"));
+    let toml = here.run(&["presets", "oltp"]).expect_status(0).stdout;
+    fs::write(here.path("mine.toml"), toml).unwrap();
+    here.run(&[
+        "load",
+        "--profile",
+        "mine.toml",
+        "--duration",
+        "300ms",
+        "--warmup",
+        "0",
+        "--size",
+        "64MiB",
+        "x.dat",
+    ])
+    .expect_status(0);
+}

@@ -1,0 +1,69 @@
+//! `iostall runs`.
+
+use crate::support::Workspace;
+
+fn measure(here: &Workspace, name: &str) {
+    here.run(&[
+        "load",
+        "--engine",
+        "null",
+        "--duration",
+        "200ms",
+        "--warmup",
+        "0",
+        "--name",
+        name,
+        "--preset",
+        "random-read",
+    ])
+    .expect_status(0);
+}
+
+#[test]
+fn runs_are_listed_shown_exported_and_deleted() {
+    let here = Workspace::new();
+    let empty = here.run(&["runs"]).expect_status(0);
+    assert!(empty.stderr.contains("no runs"), "{}", empty.stderr);
+    measure(&here, "before");
+    measure(&here, "after");
+    let list = here.run(&["runs", "--json"]).expect_status(0).stdout;
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    let names: Vec<&str> = list.as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["after", "before"]);
+    let shown = here.run(&["runs", "show", "last~1"]).expect_status(0).stdout;
+    assert!(shown.contains("before") && shown.contains("IOPS"), "{shown}");
+    let exported = here.run(&["runs", "export", "2"]).expect_status(0).stdout;
+    let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    assert_eq!(
+        (exported["schema"].as_str(), exported["name"].as_str()),
+        (Some("iostall-run"), Some("after"))
+    );
+    here.run(&["runs", "delete", "1"]).expect_status(0);
+    let gone = here.run(&["runs", "show", "1"]).expect_status(2);
+    assert!(gone.stderr.contains("#1"), "{}", gone.stderr);
+}
+
+#[test]
+fn a_run_shown_again_is_the_report_of_its_day() {
+    let here = Workspace::new();
+    let first = here
+        .run(&["load", "--engine", "null", "--duration", "300ms", "--warmup", "0", "--preset", "random-read"])
+        .expect_status(0)
+        .stdout;
+    let again = here.run(&["runs", "show", "last"]).expect_status(0).stdout;
+    assert!(first.starts_with(again.trim_end()), "first:\n{first}\nagain:\n{again}");
+}
+
+#[test]
+fn many_runs_at_once_are_all_kept() {
+    let here = Workspace::new();
+    let arguments =
+        ["load", "--engine", "null", "--duration", "200ms", "--warmup", "0", "--preset", "random-read", "-q"];
+    let children: Vec<_> = (0..6).map(|_| here.start(&arguments)).collect();
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    let list = here.run(&["runs", "--json"]).expect_status(0).stdout;
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list.as_array().unwrap().len(), 6);
+}
