@@ -237,3 +237,43 @@ impl Drop for PsyncEngine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostall_measure::{Clock, MonotonicClock};
+
+    fn shared() -> Arc<Shared> {
+        match Caller::threads(0, Vec::new()).unwrap() {
+            Caller::Threads { shared, .. } => shared,
+            Caller::Itself { .. } => panic!("threads were asked for"),
+        }
+    }
+
+    fn done(token: u32) -> Done {
+        Done { completion: Completion { token, result: Ok(0), buffer: None }, calls: 1 }
+    }
+
+    #[test]
+    fn a_wait_ends_with_its_time_and_takes_what_is_there() {
+        let shared = shared();
+        lock(&shared.done).push(done(3));
+        let clock = MonotonicClock::new();
+        let taken = shared.wait(2, Some(3_000_000)).drain(..).count();
+        assert!(clock.now_ns() >= 3_000_000);
+        assert_eq!(taken, 1);
+        assert!(shared.wait(1, Some(0)).is_empty());
+    }
+
+    #[test]
+    fn a_wait_without_a_time_ends_with_the_completion() {
+        let shared = shared();
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || {
+            lock(&of_thread.done).push(done(0));
+            of_thread.one_done.notify_one();
+        });
+        assert_eq!(shared.wait(1, None).len(), 1);
+        thread.join().unwrap();
+    }
+}
