@@ -209,14 +209,12 @@ fn device(device: &Device, detail: Detail) -> String {
 
 fn engine(engine: &EngineUse) -> String {
     let list = |words: &[String]| words.iter().map(|word| shown(word)).collect::<Vec<_>>().join(", ");
-    let mut text = shown(&engine.name);
-    if !engine.features.is_empty() {
-        text.push_str(&format!(": {}", list(&engine.features)));
-    }
-    if !engine.refused.is_empty() {
-        text.push_str(&format!(" · refused: {}", list(&engine.refused)));
-    }
-    text
+    let granted = match engine.features.as_slice() {
+        [] => shown(&engine.name),
+        features => format!("{}: {}", shown(&engine.name), list(features)),
+    };
+    let refused = (!engine.refused.is_empty()).then(|| format!("refused: {}", list(&engine.refused)));
+    join([Some(granted), refused])
 }
 
 /// The shape of a role's requests: `8K random, 70 % reads, 30 % writes, direct`.
@@ -257,26 +255,18 @@ pub fn role_shape(role: &RoleProfile) -> String {
 }
 
 fn access(role: &RoleProfile) -> String {
-    let mut text = match (role.access, role.random_pct) {
+    let kind = match (role.access, role.random_pct) {
         (Access::Random, Some(share)) if share < Percent::HUNDRED => {
             format!("{share} random, else sequential")
         }
         (Access::Random, _) => "random".to_owned(),
         (Access::Sequential, _) => "sequential".to_owned(),
     };
-    if let Some(align) = role.align {
-        text.push_str(&format!(" at multiples of {align}"));
-    }
-    if let Some(stride) = role.stride {
-        text.push_str(&format!(" every {stride}"));
-    }
-    if role.shared_sequence {
-        text.push_str(", one sequence for all workers");
-    }
-    if let Some(offset) = role.worker_offset {
-        text.push_str(&format!(", workers {offset} apart"));
-    }
-    text
+    let align = role.align.map(|align| format!(" at multiples of {align}"));
+    let stride = role.stride.map(|stride| format!(" every {stride}"));
+    let shared = role.shared_sequence.then(|| ", one sequence for all workers".to_owned());
+    let apart = role.worker_offset.map(|offset| format!(", workers {offset} apart"));
+    [Some(kind), align, stride, shared, apart].into_iter().flatten().collect()
 }
 
 /// How a role was driven: `closed loop, depth 16 × 2 workers` or `open loop at 2,000/s, poisson, …`.
@@ -285,7 +275,7 @@ pub fn role_drive(role: &RoleProfile) -> String {
         1 => "1 worker".to_owned(),
         many => format!("{many} workers"),
     };
-    let mut text = match role.rate {
+    let drive = match role.rate {
         None => format!("closed loop, depth {} × {workers}", role.queue_depth),
         Some(rate) => {
             let rate = match rate {
@@ -299,10 +289,10 @@ pub fn role_drive(role: &RoleProfile) -> String {
             format!("open loop at {rate}, {arrivals} arrivals, depth limit {} × {workers}", role.queue_depth)
         }
     };
-    if let Some(burst) = role.burst {
-        text.push_str(&format!(", bursts of {} with {} between", burst.requests, burst.pause));
+    match role.burst {
+        None => drive,
+        Some(burst) => format!("{drive}, bursts of {} with {} between", burst.requests, burst.pause),
     }
-    text
 }
 
 /// How many requests a role had in flight, beside what was asked.

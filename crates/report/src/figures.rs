@@ -1,5 +1,6 @@
 //! The figures of a role, derived from its cells: one row an operation, a total, and commits.
 
+use iostall_measure::platform::CpuTicks;
 use iostall_measure::{Histogram, Op};
 use iostall_model::outcome::{OpOutcome, RoleOutcome, SpanOutcome};
 
@@ -181,7 +182,7 @@ impl CpuUse {
 /// Share of the machine's processor time that was not idle, 0 to 1; `None` where it is not known.
 /// Time spent waiting for I/O is idle: the processor could have done other work.
 pub fn machine_busy(span: &SpanOutcome) -> Option<f64> {
-    let total: u64 = span.cpus.iter().map(|cpu| cpu.total()).sum();
+    let total: u64 = span.cpus.iter().map(CpuTicks::total).sum();
     let idle: u64 = span.cpus.iter().map(|cpu| cpu.idle + cpu.iowait).sum();
     (total > 0).then(|| (total - idle) as f64 / total as f64)
 }

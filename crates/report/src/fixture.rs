@@ -1,13 +1,17 @@
 //! Runs made by hand, for tests.
 
 use iostall_measure::platform::{
-    CpuTicks, Device, DeviceCounters, DirectIo, FileSystem, Host, Target, TargetKind,
+    CgroupLimits, CpuTicks, Device, DeviceCounters, DirectIo, FileSystem, Host, Target, TargetKind,
 };
-use iostall_measure::{BlockSize, Histogram, Nanos, Op, Percent, Percentile, Rate};
+use iostall_measure::{
+    BlockSize, Caching, Durability, Histogram, Nanos, Op, Percent, Percentile, Rate, SyncCall,
+};
 use iostall_model::outcome::{
     Cell, EngineUse, ErrorOutcome, IntervalOp, IntervalPoint, LoadOutcome, OpenLoop, RoleOutcome, SpanOutcome,
 };
-use iostall_model::profile::{Arrivals, BlockMix, Profile, RoleProfile, SpanProfile, SyncRule};
+use iostall_model::profile::{
+    Access, Arrivals, BlockMix, Distribution, Profile, Region, RoleProfile, SpanProfile, SyncRule,
+};
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use iostall_model::{Run, RunBody, RunId, Warning, WarningCode};
 use uuid::Uuid;
@@ -142,12 +146,12 @@ fn role(name: &str, block: u64) -> RoleProfile {
     RoleProfile {
         name: name.into(),
         targets: Vec::new(),
-        region: Default::default(),
+        region: Region::default(),
         block_size: BlockMix::single(size),
         write_pct: Percent::ZERO,
-        access: Default::default(),
+        access: Access::default(),
         random_pct: None,
-        distribution: Default::default(),
+        distribution: Distribution::default(),
         align: None,
         stride: None,
         shared_sequence: false,
@@ -155,9 +159,9 @@ fn role(name: &str, block: u64) -> RoleProfile {
         queue_depth: 1,
         workers: 1,
         rate: None,
-        arrivals: Default::default(),
-        caching: Default::default(),
-        durability: Default::default(),
+        arrivals: Arrivals::default(),
+        caching: Caching::default(),
+        durability: Durability::default(),
         sync: None,
         burst: None,
         compressible_pct: Percent::ZERO,
@@ -174,11 +178,11 @@ fn profile() -> Profile {
     let log = RoleProfile {
         targets: vec!["log".into()],
         write_pct: Percent::HUNDRED,
-        access: iostall_model::profile::Access::Sequential,
+        access: Access::Sequential,
         rate: Some(Rate::Iops(2000.0)),
         arrivals: Arrivals::Poisson,
         queue_depth: 8,
-        sync: Some(SyncRule { every: 50, call: Default::default() }),
+        sync: Some(SyncRule { every: 50, call: SyncCall::default() }),
         ..role("log", 4096)
     };
     let span = SpanProfile {
@@ -286,7 +290,7 @@ pub(crate) fn run() -> Run {
             memory_bytes: 32 << 30,
             cpu_governor: Some("performance".into()),
             hypervisor: Some("KVM".into()),
-            cgroup: Default::default(),
+            cgroup: CgroupLimits::default(),
         },
         targets: vec![target("/var/lib/db/data.bin", 8 << 30), target("/var/lib/db/log.bin", 1 << 30)],
         warnings: vec![
@@ -356,7 +360,7 @@ pub(crate) fn two_spans() -> Run {
 /// Every text that can come from outside tries to break out of where it is shown.
 pub(crate) fn hostile() -> Run {
     use std::os::unix::ffi::OsStringExt;
-    let nasty = "</script><script>alert(1)</script>\"'&<b>\u{1b}[31m\u{2028}";
+    let nasty = "</script><script>alert(1)</script>\"'&<b><a href='x'>\u{1b}[31m\u{2028}";
     let mut run = run();
     run.name = nasty.into();
     run.command_line.push(nasty.into());

@@ -56,8 +56,11 @@ pub fn maybe_number(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), number)
 }
 
-/// A share as a percentage: `12.3 %`.
+/// A share as a percentage: `12.3 %`; what is something and rounds to nothing is `<0.1 %`.
 pub fn percent(fraction: f64) -> String {
+    if fraction > 0.0 && fraction < 0.0005 {
+        return "<0.1 %".to_owned();
+    }
     if fraction.is_finite() { format!("{:.1} %", fraction * 100.0) } else { NONE.to_owned() }
 }
 

@@ -1,6 +1,6 @@
 //! One line about a run, for listings and for progress.
 
-use iostall_measure::Op;
+use iostall_measure::{Op, Percentile};
 use iostall_model::outcome::SpanOutcome;
 use iostall_model::{Run, RunBody};
 
@@ -9,29 +9,25 @@ use crate::format::{duration, number, shown};
 
 /// `45,210 IOPS · 353 MiB/s · p99 1.20 ms`; a part that is not known is left out.
 pub fn rates(iops: f64, mib_per_s: f64, p99_ns: Option<u64>) -> String {
-    let mut text = format!("{} IOPS · {} MiB/s", number(iops), number(mib_per_s));
-    if let Some(ns) = p99_ns {
-        text.push_str(&format!(" · p99 {}", duration(ns as f64)));
-    }
-    text
+    let p99 = p99_ns.map(|ns| format!(" · p99 {}", duration(ns as f64))).unwrap_or_default();
+    format!("{} IOPS · {} MiB/s{p99}", number(iops), number(mib_per_s))
 }
 
 /// What a run found, on one line: each role of its last span (where a sweep ends), marked where it was interrupted or doubted.
 pub fn run_line(run: &Run) -> String {
     let RunBody::Load(load) = &run.body else { return String::new() };
-    let mut text = load.spans.last().map_or_else(|| "nothing measured".to_owned(), span_line);
-    if load.spans.len() > 1 {
-        text = format!("span {} of {}: {text}", load.spans.len(), load.profile.spans.len());
-    }
-    if run.interrupted {
-        text.push_str(" [interrupted]");
-    }
-    match run.warnings.len() {
-        0 => {}
-        1 => text.push_str(" [1 warning]"),
-        many => text.push_str(&format!(" [{many} warnings]")),
-    }
-    text
+    let found = load.spans.last().map_or_else(|| "nothing measured".to_owned(), span_line);
+    let span = match load.profile.spans.len() {
+        0 | 1 => String::new(),
+        many => format!("span {} of {many}: ", load.spans.len()),
+    };
+    let interrupted = if run.interrupted { " [interrupted]" } else { "" };
+    let warnings = match run.warnings.len() {
+        0 => String::new(),
+        1 => " [1 warning]".to_owned(),
+        many => format!(" [{many} warnings]"),
+    };
+    format!("{span}{found}{interrupted}{warnings}")
 }
 
 fn span_line(span: &SpanOutcome) -> String {
@@ -45,7 +41,7 @@ fn span_line(span: &SpanOutcome) -> String {
             Some(row) => rates(
                 row.iops(span.measured_ns).unwrap_or(0.0),
                 row.mib_per_s(span.measured_ns).unwrap_or(0.0),
-                row.waited_ns().and_then(|latency| latency.value_at(iostall_measure::Percentile::P99)),
+                row.waited_ns().and_then(|latency| latency.value_at(Percentile::P99)),
             ),
         };
         let word = match row.map(|row| row.kind) {
@@ -56,4 +52,21 @@ fn span_line(span: &SpanOutcome) -> String {
         if named { format!("{}: {word}{said}", shown(&role.name)) } else { format!("{word}{said}") }
     });
     roles.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_line_names_each_role_and_every_mark() {
+        assert_eq!(
+            run_line(&fixture::run()),
+            "data: 3,000 IOPS · 23.4 MiB/s · p99 2.07 ms; log: write 2,000 IOPS · 7.81 MiB/s · p99 299 µs [2 warnings]"
+        );
+        assert!(run_line(&fixture::interrupted()).ends_with("[interrupted] [3 warnings]"));
+        assert_eq!(run_line(&fixture::empty()), "data: no I/O; log: no I/O [interrupted] [1 warning]");
+        assert!(run_line(&fixture::two_spans()).starts_with("span 2 of 2: data: 1,500 IOPS"));
+    }
 }

@@ -16,52 +16,56 @@ const TITLE_BAR: f64 = 34.0;
 /// `text` (with or without the text report's colours) as an SVG picture of a terminal window called `title`.
 pub fn text_to_svg(title: &str, text: &str) -> String {
     let lines: Vec<Vec<Piece>> = pieces(text);
-    let columns = lines.iter().map(|line| line.iter().map(|piece| piece.columns()).sum::<usize>()).max();
+    let columns = lines.iter().map(|line| line.iter().map(Piece::columns).sum::<usize>()).max();
     let width = columns.unwrap_or(0).max(title.width() + 10) as f64 * CELL + 2.0 * MARGIN;
     let height = TITLE_BAR + lines.len() as f64 * LINE + 1.5 * MARGIN;
-    let mut svg = format!(
+    let lights = ["#ff5f57", "#febc2e", "#28c840"].iter().enumerate().map(|(index, colour)| {
+        let x = 20.0 + index as f64 * 20.0;
+        format!("<circle cx=\"{x}\" cy=\"{}\" r=\"6\" fill=\"{colour}\"/>\n", TITLE_BAR / 2.0)
+    });
+    let body = lines
+        .iter()
+        .enumerate()
+        .map(|(index, line)| drawn_line(line, TITLE_BAR + MARGIN + (index as f64 + 0.7) * LINE));
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height:.1}\" width=\"{width:.1}\" \
          height=\"{height:.1}\" role=\"img\" aria-label=\"{label}\">\n\
          <style>text{{font:{FONT}px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;\
          fill:#d7dce2;white-space:pre}}.b{{font-weight:bold;fill:#fff}}.d{{fill:#8b949e}}.r{{fill:#ff7b72}}\
          .y{{fill:#e3b341}}.g{{fill:#7ee787}}</style>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"10\" fill=\"#0d1117\"/>\n\
-         <path d=\"M0 {TITLE_BAR}V10a10 10 0 0 1 10-10H{inner:.1}a10 10 0 0 1 10 10V{TITLE_BAR}Z\" fill=\"#21262d\"/>\n",
+         <path d=\"M0 {TITLE_BAR}V10a10 10 0 0 1 10-10H{inner:.1}a10 10 0 0 1 10 10V{TITLE_BAR}Z\" fill=\"#21262d\"/>\n\
+         {lights}<text x=\"{middle:.1}\" y=\"22\" text-anchor=\"middle\" class=\"d\">{label}</text>\n{body}</svg>\n",
         label = escape(title),
         inner = width - 10.0,
-    );
-    for (index, colour) in ["#ff5f57", "#febc2e", "#28c840"].iter().enumerate() {
-        let x = 20.0 + index as f64 * 20.0;
-        svg.push_str(&format!("<circle cx=\"{x}\" cy=\"{}\" r=\"6\" fill=\"{colour}\"/>\n", TITLE_BAR / 2.0));
-    }
-    let middle = width / 2.0;
-    svg.push_str(&format!(
-        "<text x=\"{middle:.1}\" y=\"22\" text-anchor=\"middle\" class=\"d\">{}</text>\n",
-        escape(title)
-    ));
-    for (index, line) in lines.iter().enumerate() {
-        draw_line(&mut svg, line, TITLE_BAR + MARGIN + (index as f64 + 0.7) * LINE);
-    }
-    svg.push_str("</svg>\n");
-    svg
+        middle = width / 2.0,
+        lights = lights.collect::<String>(),
+        body = body.collect::<String>(),
+    )
 }
 
 /// Each piece is placed and stretched to its cells, so that columns line up whatever font the reader has.
-fn draw_line(svg: &mut String, line: &[Piece], y: f64) {
+fn drawn_line(line: &[Piece], y: f64) -> String {
     let mut column = 0;
+    let mut out = String::new();
     for piece in line {
         let columns = piece.columns();
         if !piece.text.trim().is_empty() {
-            let (x, length) = (MARGIN + column as f64 * CELL, columns as f64 * CELL);
-            svg.push_str(&format!(
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{length:.1}\" lengthAdjust=\"spacingAndGlyphs\" \
-                 xml:space=\"preserve\"{}>{}</text>\n",
-                piece.class,
-                escape(&piece.text)
-            ));
+            out.push_str(&text_element(piece, MARGIN + column as f64 * CELL, y));
         }
         column += columns;
     }
+    out
+}
+
+fn text_element(piece: &Piece, x: f64, y: f64) -> String {
+    let length = piece.columns() as f64 * CELL;
+    format!(
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" textLength=\"{length:.1}\" lengthAdjust=\"spacingAndGlyphs\" \
+         xml:space=\"preserve\"{}>{}</text>\n",
+        piece.class,
+        escape(&piece.text)
+    )
 }
 
 /// Text of one colour.

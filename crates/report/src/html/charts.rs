@@ -32,14 +32,14 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             id: "percentiles",
             title: "Latency by percentile",
             caption: "How slow the slowest requests were: each step to the right is ten times rarer.",
-            figure: figure(percentile_traces(span), &percentile_axis(), &latency_axis(), "closest"),
+            figure: figure(&percentile_traces(span), &percentile_axis(), &latency_axis(), "closest"),
         },
         Chart {
             id: "distribution",
             title: "Requests answered within",
             caption: "Share of the requests that took at most this long.",
             figure: figure(
-                distribution_traces(span),
+                &distribution_traces(span),
                 &latency_axis(),
                 &json!({"title": {"text": "share of requests"}, "ticksuffix": " %", "range": [0, 101]}),
                 "closest",
@@ -50,7 +50,7 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             title: "IOPS over time",
             caption: "Requests completed each second, by role and operation.",
             figure: figure(
-                rate_traces(span, Op::ALL.as_slice(), "%{y:,.0f} IOPS", |op| op.count as f64),
+                &rate_traces(span, Op::ALL.as_slice(), "%{y:,.0f} IOPS", |op| op.count as f64),
                 &time_axis(),
                 &rate_axis("IOPS"),
                 "x unified",
@@ -61,7 +61,7 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             title: "Throughput over time",
             caption: "Data moved each second, by role and operation.",
             figure: figure(
-                rate_traces(span, &[Op::Read, Op::Write], "%{y:,.1f} MiB/s", |op| {
+                &rate_traces(span, &[Op::Read, Op::Write], "%{y:,.1f} MiB/s", |op| {
                     op.bytes as f64 / 1_048_576.0
                 }),
                 &time_axis(),
@@ -73,7 +73,7 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             id: "latency",
             title: "Latency over time",
             caption: "Median, 99th percentile and maximum of each second; response time where the loop is open.",
-            figure: figure(latency_traces(span), &time_axis(), &latency_axis(), "x unified"),
+            figure: figure(&latency_traces(span), &time_axis(), &latency_axis(), "x unified"),
         },
     ];
     all.into_iter()
@@ -81,8 +81,18 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
         .collect()
 }
 
-fn figure(traces: Vec<Value>, x: &Value, y: &Value, hover: &str) -> Value {
-    json!({"data": traces, "layout": {"xaxis": x, "yaxis": y, "hovermode": hover}})
+fn figure(traces: &[Value], x: &Value, y: &Value, hover: &str) -> Value {
+    // Where the label is for a whole second, it is there wherever the mouse is; else it belongs to a line nearby.
+    let distance = if hover == "closest" { 20 } else { -1 };
+    let layout = json!({"xaxis": x, "yaxis": y, "hovermode": hover, "hoverdistance": distance});
+    json!({"data": traces, "layout": layout})
+}
+
+/// The name of a trace. The chart library reads names as a small markup, links included: a role's name must
+/// not become any.
+fn trace_name(role: &str, rest: &str) -> String {
+    let role = shown(role).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    format!("{role} {rest}")
 }
 
 fn latency_axis() -> Value {
@@ -131,7 +141,7 @@ fn latency_sets(span: &SpanOutcome) -> Vec<(String, &'static str, &'static str, 
             let colour = colours.next().copied().unwrap_or(COLOURS[0]);
             let open = row.response_ns.is_some();
             for (kind, histogram) in row.latencies().filter(|(_, histogram)| !histogram.is_empty()) {
-                let name = format!("{} {}", shown(&role.name), row.kind.name());
+                let name = trace_name(&role.name, row.kind.name());
                 let name = if open { format!("{name} {}", kind.name()) } else { name };
                 let dash = if open && kind == LatencyKind::Service { "dash" } else { "solid" };
                 sets.push((name, colour, dash, histogram.clone()));
@@ -229,7 +239,7 @@ fn rate_traces(span: &SpanOutcome, wanted: &[Op], hover: &str, amount: fn(&Inter
             per_second(find(point, op).map_or(0.0, amount), point.length_ns).map(rounded)
         };
         json!({
-            "type": "scatter", "mode": mode(role), "name": format!("{} {}", shown(&role.name), op.name()),
+            "type": "scatter", "mode": mode(role), "name": trace_name(&role.name, op.name()),
             "x": starts(role), "y": role.series.iter().map(rate).collect::<Vec<_>>(),
             "line": {"color": colour, "width": 2}, "hovertemplate": hover,
         })
@@ -254,7 +264,7 @@ fn latency_traces(span: &SpanOutcome) -> Vec<Value> {
                 .collect();
             traces.push(json!({
                 "type": "scatter", "mode": mode(role),
-                "name": format!("{} {} {statistic}", shown(&role.name), op.name()),
+                "name": trace_name(&role.name, &format!("{} {statistic}", op.name())),
                 "x": starts(role), "y": y,
                 "line": {"color": colour, "dash": dash, "width": width},
                 "hovertemplate": "%{y:.3~s}s",

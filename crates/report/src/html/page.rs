@@ -96,7 +96,7 @@ fn doubts(run: &Run) -> Markup {
                 ul {
                     @for warning in &run.warnings {
                         li {
-                            code { (warnings::title(warning)) } " " (shown(&warning.message))
+                            code { (warnings::title(warning)) } ": " (shown(&warning.message))
                             @if let Some(hint) = &warning.hint { p.hint { "What to do: " (shown(hint)) } }
                         }
                     }

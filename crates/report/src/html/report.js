@@ -9,24 +9,26 @@
   const colours = () => {
     const style = getComputedStyle(document.documentElement);
     const read = (name) => style.getPropertyValue(name).trim();
-    return { text: read("--text"), grid: read("--line"), ground: read("--card"), font: style.fontFamily };
+    return { text: read("--text"), dim: read("--dim"), accent: read("--accent"), grid: read("--line"), ground: read("--card"), font: style.fontFamily };
   };
 
   const layout = (own) => {
-    const { text, grid, ground, font } = colours();
+    const { text, dim, accent, grid, ground, font } = colours();
     const whole = {
       ...own,
       autosize: true,
-      margin: { l: 64, r: 14, t: 10, b: 48 },
+      margin: { l: 56, r: 14, t: 34, b: 48 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: font, size: 12, color: text },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: dim, activecolor: accent },
       showlegend: true,
       legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
       hoverlabel: { bgcolor: ground, bordercolor: grid, font: { color: text, family: font }, namelength: -1 },
     };
     for (const axis of axes) {
-      whole[axis] = { ...own[axis], gridcolor: grid, linecolor: grid, zeroline: false, automargin: true };
+      const title = { ...own[axis].title, standoff: 10 };
+      whole[axis] = { ...own[axis], title, gridcolor: grid, linecolor: grid, zeroline: false, automargin: true };
     }
     return whole;
   };

@@ -122,7 +122,7 @@ pub fn percentiles(role: &RoleOutcome) -> Option<Table> {
     if sets.is_empty() {
         return None;
     }
-    let mut columns = vec![Column::words("percentile"), Column::words("")];
+    let mut columns = vec![Column::words("percentile")];
     columns.extend(sets.iter().map(|(name, _)| Column::numbers(name)));
     let mut table = Table::new(&format!("Latency percentiles of {}", shown(&role.name)), columns);
     let whole = |value: fn(&Histogram) -> Option<u64>| {
@@ -130,17 +130,18 @@ pub fn percentiles(role: &RoleOutcome) -> Option<Table> {
             maybe_duration(value(histogram).map(|ns| ns as f64)).into()
         }
     };
-    ladder_line(&mut table, &sets, "min", "", whole(Histogram::min));
+    ladder_line(&mut table, &sets, "min", whole(Histogram::min));
     for (percentile, label) in Percentile::LADDER {
-        let name = format!("{} %", percentile.percent());
-        ladder_line(&mut table, &sets, &name, label, |histogram| percentile_cell(histogram, percentile));
+        let name = match label.strip_suffix("-nines") {
+            Some(nines) => format!("{} % ({nines} nines)", percentile.percent()),
+            None => format!("{} %", percentile.percent()),
+        };
+        ladder_line(&mut table, &sets, &name, |histogram| percentile_cell(histogram, percentile));
     }
-    ladder_line(&mut table, &sets, "max", "", whole(Histogram::max));
-    ladder_line(&mut table, &sets, "mean", "", |histogram| maybe_duration(histogram.mean()).into());
-    ladder_line(&mut table, &sets, "std. deviation", "", |histogram| {
-        maybe_duration(histogram.stdev()).into()
-    });
-    ladder_line(&mut table, &sets, "samples", "", |histogram| count(histogram.count()).into());
+    ladder_line(&mut table, &sets, "max", whole(Histogram::max));
+    ladder_line(&mut table, &sets, "mean", |histogram| maybe_duration(histogram.mean()).into());
+    ladder_line(&mut table, &sets, "std. deviation", |histogram| maybe_duration(histogram.stdev()).into());
+    ladder_line(&mut table, &sets, "samples", |histogram| count(histogram.count()).into());
     Some(table)
 }
 
@@ -148,10 +149,9 @@ fn ladder_line(
     table: &mut Table,
     sets: &[(String, &Histogram)],
     name: &str,
-    label: &str,
     cell: impl Fn(&Histogram) -> TableCell,
 ) {
-    let mut cells: Vec<TableCell> = vec![name.into(), label.into()];
+    let mut cells: Vec<TableCell> = vec![name.into()];
     cells.extend(sets.iter().map(|(_, histogram)| cell(histogram)));
     note_doubts(table, &cells);
     table.row(cells);
