@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod failure;
 mod interrupt;
+mod measuring;
 mod output;
 mod printer;
 mod store;

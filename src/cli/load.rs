@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use iostall_engine::guard::WriteConsent;
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate};
 use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, Region};
 
@@ -141,6 +142,17 @@ pub(crate) struct SafetyArgs {
     /// This device may be written although it carries a file system, a partition table or the like; repeatable
     #[arg(long, value_name = "DEVICE", help_heading = "Safety")]
     pub(crate) destroy: Vec<PathBuf>,
+}
+
+impl SafetyArgs {
+    /// The user's word.
+    pub(crate) fn consent(&self) -> WriteConsent {
+        WriteConsent {
+            overwrite: self.overwrite.clone(),
+            destroy_database: self.destroy_database.clone(),
+            destroy_signature: self.destroy.clone(),
+        }
+    }
 }
 
 /// Forms of the result beside the text on standard output.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, SafetyArgs};
+pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 
 /// Load-test, watch, move and judge the storage under database servers.

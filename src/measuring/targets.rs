@@ -1,4 +1,4 @@
-//! The targets of a load run: checked, made where they are not there, opened, described.
+//! The targets of a run: checked, made where they are not there, opened, described.
 
 use std::fs;
 use std::os::fd::AsRawFd;
@@ -18,7 +18,7 @@ use iostall_measure::{ByteCount, Caching};
 use iostall_model::{Profile, RoleProfile};
 
 use super::{Interrupted, Session};
-use crate::cli::{LoadArgs, SafetyArgs};
+use crate::cli::TargetBinding;
 use crate::failure::hinted;
 
 /// Name of the file that is made where none is named.
@@ -37,7 +37,7 @@ struct Ready {
 }
 
 /// All targets of a run. The scratch file, where there is one, goes with this value.
-pub(super) struct Targets {
+pub(crate) struct Targets {
     ready: Vec<Ready>,
     _scratch: Option<Scratch>,
 }
@@ -52,6 +52,18 @@ impl Drop for Scratch {
     }
 }
 
+/// What the user asked to load.
+pub(crate) struct TargetRequest {
+    /// Files and devices without a name. Neither these nor bindings: a scratch file in the working directory.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Files and devices that roles ask for by name.
+    pub(crate) bindings: Vec<TargetBinding>,
+    /// Size of a file that is made; of an existing target, how much of it is used.
+    pub(crate) size: Option<ByteCount>,
+    /// What may be overwritten.
+    pub(crate) consent: WriteConsent,
+}
+
 /// A target as named.
 struct Named {
     name: Option<String>,
@@ -62,23 +74,27 @@ struct Named {
 
 impl Targets {
     /// Checks, makes and describes what the command line names.
-    pub(super) fn prepare(args: &LoadArgs, profile: &Profile, session: &Session<'_>) -> anyhow::Result<Self> {
+    pub(super) fn prepare(
+        request: &TargetRequest,
+        profile: &Profile,
+        session: &Session<'_>,
+    ) -> anyhow::Result<Self> {
         if session.engine == EngineKind::Null {
-            return Ok(Self::synthetic(args));
+            return Ok(Self::synthetic(request));
         }
-        let (named, scratch) = name_targets(args, profile)?;
-        let mut size = args.what.size;
+        let (named, scratch) = name_targets(request, profile)?;
+        let mut size = request.size;
         if scratch.is_some() && size.is_none() {
             size = Some(scratch_size()?);
         }
-        let maker = Maker { session, seed: profile.seed, consent: consent(&args.safety), size };
+        let maker = Maker { session, seed: profile.seed, consent: &request.consent, size };
         let ready = named.into_iter().map(|target| maker.prepare(target)).collect::<anyhow::Result<_>>()?;
         Ok(Self { ready, _scratch: scratch })
     }
 
     /// Stand-ins for the null engine, which opens nothing.
-    fn synthetic(args: &LoadArgs) -> Self {
-        let size_bytes = args.what.size.unwrap_or(DEFAULT_SIZE).bytes();
+    fn synthetic(request: &TargetRequest) -> Self {
+        let size_bytes = request.size.unwrap_or(DEFAULT_SIZE).bytes();
         let path = PathBuf::from("null");
         let facts = Target {
             path: path.clone(),
@@ -131,18 +147,10 @@ impl Targets {
     }
 }
 
-fn consent(safety: &SafetyArgs) -> WriteConsent {
-    WriteConsent {
-        overwrite: safety.overwrite.clone(),
-        destroy_database: safety.destroy_database.clone(),
-        destroy_signature: safety.destroy.clone(),
-    }
-}
-
-fn name_targets(args: &LoadArgs, profile: &Profile) -> anyhow::Result<(Vec<Named>, Option<Scratch>)> {
+fn name_targets(request: &TargetRequest, profile: &Profile) -> anyhow::Result<(Vec<Named>, Option<Scratch>)> {
     let roles: Vec<&RoleProfile> = profile.spans.iter().flat_map(|span| &span.roles).collect();
-    let names: Vec<&String> = args.what.bindings.iter().map(|binding| &binding.name).collect();
-    for binding in &args.what.bindings {
+    let names: Vec<&String> = request.bindings.iter().map(|binding| &binding.name).collect();
+    for binding in &request.bindings {
         if !roles.iter().any(|role| role.targets.contains(&binding.name)) {
             let known: Vec<&str> = roles.iter().flat_map(|role| &role.targets).map(String::as_str).collect();
             let hint = match known.as_slice() {
@@ -170,8 +178,8 @@ fn name_targets(args: &LoadArgs, profile: &Profile) -> anyhow::Result<(Vec<Named
             buffered: !here.is_empty() && here.iter().all(|role| role.caching == Caching::Buffered),
         }
     };
-    let mut named: Vec<Named> = args.targets.iter().map(|path| of(None, path)).collect();
-    named.extend(args.what.bindings.iter().map(|binding| of(Some(&binding.name), &binding.path)));
+    let mut named: Vec<Named> = request.paths.iter().map(|path| of(None, path)).collect();
+    named.extend(request.bindings.iter().map(|binding| of(Some(&binding.name), &binding.path)));
     if !named.is_empty() {
         return Ok((named, None));
     }
@@ -196,7 +204,7 @@ fn scratch_size() -> anyhow::Result<ByteCount> {
 struct Maker<'a> {
     session: &'a Session<'a>,
     seed: u64,
-    consent: WriteConsent,
+    consent: &'a WriteConsent,
     /// As typed.
     size: Option<ByteCount>,
 }
@@ -206,7 +214,7 @@ impl Maker<'_> {
         let too_small = self.is_too_small(&target.path);
         let mut grant = None;
         if target.roles_write || too_small {
-            let given = check_write(&target.path, &self.consent).map_err(|refusal| {
+            let given = check_write(&target.path, self.consent).map_err(|refusal| {
                 let hint = refusal.hint();
                 hinted(refusal, hint)
             })?;

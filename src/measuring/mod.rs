@@ -1,0 +1,181 @@
+//! What every command that puts load on storage does: choose the engine, prepare the targets, run a profile, and
+//! judge the numbers. The commands differ in the profiles they run and in what they make of the runs.
+
+mod progress;
+mod targets;
+
+use std::fmt;
+use std::sync::Arc;
+
+use iostall_engine::host;
+use iostall_engine::uring::{UringConfig, UringEngine};
+use iostall_load::runner::{RunError, SpanJob, run_span};
+use iostall_load::seat::EngineKind;
+use iostall_load::trust::{BusyBefore, Evidence, judge};
+use iostall_load::window::StopSign;
+use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
+use iostall_model::{LoadOutcome, Profile, Run, RunBody, RunId, SpanOutcome};
+
+use crate::cli::EngineChoice;
+use crate::failure::hinted;
+use crate::interrupt::raise_on_signal;
+use crate::printer::Printer;
+
+use progress::LiveLine;
+pub(crate) use targets::{TargetRequest, Targets};
+
+/// How long the devices are watched before the load begins.
+const LOOK_BEFORE_NS: u64 = 300_000_000;
+
+/// Ctrl-C before anything was measured.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted before anything was measured; what was made for the run is removed")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// What all runs of one command share.
+pub(crate) struct Session<'a> {
+    printer: &'a Printer,
+    clock: MonotonicClock,
+    stop: Arc<StopSign>,
+    engine: EngineKind,
+    /// Why io_uring is not used, where it was wanted.
+    fallback: Option<String>,
+}
+
+impl<'a> Session<'a> {
+    /// Chooses the engine and begins to listen for Ctrl-C. Once a process.
+    pub(crate) fn begin(choice: EngineChoice, printer: &'a Printer) -> anyhow::Result<Self> {
+        let clock = MonotonicClock::new();
+        let stop = Arc::new(StopSign::default());
+        raise_on_signal(&stop, &clock)?;
+        let (engine, fallback) = choose_engine(choice)?;
+        if let Some(cause) = &fallback {
+            printer.note(&format!("note: {cause}"));
+        }
+        Ok(Self { printer, clock, stop, engine, fallback })
+    }
+
+    /// Checks, makes and describes the targets of `profile`.
+    pub(crate) fn prepare(&self, request: &TargetRequest, profile: &Profile) -> anyhow::Result<Targets> {
+        Targets::prepare(request, profile, self)
+    }
+
+    /// Runs `profile` on `targets` and judges the numbers. Interrupted, it gives what was measured until then.
+    pub(crate) fn measure(&self, profile: Profile, targets: &Targets, name: &str) -> anyhow::Result<Run> {
+        let devices = targets.devices();
+        let busy_before = self.look_before(&devices);
+        let started_utc = utc_now();
+        let spans = self.run_spans(&profile, targets, &devices)?;
+        let interrupted = spans.iter().any(|span| span.interrupted) || spans.len() < profile.spans.len();
+        let host = host::host();
+        let facts = targets.facts();
+        let outcome = LoadOutcome { profile, spans };
+        let warnings = judge(&Evidence {
+            host: &host,
+            targets: &facts,
+            sizes_after: &targets.sizes_now(),
+            busy_before: &busy_before,
+            outcome: &outcome,
+        });
+        Ok(Run {
+            schema: SCHEMA.to_owned(),
+            schema_version: SCHEMA_VERSION,
+            id: RunId::new(started_utc),
+            name: name.to_owned(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            started_utc,
+            ended_utc: utc_now(),
+            interrupted,
+            host,
+            targets: facts,
+            warnings,
+            body: RunBody::Load(outcome),
+        })
+    }
+
+    /// What the devices do before we do anything.
+    fn look_before(&self, devices: &[String]) -> Vec<BusyBefore> {
+        let before = host::device_counters(devices);
+        let from_ns = self.clock.now_ns();
+        self.clock.sleep_until(from_ns + LOOK_BEFORE_NS);
+        let seconds = (self.clock.now_ns() - from_ns) as f64 / 1e9;
+        host::device_counters(devices)
+            .iter()
+            .filter_map(|after| {
+                let then = before.iter().find(|counters| counters.name == after.name)?;
+                let added = after.since(then)?;
+                Some(BusyBefore {
+                    device: added.name.clone(),
+                    busy_share: added.busy_ms as f64 / 1e3 / seconds,
+                    iops: (added.read_requests + added.write_requests) as f64 / seconds,
+                })
+            })
+            .collect()
+    }
+
+    fn run_spans(
+        &self,
+        profile: &Profile,
+        targets: &Targets,
+        devices: &[String],
+    ) -> anyhow::Result<Vec<SpanOutcome>> {
+        let load_targets = targets.for_load();
+        let mut outcomes = Vec::with_capacity(profile.spans.len());
+        for (index, span) in profile.spans.iter().enumerate() {
+            let lengths = [span.warmup, span.duration, span.cooldown];
+            let mut line = LiveLine::new(self.printer, lengths, index, profile.spans.len());
+            let job = SpanJob {
+                span,
+                seed: profile.seed,
+                targets: &load_targets,
+                engine: self.engine,
+                fallback: self.fallback.as_deref(),
+                devices,
+            };
+            let outcome = run_span(job, &self.clock, &self.stop, &mut line);
+            self.printer.clear();
+            outcomes.push(outcome.map_err(with_hint)?);
+            if self.stop.is_raised() {
+                break;
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+/// io_uring where the kernel allows it; else threads, with the cause.
+fn choose_engine(choice: EngineChoice) -> anyhow::Result<(EngineKind, Option<String>)> {
+    let probe = UringConfig { capacity: 1, files: &[], buffers: None };
+    match choice {
+        EngineChoice::Psync => Ok((EngineKind::Psync, None)),
+        EngineChoice::Null => Ok((EngineKind::Null, None)),
+        EngineChoice::Auto | EngineChoice::Uring => match UringEngine::new(&probe) {
+            Ok(_ring) => Ok((EngineKind::Uring, None)),
+            Err(error) if choice == EngineChoice::Auto => {
+                let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+                Ok((EngineKind::Psync, Some(format!("{error}, so threads do the I/O{hint}"))))
+            }
+            Err(error) => {
+                let hint = error.hint().unwrap_or("leave --engine out to use threads").to_owned();
+                Err(hinted(error, hint))
+            }
+        },
+    }
+}
+
+fn with_hint(error: RunError) -> anyhow::Error {
+    match error.hint().map(str::to_owned) {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
+    }
+}
