@@ -355,3 +355,6 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
