@@ -1,1 +1,169 @@
+//! `iostall load` on real block devices (loop) and on a file system that is really full.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{Workspace, counted, skip};
+
+/// A loop device over a file of its own, detached when the value goes.
+struct LoopDevice {
+    path: PathBuf,
+}
+
+impl LoopDevice {
+    /// `None`, said aloud, where loop devices cannot be had.
+    fn new(here: &Workspace, what: &str, mebibytes: u64) -> Option<Self> {
+        let image = here.path("image");
+        fs::File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+        match made {
+            Ok(output) if output.status.success() => {
+                Some(Self { path: PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()) })
+            }
+            Ok(output) => {
+                skip(what, String::from_utf8_lossy(&output.stderr).trim());
+                None
+            }
+            Err(error) => {
+                skip(what, &format!("losetup: {error}"));
+                None
+            }
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.path.to_str().unwrap()
+    }
+
+    fn format(&self) {
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&self.path).status();
+        assert!(made.expect("mkfs.ext4 runs").success());
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
+    }
+}
+
+/// A mounted file system, unmounted when the value goes. Declared after its device, so that it goes first.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn new(device: &LoopDevice, at: &Path) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        let mounted = Command::new("mount").arg(&device.path).arg(at).status();
+        mounted.is_ok_and(|status| status.success()).then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+const SHORT: [&str; 6] = ["load", "--duration", "300ms", "--warmup", "0", "--preset"];
+
+fn short<'a>(rest: &[&'a str]) -> Vec<&'a str> {
+    SHORT.into_iter().chain(rest.iter().copied()).collect()
+}
+
+#[test]
+fn a_device_is_read_freely_and_written_only_by_its_name() {
+    let here = Workspace::new();
+    let Some(device) = LoopDevice::new(&here, "loads on a block device", 64) else { return };
+    here.run(&short(&["random-read", "--json", "r.json", device.name()])).expect_status(0);
+    let run = here.json("r.json");
+    assert_eq!(run["targets"][0]["kind"], "block-device");
+    assert!(counted(&run, 0, "read").0 > 0);
+
+    let refused = here.run(&short(&["random-write", device.name()])).expect_status(2);
+    assert!(refused.stderr.contains(&format!("--overwrite {}", device.name())), "{}", refused.stderr);
+    let before = fs::read(here.path("image")).unwrap();
+    assert!(before.iter().all(|byte| *byte == 0), "a refused device was written");
+
+    here.run(&short(&["random-write", "--overwrite", device.name(), "--json", "w.json", device.name()]))
+        .expect_status(0);
+    assert!(counted(&here.json("w.json"), 0, "write").0 > 0);
+    assert_ne!(fs::read(here.path("image")).unwrap(), before);
+}
+
+#[test]
+fn a_device_with_a_file_system_or_a_mount_is_never_written_by_overwrite_alone() {
+    let here = Workspace::new();
+    let Some(device) = LoopDevice::new(&here, "refusals on a block device", 64) else { return };
+    device.format();
+    let image = fs::read(here.path("image")).unwrap();
+    let overwrite = ["random-write", "--overwrite", device.name(), device.name()];
+    let refused = here.run(&short(&overwrite)).expect_status(2);
+    assert!(refused.stderr.contains("ext4") && refused.stderr.contains("--destroy"), "{}", refused.stderr);
+    assert!(fs::read(here.path("image")).unwrap() == image, "a refused device was written");
+
+    if let Some(_mount) = Mount::new(&device, &here.path("mnt")) {
+        let destroy = ["random-write", "--destroy", device.name(), device.name()];
+        let refused = here.run(&short(&destroy)).expect_status(2);
+        assert!(refused.stderr.contains("mounted"), "{}", refused.stderr);
+    } else {
+        skip("the refusal of a mounted device", "mount is not allowed here");
+    }
+    here.run(&short(&["random-write", "--destroy", device.name(), device.name()])).expect_status(0);
+}
+
+#[test]
+fn a_full_file_system_is_reported_with_offset_and_length_and_the_status_says_no() {
+    let here = Workspace::new();
+    let Some(device) = LoopDevice::new(&here, "ENOSPC on a full file system", 64) else { return };
+    device.format();
+    let Some(_mount) = Mount::new(&device, &here.path("mnt")) else {
+        return skip("ENOSPC on a full file system", "mount is not allowed here");
+    };
+    // A file of holes on a file system with no block left: each write has to find one, and cannot.
+    fs::File::create(here.path("mnt/holes.dat")).unwrap().set_len(32 << 20).unwrap();
+    let mut filler = fs::File::create(here.path("mnt/filler")).unwrap();
+    while std::io::Write::write_all(&mut filler, &[1; 4096]).is_ok() {}
+    drop(filler);
+    let ran = here.run(&short(&[
+        "random-write",
+        "--overwrite",
+        "mnt/holes.dat",
+        "--json",
+        "o.json",
+        "mnt/holes.dat",
+    ]));
+    let ran = ran.expect_status(1);
+    assert!(ran.stdout.contains("ENOSPC"), "{}", ran.stdout);
+    let error = &here.json("o.json")["load"]["spans"][0]["roles"][0]["errors"][0];
+    assert_eq!(error["kind"], "ENOSPC");
+    assert!(error["first_length"].as_u64().unwrap() > 0 && error["first_offset"].is_u64(), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_made_for_want_of_room_leaves_nothing_behind() {
+    let here = Workspace::new();
+    let Some(device) = LoopDevice::new(&here, "the free-space floor", 64) else { return };
+    device.format();
+    let Some(_mount) = Mount::new(&device, &here.path("mnt")) else {
+        return skip("the free-space floor", "mount is not allowed here");
+    };
+    let refused = here.run(&short(&["oltp", "--size", "48MiB", "mnt/new.dat"])).expect_status(2);
+    assert!(refused.stderr.contains("free"), "{}", refused.stderr);
+    assert!(!here.path("mnt/new.dat").exists());
+}
+
+#[test]
+fn database_files_are_recognised_and_refused() {
+    let here = Workspace::new();
+    fs::create_dir_all(here.path("pg/base/5")).unwrap();
+    fs::write(here.path("pg/PG_VERSION"), "15\n").unwrap();
+    fs::write(here.path("pg/base/5/16384"), vec![1; 1 << 20]).unwrap();
+    fs::write(here.path("ibdata1"), vec![1; 1 << 20]).unwrap();
+    fs::write(here.path("sales.mdf"), vec![1; 1 << 20]).unwrap();
+    for file in ["pg/base/5/16384", "ibdata1", "sales.mdf"] {
+        let refused = here.run(&short(&["random-write", "--overwrite", file, file])).expect_status(2);
+        assert!(refused.stderr.contains("--destroy-database"), "{file}: {}", refused.stderr);
+        assert!(fs::read(here.path(file)).unwrap() == vec![1; 1 << 20]);
+    }
+}

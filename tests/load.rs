@@ -229,36 +229,6 @@ fn ctrl_c_while_the_file_is_made_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_same_seed_writes_the_same_places_and_another_seed_others() {
-    let here = Workspace::new();
-    let places = |seed: &str, file: &str| {
-        here.run(&[
-            "load",
-            "--preset",
-            "random-write",
-            "--size",
-            "64MiB",
-            "--duration",
-            "200ms",
-            "--warmup",
-            "0",
-            "--seed",
-            seed,
-            "--queue-depth",
-            "1",
-            "--workers",
-            "1",
-            "--engine",
-            "psync",
-            file,
-        ])
-        .expect_status(0);
-        fs::metadata(here.path(file)).unwrap().len()
-    };
-    assert_eq!(places("1", "a.dat"), places("2", "b.dat"));
-}
-
-#[test]
 fn doubts_travel_with_the_numbers() {
     let here = Workspace::new();
     here.run(&with_short(&["--size", "16MiB", "--caching", "buffered", "--json", "o.json", "data.dat"]))

@@ -7,29 +7,29 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A directory of its own for one test, with its own store.
-pub struct Workspace {
+pub(crate) struct Workspace {
     directory: TempDir,
 }
 
 /// What a run of the program gave.
-pub struct Ran {
-    pub status: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ran {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Workspace {
     /// On the file system of the build directory: a real one, with direct I/O, not a tmpfs.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let base = Path::new(env!("CARGO_TARGET_TMPDIR"));
         Self { directory: TempDir::new_in(base).expect("a directory to test in") }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_iostall"));
         command
             .args(arguments)
@@ -40,11 +40,11 @@ impl Workspace {
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         self.command(arguments).output().expect("the binary runs").into()
     }
 
-    pub fn start(&self, arguments: &[&str]) -> Child {
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -52,7 +52,7 @@ impl Workspace {
             .expect("the binary starts")
     }
 
-    pub fn json(&self, name: &str) -> Value {
+    pub(crate) fn json(&self, name: &str) -> Value {
         let text = std::fs::read_to_string(self.path(name)).expect("the document is there");
         serde_json::from_str(&text).expect("the document is JSON")
     }
@@ -70,14 +70,14 @@ impl From<Output> for Ran {
 
 impl Ran {
     #[track_caller]
-    pub fn expect_status(self, status: i32) -> Self {
+    pub(crate) fn expect_status(self, status: i32) -> Self {
         assert_eq!(self.status, Some(status), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 }
 
 /// The cells of role `role` in the first span, added up by operation: `(count, bytes)`.
-pub fn counted(run: &Value, role: usize, op: &str) -> (u64, u64) {
+pub(crate) fn counted(run: &Value, role: usize, op: &str) -> (u64, u64) {
     let cells = run["load"]["spans"][0]["roles"][role]["cells"].as_array().expect("cells");
     cells.iter().filter(|cell| cell["op"] == op).fold((0, 0), |(count, bytes), cell| {
         (
@@ -88,19 +88,19 @@ pub fn counted(run: &Value, role: usize, op: &str) -> (u64, u64) {
 }
 
 /// Codes of the warnings of a run.
-pub fn warnings(run: &Value) -> Vec<String> {
+pub(crate) fn warnings(run: &Value) -> Vec<String> {
     let all = run["warnings"].as_array().expect("warnings");
     all.iter().map(|warning| warning["code"].as_str().expect("a code").to_owned()).collect()
 }
 
 /// Says on standard error, past the test harness's capture, why something is not tested here.
-pub fn skip(what: &str, why: &str) {
+pub(crate) fn skip(what: &str, why: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}: {why}");
 }
 
 /// Sends `signal` (such as `INT`) to a process.
-pub fn signal(child: &Child, signal: &str) {
+pub(crate) fn signal(child: &Child, signal: &str) {
     let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
     assert!(sent.expect("kill runs").success());
 }

@@ -64,6 +64,11 @@ impl<'a> Session<'a> {
         Ok(Self { printer, clock, stop, engine, fallback })
     }
 
+    /// Whether the user asked to stop: a load that gave up by itself does not count.
+    pub(crate) fn interrupted(&self) -> bool {
+        self.stop.is_raised() && !self.stop.given_up()
+    }
+
     /// Checks, makes and describes the targets of `profile`.
     pub(crate) fn prepare(&self, request: &TargetRequest, profile: &Profile) -> anyhow::Result<Targets> {
         Targets::prepare(request, profile, self)

@@ -1,6 +1,6 @@
 //! Profiles: reading them, overriding them from a command line, and checking them.
 //!
-//! The order is [`parse_profile`], then any [`Overrides`], then [`check`]; a profile that has passed the
+//! The order is [`parse_profile`], then any [`Overrides`], then [`check()`]; a profile that has passed the
 //! check can only fail on what its targets tell.
 
 mod check;

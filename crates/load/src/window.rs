@@ -1,6 +1,6 @@
 //! The moments of a span on the run's clock, and the word to stop early.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use iostall_model::SpanProfile;
 
@@ -45,11 +45,12 @@ impl Window {
 #[derive(Debug)]
 pub struct StopSign {
     at_ns: AtomicU64,
+    given_up: AtomicBool,
 }
 
 impl Default for StopSign {
     fn default() -> Self {
-        Self { at_ns: AtomicU64::new(u64::MAX) }
+        Self { at_ns: AtomicU64::new(u64::MAX), given_up: AtomicBool::new(false) }
     }
 }
 
@@ -57,6 +58,17 @@ impl StopSign {
     /// Stops at `now_ns`; the first call counts.
     pub fn raise(&self, now_ns: u64) {
         self.at_ns.fetch_min(now_ns, Ordering::Relaxed);
+    }
+
+    /// Stops at `now_ns` because the load cannot be carried out: nothing but failures.
+    pub fn give_up(&self, now_ns: u64) {
+        self.given_up.store(true, Ordering::Relaxed);
+        self.raise(now_ns);
+    }
+
+    /// Whether a worker gave up, so that nobody takes the end for the user's wish.
+    pub fn given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
     }
 
     /// When the run stops, `u64::MAX` where nobody said so.
@@ -93,5 +105,8 @@ mod tests {
         sign.raise(70);
         sign.raise(90);
         assert_eq!(sign.at_ns(), 70);
+        assert!(!sign.given_up());
+        sign.give_up(60);
+        assert!(sign.given_up() && sign.at_ns() == 60);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
     };
     let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
     output::write(&run, number, &args.output, printer)?;
-    Ok(status(&run))
+    Ok(if session.interrupted() { Status::Interrupted } else { status(&run) })
 }
 
 fn measure(args: &LoadArgs, profile: Profile, session: &Session<'_>) -> anyhow::Result<Run> {
@@ -43,9 +43,6 @@ fn measure(args: &LoadArgs, profile: Profile, session: &Session<'_>) -> anyhow::
 }
 
 fn status(run: &Run) -> Status {
-    if run.interrupted {
-        return Status::Interrupted;
-    }
     let RunBody::Load(outcome) = &run.body else { return Status::Done };
     let mut roles = outcome.spans.iter().flat_map(|span| &span.roles);
     if roles.any(|role| !role.errors.is_empty()) { Status::No } else { Status::Done }

@@ -118,7 +118,7 @@ impl Overrides {
     }
 
     /// Puts these settings over those of `profile`, which is unchanged on error. The result wants another
-    /// [`super::check`].
+    /// [`super::check()`].
     pub fn apply(&self, profile: &mut Profile) -> Result<(), OverrideError> {
         let names = role_names(profile);
         self.refuse_what_cannot_be_meant(&profile.name, &names)?;

@@ -19,7 +19,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
             warnings.push(Warning::new(
                 WarningCode::Interrupted,
                 format!(
-                    "stopped after {} of the measured part; the numbers hold for that part only",
+                    "ended after {} of the measured part; the numbers hold for that part only",
                     Nanos(span.measured_ns / 1_000_000 * 1_000_000)
                 ),
             ));

@@ -162,7 +162,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.wait(now_ns, window, &mut completions)?;
             self.take_completions(&mut completions);
             if self.failures.hopeless() {
-                self.stop.raise(self.clock.now_ns());
+                self.stop.give_up(self.clock.now_ns());
             }
         }
         while self.engine.in_flight() > 0 {
