@@ -85,9 +85,9 @@ pub(crate) fn write(
     });
     if text_wanted {
         let options = TextOptions {
-            width: printer.width(),
+            width: Printer::width(),
             colour: printer.color(),
-            unicode: printer.unicode(),
+            unicode: Printer::unicode(),
             percentiles: args.percentiles,
         };
         let mut text = text_of(run, &options)?;

@@ -35,7 +35,7 @@ impl Printer {
     }
 
     /// Whether reports may use characters beyond ASCII: where the locale says UTF-8, or says nothing.
-    pub(crate) fn unicode(&self) -> bool {
+    pub(crate) fn unicode() -> bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
             .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
@@ -46,7 +46,7 @@ impl Printer {
     }
 
     /// Columns of the terminal, or a fixed width where there is none.
-    pub(crate) fn width(&self) -> usize {
+    pub(crate) fn width() -> usize {
         if !io::stdout().is_terminal() {
             return WIDTH_ELSEWHERE;
         }

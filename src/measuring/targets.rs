@@ -178,10 +178,10 @@ fn name_targets(request: &TargetRequest, profile: &Profile) -> anyhow::Result<(V
             buffered: !here.is_empty() && here.iter().all(|role| role.caching == Caching::Buffered),
         }
     };
-    let mut named: Vec<Named> = request.paths.iter().map(|path| of(None, path)).collect();
-    named.extend(request.bindings.iter().map(|binding| of(Some(&binding.name), &binding.path)));
-    if !named.is_empty() {
-        return Ok((named, None));
+    let mut all: Vec<Named> = request.paths.iter().map(|path| of(None, path)).collect();
+    all.extend(request.bindings.iter().map(|binding| of(Some(&binding.name), &binding.path)));
+    if !all.is_empty() {
+        return Ok((all, None));
     }
     let path = PathBuf::from(SCRATCH_NAME);
     if path.exists() && !made_by_iostall(&path).unwrap_or(false) {

@@ -103,7 +103,9 @@ mod tests {
 
     fn report(worker: u32, interval: u64, latencies: &[u64]) -> IntervalReport {
         let mut latency = Histogram::new();
-        latencies.iter().for_each(|value| latency.record(*value));
+        for value in latencies {
+            latency.record(*value);
+        }
         let ops = if latencies.is_empty() { Vec::new() } else { vec![(Op::Read, 100, latency)] };
         IntervalReport { role: 0, worker, interval, ops }
     }

@@ -75,7 +75,9 @@ pub fn write_range(
     let (pool, mut buffers) = BufferPool::new(DEPTH, REQUEST_BYTES, Pages::HugeIfPossible)
         .map_err(|source| EngineError::System { call: "mapping the buffers", source })?;
     let mut filler = BlockFiller::new(seed, Percent::ZERO);
-    buffers.iter_mut().for_each(|buffer| filler.fill(buffer));
+    for buffer in &mut buffers {
+        filler.fill(buffer);
+    }
     let range = (from / SIZE_ALIGN * SIZE_ALIGN, to.next_multiple_of(SIZE_ALIGN));
     let writer = Writer { target: &target, filler, next: range.0, end: range.1, done: 0, sequence: 0 };
     let fds = [target.as_fd()];

@@ -170,17 +170,18 @@ impl Seat {
             self.streams.iter().filter_map(|stream| stream.file.clone()).collect();
         let fds: Vec<BorrowedFd<'_>> = files.iter().map(|file| file.as_fd()).collect();
         let engine = match self.engine {
-            EngineKind::Uring => AnyEngine::Uring(UringEngine::new(&UringConfig {
-                capacity: count,
-                files: &fds,
-                buffers: Some(&pool),
-            })?),
+            EngineKind::Uring => {
+                let config = UringConfig { capacity: count, files: &fds, buffers: Some(&pool) };
+                AnyEngine::Uring(Box::new(UringEngine::new(&config)?))
+            }
             EngineKind::Psync => AnyEngine::Psync(PsyncEngine::new(count, &fds)?),
             EngineKind::Null => AnyEngine::Null(NullEngine::new(count, self.streams.len())),
         };
         if self.profile.writes() {
             let mut filler = self.filler();
-            buffers.iter_mut().for_each(|buffer| filler.fill(buffer));
+            for buffer in &mut buffers {
+                filler.fill(buffer);
+            }
         }
         Ok(ReadyWorker { seat: self, engine, buffers, _files: files })
     }
@@ -220,7 +221,7 @@ fn scattered(seed: u64, number: u64) -> u64 {
 }
 
 enum AnyEngine {
-    Uring(UringEngine),
+    Uring(Box<UringEngine>),
     Psync(PsyncEngine),
     Null(NullEngine),
 }
@@ -244,7 +245,9 @@ impl ReadyWorker {
         stop: &StopSign,
     ) -> Result<WorkerOutcome, EngineError> {
         match self.engine {
-            AnyEngine::Uring(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
+            AnyEngine::Uring(engine) => {
+                run_on(*engine, self.seat, self.buffers, window, reports, clock, stop)
+            }
             AnyEngine::Psync(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
             AnyEngine::Null(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
         }

@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::Context;
 use iostall_load::preset::preset;
 use iostall_load::profile::{Overrides, check, parse_profile};
+use iostall_measure::SyncCall;
 use iostall_model::Profile;
 use iostall_model::profile::SyncRule;
 
@@ -18,19 +19,7 @@ const DEFAULT_ON_SCRATCH: &str = "oltp";
 
 /// Everything about the profile that needs no device.
 pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
-    let mut profile = match &args.what.profile {
-        Some(path) => {
-            let text = fs::read_to_string(path)
-                .with_context(|| format!("cannot read the profile {}", path.display()))?;
-            parse_profile(&text, &path.display().to_string())?
-        }
-        None => {
-            let nothing_named = args.targets.is_empty() && args.what.bindings.is_empty();
-            let default = if nothing_named { DEFAULT_ON_SCRATCH } else { DEFAULT_ON_FILES };
-            let name = args.what.preset.as_deref().unwrap_or(default);
-            preset(name).map_err(|error| hinted(error, "`iostall presets` tells what each is for"))?
-        }
-    };
+    let mut profile = base(args)?;
     for overrides in [of_run(args), of_roles(args)] {
         overrides.apply(&mut profile).map_err(|error| {
             hinted(error, "--role NAME says which role the options of the shape group change")
@@ -46,6 +35,19 @@ pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
     }
     check(&profile)?;
     Ok(profile)
+}
+
+/// What is asked for before the command line's changes.
+fn base(args: &LoadArgs) -> anyhow::Result<Profile> {
+    if let Some(path) = &args.what.profile {
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("cannot read the profile {}", path.display()))?;
+        return Ok(parse_profile(&text, &path.display().to_string())?);
+    }
+    let nothing_named = args.targets.is_empty() && args.what.bindings.is_empty();
+    let default = if nothing_named { DEFAULT_ON_SCRATCH } else { DEFAULT_ON_FILES };
+    let name = args.what.preset.as_deref().unwrap_or(default);
+    preset(name).map_err(|error| hinted(error, "`iostall presets` tells what each is for"))
 }
 
 /// What belongs to the run as a whole.
@@ -80,7 +82,7 @@ fn of_roles(args: &LoadArgs) -> Overrides {
         sync: shape
             .sync_every
             .filter(|every| *every > 0)
-            .map(|every| SyncRule { every, call: Default::default() }),
+            .map(|every| SyncRule { every, call: SyncCall::default() }),
         compressible_pct: shape.compressible_pct,
         ..Overrides::default()
     }

@@ -74,9 +74,7 @@ fn unfinished(role: &RoleOutcome) -> Option<Warning> {
 fn few_samples(role: &RoleOutcome) -> Option<Warning> {
     let thin: Vec<String> = Op::ALL
         .into_iter()
-        .filter_map(|op| role.op(op))
-        .zip(Op::ALL)
-        .map(|(sum, op)| (sum.count(), op))
+        .filter_map(|op| Some((role.op(op)?.count(), op)))
         .filter(|(count, _)| *count > 0 && !Percentile::P99.is_supported_by(*count))
         .map(|(count, op)| format!("{count} {}s", op.name()))
         .collect();

@@ -134,10 +134,14 @@ fn a_clean_run_raises_no_doubt() {
     assert_eq!(raised(|_| {}), []);
 }
 
+/// What makes one doubt due.
+type Change = Box<dyn FnOnce(&mut Fixture)>;
+
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table, one row a doubt")]
 fn each_doubt_is_raised_by_its_own_evidence_alone() {
     use WarningCode as W;
-    let cases: Vec<(W, Box<dyn FnOnce(&mut Fixture)>)> = vec![
+    let cases: Vec<(W, Change)> = vec![
         (W::PageCache, Box::new(|f| f.asked().caching = Caching::Buffered)),
         (
             W::DirectRefused,
@@ -164,7 +168,7 @@ fn each_doubt_is_raised_by_its_own_evidence_alone() {
         (
             W::RateNotHeld,
             Box::new(|f| {
-                f.role().open_loop = Some(OpenLoop { arrivals: 100, late_starts: 2, ..OpenLoop::default() })
+                f.role().open_loop = Some(OpenLoop { arrivals: 100, late_starts: 2, ..OpenLoop::default() });
             }),
         ),
         (W::FewSamples, Box::new(|f| f.role().cells = vec![cell(Op::Read, 999, 24_000_000)])),
@@ -213,6 +217,21 @@ fn each_doubt_is_raised_by_its_own_evidence_alone() {
     for (code, change) in cases {
         assert_eq!(raised(change), [code], "{code:?}");
     }
+}
+
+#[test]
+fn too_few_samples_name_the_operation_that_has_them() {
+    let mut fixture = Fixture::clean();
+    fixture.role().cells = vec![cell(Op::Write, 5000, 24_000_000), cell(Op::Sync, 8, 24_000_000)];
+    let evidence = Evidence {
+        host: &fixture.host,
+        targets: std::slice::from_ref(&fixture.target),
+        sizes_after: &[Some(fixture.size_after)],
+        busy_before: &[],
+        outcome: &fixture.outcome,
+    };
+    let warnings = judge(&evidence);
+    assert!(warnings[0].message.starts_with("8 syncs"), "{}", warnings[0].message);
 }
 
 #[test]

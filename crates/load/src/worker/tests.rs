@@ -7,7 +7,7 @@ use iostall_engine::sim::{Faults, SimFile, Stall};
 use iostall_engine::{
     Buffer, BufferPool, Engine, FileIndex, NullEngine, Pages, Schedule, SimConfig, SimDevice, SimEngine,
 };
-use iostall_measure::{ManualClock, Nanos, Op, Percent, Percentile};
+use iostall_measure::{ManualClock, Nanos, Op, Percent, Percentile, SyncCall};
 use iostall_model::profile::{Access, Arrivals, SyncRule};
 use iostall_model::{Cell, OpOutcome, RoleProfile, SpanProfile};
 
@@ -163,7 +163,7 @@ fn a_device_that_is_full_ends_the_run_instead_of_spinning() {
 fn a_sync_call_follows_every_so_many_writes_with_a_latency_of_its_own() {
     let clock = ManualClock::new();
     let mut log = role(100.0, 1);
-    log.sync = Some(SyncRule { every: 4, call: Default::default() });
+    log.sync = Some(SyncRule { every: 4, call: SyncCall::default() });
     let with_sync = |config: &mut SimConfig| {
         config.service_ns_tail_mean = 0;
         config.sync_ns = 2 * MS;
