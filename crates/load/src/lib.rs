@@ -1,6 +1,7 @@
 //! Load generation: a profile says what to do, a plan says which request comes next, a filler what is
 //! written.
 
+pub mod diskspd;
 pub mod fill;
 pub mod plan;
 pub mod preset;
