@@ -24,7 +24,9 @@ fn browser() -> Option<PathBuf> {
         .flat_map(|folder| names.map(|name| folder.join(name)))
         .find(|candidate| candidate.is_file());
     if found.is_none() {
-        eprintln!("SKIPPED: no chromium in PATH, so the HTML report was not opened in a browser. Install chromium to run this test.");
+        eprintln!(
+            "SKIPPED: no chromium in PATH, so the HTML report was not opened in a browser. Install chromium to run this test."
+        );
     }
     found
 }
@@ -90,11 +92,16 @@ fn opened(run: &Run) -> Option<(Value, String)> {
     let folder = tempfile::tempdir().unwrap();
     let mut page = String::new();
     iostall_report::write_html(run, &mut page).unwrap();
-    let page = page.replacen("<head>", &format!("<head>{WATCH}"), 1).replacen("</body>", &format!("{PROBE}</body>"), 1);
+    let page = page.replacen("<head>", &format!("<head>{WATCH}"), 1).replacen(
+        "</body>",
+        &format!("{PROBE}</body>"),
+        1,
+    );
     let file = folder.path().join("report.html");
     std::fs::write(&file, page).unwrap();
     let (document, log) = dumped(&browser, folder.path(), &file);
-    let start = document.find("<pre id=\"probe\">").unwrap_or_else(|| panic!("the probe did not end:\n{log}"));
+    let start =
+        document.find("<pre id=\"probe\">").unwrap_or_else(|| panic!("the probe did not end:\n{log}"));
     let code = &document[start + "<pre id=\"probe\">".len()..];
     let json = decoded(&code[..code.find('<').unwrap()]);
     Some((serde_json::from_slice(&json).unwrap(), log))
@@ -179,8 +186,10 @@ fn the_page_draws_its_charts_and_answers_the_mouse_without_a_complaint_or_a_requ
     assert_eq!(seen["title"], "oltp · iostall load report");
     assert_eq!(seen["lang"], "en");
     let charts = seen["charts"].as_array().unwrap();
-    let lines: Vec<(&str, u64)> =
-        charts.iter().map(|chart| (chart["id"].as_str().unwrap(), chart["lines"].as_u64().unwrap())).collect();
+    let lines: Vec<(&str, u64)> = charts
+        .iter()
+        .map(|chart| (chart["id"].as_str().unwrap(), chart["lines"].as_u64().unwrap()))
+        .collect();
     assert_eq!(
         lines,
         [
@@ -227,7 +236,11 @@ fn the_page_shows_the_tables_and_the_warnings_and_fits_its_window() {
 fn a_hostile_run_is_shown_as_text_and_runs_no_script() {
     let Some((seen, log)) = opened(&fixture::hostile()) else { return };
     assert_quiet(&seen, &log);
-    assert!(words(&seen["headings"])[0].starts_with("</script><script>alert(1)</script>"), "{}", seen["headings"]);
+    assert!(
+        words(&seen["headings"])[0].starts_with("</script><script>alert(1)</script>"),
+        "{}",
+        seen["headings"]
+    );
     assert_eq!(seen["charts"].as_array().unwrap().len(), 5);
     assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
 }
@@ -247,6 +260,11 @@ fn zz_dump() {
         std::fs::write(format!("/tmp/rep_{n}.html"), page).unwrap();
     }
     let mut t = String::new();
-    iostall_report::write_text(&fixture::run(), &iostall_report::TextOptions { colour: true, ..Default::default() }, &mut t).unwrap();
+    iostall_report::write_text(
+        &fixture::run(),
+        &iostall_report::TextOptions { colour: true, ..Default::default() },
+        &mut t,
+    )
+    .unwrap();
     std::fs::write("/tmp/rep.svg", iostall_report::text_to_svg("iostall load --preset oltp", &t)).unwrap();
 }
