@@ -1,8 +1,12 @@
 //! Load generation: a profile says what to do, a plan says which request comes next, a filler what is
 //! written.
 
+<<<<<<< HEAD
 mod collector;
 mod failures;
+=======
+pub mod diskspd;
+>>>>>>> c4e531f
 pub mod fill;
 pub mod plan;
 pub mod prepare;

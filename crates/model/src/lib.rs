@@ -4,6 +4,7 @@ pub mod outcome;
 pub mod profile;
 pub mod run;
 pub mod warning;
+pub mod write_data;
 
 pub use outcome::{Cell, LoadOutcome, OpOutcome, RoleOutcome, SpanOutcome};
 pub use profile::{Profile, RoleProfile, SpanProfile};

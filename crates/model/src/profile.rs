@@ -10,6 +10,8 @@ use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Nanos, Percent,
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use crate::write_data::WriteData;
+
 /// A load: one span or several, one after the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -124,6 +126,26 @@ pub struct RoleProfile {
     /// Share of each written block that is zeros, so that a compressing device can shrink it. Default 0: incompressible.
     #[serde(default)]
     pub compressible_pct: Percent,
+    /// What else is written in place of incompressible data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_data: Option<WriteData>,
+    /// With sequential access: each request in flight walks the whole sequence by itself, so that every offset is used once
+    /// for each of them. Default: the requests in flight share the worker's sequence.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sequence_per_request: bool,
+    /// Weights of the targets, in their order. Where given, the queue depth is a worker's over all of them, and each request
+    /// goes to a target drawn by weight. Empty: the queue depth is per target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_weights: Vec<u32>,
+    /// Processors that workers are pinned to: worker k of the span to entry k modulo the list's length. An empty list stands for
+    /// every processor the process may run on. Absent: the scheduler decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Vec<u32>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl RoleProfile {
@@ -430,6 +452,9 @@ pub enum Distribution {
     },
     /// Shares of requests over consecutive shares of the region (DiskSpd's `-rdpct`).
     Ranges(Vec<RangeShare>),
+    /// Shares of requests over consecutive lengths from the region's start (DiskSpd's `-rdabs`). Lengths beyond the region's
+    /// end are cut, and the shares of what is left grow in proportion.
+    Spans(Vec<SpanShare>),
 }
 
 /// A step of [`Distribution::Ranges`].
@@ -441,8 +466,35 @@ pub struct RangeShare {
     pub region: Percent,
 }
 
+/// A step of [`Distribution::Spans`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpanShare {
+    /// Share of requests; 0 makes a hole.
+    pub access: Percent,
+    /// Length; of the last, 0 is the rest of the region.
+    pub length: ByteCount,
+}
+
 const DISTRIBUTION_WANTED: &str = "a distribution: write uniform, zipf:0.99, hot:90/10 (90 % of the requests on 10 % of \
-                                   the region) or ranges:50/10,30/20,20/70";
+                                   the region), ranges:50/10,30/20,20/70 or spans:90/10G,10/0 (0: the rest)";
+
+fn parse_spans(list: &str, whole: &str) -> Result<Distribution, SpellingError> {
+    let mut spans = Vec::new();
+    for part in list.split(',') {
+        let Some((access, length)) = part.split_once('/') else {
+            return refuse(whole, DISTRIBUTION_WANTED);
+        };
+        let access = access.parse().or_else(|_| refuse(whole, DISTRIBUTION_WANTED))?;
+        let length = length.parse().or_else(|_| refuse(whole, DISTRIBUTION_WANTED))?;
+        spans.push(SpanShare { access, length });
+    }
+    let total: f64 = spans.iter().map(|span| span.access.percent()).sum();
+    let open_too_soon = spans.iter().rev().skip(1).any(|span| span.length.0 == 0);
+    if (total - 100.0).abs() > 1e-6 || open_too_soon {
+        return refuse(whole, DISTRIBUTION_WANTED);
+    }
+    Ok(Distribution::Spans(spans))
+}
 
 fn parse_share(text: &str, whole: &str) -> Result<RangeShare, SpellingError> {
     let Some((access, region)) = text.split_once('/') else {
@@ -470,6 +522,7 @@ impl FromStr for Distribution {
                 }
                 Ok(Self::Hot { access: share.access, region: share.region })
             }
+            "spans" => parse_spans(rest, text),
             "ranges" => {
                 let shares =
                     rest.split(',').map(|part| parse_share(part, text)).collect::<Result<Vec<_>, _>>()?;
@@ -499,6 +552,11 @@ impl fmt::Display for Distribution {
                     .collect();
                 write!(f, "ranges:{}", parts.join(","))
             }
+            Self::Spans(spans) => {
+                let parts: Vec<String> =
+                    spans.iter().map(|span| format!("{}/{}", span.access.percent(), span.length.0)).collect();
+                write!(f, "spans:{}", parts.join(","))
+            }
         }
     }
 }
@@ -517,7 +575,9 @@ mod tests {
         for text in ["8K", "8K:80,64K:20", "512", "1M"] {
             assert_eq!(text.parse::<BlockMix>().unwrap().to_string(), text);
         }
-        for text in ["uniform", "zipf:0.99", "hot:90/10", "ranges:50/10,30/20,20/70"] {
+        for text in
+            ["uniform", "zipf:0.99", "hot:90/10", "ranges:50/10,30/20,20/70", "spans:90/1073741824,10/0"]
+        {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }
     }
@@ -530,7 +590,17 @@ mod tests {
         for text in ["", "8K:0", "8K:-1", "8K,,"] {
             assert!(text.parse::<BlockMix>().is_err(), "{text}");
         }
-        for text in ["zipf", "zipf:0", "zipf:nan", "hot:90", "hot:90/0", "ranges:50/10", "pareto"] {
+        for text in [
+            "zipf",
+            "zipf:0",
+            "zipf:nan",
+            "hot:90",
+            "hot:90/0",
+            "ranges:50/10",
+            "spans:90/1G",
+            "spans:50/0,50/1G",
+            "pareto",
+        ] {
             assert!(text.parse::<Distribution>().is_err(), "{text}");
         }
     }

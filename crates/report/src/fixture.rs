@@ -165,6 +165,10 @@ fn role(name: &str, block: u64) -> RoleProfile {
         sync: None,
         burst: None,
         compressible_pct: Percent::ZERO,
+        write_data: None,
+        sequence_per_request: false,
+        target_weights: Vec::new(),
+        pin: None,
     }
 }
 

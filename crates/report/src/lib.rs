@@ -5,6 +5,7 @@
 //! the same tables, so the two can never disagree.
 
 pub mod csv;
+pub mod diskspd;
 pub mod facts;
 pub mod figures;
 pub mod format;

@@ -2,7 +2,7 @@
 
 use iostall_measure::{Op, Percent};
 use iostall_model::RoleProfile;
-use iostall_model::profile::{Distribution, RangeShare};
+use iostall_model::profile::{Distribution, RangeShare, SpanShare};
 
 use super::dice::{Chance, Choices, Dice, mix, scaled};
 use super::region::ByteSpan;
@@ -32,7 +32,7 @@ impl RandomPath {
             .iter()
             .map(|(size, _)| {
                 let slots = slots_for(u64::from(size.bytes()));
-                SlotPicker::new(&role.distribution, slots, slots_for(smallest), seed)
+                SlotPicker::new(&role.distribution, slots, slots_for(smallest), align, seed)
             })
             .collect();
         Self { start: span.start, align, pickers }
@@ -63,7 +63,7 @@ struct SlotRange {
 }
 
 impl SlotPicker {
-    fn new(distribution: &Distribution, slots: u64, most_slots: u64, seed: u64) -> Self {
+    fn new(distribution: &Distribution, slots: u64, most_slots: u64, align: u64, seed: u64) -> Self {
         match distribution {
             Distribution::Uniform => Self::Uniform(Choices::new(slots)),
             Distribution::Zipf { theta } => {
@@ -76,6 +76,7 @@ impl SlotPicker {
                 Self::Ranges(slot_ranges(&[hot, cold], slots))
             }
             Distribution::Ranges(shares) => Self::Ranges(slot_ranges(shares, slots)),
+            Distribution::Spans(spans) => Self::Ranges(slot_spans(spans, slots, align)),
         }
     }
 
@@ -109,9 +110,34 @@ fn slot_ranges(shares: &[RangeShare], slots: u64) -> Box<[SlotRange]> {
         }
         first = end;
     }
+    all_if_none(ranges, slots)
+}
+
+/// The same by lengths in bytes. Spans beyond the last slot are cut, and the shares of the others grow in proportion, as
+/// DiskSpd does with a target that is smaller than its ranges.
+fn slot_spans(spans: &[SpanShare], slots: u64, align: u64) -> Box<[SlotRange]> {
+    let (mut cut, mut access_sum, mut end_bytes, mut first) = (Vec::new(), 0.0, 0_u64, 0);
+    for span in spans {
+        end_bytes = if span.length.0 == 0 { u64::MAX } else { end_bytes.saturating_add(span.length.0) };
+        let end = (end_bytes / align).min(slots);
+        if end > first && span.access > Percent::ZERO {
+            access_sum += span.access.fraction();
+            cut.push((access_sum, first, end - first));
+        }
+        first = end.max(first);
+    }
+    let range = |(access, first, count)| SlotRange {
+        below: scaled(access / access_sum),
+        first,
+        slots: Choices::new(count),
+    };
+    all_if_none(cut.into_iter().map(range).collect(), slots)
+}
+
+/// Where every range with requests is thinner than a slot, the region is so small that there is nothing to
+/// tell apart.
+fn all_if_none(mut ranges: Vec<SlotRange>, slots: u64) -> Box<[SlotRange]> {
     if ranges.is_empty() {
-        // Every range with requests is thinner than a slot: the region is so small that there is nothing to
-        // tell apart.
         ranges.push(SlotRange { below: u64::MAX, first: 0, slots: Choices::new(slots) });
     }
     ranges.into()

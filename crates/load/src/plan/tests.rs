@@ -186,6 +186,19 @@ fn hot_and_ranges_send_their_shares_where_they_say() {
 }
 
 #[test]
+fn spans_send_their_shares_to_lengths_and_grow_when_the_target_ends_before_them() {
+    let size: u64 = 10 << 20;
+    let fields = "block-size = '4K'\ndistribution = 'spans:50/1M,0/2M,50/0'";
+    let found = offsets(fields, place(size), 100_000);
+    assert!((share_below(&found, 1 << 20) - 0.5).abs() < 0.008);
+    assert!(!found.iter().any(|offset| (1 << 20..3 << 20).contains(offset)), "a hole stays empty");
+    assert_eq!(found.iter().max(), Some(&(size - 4096)));
+    let small =
+        offsets("block-size = '4K'\ndistribution = 'spans:10/1M,30/1M,60/1M'", place(2 << 20), 100_000);
+    assert!((share_below(&small, 1 << 20) - 0.25).abs() < 0.008);
+}
+
+#[test]
 fn ranges_thinner_than_a_slot_leave_their_share_to_a_neighbour() {
     let fields = "block-size = '4K'\ndistribution = 'ranges:30/1,40/98,30/1'";
     let found = offsets(fields, place(4 * 4096), 1000);

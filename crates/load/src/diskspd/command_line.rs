@@ -1,0 +1,238 @@
+//! The command line: what was typed becomes a [`DiskspdProfile`] or a named refusal.
+//!
+//! As DiskSpd does, it is read twice: first what other options are measured in (`-b`) and what governs the whole
+//! test, then the rest from left to right. Every option is one word with its value glued on, and comes before
+//! the targets.
+
+mod affinity;
+mod caching;
+mod error;
+mod scan;
+mod settings;
+mod spell;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use super::profile::{DiskspdProfile, DiskspdTarget, ResultFormats};
+use super::unsupported::Unsupported;
+use super::validate::{advice, validate};
+use super::xml::read_profile;
+pub use error::CommandLineError;
+use scan::{Switch, scan};
+use settings::Settings;
+pub use spell::spell;
+use values::{count_u32, experiment_flags};
+
+/// What the parser must ask the system; given by the caller, so that parsing stays pure.
+pub struct Surroundings<'a> {
+    /// Whether something exists at a path: it decides whether `/d10` is an option or a target.
+    pub exists: &'a dyn Fn(&str) -> bool,
+    /// The seed that a bare `-z` takes; DiskSpd uses the milliseconds since the system started.
+    pub clock_seed: u32,
+}
+
+/// A command line, read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parsed {
+    /// `-?`: print [`super::usage::USAGE`] and exit 0.
+    Usage,
+    /// Ready to run.
+    Run(Box<Request>),
+    /// `-X`: the caller reads the file and gives its bytes to [`ProfileFile::apply`].
+    ProfileFile(Box<ProfileFile>),
+}
+
+/// A checked profile and what to say about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// What to run.
+    pub profile: DiskspdProfile,
+    /// `-Rp`: print the profile and do no I/O.
+    pub profile_only: bool,
+    /// Sentences for stderr, each after `WARNING: `.
+    pub warnings: Vec<String>,
+    /// What is done otherwise than on Windows; also for stderr.
+    pub unsupported: Vec<Unsupported>,
+}
+
+/// `-X` and the options that may go with it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProfileFile {
+    /// File to read.
+    pub path: String,
+    /// Targets for the templates `*1`, `*2`, ….
+    pub targets: Vec<String>,
+    /// `-Rp`.
+    pub profile_only: bool,
+    globals: Globals,
+    warnings: Vec<String>,
+}
+
+/// What the first reading collects.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Globals {
+    experiment_flags: Option<u32>,
+    block_bytes: Option<u32>,
+    cooldown_s: Option<u32>,
+    duration_s: Option<u32>,
+    warmup_s: Option<u32>,
+    formats: Option<ResultFormats>,
+    profile_only: bool,
+    verbose: bool,
+    verbose_stats: bool,
+    profile_path: Option<String>,
+    seed: Option<u32>,
+}
+
+/// Reads `args`, the words after the program's name.
+pub fn parse(args: &[String], surroundings: &Surroundings<'_>) -> Result<Parsed, CommandLineError> {
+    if args.is_empty() {
+        return Err(CommandLineError::NoArguments);
+    }
+    let scanned = scan(args, surroundings.exists)?;
+    if scanned.switches.iter().any(|switch| switch.letter == '?') {
+        return Ok(Parsed::Usage);
+    }
+    let mut warnings = Vec::new();
+    let (globals, rest) = first_reading(&scanned.switches, surroundings, &mut warnings)?;
+    let missing = |path: &&String| !(surroundings.exists)(path);
+    let foreign: Vec<Unsupported> =
+        scanned.targets.iter().filter(missing).filter_map(|path| Unsupported::windows_device(path)).collect();
+    if !foreign.is_empty() {
+        return Err(CommandLineError::Refused(foreign));
+    }
+    if let Some(path) = globals.profile_path.clone() {
+        if let Some(switch) = rest.first() {
+            return Err(switch.conflict("it cannot be given with an XML profile (-X), which holds it"));
+        }
+        let profile_only = globals.profile_only;
+        let file = ProfileFile { path, targets: scanned.targets, profile_only, globals, warnings };
+        return Ok(Parsed::ProfileFile(Box::new(file)));
+    }
+    let mut settings = Settings::new(globals.block_bytes);
+    for switch in &rest {
+        settings.take(switch, &mut warnings)?;
+    }
+    let (mut span, prototype) = settings.finish()?;
+    let with_path = |path: String| DiskspdTarget { path, ..prototype.clone() };
+    span.targets = scanned.targets.into_iter().map(with_path).collect();
+    let mut profile = DiskspdProfile { time_spans: vec![span], ..settings.profile };
+    globals.override_in(&mut profile);
+    check(profile, globals.profile_only, warnings).map(|request| Parsed::Run(Box::new(request)))
+}
+
+fn first_reading<'a>(
+    switches: &'a [Switch],
+    surroundings: &Surroundings<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(Globals, Vec<&'a Switch>), CommandLineError> {
+    let mut globals = Globals::default();
+    let mut rest = Vec::new();
+    for switch in switches {
+        match switch.letter {
+            ':' => globals.experiment_flags = Some(experiment_flags(switch)?),
+            'b' => globals.block_bytes = Some(values::block_size(switch)?),
+            'C' => globals.cooldown_s = Some(count_u32(switch, warnings)?),
+            'd' => globals.duration_s = Some(count_u32(switch, warnings)?),
+            'W' => globals.warmup_s = Some(count_u32(switch, warnings)?),
+            'R' => globals.take_formats(switch)?,
+            'v' => match switch.value.as_str() {
+                "" => globals.verbose = true,
+                "s" => globals.verbose_stats = true,
+                _ => return Err(switch.bad("write -v or -vs")),
+            },
+            'X' if globals.profile_path.is_some() => {
+                return Err(switch.conflict("an XML profile was already given"));
+            }
+            'X' if switch.value.is_empty() => return Err(switch.bad("write the profile's file name: -XFILE")),
+            'X' => globals.profile_path = Some(switch.value.clone()),
+            'z' if switch.value.is_empty() => globals.seed = Some(surroundings.clock_seed),
+            'z' => globals.seed = Some(count_u32(switch, warnings)?),
+            _ => rest.push(switch),
+        }
+    }
+    if globals.profile_path.is_some()
+        && let Some(block) = switches.iter().find(|switch| switch.letter == 'b')
+    {
+        return Err(block.conflict("it cannot be given with an XML profile (-X), which holds it"));
+    }
+    Ok((globals, rest))
+}
+
+impl Globals {
+    fn take_formats(&mut self, switch: &Switch) -> Result<(), CommandLineError> {
+        let word = switch.value.strip_prefix('p').unwrap_or(&switch.value);
+        self.profile_only |= word.len() < switch.value.len();
+        if word.is_empty() && self.profile_only {
+            return Ok(());
+        }
+        let formats = ResultFormats::from_word(word).ok_or_else(|| {
+            switch.bad("write -Rtext, -Rxml, both as -Rtext,xml, or -Rp before any of them")
+        })?;
+        self.formats = Some(formats);
+        Ok(())
+    }
+
+    fn override_in(&self, profile: &mut DiskspdProfile) {
+        profile.experiment_flags = self.experiment_flags.unwrap_or(profile.experiment_flags);
+        profile.result_formats = self.formats.unwrap_or(profile.result_formats);
+        profile.verbose |= self.verbose;
+        profile.verbose_stats |= self.verbose_stats;
+        for span in &mut profile.time_spans {
+            span.cooldown_s = self.cooldown_s.unwrap_or(span.cooldown_s);
+            span.duration_s = self.duration_s.unwrap_or(span.duration_s);
+            span.warmup_s = self.warmup_s.unwrap_or(span.warmup_s);
+            span.seed = self.seed.unwrap_or(span.seed);
+        }
+    }
+}
+
+impl ProfileFile {
+    /// Reads the profile from the file's bytes, fills its templates, and lets the command line have the last word.
+    pub fn apply(&self, bytes: &[u8]) -> Result<Request, CommandLineError> {
+        let mut profile = read_profile(bytes)
+            .map_err(|source| CommandLineError::Profile { path: self.path.clone(), source })?;
+        let mut used = 0;
+        for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
+            let Some(number) = target.template_number() else { continue };
+            if let Some(path) = self.targets.get(number - 1) {
+                target.path.clone_from(path);
+                used = used.max(number);
+            }
+        }
+        if used < self.targets.len() {
+            return Err(CommandLineError::TargetWithoutTemplate { path: self.targets[used].clone() });
+        }
+        self.globals.override_in(&mut profile);
+        check(profile, self.profile_only, self.warnings.clone())
+    }
+}
+
+/// The checks that every profile passes, however it came. A template may stay open only where nothing runs.
+fn check(
+    profile: DiskspdProfile,
+    profile_only: bool,
+    mut warnings: Vec<String>,
+) -> Result<Request, CommandLineError> {
+    let mut violations = validate(&profile);
+    let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+    if !profile_only {
+        let open = targets.filter(|target| target.template_number().is_some());
+        let as_violation =
+            |target: &DiskspdTarget| super::Violation::OpenTemplate { path: target.path.clone() };
+        violations.extend(open.map(as_violation));
+    }
+    if !violations.is_empty() {
+        return Err(CommandLineError::Invalid(violations));
+    }
+    let (refused, unsupported): (Vec<_>, Vec<_>) =
+        Unsupported::all_in(&profile).into_iter().partition(Unsupported::is_refused);
+    if !refused.is_empty() && !profile_only {
+        return Err(CommandLineError::Refused(refused));
+    }
+    warnings.extend(advice(&profile));
+    let unsupported = refused.into_iter().chain(unsupported).collect();
+    Ok(Request { profile, profile_only, warnings, unsupported })
+}

@@ -1,0 +1,71 @@
+//! Why a command line is rejected.
+
+use thiserror::Error;
+
+use crate::diskspd::unsupported::Unsupported;
+use crate::diskspd::validate::Violation;
+use crate::diskspd::xml::ProfileError;
+
+/// Why a command line or a profile is rejected, exit status [`crate::diskspd::EXIT_REJECTED`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CommandLineError {
+    /// Nothing was typed: print the usage.
+    #[error("no options and no targets; -? shows what can be written")]
+    NoArguments,
+    /// DiskSpd's own words, then what is most often the cause.
+    #[error("parameters ({option}) must come before targets on the command line{hint}")]
+    OptionAfterTarget {
+        /// The option.
+        option: String,
+        /// Empty, or a sentence about a value that was taken for a target.
+        hint: String,
+    },
+    /// A letter that means nothing.
+    #[error("invalid option: '{option}'; -? shows the options there are")]
+    UnknownOption {
+        /// As typed.
+        option: String,
+    },
+    /// A value that is none for its option.
+    #[error("invalid option: '{option}': {reason}")]
+    BadValue {
+        /// As typed.
+        option: String,
+        /// What to write.
+        reason: String,
+    },
+    /// Twice the same, or two that exclude each other.
+    #[error("conflicting option: '{option}': {reason}")]
+    Conflict {
+        /// As typed.
+        option: String,
+        /// With what.
+        reason: String,
+    },
+    /// What Linux does not have.
+    #[error("{}", lines(.0))]
+    Refused(Vec<Unsupported>),
+    /// Settings that cannot be meant together.
+    #[error("{}", lines(.0))]
+    Invalid(Vec<Violation>),
+    /// The XML profile cannot be read.
+    #[error("XML profile '{path}': {source}")]
+    Profile {
+        /// Its file.
+        path: String,
+        /// What is wrong with it.
+        source: ProfileError,
+    },
+    /// More targets than templates.
+    #[error(
+        "'{path}': the XML profile has no template target for it (*1, *2, … stand for the targets of the command line)"
+    )]
+    TargetWithoutTemplate {
+        /// The target.
+        path: String,
+    },
+}
+
+fn lines<T: ToString>(items: &[T]) -> String {
+    items.iter().map(T::to_string).collect::<Vec<_>>().join("\n")
+}

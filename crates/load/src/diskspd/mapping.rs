@@ -1,0 +1,410 @@
+//! A DiskSpd profile in our engine's words.
+//!
+//! Each DiskSpd target is a role with workers of its own, in DiskSpd's order, so that worker numbers are DiskSpd's thread
+//! numbers. A thread pool (`-F`) is one role over all targets.
+
+use std::path::PathBuf;
+
+use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Nanos, Percent, Rate};
+use iostall_model::profile as model;
+use thiserror::Error;
+
+use super::distribution::{Distribution, SpanKind};
+use super::profile::{
+    Access, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, Throughput, WriteBuffer,
+};
+use super::unsupported::Unsupported;
+
+/// A profile for the engine and the targets that its roles name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MappedProfile {
+    /// For the engine.
+    pub profile: model::Profile,
+    /// The run's targets, each path once, in the order in which the profile first names them.
+    pub targets: Vec<MappedTarget>,
+    /// What is done a little otherwise than asked: sentences for the user.
+    pub notes: Vec<String>,
+}
+
+/// A target by the name its roles use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MappedTarget {
+    /// `target1`, `target2`, ….
+    pub name: String,
+    /// File or device.
+    pub path: String,
+    /// `-c`: to be made in this size; the largest where time spans differ.
+    pub create_bytes: Option<u64>,
+}
+
+/// Why a profile cannot be run here.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MappingError {
+    /// Things that Linux lacks.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Refused(Vec<Unsupported>),
+    /// A thread pool works on all its targets alike.
+    #[error(
+        "'{path}': in a thread pool (-F) all targets must have the same settings but for path and weight; give targets that differ threads of their own (-t)"
+    )]
+    PoolDiffers {
+        /// The first that differs.
+        path: String,
+    },
+    /// Threads of a pool bound to targets.
+    #[error(
+        "'{path}': threads of a pool cannot be bound to targets (ThreadTargets); give the targets threads of their own (-t)"
+    )]
+    ThreadTargets {
+        /// The first that has them.
+        path: String,
+    },
+    /// A number that the profile's own check would have refused.
+    #[error("'{path}': {what} cannot be {value}")]
+    Number {
+        /// Target.
+        path: String,
+        /// Which.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+    },
+}
+
+/// Maps a profile that [`super::validate`] finds nothing wrong with.
+pub fn to_profile(profile: &DiskspdProfile) -> Result<MappedProfile, MappingError> {
+    let refused: Vec<_> = Unsupported::all_in(profile).into_iter().filter(Unsupported::is_refused).collect();
+    if !refused.is_empty() {
+        return Err(MappingError::Refused(refused));
+    }
+    let mut targets: Vec<MappedTarget> = Vec::new();
+    for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
+        match targets.iter_mut().find(|known| known.path == target.path) {
+            Some(known) => known.create_bytes = known.create_bytes.max(target.create_bytes),
+            None => targets.push(MappedTarget {
+                name: format!("target{}", targets.len() + 1),
+                path: target.path.clone(),
+                create_bytes: target.create_bytes,
+            }),
+        }
+    }
+    let mut notes = Vec::new();
+    let seed = profile.time_spans.first().map_or(0, |span| span.seed);
+    if profile.time_spans.iter().any(|span| span.seed != seed) {
+        notes.push(format!("the time spans have different seeds: the first one's, {seed}, is used for all"));
+    }
+    let mut spans = Vec::new();
+    for span in &profile.time_spans {
+        spans.push(model::SpanProfile {
+            warmup: seconds(span.warmup_s),
+            duration: seconds(span.duration_s),
+            cooldown: seconds(span.cooldown_s),
+            roles: map_roles(span, &targets, &mut notes)?,
+        });
+    }
+    let profile = model::Profile {
+        name: "diskspd".to_owned(),
+        description: "As asked in DiskSpd's words.".to_owned(),
+        seed: u64::from(seed),
+        spans,
+    };
+    Ok(MappedProfile { profile, targets, notes: super::validate::each_once(notes) })
+}
+
+fn seconds(seconds: u32) -> Nanos {
+    Nanos(u64::from(seconds) * 1_000_000_000)
+}
+
+fn map_roles(
+    span: &DiskspdTimeSpan,
+    targets: &[MappedTarget],
+    notes: &mut Vec<String>,
+) -> Result<Vec<model::RoleProfile>, MappingError> {
+    if let Some(bound) = span.targets.iter().find(|target| !target.thread_targets.is_empty()) {
+        return Err(MappingError::ThreadTargets { path: bound.path.clone() });
+    }
+    let name_of = |target: &DiskspdTarget| {
+        let known = targets.iter().find(|known| known.path == target.path);
+        known.map(|known| known.name.clone()).unwrap_or_default()
+    };
+    if span.thread_count == 0 {
+        let mut roles = Vec::new();
+        for (place, target) in span.targets.iter().enumerate() {
+            let role = map_role(span, target, 1, notes)?;
+            roles.push(model::RoleProfile {
+                name: format!("target{}", place + 1),
+                targets: vec![name_of(target)],
+                ..role
+            });
+        }
+        return Ok(roles);
+    }
+    let Some(first) = span.targets.first() else { return Ok(Vec::new()) };
+    let alike = |target: &&DiskspdTarget| {
+        let as_first = DiskspdTarget { path: first.path.clone(), weight: first.weight, ..(*target).clone() };
+        as_first != *first
+    };
+    if let Some(other) = span.targets.iter().find(alike) {
+        return Err(MappingError::PoolDiffers { path: other.path.clone() });
+    }
+    let role = map_role(span, first, span.targets.len(), notes)?;
+    let drawn = span.request_count > 0;
+    Ok(vec![model::RoleProfile {
+        name: "pool".to_owned(),
+        targets: span.targets.iter().map(name_of).collect(),
+        queue_depth: if drawn { span.request_count } else { role.queue_depth },
+        target_weights: if drawn { span.targets.iter().map(|it| it.weight).collect() } else { Vec::new() },
+        ..role
+    }])
+}
+
+/// The settings of a role like `target` over `target_count` targets; names are the caller's.
+fn map_role(
+    span: &DiskspdTimeSpan,
+    target: &DiskspdTarget,
+    target_count: usize,
+    notes: &mut Vec<String>,
+) -> Result<model::RoleProfile, MappingError> {
+    let number = |what, value| MappingError::Number { path: target.path.clone(), what, value };
+    let block = u64::from(target.block_bytes);
+    let block_size = BlockSize::new(block).map_err(|_| number("the block size", block))?;
+    let share = |pct: u32| Percent::new(f64::from(pct)).map_err(|_| number("a percentage", u64::from(pct)));
+    let workers = span.threads_on(target);
+    let random_pct = match &target.access {
+        Access::Random { random_pct, .. } if *random_pct < 100 => Some(share(*random_pct)?),
+        _ => None,
+    };
+    if random_pct.is_some() && target.access.step_bytes() != block {
+        notes.push(format!(
+            "'{}': between jumps requests follow one another without a gap, not at the alignment of -r",
+            target.path
+        ));
+    }
+    let sequential = !target.access.is_random();
+    let own_sequence = sequential && !target.access.is_interlocked();
+    let end = (target.max_bytes > 0).then_some(model::Bound::Bytes(ByteCount(target.max_bytes)));
+    Ok(model::RoleProfile {
+        name: String::new(),
+        targets: Vec::new(),
+        region: model::Region { start: model::Bound::Bytes(ByteCount(target.base_bytes)), end },
+        block_size: model::BlockMix::single(block_size),
+        write_pct: share(target.write_pct)?,
+        access: if sequential { model::Access::Sequential } else { model::Access::Random },
+        random_pct,
+        distribution: target
+            .access
+            .distribution()
+            .map_or(Ok(model::Distribution::Uniform), |distribution| {
+                map_distribution(distribution).ok_or_else(|| number("a share of -rd", 0))
+            })?,
+        align: (!sequential).then_some(ByteCount(target.access.step_bytes())),
+        stride: sequential.then_some(ByteCount(target.access.step_bytes())),
+        shared_sequence: target.access.is_interlocked(),
+        // Said always: without it our workers would cut the target among them, DiskSpd's all begin at its start.
+        worker_offset: own_sequence.then_some(ByteCount(target.thread_stride_bytes)),
+        queue_depth: target.request_count,
+        workers,
+        rate: target.throughput.map(|limit| map_rate(limit, u64::from(workers) * target_count as u64)),
+        arrivals: model::Arrivals::Constant,
+        caching: match target.cache_mode {
+            CacheMode::NoOsCache | CacheMode::NoLocalCache => Caching::Direct,
+            CacheMode::Cached => Caching::Buffered,
+        },
+        durability: if target.write_through { Durability::WriteThrough } else { Durability::None },
+        sync: None,
+        burst: map_burst(target, workers, notes),
+        compressible_pct: match target.write_buffer {
+            WriteBuffer::Zero => Percent::HUNDRED,
+            _ => Percent::ZERO,
+        },
+        write_data: map_write_data(span, target),
+        sequence_per_request: target.parallel_async,
+        target_weights: Vec::new(),
+        pin: (!span.disable_affinity)
+            .then(|| span.affinity.iter().map(|cpu| u32::from(cpu.processor)).collect()),
+    })
+}
+
+/// A limit for each of `streams` (thread × target) into one for all. In floats: it neither wraps nor is cut off.
+fn map_rate(limit: Throughput, streams: u64) -> Rate {
+    match limit {
+        Throughput::Iops(iops) => Rate::Iops(iops * streams as f64),
+        Throughput::BytesPerMs(bytes) => Rate::BytesPerSecond(bytes * 1000.0 * streams as f64),
+    }
+}
+
+/// DiskSpd divides a burst among the threads of its target; a rate limit wins over it.
+fn map_burst(target: &DiskspdTarget, workers: u32, notes: &mut Vec<String>) -> Option<model::Burst> {
+    let (requests, pause_ms) = (target.burst_size?, target.think_time_ms?);
+    if target.throughput.is_some() {
+        return None;
+    }
+    let workers = workers.max(1);
+    if requests < workers {
+        notes.push(format!(
+            "'{}': {workers} threads share bursts of {requests}: each does one request a burst",
+            target.path
+        ));
+    }
+    let pause = Nanos(u64::from(pause_ms) * 1_000_000);
+    Some(model::Burst { requests: (requests / workers).max(1), pause })
+}
+
+/// What a reading role would write is of no interest.
+fn map_write_data(span: &DiskspdTimeSpan, target: &DiskspdTarget) -> Option<model::WriteData> {
+    match &target.write_buffer {
+        _ if target.write_pct == 0 => None,
+        WriteBuffer::Zero => None,
+        _ if span.random_write_data => Some(model::WriteData::Fresh),
+        WriteBuffer::Ramp => Some(model::WriteData::Ramp),
+        WriteBuffer::Random { bytes, file } => {
+            Some(model::WriteData::Pool { size: ByteCount(*bytes), file: file.as_ref().map(PathBuf::from) })
+        }
+    }
+}
+
+fn map_distribution(distribution: &Distribution) -> Option<model::Distribution> {
+    let share = |pct: u64| u32::try_from(pct).ok().and_then(|pct| Percent::new(f64::from(pct)).ok());
+    let ranges = &distribution.ranges;
+    match distribution.kind {
+        SpanKind::Percent => {
+            let map = |range: &super::DistributionRange| {
+                Some(model::RangeShare {
+                    access: share(u64::from(range.io_pct))?,
+                    region: share(range.span)?,
+                })
+            };
+            ranges.iter().map(map).collect::<Option<_>>().map(model::Distribution::Ranges)
+        }
+        SpanKind::Absolute => {
+            let map = |range: &super::DistributionRange| {
+                let access = share(u64::from(range.io_pct))?;
+                Some(model::SpanShare { access, length: ByteCount(range.span) })
+            };
+            ranges.iter().map(map).collect::<Option<_>>().map(model::Distribution::Spans)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::command_line::{Parsed, Surroundings, parse};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn profile(line: &str) -> DiskspdProfile {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        match parse(&words, &Surroundings { exists: &|_| false, clock_seed: 0 }) {
+            Ok(Parsed::Run(request)) => request.profile,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn mapped(line: &str) -> MappedProfile {
+        to_profile(&profile(line)).unwrap()
+    }
+
+    fn role(line: &str) -> model::RoleProfile {
+        mapped(line).profile.spans.remove(0).roles.remove(0)
+    }
+
+    #[test]
+    fn a_random_read_becomes_a_role_with_the_same_threads_and_depth() {
+        let role = role("-d15 -o32 -t2 -b64K -h -r -L -w0 F");
+        assert_eq!((role.workers, role.queue_depth), (2, 32));
+        assert_eq!((role.caching, role.durability), (Caching::Direct, Durability::WriteThrough));
+        assert_eq!((role.access, role.align), (model::Access::Random, Some(ByteCount(65536))));
+        assert_eq!(role.write_data, None);
+        assert_eq!(role.pin, Some(vec![]));
+    }
+
+    /// Our workers would otherwise cut the target among them; DiskSpd's begin together.
+    #[test]
+    fn threads_without_a_stride_all_begin_at_the_start() {
+        assert_eq!(role("-t4 F").worker_offset, Some(ByteCount(0)));
+        assert_eq!(role("-t4 -T1M F").worker_offset, Some(ByteCount(1 << 20)));
+        let interlocked = role("-t4 -si F");
+        assert!(interlocked.shared_sequence && interlocked.worker_offset.is_none());
+        assert_eq!(role("-s0 F").stride, Some(ByteCount(0)));
+    }
+
+    #[test]
+    fn the_linux_port_left_threads_on_one_sequence_of_offsets_and_here_the_seed_is_the_runs() {
+        let mapped = mapped("-z42 -r -t2 F");
+        assert_eq!(mapped.profile.seed, 42);
+        assert_eq!(mapped.profile.spans[0].roles[0].workers, 2);
+    }
+
+    #[test]
+    fn a_rate_is_each_threads_on_each_target_and_neither_wraps_nor_is_cut_off() {
+        assert_eq!(role("-g100000i -t4 -b64K F").rate, Some(Rate::Iops(400_000.0)));
+        assert_eq!(role("-g1i -b512 F").rate, Some(Rate::Iops(1.0)));
+        assert_eq!(role("-g5000000 -t2 F").rate, Some(Rate::BytesPerSecond(1e10)));
+        assert_eq!(role("-g100i -F3 a b").rate, Some(Rate::Iops(600.0)));
+    }
+
+    #[test]
+    fn a_thread_pool_is_one_role_over_all_targets() {
+        let mut mapped = mapped("-F3 -o8 a b");
+        let roles = std::mem::take(&mut mapped.profile.spans[0].roles);
+        assert_eq!((roles.len(), roles[0].workers, roles[0].queue_depth), (1, 3, 8));
+        assert_eq!(roles[0].targets, ["target1", "target2"]);
+        assert!(roles[0].target_weights.is_empty());
+        let drawn = role("-F3 -O16 a b");
+        assert_eq!((drawn.queue_depth, drawn.target_weights), (16, vec![1, 1]));
+
+        let mut differs = profile("-F3 a b");
+        differs.time_spans[0].targets[1].write_pct = 50;
+        assert_eq!(to_profile(&differs), Err(MappingError::PoolDiffers { path: "b".into() }));
+    }
+
+    #[test]
+    fn targets_with_threads_of_their_own_are_roles_in_order() {
+        let mapped = mapped("-t2 -c1G a b");
+        let names: Vec<_> = mapped.targets.iter().map(|it| (it.name.as_str(), it.path.as_str())).collect();
+        assert_eq!(names, [("target1", "a"), ("target2", "b")]);
+        assert_eq!(mapped.targets[0].create_bytes, Some(1 << 30));
+        assert_eq!(mapped.profile.spans[0].roles.len(), 2);
+        assert_eq!(mapped.profile.spans[0].roles[1].targets, ["target2"]);
+    }
+
+    #[test]
+    fn a_burst_is_shared_by_the_threads_and_a_rate_wins_over_it() {
+        let burst = role("-i10 -j20 -t3 F").burst.unwrap();
+        assert_eq!((burst.requests, burst.pause), (3, Nanos(20_000_000)));
+        assert_eq!(role("-i10 -j20 -g5 F").burst, None);
+        assert!(!mapped("-i1 -j20 -t3 F").notes.is_empty());
+    }
+
+    #[test]
+    fn what_is_written_is_kept() {
+        assert_eq!(role("-w100 F").write_data, Some(model::WriteData::Ramp));
+        assert_eq!(role("-w100 -Zr F").write_data, Some(model::WriteData::Fresh));
+        assert_eq!(role("-w100 -Z F").compressible_pct, Percent::HUNDRED);
+        let pool = model::WriteData::Pool { size: ByteCount(1 << 20), file: Some("x.bin".into()) };
+        assert_eq!(role("-w100 -Z1M,x.bin F").write_data, Some(pool));
+    }
+
+    #[test]
+    fn ranges_and_distributions_are_kept() {
+        assert_eq!(role("-B1G:1G F").region.to_string(), "1073741824..2147483648");
+        assert_eq!(role("-r -rdpct90/10:10/90 F").distribution.to_string(), "ranges:90/10,10/90");
+        assert_eq!(role("-r -rdabs90/1G F").distribution.to_string(), "spans:90/1073741824,10/0");
+        assert_eq!(role("-rs30 F").random_pct.map(Percent::percent), Some(30.0));
+    }
+
+    proptest! {
+        #[test]
+        fn what_runs_in_diskspd_maps_to_a_profile_that_survives_its_own_file_format(
+            words in super::super::arbitrary::words(),
+        ) {
+            let parsed = parse(&words, &Surroundings { exists: &|_| false, clock_seed: 0 });
+            if let Ok(Parsed::Run(request)) = parsed
+                && let Ok(mapped) = to_profile(&request.profile)
+            {
+                let text = serde_json::to_string(&mapped.profile).unwrap();
+                prop_assert_eq!(serde_json::from_str::<model::Profile>(&text).unwrap(), mapped.profile);
+            }
+        }
+    }
+}
