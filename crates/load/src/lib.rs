@@ -1,12 +1,9 @@
 //! Load generation: a profile says what to do, a plan says which request comes next, a filler what is
 //! written.
 
-<<<<<<< HEAD
 mod collector;
-mod failures;
-=======
 pub mod diskspd;
->>>>>>> c4e531f
+mod failures;
 pub mod fill;
 pub mod plan;
 pub mod prepare;

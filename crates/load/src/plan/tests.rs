@@ -169,11 +169,13 @@ fn zipf_is_as_skewed_as_asked_and_its_hot_blocks_are_apart_and_the_same_for_all(
     assert_eq!(one.len(), 1024, "every slot is reachable");
 }
 
+/// Share of the offsets below `end`.
+fn share_below(found: &[u64], end: u64) -> f64 {
+    found.iter().filter(|&&offset| offset < end).count() as f64 / found.len() as f64
+}
+
 #[test]
 fn hot_and_ranges_send_their_shares_where_they_say() {
-    let share_below = |found: &[u64], end: u64| {
-        found.iter().filter(|&&offset| offset < end).count() as f64 / found.len() as f64
-    };
     let size = 1000 * 4096;
     let hot = offsets("block-size = '4K'\ndistribution = 'hot:90/10'", place(size), 100_000);
     assert!((share_below(&hot, size / 10) - 0.9).abs() < 0.005);
