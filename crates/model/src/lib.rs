@@ -1,5 +1,6 @@
 //! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting.
 
+pub mod distribution;
 pub mod outcome;
 pub mod profile;
 pub mod run;
