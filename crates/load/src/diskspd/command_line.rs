@@ -19,7 +19,7 @@ use super::profile::{DiskspdProfile, DiskspdTarget, ResultFormats};
 use super::unsupported::Unsupported;
 use super::validate::{advice, validate};
 use super::xml::read_profile;
-pub use error::CommandLineError;
+pub use error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
 use scan::{Switch, scan};
 use settings::Settings;
 pub use spell::spell;

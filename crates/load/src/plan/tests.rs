@@ -190,6 +190,9 @@ fn hot_and_ranges_send_their_shares_where_they_say() {
 #[test]
 fn spans_send_their_shares_to_lengths_and_grow_when_the_target_ends_before_them() {
     let size: u64 = 10 << 20;
+    let share_below = |offsets: &[u64], end: u64| {
+        offsets.iter().filter(|offset| **offset < end).count() as f64 / offsets.len() as f64
+    };
     let fields = "block-size = '4K'\ndistribution = 'spans:50/1M,0/2M,50/0'";
     let found = offsets(fields, place(size), 100_000);
     assert!((share_below(&found, 1 << 20) - 0.5).abs() < 0.008);

@@ -6,6 +6,11 @@ use crate::diskspd::unsupported::Unsupported;
 use crate::diskspd::validate::Violation;
 use crate::diskspd::xml::ProfileError;
 
+/// Longest word: Linux takes no longer path.
+pub const WORD_BYTES_MAX: usize = 4096;
+/// Most targets of a command line: with settings they still fit an XML profile.
+pub const TARGETS_MAX: usize = 512;
+
 /// Why a command line or a profile is rejected, exit status [`crate::diskspd::EXIT_REJECTED`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandLineError {
@@ -20,6 +25,9 @@ pub enum CommandLineError {
         /// Empty, or a sentence about a value that was taken for a target.
         hint: String,
     },
+    /// A word that can be no path, or more targets than a profile may have.
+    #[error("a word has at most {WORD_BYTES_MAX} bytes, and a test at most {TARGETS_MAX} targets")]
+    TooLarge,
     /// A letter that means nothing.
     #[error("invalid option: '{option}'; -? shows the options there are")]
     UnknownOption {

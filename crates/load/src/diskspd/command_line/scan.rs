@@ -5,7 +5,7 @@
 //! that path, and the whole of it is an option with a well-formed value (`/d10`, `/b64K`, `/Sh`, `/r`). `/data` is
 //! therefore a target: `ata` is no number. Options that end in a name (`X`, `e`, `y`, `Z<size>,file`) need the `-`.
 
-use super::error::CommandLineError;
+use super::error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
 use crate::diskspd::distribution::Distribution;
 use crate::diskspd::profile::ResultFormats;
 use crate::diskspd::size::parse_size;
@@ -45,6 +45,9 @@ pub(super) struct Scanned {
 pub(super) fn scan(args: &[String], exists: &dyn Fn(&str) -> bool) -> Result<Scanned, CommandLineError> {
     let mut scanned = Scanned::default();
     for word in args {
+        if word.len() > WORD_BYTES_MAX || scanned.targets.len() >= TARGETS_MAX {
+            return Err(CommandLineError::TooLarge);
+        }
         match as_switch(word, exists)? {
             Some(switch) if scanned.targets.is_empty() => scanned.switches.push(switch),
             Some(switch) => {

@@ -9,7 +9,7 @@ use crate::diskspd::size::spell_size;
 
 /// The words that ask for `profile`; `None` where a command line cannot say it (several time spans,
 /// targets that differ, what only XML has, or what is refused). Whether it can is not decided by a list of cases:
-/// the words are read back and must give the same profile.
+/// the words are read back, where the profile's targets exist, and must give the same profile.
 pub fn spell(profile: &DiskspdProfile) -> Option<Vec<String>> {
     let [span] = profile.time_spans.as_slice() else { return None };
     let first = span.targets.first()?;
@@ -19,8 +19,9 @@ pub fn spell(profile: &DiskspdProfile) -> Option<Vec<String>> {
     spell_target(first, &mut words);
     spell_access(first, &mut words);
     words.extend(span.targets.iter().map(|target| target.path.clone()));
-    let nothing_exists = Surroundings { exists: &|_| false, clock_seed: 0 };
-    match parse(&words, &nothing_exists) {
+    // Its targets exist: that is what makes a path like `/Sh` a target.
+    let exists = |path: &str| span.targets.iter().any(|target| target.path == path);
+    match parse(&words, &Surroundings { exists: &exists, clock_seed: 0 }) {
         Ok(Parsed::Run(request)) if request.profile == *profile => Some(words),
         _ => None,
     }

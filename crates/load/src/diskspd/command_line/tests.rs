@@ -345,6 +345,23 @@ fn an_xml_profile_takes_only_what_it_may_and_fills_its_templates() {
     }
 }
 
+/// Found by fuzzing: the path was taken for an option when the words were read back.
+#[test]
+fn a_target_that_looks_like_an_option_is_spelled_because_it_exists() {
+    let profile = run("-d1 /d10").profile;
+    assert_eq!(profile.time_spans[0].targets[0].path, "/d10");
+    assert!(spell(&profile).is_some());
+}
+
+/// Found by fuzzing: such a profile is larger than the reader of profiles takes.
+#[test]
+fn words_and_targets_without_end_are_refused() {
+    assert_eq!(read(&["x".repeat(WORD_BYTES_MAX + 1)]), Err(CommandLineError::TooLarge));
+    assert_eq!(read(&vec!["x".to_owned(); TARGETS_MAX + 1]), Err(CommandLineError::TooLarge));
+    let Ok(Parsed::Run(largest)) = read(&vec!["&".repeat(WORD_BYTES_MAX / 4); TARGETS_MAX]) else { panic!() };
+    assert!(read_profile(write_profile(&largest.profile).as_bytes()).is_ok());
+}
+
 proptest! {
     #[test]
     fn a_command_line_survives_the_way_through_xml_and_back_into_words(words in arbitrary::words()) {
