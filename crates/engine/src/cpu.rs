@@ -60,6 +60,16 @@ pub fn pin_to_cpu(number: u32) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
+/// Processors that the calling thread may run on, in rising order.
+pub fn allowed_cpus() -> io::Result<Vec<u32>> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    Ok((0_u32..)
+        .zip(0..CpuSet::MAX_CPU)
+        .filter(|(_, cpu)| set.is_set(*cpu))
+        .map(|(number, _)| number)
+        .collect())
+}
+
 /// Which requests a scheduler that knows priorities (bfq, mq-deadline) takes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoPriority {

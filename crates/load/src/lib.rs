@@ -3,6 +3,7 @@
 
 mod collector;
 pub mod diskspd;
+mod draw;
 mod failures;
 pub mod fill;
 pub mod plan;
@@ -11,6 +12,7 @@ pub mod preset;
 pub mod profile;
 pub mod runner;
 pub mod seat;
+mod source;
 mod spelling;
 mod stream;
 mod sum;

@@ -1,5 +1,6 @@
 //! Runs a span: opens targets, starts the workers together, watches, adds up.
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -43,6 +44,14 @@ pub enum RunError {
         target: String,
         /// What does not fit.
         source: PlanError,
+    },
+    /// What is to be written cannot be read.
+    #[error("cannot read the data to write from {}: {source}", path.display())]
+    WriteData {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
     },
     /// A role names a target that the run does not have.
     #[error("role {role:?} has no target: name a file or device, or bind one with --target {names}=PATH")]

@@ -1,11 +1,14 @@
 //! The seats of a span: one for every worker of every role, with all that worker needs.
 
+use std::fs;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use iostall_engine::buffer::{Buffer, BufferPool, Pages};
+use iostall_engine::cpu::{allowed_cpus, pin_to_cpu};
 use iostall_engine::null::NullEngine;
 use iostall_engine::open::{Access, OpenOptions, OpenTarget, open_target};
 use iostall_engine::pacing::Schedule;
@@ -14,11 +17,13 @@ use iostall_engine::uring::{UringConfig, UringEngine};
 use iostall_engine::{Engine, EngineError, FileIndex};
 use iostall_measure::{MonotonicClock, Nanos, Percent, Rate};
 use iostall_model::RoleProfile;
-use iostall_model::profile::Arrivals;
+use iostall_model::profile::{Arrivals, WriteData};
 
+use crate::draw::StreamDraw;
 use crate::fill::BlockFiller;
 use crate::plan::{SharedSequence, StreamPlace, StreamPlan};
 use crate::runner::{RunError, SpanJob};
+use crate::source::{WriteSource, ramp};
 use crate::stream::{BurstPace, OpenPace, Pace, Stream, SyncState};
 use crate::tally::{IntervalReport, Tally};
 use crate::window::{StopSign, Window};
@@ -68,6 +73,8 @@ pub(crate) struct Seat {
     workers: u32,
     worker_in_role: u32,
     streams: Vec<SeatStream>,
+    /// What the role's workers write parts of, where the profile says so.
+    pool: Option<Arc<[u8]>>,
 }
 
 struct SeatStream {
@@ -93,6 +100,7 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
     let mut number = 0_u64;
     for (role, profile) in job.span.roles.iter().enumerate() {
         let files = role_files(profile, job)?;
+        let pool = write_pool(profile, job.seed)?;
         for worker_in_role in 0..profile.workers {
             let mut streams = Vec::with_capacity(files.len());
             for file in &files {
@@ -120,10 +128,32 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
                 workers: profile.workers,
                 worker_in_role,
                 streams,
+                pool: pool.clone(),
             });
         }
     }
     Ok(seats)
+}
+
+/// The buffer that a role's workers write parts of: random, or a file repeated to its length.
+fn write_pool(profile: &RoleProfile, seed: u64) -> Result<Option<Arc<[u8]>>, RunError> {
+    let Some(WriteData::Pool { size, file }) = &profile.write_data else { return Ok(None) };
+    let length = usize::try_from(size.bytes()).unwrap_or(usize::MAX);
+    let mut data = vec![0; length];
+    match file {
+        None => BlockFiller::new(seed, Percent::ZERO).fill(&mut data),
+        Some(path) => {
+            let refused = |source| RunError::WriteData { path: path.clone(), source };
+            let bytes = fs::read(path).map_err(refused)?;
+            if bytes.is_empty() {
+                return Err(refused(io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")));
+            }
+            for (byte, from) in data.iter_mut().zip(bytes.iter().cycle()) {
+                *byte = *from;
+            }
+        }
+    }
+    Ok(Some(data.into()))
 }
 
 fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>, RunError> {
@@ -161,8 +191,8 @@ fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>,
 impl Seat {
     /// Makes the engine, the buffers and the streams. To be called on the worker's own thread, where a ring must be made.
     pub(crate) fn sit(self) -> Result<ReadyWorker, EngineError> {
-        let depth = self.profile.queue_depth;
-        let count = depth * u32::try_from(self.streams.len()).unwrap_or(u32::MAX);
+        self.pin()?;
+        let count = self.slots();
         let bytes_each = self.profile.block_size.largest().bytes();
         let (pool, mut buffers) = BufferPool::new(count, bytes_each, Pages::HugeIfPossible)
             .map_err(|source| EngineError::System { call: "mapping the buffers", source })?;
@@ -180,10 +210,44 @@ impl Seat {
         if self.profile.writes() {
             let mut filler = self.filler();
             for buffer in &mut buffers {
-                filler.fill(buffer);
+                match self.profile.write_data {
+                    Some(WriteData::Ramp) => ramp(buffer),
+                    _ => filler.fill(buffer),
+                }
             }
         }
         Ok(ReadyWorker { seat: self, engine, buffers, _files: files })
+    }
+
+    /// Requests that may be in flight: the depth for each target, or with weights for all of them.
+    fn slots(&self) -> u32 {
+        if self.profile.target_weights.is_empty() {
+            self.profile.queue_depth * u32::try_from(self.streams.len()).unwrap_or(u32::MAX)
+        } else {
+            self.profile.queue_depth
+        }
+    }
+
+    /// Binds the calling thread to the processor that the profile gives this worker, if it gives one.
+    fn pin(&self) -> Result<(), EngineError> {
+        let Some(listed) = &self.profile.pin else { return Ok(()) };
+        let refused = |source| EngineError::System { call: "sched_setaffinity", source };
+        let cpus = if listed.is_empty() { allowed_cpus().map_err(refused)? } else { listed.clone() };
+        match cpus.get(self.worker as usize % cpus.len().max(1)) {
+            Some(cpu) => pin_to_cpu(*cpu).map_err(refused),
+            None => Ok(()),
+        }
+    }
+
+    /// What a stream writes; `None` where it only reads.
+    fn source(&self, number: u64) -> Option<WriteSource> {
+        let seed = scattered(self.seed, number);
+        self.profile.writes().then(|| match (&self.profile.write_data, &self.pool) {
+            (Some(WriteData::Ramp), _) => WriteSource::Same,
+            (Some(WriteData::Fresh), _) => WriteSource::fresh(seed),
+            (Some(WriteData::Pool { .. }), Some(pool)) => WriteSource::pool(Arc::clone(pool), seed),
+            _ => WriteSource::Stamped(self.filler()),
+        })
     }
 
     /// Each worker stamps its writes with a seed of its own: two workers count their writes alike.
@@ -271,16 +335,20 @@ fn run_on<E: Engine>(
         .map(|(index, stream)| seat.pace(index, stream.number, window.start_ns))
         .collect();
     let open_loop = paces.iter().any(|pace| matches!(pace, Pace::Open(_)));
-    let filler = seat.filler();
+    let sources: Vec<Option<WriteSource>> =
+        seat.streams.iter().map(|stream| seat.source(stream.number)).collect();
+    let draw = StreamDraw::new(&seat.profile.target_weights, scattered(seat.seed, u64::from(seat.worker)));
+    let plans = if seat.profile.sequence_per_request { seat.profile.queue_depth as usize } else { 1 };
     let streams = (0_u16..)
         .zip(std::mem::take(&mut seat.streams))
         .zip(paces)
-        .map(|((file, stream), pace)| Stream {
-            plan: stream.plan,
+        .zip(sources)
+        .map(|(((file, stream), pace), source)| Stream {
+            plans: vec![stream.plan; plans],
             file: FileIndex(file),
             pace,
             sync: seat.profile.sync.map(SyncState::new),
-            filler: seat.profile.writes().then(|| filler.clone()),
+            source,
             free: Vec::new(),
             to_sync: Vec::new(),
         })
@@ -296,6 +364,7 @@ fn run_on<E: Engine>(
         window,
         stop,
         targets,
+        draw,
     })
     .run()
 }

@@ -6,8 +6,8 @@ use iostall_measure::{Moments, SyncCall};
 use iostall_model::outcome::OpenLoop;
 use iostall_model::profile::{Burst, SyncRule};
 
-use crate::fill::BlockFiller;
-use crate::plan::StreamPlan;
+use crate::plan::{Planned, StreamPlan};
+use crate::source::WriteSource;
 use crate::window::Window;
 
 /// An arrival handed over later than this after it was due counts as late.
@@ -124,11 +124,13 @@ impl SyncState {
 
 /// One worker on one target.
 pub(crate) struct Stream {
-    pub(crate) plan: StreamPlan,
+    /// One, or one for each of the stream's slots.
+    pub(crate) plans: Vec<StreamPlan>,
     pub(crate) file: FileIndex,
     pub(crate) pace: Pace,
     pub(crate) sync: Option<SyncState>,
-    pub(crate) filler: Option<BlockFiller>,
+    /// What is written; `None`: it only reads.
+    pub(crate) source: Option<WriteSource>,
     /// Tokens that may start a request.
     pub(crate) free: Vec<u32>,
     /// Tokens whose write completed and whose sync call is next.
@@ -136,6 +138,13 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// What the slot `token` asks for next.
+    #[inline]
+    pub(crate) fn plan_next(&mut self, token: u32) -> Planned {
+        let own = if self.plans.len() == 1 { 0 } else { token as usize % self.plans.len() };
+        self.plans[own].next()
+    }
+
     /// The moment the next request was meant to start, if it may start now. In closed loop that is `now_ns`.
     /// Call [`Stream::look_ahead`] first.
     #[inline]

@@ -24,7 +24,8 @@ pub(crate) fn role_outcomes(
             let count = usize::try_from(profile.workers).unwrap_or(usize::MAX);
             let of_role: Vec<WorkerOutcome> = workers.by_ref().take(count).collect();
             let streams = of_role.iter().map(|worker| worker.stream_count as u64).sum::<u64>();
-            let mut role = empty(&profile.name, u64::from(profile.queue_depth) * streams, series);
+            let depths = if profile.target_weights.is_empty() { streams } else { of_role.len() as u64 };
+            let mut role = empty(&profile.name, u64::from(profile.queue_depth) * depths, series);
             let mut gaps = Moments::default();
             for worker in of_role {
                 add(&mut role, &mut gaps, worker);

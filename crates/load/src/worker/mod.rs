@@ -15,6 +15,7 @@ use iostall_measure::{Clock, Histogram, Moments, Op};
 use iostall_model::Cell;
 use iostall_model::outcome::{ErrorOutcome, OpenLoop};
 
+use crate::draw::StreamDraw;
 use crate::failures::{Failure, Failures};
 use crate::stream::{Pace, Stream};
 use crate::tally::Tally;
@@ -60,13 +61,15 @@ pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) streams: Vec<Stream>,
     /// Requests in flight per stream.
     pub(crate) depth: u32,
-    /// As many as `depth` times the streams.
+    /// As many as `depth` times the streams; with `draw`, as many as `depth`.
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) tally: Tally,
     pub(crate) window: Window,
     pub(crate) stop: &'a StopSign,
     /// Index of each stream's target in the run's list.
     pub(crate) targets: Vec<u32>,
+    /// Where given, the depth is that of all streams together, and each request draws its stream.
+    pub(crate) draw: Option<StreamDraw>,
 }
 
 /// See the module.
@@ -76,6 +79,9 @@ pub(crate) struct Worker<'a, E, C> {
     streams: Vec<Stream>,
     slots: Vec<Slot>,
     targets: Vec<u32>,
+    draw: Option<StreamDraw>,
+    /// With a draw: free slots that have no stream yet.
+    undealt: Vec<u32>,
     tally: Tally,
     commit: Option<Histogram>,
     failures: Failures,
@@ -111,11 +117,18 @@ impl Meter {
 
 impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     pub(crate) fn new(parts: WorkerParts<'a, E, C>) -> Self {
-        let WorkerParts { engine, clock, mut streams, depth, buffers, tally, window, stop, targets } = parts;
+        let WorkerParts { engine, clock, mut streams, depth, buffers, tally, window, stop, targets, draw } =
+            parts;
         let mut slots = Vec::with_capacity(buffers.len());
+        let mut undealt = Vec::with_capacity(buffers.len());
         for (token, buffer) in (0_u32..).zip(buffers) {
-            let stream = (token / depth) as usize;
-            streams[stream].free.push(token);
+            // With a draw every slot begins at the first stream; each request moves its slot.
+            let stream = if draw.is_some() { 0 } else { (token / depth) as usize };
+            if draw.is_some() {
+                undealt.push(token);
+            } else {
+                streams[stream].free.push(token);
+            }
             slots.push(Slot {
                 stream,
                 buffer: Some(buffer),
@@ -136,6 +149,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             streams,
             slots,
             targets,
+            draw,
+            undealt,
             tally,
             commit: syncs.then(Histogram::new),
             failures: Failures::default(),
@@ -184,6 +199,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
 
     /// Starts every request that may start: sync calls that are owed first, then new ones into free slots.
     fn start_requests(&mut self, now_ns: u64, window: Window) {
+        if self.draw.is_some() {
+            self.deal_slots();
+        }
         let mut stamp_ns = now_ns;
         for index in 0..self.streams.len() {
             while let Some(token) = self.streams[index].to_sync.pop() {
@@ -207,10 +225,20 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
+    /// Draws a stream for every free slot.
+    fn deal_slots(&mut self) {
+        let Some(draw) = &mut self.draw else { return };
+        while let Some(token) = self.undealt.pop() {
+            let drawn = draw.next();
+            self.slots[token as usize].stream = drawn;
+            self.streams[drawn].free.push(token);
+        }
+    }
+
     #[inline]
     fn start_planned(&mut self, index: usize, token: u32, due_ns: u64, stamp_ns: u64) {
         let stream = &mut self.streams[index];
-        let planned = stream.plan.next();
+        let planned = stream.plan_next(token);
         let slot = &mut self.slots[token as usize];
         slot.op = planned.op;
         slot.offset = planned.offset;
@@ -219,8 +247,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         slot.submitted_ns = stamp_ns;
         let mut buffer = slot.buffer.take();
         let op = if planned.op == Op::Write {
-            if let (Some(filler), Some(buffer)) = (&mut stream.filler, &mut buffer) {
-                filler.prepare(&mut buffer[..planned.length as usize], planned.offset, self.sequence);
+            if let (Some(source), Some(buffer)) = (&mut stream.source, &mut buffer) {
+                source.prepare(&mut buffer[..planned.length as usize], planned.offset, self.sequence);
                 self.sequence += 1;
             }
             RequestOp::Write
@@ -334,6 +362,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         if ok && op == Op::Write && stream.owes_sync() {
             slot.commit_from_ns = slot.due_ns;
             stream.to_sync.push(token);
+        } else if self.draw.is_some() {
+            self.undealt.push(token);
         } else {
             stream.free.push(token);
         }

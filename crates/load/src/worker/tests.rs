@@ -14,6 +14,7 @@ use iostall_model::{Cell, OpOutcome, RoleProfile, SpanProfile};
 use super::{Worker, WorkerOutcome, WorkerParts};
 use crate::fill::BlockFiller;
 use crate::plan::{StreamPlace, StreamPlan};
+use crate::source::WriteSource;
 use crate::stream::{OpenPace, Pace, Stream, SyncState};
 use crate::tally::Tally;
 use crate::window::{StopSign, Window};
@@ -71,11 +72,11 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
     };
     let window = Window::of(&span, 0);
     let stream = Stream {
-        plan: StreamPlan::new(role, place, None).unwrap(),
+        plans: vec![StreamPlan::new(role, place, None).unwrap()],
         file: FileIndex(0),
         pace: pace(role, window.start_ns),
         sync: role.sync.map(SyncState::new),
-        filler: role.writes().then(|| BlockFiller::new(1, Percent::ZERO)),
+        source: role.writes().then(|| WriteSource::Stamped(BlockFiller::new(1, Percent::ZERO))),
         free: Vec::new(),
         to_sync: Vec::new(),
     };
@@ -92,6 +93,7 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
         window,
         stop: &StopSign::default(),
         targets: vec![0],
+        draw: None,
     };
     Worker::new(parts).run().unwrap()
 }
