@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn threads_are_counted_over_the_targets_and_a_pool_thread_has_them_all() {
-        let mut span = DiskspdTimeSpan::default();
-        span.targets = vec![DiskspdTarget::new("a"), DiskspdTarget::new("b")];
+        let targets = vec![DiskspdTarget::new("a"), DiskspdTarget::new("b")];
+        let mut span = DiskspdTimeSpan { targets, ..DiskspdTimeSpan::default() };
         span.targets[0].threads_per_file = 2;
         let paths = |span: &DiskspdTimeSpan| -> Vec<String> {
             let joined = |targets: &Vec<&DiskspdTarget>| targets.iter().map(|it| it.path.as_str()).collect();
