@@ -14,17 +14,18 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{load, presets, runs};
+use crate::commands::{diskspd, load, presets, runs};
 use crate::failure::Status;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(cli::as_diskspd(std::env::args_os().collect()));
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     let result = match &cli.command {
         Command::Load(args) => load::run(args, &cli.global, &printer),
         Command::Presets(args) => presets::run(args, &printer),
         Command::Runs(args) => runs::run(args, &cli.global, &printer),
+        Command::Diskspd(args) => return diskspd::run(args, &cli.global, &printer),
     };
     let status = result.unwrap_or_else(|error| {
         printer.error(&error);

@@ -1,12 +1,15 @@
 //! What can be typed. No system calls here.
 
+mod diskspd;
 mod load;
 mod runs;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 
@@ -58,4 +61,17 @@ pub(crate) enum Command {
     Presets(PresetsArgs),
     /// List, show, export and delete the runs that were kept
     Runs(RunsArgs),
+    /// DiskSpd's command lines and reports, on Linux
+    #[command(disable_help_flag = true)]
+    Diskspd(DiskspdArgs),
+}
+
+/// A link or copy of the program named `diskspd` is `iostall diskspd`.
+pub(crate) fn as_diskspd(mut words: Vec<OsString>) -> Vec<OsString> {
+    let called =
+        words.first().and_then(|word| Path::new(word).file_stem()).is_some_and(|name| name == "diskspd");
+    if called {
+        words.insert(1, "diskspd".into());
+    }
+    words
 }

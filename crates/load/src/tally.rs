@@ -9,9 +9,6 @@ use std::sync::mpsc::Sender;
 use iostall_measure::{Histogram, Op};
 use iostall_model::Cell;
 
-/// Length of an interval of the series.
-pub(crate) const INTERVAL_NS: u64 = 1_000_000_000;
-
 /// What one worker saw in one interval.
 #[derive(Debug)]
 pub(crate) struct IntervalReport {
@@ -80,26 +77,28 @@ pub(crate) struct Tally {
     cells: Vec<CellTally>,
     measure_from_ns: u64,
     interval: u64,
+    interval_ns: u64,
     interval_end_ns: u64,
     reports: Sender<IntervalReport>,
 }
 
 impl Tally {
-    /// Cells for every target in `targets` (indices in the run's list) and every operation.
+    /// Cells for every target in `targets` (indices in the run's list) and every operation. The series begins with the measured
+    /// part, in intervals of `interval_ns`.
     pub(crate) fn new(
         role: usize,
         worker: u32,
         targets: &[u32],
         open_loop: bool,
-        measure_from_ns: u64,
+        (measure_from_ns, interval_ns): (u64, u64),
         reports: Sender<IntervalReport>,
     ) -> Self {
         let cells = targets
             .iter()
             .flat_map(|target| Op::ALL.map(|op| CellTally::new(*target, op, open_loop)))
             .collect();
-        let interval_end_ns = measure_from_ns + INTERVAL_NS;
-        Self { role, worker, cells, measure_from_ns, interval: 0, interval_end_ns, reports }
+        let interval_end_ns = measure_from_ns + interval_ns;
+        Self { role, worker, cells, measure_from_ns, interval: 0, interval_ns, interval_end_ns, reports }
     }
 
     #[inline]
@@ -137,8 +136,8 @@ impl Tally {
         let report = IntervalReport { role: self.role, worker: self.worker, interval: self.interval, ops };
         // A collector that is gone has stopped listening: the totals are still whole.
         let _ = self.reports.send(report);
-        self.interval = (now_ns - self.measure_from_ns) / INTERVAL_NS;
-        self.interval_end_ns = self.measure_from_ns + (self.interval + 1) * INTERVAL_NS;
+        self.interval = (now_ns - self.measure_from_ns) / self.interval_ns;
+        self.interval_end_ns = self.measure_from_ns + (self.interval + 1) * self.interval_ns;
     }
 
     /// Closes the last interval and gives the totals; empty cells are left out.
@@ -165,10 +164,12 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
+    const INTERVAL_NS: u64 = 1_000_000_000;
+
     #[test]
     fn totals_equal_the_sum_of_the_intervals_and_idle_seconds_leave_no_trace() {
         let (sender, receiver) = channel();
-        let mut tally = Tally::new(0, 3, &[7], true, 100, sender);
+        let mut tally = Tally::new(0, 3, &[7], true, (100, INTERVAL_NS), sender);
         for (at_ns, bytes) in [(100, 10), (500, 20), (2 * INTERVAL_NS + 100, 30), (2 * INTERVAL_NS + 200, 40)]
         {
             tally.roll(at_ns);

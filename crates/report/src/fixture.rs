@@ -193,6 +193,7 @@ fn profile() -> Profile {
         warmup: Nanos(5 * SECOND_NS),
         duration: Nanos(SECONDS * SECOND_NS),
         cooldown: Nanos(0),
+        interval: SpanProfile::default_interval(),
         roles: vec![data, log],
     };
     Profile {

@@ -31,6 +31,7 @@ impl Fixture {
             warmup: Nanos(0),
             duration: Nanos(MEASURED_NS),
             cooldown: Nanos(0),
+            interval: SpanProfile::default_interval(),
             roles: vec![role],
         };
         let profile = Profile { name: "test".into(), description: String::new(), seed: 0, spans: vec![span] };
