@@ -4,6 +4,7 @@ mod cli;
 mod devices;
 mod full;
 mod load;
+mod manual;
 mod open_loop;
 mod runs;
 mod support;

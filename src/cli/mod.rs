@@ -1,6 +1,7 @@
 //! What can be typed. No system calls here.
 
 mod load;
+mod manual;
 mod runs;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
+pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 
 /// Load-test, watch, move and judge the storage under database servers.
@@ -58,4 +60,11 @@ pub(crate) enum Command {
     Presets(PresetsArgs),
     /// List, show, export and delete the runs that were kept
     Runs(RunsArgs),
+    /// Print what makes a shell complete this program's words
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write the page of every command into a directory
+    Man(ManArgs),
+    /// Print all commands and options as Markdown: docs/reference.md
+    #[command(hide = true)]
+    Reference,
 }
