@@ -6,5 +6,6 @@ mod full;
 mod load;
 mod manual;
 mod open_loop;
+mod reference;
 mod runs;
 mod support;
