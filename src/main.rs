@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{diskspd, load, presets, runs};
+use crate::commands::{completions, diskspd, load, man, presets, reference, runs};
 use crate::failure::Status;
 use crate::printer::Printer;
 
@@ -26,6 +26,9 @@ fn main() -> ExitCode {
         Command::Presets(args) => presets::run(args, &printer),
         Command::Runs(args) => runs::run(args, &cli.global, &printer),
         Command::Diskspd(args) => return diskspd::run(args, &cli.global, &printer),
+        Command::Completions(args) => completions::run(args, &printer),
+        Command::Man(args) => man::run(args, &printer),
+        Command::Reference => reference::run(&printer),
     };
     let status = result.unwrap_or_else(|error| {
         printer.error(&error);

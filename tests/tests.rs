@@ -4,6 +4,8 @@ mod cli;
 mod devices;
 mod full;
 mod load;
+mod manual;
 mod open_loop;
+mod reference;
 mod runs;
 mod support;

@@ -2,6 +2,7 @@
 
 mod diskspd;
 mod load;
+mod manual;
 mod runs;
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
+pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 
 /// Load-test, watch, move and judge the storage under database servers.
@@ -64,6 +66,13 @@ pub(crate) enum Command {
     /// DiskSpd's command lines and reports, on Linux
     #[command(disable_help_flag = true)]
     Diskspd(DiskspdArgs),
+    /// Print what makes a shell complete this program's words
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write the page of every command into a directory
+    Man(ManArgs),
+    /// Print all commands and options as Markdown: docs/reference.md
+    #[command(hide = true)]
+    Reference,
 }
 
 /// A link or copy of the program named `diskspd` is `iostall diskspd`.

@@ -1,6 +1,9 @@
 //! One verb a file (or folder). Verbs never import each other.
 
+pub(crate) mod completions;
 pub(crate) mod diskspd;
 pub(crate) mod load;
+pub(crate) mod man;
 pub(crate) mod presets;
+pub(crate) mod reference;
 pub(crate) mod runs;
