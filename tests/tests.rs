@@ -2,6 +2,7 @@
 
 mod cli;
 mod devices;
+mod diskspd;
 mod full;
 mod load;
 mod manual;
