@@ -3,6 +3,7 @@
 pub mod outcome;
 pub mod profile;
 pub mod run;
+pub mod transfer;
 pub mod warning;
 
 pub use outcome::{Cell, LoadOutcome, OpOutcome, RoleOutcome, SpanOutcome};
