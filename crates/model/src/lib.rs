@@ -1,6 +1,7 @@
 //! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting.
 
 pub mod outcome;
+pub mod paced;
 pub mod profile;
 pub mod run;
 pub mod transfer;

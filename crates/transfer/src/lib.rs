@@ -3,6 +3,7 @@
 pub mod copy;
 pub mod hash;
 pub mod manifest;
+pub mod paced;
 pub mod pipeline;
 pub mod plan;
 pub mod progress;
