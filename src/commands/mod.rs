@@ -1,5 +1,8 @@
 //! One verb a file (or folder). Verbs never import each other.
 
+pub(crate) mod copy;
 pub(crate) mod load;
 pub(crate) mod presets;
 pub(crate) mod runs;
+pub(crate) mod verify;
+pub(crate) mod write;
