@@ -8,13 +8,14 @@ mod measuring;
 mod output;
 mod printer;
 mod store;
+mod transferring;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{completions, diskspd, load, man, presets, reference, runs};
+use crate::commands::{completions, copy, diskspd, load, man, presets, reference, runs, verify, write};
 use crate::failure::Status;
 use crate::printer::Printer;
 
@@ -23,6 +24,9 @@ fn main() -> ExitCode {
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     let result = match &cli.command {
         Command::Load(args) => load::run(args, &cli.global, &printer),
+        Command::Copy(args) => copy::run(args, &cli.global, &printer),
+        Command::Verify(args) => verify::run(args, &cli.global, &printer),
+        Command::Write(args) => write::run(args, &cli.global, &printer),
         Command::Presets(args) => presets::run(args, &printer),
         Command::Runs(args) => runs::run(args, &cli.global, &printer),
         Command::Diskspd(args) => return diskspd::run(args, &cli.global, &printer),

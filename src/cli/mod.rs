@@ -1,19 +1,23 @@
 //! What can be typed. No system calls here.
 
+mod copy;
 mod diskspd;
 mod load;
 mod manual;
 mod runs;
+mod write;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
+pub(crate) use write::{MethodChoice, WriteArgs};
 
 /// Load-test, watch, move and judge the storage under database servers.
 #[derive(Debug, Parser)]
@@ -59,6 +63,12 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Put a database-shaped load on files or devices and measure it
     Load(Box<LoadArgs>),
+    /// Copy large files and trees past the page cache, durably, and check them
+    Copy(Box<CopyArgs>),
+    /// Check files against a manifest, as they are on the media
+    Verify(Box<VerifyArgs>),
+    /// Write a file at a fixed pace, timing every write: when does buffering fail?
+    Write(Box<WriteArgs>),
     /// List the built-in load profiles, or print one
     Presets(PresetsArgs),
     /// List, show, export and delete the runs that were kept

@@ -2,8 +2,10 @@
 
 pub mod distribution;
 pub mod outcome;
+pub mod paced;
 pub mod profile;
 pub mod run;
+pub mod transfer;
 pub mod warning;
 pub mod write_data;
 

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::outcome::LoadOutcome;
+use crate::paced::PacedOutcome;
+use crate::transfer::{CopyOutcome, VerifyOutcome};
 use crate::warning::Warning;
 
 /// Name of the stored form.
@@ -83,6 +85,12 @@ pub struct Run {
 pub enum RunBody {
     /// `iostall load` and everything that drives it.
     Load(LoadOutcome),
+    /// `iostall copy`.
+    Copy(Box<CopyOutcome>),
+    /// `iostall verify`.
+    Verify(VerifyOutcome),
+    /// `iostall write`.
+    Write(PacedOutcome),
 }
 
 impl RunBody {
@@ -90,6 +98,9 @@ impl RunBody {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Load(_) => "load",
+            Self::Copy(_) => "copy",
+            Self::Verify(_) => "verify",
+            Self::Write(_) => "write",
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod svg;
 pub mod table;
 pub mod tables;
 pub mod text;
+pub mod transfer;
 pub mod warnings;
 
 #[cfg(test)]

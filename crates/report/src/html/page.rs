@@ -6,13 +6,13 @@ use iostall_model::{Run, RunBody, SpanProfile};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
-use super::charts::{Chart, charts};
+use super::charts::{Chart, charts, transfer_charts};
 use super::{plotly_script, script_json};
 use crate::facts::{self, Detail, Fact};
 use crate::figures::{CpuUse, RowKind, rows, span_total};
 use crate::format::{count, duration, maybe_duration, maybe_number, shown};
 use crate::table::{Table, TableCell, TableLine, Tone};
-use crate::{tables, warnings};
+use crate::{tables, transfer, warnings};
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -26,7 +26,11 @@ pub(super) fn page(run: &Run) -> Markup {
         RunBody::Load(load) => Some(load),
         _ => None,
     };
-    let drawn: Vec<Vec<Chart>> = load.map(|load| load.spans.iter().map(charts).collect()).unwrap_or_default();
+    let drawn: Vec<Vec<Chart>> = match load {
+        Some(load) => load.spans.iter().map(charts).collect(),
+        None => vec![transfer_charts(run)],
+    };
+    let kind = run.body.kind();
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -35,7 +39,7 @@ pub(super) fn page(run: &Run) -> Markup {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (shown(&run.name)) " · iostall load report" }
+                title { (shown(&run.name)) " · iostall " (kind) " report" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
@@ -48,6 +52,8 @@ pub(super) fn page(run: &Run) -> Markup {
                         }
                         @if load.spans.is_empty() { p { "Nothing was measured." } }
                         (asked(load))
+                    } @else {
+                        (transfer_section(run, &drawn[0]))
                     }
                     (ran_on(run))
                 }
@@ -68,7 +74,7 @@ pub(super) fn page(run: &Run) -> Markup {
 fn head(run: &Run, load: Option<&LoadOutcome>) -> Markup {
     html! {
         header {
-            p.kind { "iostall load report" }
+            p.kind { "iostall " (run.body.kind()) " report" }
             h1 { (shown(&run.name)) }
             @if let Some(load) = load { @if !load.profile.description.is_empty() {
                 p.description { (shown(&load.profile.description)) }
@@ -131,6 +137,21 @@ fn span_section(run: &Run, load: &LoadOutcome, index: usize, span: &SpanOutcome,
             }
             @for one in tables::below_results(span, &run.targets) { (table(&one)) }
             @for one in span.roles.iter().filter_map(tables::percentiles) { (table(&one)) }
+        }
+    }
+}
+
+/// A copy, a verification or a paced writing.
+fn transfer_section(run: &Run, drawn: &[Chart]) -> Markup {
+    html! {
+        section aria-labelledby="span-1" {
+            h2 #span-1 { "Result" small { (transfer::headline(run).unwrap_or_default()) } }
+            @for sentence in transfer::sentences(run) {
+                p class=[tone_class(sentence.tone)] { (sentence.text) }
+            }
+            @for one in transfer::tables(run) { (table(&one)) }
+            div.charts { @for chart in drawn { (figure(1, chart)) } }
+            (list(&transfer::facts(run)))
         }
     }
 }

@@ -12,7 +12,7 @@ use iostall_model::{Run, RunBody, SpanProfile};
 use crate::facts::{self, Detail, Fact};
 use crate::format::{duration, shown};
 use crate::table::{Table, Tone};
-use crate::{tables, warnings};
+use crate::{tables, transfer, warnings};
 use style::Style;
 
 /// How the text is drawn.
@@ -40,6 +40,8 @@ pub fn write_text(run: &Run, options: &TextOptions, out: &mut impl fmt::Write) -
     page.head(run);
     if let RunBody::Load(load) = &run.body {
         page.load(run, load);
+    } else {
+        page.transfer(run);
     }
     page.warnings(run);
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
@@ -83,7 +85,7 @@ impl Page {
         }
         let measured = match &run.body {
             RunBody::Load(load) => measured_words(load),
-            _ => String::new(),
+            _ => transfer::headline(run).unwrap_or_default(),
         };
         let when = facts::moment(run.started_utc);
         self.prose(None, 0, &format!("{when} · {measured} · iostall {} · run {}", run.tool_version, run.id));
@@ -125,6 +127,21 @@ impl Page {
                 self.line(&title);
             }
             self.span(run, span, load.profile.spans.get(index));
+        }
+    }
+
+    /// A copy, a verification or a paced writing.
+    fn transfer(&mut self, run: &Run) {
+        self.facts(&transfer::facts(run));
+        for table in transfer::tables(run) {
+            self.titled(&table);
+        }
+        let sentences = transfer::sentences(run);
+        if !sentences.is_empty() {
+            self.line("");
+        }
+        for sentence in sentences {
+            self.prose(Some(sentence.tone), 0, &sentence.text);
         }
     }
 
