@@ -20,7 +20,7 @@ fn tables(report: &str) -> HashMap<String, Vec<Vec<String>>> {
     let mut title = String::new();
     for line in report.lines() {
         if line.ends_with(" IO") || line.ends_with("latency distribution:") {
-            title = line.to_owned();
+            line.clone_into(&mut title);
         } else if line.contains('|') && !title.is_empty() {
             let cells = line.split(['|']).map(|cell| cell.trim().to_owned()).collect();
             tables.entry(title.clone()).or_default().push(cells);

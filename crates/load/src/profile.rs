@@ -55,6 +55,7 @@ struct ProfileText {
     duration: Option<Nanos>,
     cooldown: Option<Nanos>,
     interval: Option<Nanos>,
+    worker_series: false,
     #[serde(default, rename = "role")]
     roles: Vec<RoleProfile>,
 }

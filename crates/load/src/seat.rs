@@ -74,6 +74,7 @@ pub(crate) struct Seat {
     worker_in_role: u32,
     streams: Vec<SeatStream>,
     interval_ns: u64,
+    keeps_series: bool,
     /// What the role's workers write parts of, where the profile says so.
     pool: Option<Arc<[u8]>>,
 }
@@ -130,6 +131,7 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
                 worker_in_role,
                 streams,
                 interval_ns: job.span.interval.0,
+                keeps_series: job.span.worker_series,
                 pool: pool.clone(),
             });
         }
@@ -362,7 +364,7 @@ fn run_on<E: Engine>(
         open_loop,
         (window.measure_from_ns, seat.interval_ns),
         reports,
-    );
+    ).with_series(seat.keeps_series);
     Worker::new(WorkerParts {
         engine,
         clock,

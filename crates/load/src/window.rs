@@ -94,6 +94,7 @@ mod tests {
             duration: Nanos(1000),
             cooldown: Nanos(10),
             interval: Nanos(100),
+            worker_series: false,
             roles: Vec::new(),
         };
         let window = Window::of(&span, 50);

@@ -45,6 +45,9 @@ pub struct SpanProfile {
     /// Length of the intervals of the series.
     #[serde(default = "SpanProfile::default_interval")]
     pub interval: Nanos,
+    /// Also keeps a series for each worker, target and operation ([`crate::outcome::CellInterval`]); else for each role only.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub worker_series: bool,
     /// What runs together and is reported apart; never empty in a checked profile.
     pub roles: Vec<RoleProfile>,
 }

@@ -69,6 +69,7 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
         duration: Nanos(measured_ms * MS),
         cooldown: Nanos(0),
         interval: SpanProfile::default_interval(),
+        worker_series: false,
         roles: Vec::new(),
     };
     let window = Window::of(&span, 0);
