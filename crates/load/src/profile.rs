@@ -55,7 +55,6 @@ struct ProfileText {
     duration: Option<Nanos>,
     cooldown: Option<Nanos>,
     interval: Option<Nanos>,
-    worker_series: false,
     #[serde(default, rename = "role")]
     roles: Vec<RoleProfile>,
 }
@@ -84,6 +83,7 @@ pub fn parse_profile(text: &str, origin: &str) -> Result<Profile, ProfileError> 
             duration: written.duration.unwrap_or_else(SpanProfile::default_duration),
             cooldown: written.cooldown.unwrap_or_default(),
             interval: written.interval.unwrap_or_else(SpanProfile::default_interval),
+            worker_series: false,
             roles: written.roles,
         }],
         (false, _) => written.spans,

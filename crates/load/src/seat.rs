@@ -364,7 +364,8 @@ fn run_on<E: Engine>(
         open_loop,
         (window.measure_from_ns, seat.interval_ns),
         reports,
-    ).with_series(seat.keeps_series);
+    )
+    .with_series(seat.keeps_series);
     Worker::new(WorkerParts {
         engine,
         clock,

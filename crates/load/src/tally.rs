@@ -103,7 +103,17 @@ impl Tally {
             .flat_map(|target| Op::ALL.map(|op| CellTally::new(*target, op, open_loop)))
             .collect();
         let interval_end_ns = measure_from_ns + interval_ns;
-        Self { role, worker, cells, measure_from_ns, interval: 0, interval_ns, interval_end_ns, keeps_series: false, reports }
+        Self {
+            role,
+            worker,
+            cells,
+            measure_from_ns,
+            interval: 0,
+            interval_ns,
+            interval_end_ns,
+            keeps_series: false,
+            reports,
+        }
     }
 
     /// The same, keeping a series for each cell where `keeps_series`.

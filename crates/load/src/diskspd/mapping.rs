@@ -100,7 +100,7 @@ pub fn to_profile(profile: &DiskspdProfile) -> Result<MappedProfile, MappingErro
             duration: seconds(span.duration_s),
             cooldown: seconds(span.cooldown_s),
             interval: Nanos(u64::from(span.bucket_ms.max(1)) * 1_000_000),
-            worker_series: span.calculate_iops_std_dev,
+            worker_series: span.iops_stdev,
             roles: map_roles(span, &targets, &mut notes)?,
         });
     }

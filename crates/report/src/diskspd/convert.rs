@@ -47,7 +47,8 @@ fn convert_span(run: &Run, asked: &DiskspdTimeSpan, measured: &SpanOutcome) -> T
         .into_iter()
         .zip(0..)
         .map(|(targets, id)| {
-            let targets = targets.into_iter().map(|target| convert_target(run, target, id, &cells, whole)).collect();
+            let targets =
+                targets.into_iter().map(|target| convert_target(run, target, id, &cells, whole)).collect();
             ThreadResult { id, targets }
         })
         .collect::<Vec<_>>();
@@ -88,7 +89,8 @@ fn convert_target(
         let mine = cells.iter().filter(|cell| {
             cell.worker == thread && cell.op == op && usize::try_from(cell.target).ok() == known
         });
-        let mut sum = OpResult { buckets: Some(vec![IntervalBucket::default(); whole]), ..OpResult::default() };
+        let mut sum =
+            OpResult { buckets: Some(vec![IntervalBucket::default(); whole]), ..OpResult::default() };
         for cell in mine {
             let latency_ns = cell.response_ns.as_ref().unwrap_or(&cell.service_ns);
             sum.count += cell.service_ns.count();
