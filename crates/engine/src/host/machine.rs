@@ -64,7 +64,7 @@ impl System {
         match (words.is_empty(), flagged || known) {
             (_, false) => None,
             (false, true) => Some(words),
-            (true, true) => Some("present, not named".into()),
+            (true, true) => Some("a hypervisor without a name".into()),
         }
     }
 }
@@ -139,7 +139,7 @@ mod tests {
         let (_root, system) = made_up(&[("sys/class/dmi/id/sys_vendor", "QEMU\n")]);
         assert_eq!(system.host().hypervisor.as_deref(), Some("QEMU"), "ARM processors have no flag for it");
         let (_root, system) = made_up(&[("proc/cpuinfo", "flags : hypervisor\n")]);
-        assert_eq!(system.host().hypervisor.as_deref(), Some("present, not named"));
+        assert_eq!(system.host().hypervisor.as_deref(), Some("a hypervisor without a name"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use iostall_measure::platform::{Target, TargetKind};
 use iostall_measure::{ByteCount, Caching, Op, Percent};
-use iostall_model::profile::{Profile, RoleProfile};
+use iostall_model::profile::{Profile, RoleProfile, WriteData};
 use iostall_model::{Warning, WarningCode};
 
 use super::Evidence;
@@ -140,9 +140,14 @@ fn grew(target: &Target, size_after: Option<u64>) -> Option<Warning> {
     })
 }
 
+/// Zeros, or the bytes 0 to 255 over and over.
+fn can_shrink(role: &RoleProfile) -> bool {
+    role.compressible_pct > Percent::ZERO || role.write_data == Some(WriteData::Ramp)
+}
+
 fn compressible(profile: &Profile) -> Option<Warning> {
     let names: Vec<&str> = roles(profile)
-        .filter(|role| role.writes() && role.compressible_pct > Percent::ZERO)
+        .filter(|role| role.writes() && can_shrink(role))
         .map(|role| role.name.as_str())
         .collect();
     (!names.is_empty()).then(|| {
