@@ -358,14 +358,22 @@ impl Copier<'_> {
     fn shape(&self) -> Shape {
         match &self.rig {
             Some((shape, _)) => *shape,
-            None => Shape::choose(true, self.is_hashed(), self.options.transfer_bytes, self.options.depth),
+            None => self.choose_shape(true),
         }
+    }
+
+    fn choose_shape(&self, same_device: bool) -> Shape {
+        let options = self.options;
+        let mut shape = Shape::choose(same_device, self.is_hashed(), options.transfer_bytes, options.depth);
+        if let Some(rate) = &options.rate {
+            shape.transfer_bytes = shape.transfer_bytes.min(rate.request_bytes_max());
+        }
+        shape
     }
 
     /// Maps the buffers when they are first needed, and again where another pair of devices wants others.
     fn prepare_rig(&mut self, same_device: bool, path: &Path) -> Result<(), CopyError> {
-        let shape =
-            Shape::choose(same_device, self.is_hashed(), self.options.transfer_bytes, self.options.depth);
+        let shape = self.choose_shape(same_device);
         if self.rig.as_ref().is_none_or(|(mapped, _)| *mapped != shape) {
             let rig = Rig::new(shape.buffer_count(), shape.transfer_bytes)
                 .map_err(CopyError::system("map buffers for", path))?;
