@@ -177,3 +177,19 @@ fn a_large_file_passes_the_page_cache_by() {
         }
     }
 }
+
+#[test]
+fn tuning_measures_first_and_copies_the_same_bytes() {
+    let here = Workspace::new();
+    let block = content(1 << 20);
+    let from = File::create(here.path("from")).unwrap();
+    for at in 0..260_u64 {
+        from.write_all_at(&block, at << 20).unwrap();
+    }
+    from.write_all_at(b"end", 260 << 20).unwrap();
+    here.run(&["copy", "--tune", "--json", "o.json", "from", "to"]).expect_status(0);
+    let copy = &here.json("o.json")["copy"];
+    assert_eq!(copy["shape"]["chosen_because"], "measured: the fastest of those tried");
+    assert_eq!(copy["bytes"], (260_u64 << 20) + 3);
+    assert!(fs::read(here.path("from")).unwrap() == fs::read(here.path("to")).unwrap());
+}
