@@ -1,6 +1,9 @@
 //! The program end to end: the real binary on real files, devices and signals.
 
 mod cli;
+mod copy;
+mod copy_crash;
+mod copy_media;
 mod devices;
 mod diskspd;
 mod full;
@@ -10,3 +13,5 @@ mod open_loop;
 mod reference;
 mod runs;
 mod support;
+mod verify;
+mod write;

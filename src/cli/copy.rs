@@ -70,6 +70,9 @@ pub(crate) struct CopyArgs {
     /// Requests in flight on each side [default: 2 on one device, 8 between two]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "How")]
     pub(crate) depth: Option<u32>,
+    /// Measures sizes and depths on the beginning of the first file of 256 MiB or more, and uses the fastest
+    #[arg(long, conflicts_with_all = ["transfer_size", "depth", "limit"], help_heading = "How")]
+    pub(crate) tune: bool,
     /// How the source is read: direct or buffered
     #[arg(long, value_name = "HOW", default_value = "direct", value_parser = super::load::kebab::<Caching>, help_heading = "How")]
     pub(crate) source_caching: Caching,

@@ -81,6 +81,7 @@ fn options(args: &CopyArgs) -> CopyOptions {
         target_caching: args.target_caching,
         transfer_bytes: args.transfer_size.map(|size| u32::try_from(size.bytes()).unwrap_or(u32::MAX)),
         depth: args.depth,
+        tune: args.tune,
         small_file_bytes: args.small_file.bytes(),
         checkpoint_bytes: args.checkpoint.bytes(),
         symlinks: match args.symlinks {

@@ -76,6 +76,7 @@ fn as_table(entries: &[Entry]) -> String {
         let summary = &entry.summary;
         let result = match (summary.iops, summary.mib_per_s) {
             (Some(iops), Some(mib_per_s)) => rates(iops, mib_per_s, summary.latency_ns_p99),
+            (None, Some(mib_per_s)) => format!("{} {mib_per_s:.0} MiB/s", entry.kind),
             _ => "nothing measured".to_owned(),
         };
         let mut marks = String::new();

@@ -86,7 +86,7 @@ pub struct MethodOutcome {
     pub peak_offset: u64,
     /// Bursts that were due.
     pub bursts: u64,
-    /// Of them, those that began more than a millisecond after they were due.
+    /// Of them, those that began more than half a period (and a millisecond) after they were due.
     pub late_bursts: u64,
     /// The latest of them, nanoseconds.
     pub lateness_ns_max: u64,

@@ -281,7 +281,7 @@ fn methods_table(paced: &PacedOutcome) -> Table {
         ]);
     }
     table.note("with sync: the same with the sync at the end, which buffered writing owes.");
-    table.note("late: a burst that began more than 1 ms after it was due. buffer needed: what a source that cannot wait must hold.");
+    table.note("late: a burst that began more than half a period after it was due. buffer needed: what a source that cannot wait must hold.");
     table
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use iostall_measure::{Op, Percentile};
+use iostall_model::paced::MethodOutcome;
 use iostall_model::{OpOutcome, Run, RunBody, RunId};
 use jiff::Timestamp;
 
@@ -62,10 +63,23 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Of data moved, which is counted in bytes and not in requests.
+    fn of_moved(bytes: u64, elapsed_ns: u64) -> Self {
+        let rate = (elapsed_ns > 0).then(|| bytes as f64 / 1_048_576.0 / (elapsed_ns as f64 / 1e9));
+        Self { measured_ns: (elapsed_ns > 0).then_some(elapsed_ns), mib_per_s: rate, ..Self::default() }
+    }
+
     /// The summary of `run`.
     pub fn of(run: &Run) -> Self {
-        let RunBody::Load(outcome) = &run.body else {
-            return Self::default();
+        let outcome = match &run.body {
+            RunBody::Load(outcome) => outcome,
+            RunBody::Copy(copy) => return Self::of_moved(copy.bytes, copy.elapsed_ns),
+            RunBody::Verify(verify) => return Self::of_moved(verify.bytes, verify.elapsed_ns),
+            RunBody::Write(paced) => {
+                let sum = |of: fn(&MethodOutcome) -> u64| paced.methods.iter().map(of).sum();
+                return Self::of_moved(sum(|method| method.bytes), sum(|method| method.elapsed_ns));
+            }
+            _ => return Self::default(),
         };
         let mut block_sizes: Vec<String> = Vec::new();
         for role in outcome.profile.spans.iter().flat_map(|span| &span.roles) {

@@ -21,6 +21,14 @@ impl RateLimit {
         Self { bytes_per_second: bytes_per_second.max(1) as f64, empty_at_ns: Mutex::new(0) }
     }
 
+    /// The largest request that still lets the rate be held smoothly, bytes: a tenth of a second's worth, at least
+    /// 64 KiB. A request passes whole, so one of many seconds' worth would hold no rate at all.
+    pub fn request_bytes_max(&self) -> u32 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+        let tenth = (self.bytes_per_second / 10.0) as u32;
+        (tenth / 4096 * 4096).max(64 << 10)
+    }
+
     /// Takes `bytes` if they may be moved at `now_ns`; otherwise takes nothing and answers when to ask again.
     pub fn take(&self, bytes: u64, now_ns: u64) -> Result<(), u64> {
         let mut empty_at_ns = self.empty_at_ns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

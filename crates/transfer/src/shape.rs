@@ -9,6 +9,10 @@ const SAME_DEVICE_BYTES: u32 = 4 << 20;
 const TWO_DEVICES_BYTES: u32 = 1 << 20;
 /// Buffers that may be with the checksum thread without a read waiting for them.
 const HASH_BUFFERS: u32 = 3;
+/// Sizes and depths that tuning tries, bytes a request and requests in flight on each side: a factor of two apart where the
+/// best has been found on devices of all kinds.
+pub const TUNING_STEPS: [(u32, u32); 5] =
+    [(1 << 20, 2), (1 << 20, 8), (2 << 20, 4), (4 << 20, 2), (8 << 20, 2)];
 /// Largest transfer size, bytes.
 pub const TRANSFER_BYTES_MAX: u32 = 64 << 20;
 
@@ -23,6 +27,17 @@ pub struct Shape {
     pub writes_max: u32,
     /// Buffers for the checksum thread.
     pub hash_buffers: u32,
+}
+
+/// Where a shape comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapeReason {
+    /// The user fixed it, or a part of it.
+    Asked,
+    /// It was the fastest of those tried.
+    Measured,
+    /// It is the usual one for the devices.
+    Usual,
 }
 
 impl Shape {
@@ -47,11 +62,12 @@ impl Shape {
     }
 
     /// As it is stored and shown; the caller adds how the files were opened and the engine.
-    pub fn describe(&self, same_device: bool, fixed: bool) -> TransferShape {
-        let because = match (fixed, same_device) {
-            (true, _) => "asked for",
-            (false, true) => "one device: large requests, few in flight",
-            (false, false) => "two devices: both kept busy",
+    pub fn describe(&self, same_device: bool, why: ShapeReason) -> TransferShape {
+        let because = match (why, same_device) {
+            (ShapeReason::Asked, _) => "asked for",
+            (ShapeReason::Measured, _) => "measured: the fastest of those tried",
+            (ShapeReason::Usual, true) => "one device: large requests, few in flight",
+            (ShapeReason::Usual, false) => "two devices: both kept busy",
         };
         TransferShape {
             transfer_bytes: self.transfer_bytes,

@@ -30,8 +30,8 @@ fn loss(what: &str, errno: Errno) -> Loss {
 pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Loss> {
     let mut losses = Vec::new();
     let owner = (Uid::from_raw(stamp.uid), Gid::from_raw(stamp.gid));
-    let ours = rustix::fs::fstat(target).ok().map(|stat| (stat.st_uid, stat.st_gid));
-    if ours != Some((stamp.uid, stamp.gid))
+    let there = rustix::fs::fstat(target).ok();
+    if there.is_none_or(|stat| (stat.st_uid, stat.st_gid) != (stamp.uid, stamp.gid))
         && let Err(errno) = rustix::fs::fchown(target, Some(owner.0), Some(owner.1))
     {
         losses.push(loss("owner", errno));
@@ -40,7 +40,10 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
     copy_attributes(source, target, &mut losses);
     // Set-id bits under another owner would lend that owner's rights to whoever runs the file.
     let mode = if owner_is_lost { stamp.mode & 0o1777 } else { stamp.mode };
-    if let Err(errno) = rustix::fs::fchmod(target, Mode::from_raw_mode(mode)) {
+    // A file made with its mode is spared one change of its inode, which is much of what a small file costs.
+    if there.is_none_or(|stat| stat.st_mode & 0o7777 != mode)
+        && let Err(errno) = rustix::fs::fchmod(target, Mode::from_raw_mode(mode))
+    {
         losses.push(loss("mode", errno));
     }
     if let Err(errno) = set_times(target, source) {
@@ -50,10 +53,17 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
 }
 
 fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
-    // 64 KiB is the most that Linux lets a list of names or one value be.
-    let mut names = vec![0u8; 64 << 10];
-    let length = match rustix::fs::flistxattr(source, &mut names[..]) {
-        Ok(length) => length,
+    // 64 KiB is the most that Linux lets a list of names or one value be. Most files have none: asked first.
+    let mut names = Vec::new();
+    let length = match rustix::fs::flistxattr(source, &mut [0_u8; 0][..]) {
+        Ok(0) => return,
+        Ok(_) => {
+            names.resize(64 << 10, 0);
+            match rustix::fs::flistxattr(source, &mut names[..]) {
+                Ok(length) => length,
+                Err(errno) => return losses.push(loss("extended attributes", errno)),
+            }
+        }
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return,
         Err(errno) => return losses.push(loss("extended attributes", errno)),
     };

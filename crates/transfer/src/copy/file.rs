@@ -24,7 +24,7 @@ use crate::pipeline::{
 };
 use crate::plan::{PLAN_ALIGN, Plan};
 use crate::rig::Rig;
-use crate::shape::Shape;
+use crate::shape::{Shape, ShapeReason};
 
 /// Blocks by which a difference is found, bytes.
 const BLOCK_BYTES: u64 = 1 << 20;
@@ -177,6 +177,10 @@ impl Copier<'_> {
         let data = files::data_ranges(from.file(), size_bytes)
             .map_err(CopyError::system("look for holes in", from.path()))?;
         let ranges = joined(&kept);
+        if kept.is_empty() && data.first() == Some(&(0..size_bytes)) {
+            self.tune(from, &to)?;
+            self.prepare_rig(same_device, from.path())?;
+        }
         let mut plan = Plan::new(size_bytes, &data, &ranges, self.shape().transfer_bytes);
         let hole_bytes = plan.hole_bytes();
         if self.options.verify == VerifyMode::None {
@@ -249,6 +253,7 @@ impl Copier<'_> {
             Some(HashStage::new(wanted).map_err(CopyError::system("start a thread to hash", from.path()))?)
         };
         let shape = self.shape();
+        let why = self.shape_reason();
         let Some((_, rig)) = &mut self.rig else { unreachable!("prepared before") };
         let engine = rig.engine(&[from.file().as_fd(), to.file().as_fd()])?;
         let granted = engine.report();
@@ -270,8 +275,7 @@ impl Copier<'_> {
         });
         rig.take_back(pipeline.into_buffers()).map_err(CopyError::system("map buffers for", from.path()))?;
         self.log.shape.get_or_insert_with(|| {
-            let mut described = shape
-                .describe(same_device, self.options.transfer_bytes.is_some() || self.options.depth.is_some());
+            let mut described = shape.describe(same_device, why);
             described.source_caching = from.caching();
             described.target_caching = to.caching();
             described.caching_reasons = [from, to]
@@ -358,14 +362,35 @@ impl Copier<'_> {
     fn shape(&self) -> Shape {
         match &self.rig {
             Some((shape, _)) => *shape,
-            None => Shape::choose(true, self.is_hashed(), self.options.transfer_bytes, self.options.depth),
+            None => self.choose_shape(true),
         }
+    }
+
+    fn shape_reason(&self) -> ShapeReason {
+        match self.tuned {
+            Some(_) => ShapeReason::Measured,
+            None if self.options.transfer_bytes.is_some() || self.options.depth.is_some() => {
+                ShapeReason::Asked
+            }
+            None => ShapeReason::Usual,
+        }
+    }
+
+    pub(super) fn choose_shape(&self, same_device: bool) -> Shape {
+        let options = self.options;
+        if let Some(tuned) = self.tuned {
+            return tuned;
+        }
+        let mut shape = Shape::choose(same_device, self.is_hashed(), options.transfer_bytes, options.depth);
+        if let Some(rate) = &options.rate {
+            shape.transfer_bytes = shape.transfer_bytes.min(rate.request_bytes_max());
+        }
+        shape
     }
 
     /// Maps the buffers when they are first needed, and again where another pair of devices wants others.
     fn prepare_rig(&mut self, same_device: bool, path: &Path) -> Result<(), CopyError> {
-        let shape =
-            Shape::choose(same_device, self.is_hashed(), self.options.transfer_bytes, self.options.depth);
+        let shape = self.choose_shape(same_device);
         if self.rig.as_ref().is_none_or(|(mapped, _)| *mapped != shape) {
             let rig = Rig::new(shape.buffer_count(), shape.transfer_bytes)
                 .map_err(CopyError::system("map buffers for", path))?;

@@ -13,6 +13,7 @@ mod small;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod tune;
 mod walk;
 
 use std::collections::HashMap;
@@ -38,6 +39,8 @@ pub struct Copier<'a> {
     progress: &'a Progress,
     clock: MonotonicClock,
     rig: Option<(Shape, Rig)>,
+    /// The fastest shape, once it was measured.
+    tuned: Option<Shape>,
     /// Whether two file systems, by their device numbers, stand on one device.
     shared_devices: HashMap<(u64, u64), bool>,
     log: CopyLog,
@@ -51,6 +54,7 @@ impl<'a> Copier<'a> {
             progress,
             clock: MonotonicClock::new(),
             rig: None,
+            tuned: None,
             shared_devices: HashMap::new(),
             log: CopyLog::default(),
         }

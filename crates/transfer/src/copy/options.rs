@@ -59,6 +59,8 @@ pub struct CopyOptions {
     pub transfer_bytes: Option<u32>,
     /// Requests in flight on each side; chosen from the devices where `None`.
     pub depth: Option<u32>,
+    /// Sizes and depth are measured on the first large file instead of chosen by rule.
+    pub tune: bool,
     /// Files below this go by the path for small files, bytes.
     pub small_file_bytes: u64,
     /// How much is written between two entries of the journal, bytes; 0 keeps none, and such a copy cannot be resumed.
@@ -88,6 +90,7 @@ impl Default for CopyOptions {
             target_caching: Caching::Direct,
             transfer_bytes: None,
             depth: None,
+            tune: false,
             small_file_bytes: SMALL_FILE_BYTES,
             checkpoint_bytes: CHECKPOINT_BYTES,
             symlinks: Symlinks::Keep,

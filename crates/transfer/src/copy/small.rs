@@ -27,9 +27,9 @@ use crate::pipeline::PipelineError;
 use crate::progress::Progress;
 
 /// Most files of a batch.
-const BATCH_FILES: usize = 4096;
+const BATCH_FILES: usize = 32_768;
 /// Most bytes of a batch.
-const BATCH_BYTES: u64 = 256 << 20;
+const BATCH_BYTES: u64 = 1 << 30;
 /// How long to sleep at most while files are held back, nanoseconds: cancelling is looked for in between.
 const HOLD_POLL_NS: u64 = 100_000_000;
 
@@ -186,7 +186,7 @@ impl SmallFiles<'_> {
             .read_to_end(buffer)
             .map_err(CopyError::system("read", source))?;
         let path = part_path(target);
-        let mut to = create_part(&path)?;
+        let mut to = create_part(&path, stamp.mode)?;
         to.write_all(buffer).map_err(CopyError::system("write", &path))?;
         let now = files::stamp(&from).map_err(CopyError::system("look at", source))?;
         let how = match now.change_since(stamp) {
@@ -276,9 +276,11 @@ fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
 }
 
 /// An empty unfinished destination; what a dead process left there goes first.
-fn create_part(path: &Path) -> Result<File, CopyError> {
+///
+/// It has its source's permissions from the start: whoever may read the copy may read the source.
+fn create_part(path: &Path, mode: u32) -> Result<File, CopyError> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
+    options.write(true).create_new(true).mode(mode & 0o777);
     let made = match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             std::fs::remove_file(path).map_err(CopyError::system("remove", path))?;

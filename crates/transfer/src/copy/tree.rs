@@ -10,7 +10,7 @@ use iostall_model::transfer::{Reflink, VerifyMode};
 
 use super::Copier;
 use super::error::CopyError;
-use super::part::directory_of;
+use super::part::{Part, directory_of, journal_path, part_path};
 use super::small::{BatchLog, SmallFiles, batches};
 use super::walk::{Action, Entry, Inventory, pair_names};
 
@@ -18,6 +18,21 @@ use super::walk::{Action, Entry, Inventory, pair_names};
 /// in their inode.
 fn has_holes(stamp: &FileStamp) -> bool {
     stamp.allocated_bytes + 4096 < stamp.size_bytes
+}
+
+/// Removes what an earlier try left beside a file that is whole by now: it may have died between naming the file and
+/// removing its journal.
+fn forget_unfinished(target: &Path) -> Result<(), CopyError> {
+    if part_path(target).exists() {
+        // To be dropped at once, and the file with it; not while another process has it.
+        Part::acquire(target)?;
+    }
+    match fs::remove_file(journal_path(target)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(CopyError::system("remove", &journal_path(target))(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Copier<'_> {
@@ -95,6 +110,7 @@ impl Copier<'_> {
                 Action::Directory | Action::File => continue,
                 Action::AlreadyThere => {
                     self.log.counts.already_there += 1;
+                    forget_unfinished(target)?;
                     continue;
                 }
                 Action::HardLink(first) => {

@@ -9,8 +9,8 @@ use super::backlog::Backlog;
 use super::change::find_change;
 use crate::progress::Progress;
 
-/// A burst that begins later than this after it was due is late, nanoseconds: far more than a thread takes to wake.
-const LATE_NS: u64 = 1_000_000;
+/// A burst is never called late before this, nanoseconds: far more than a thread takes to wake.
+const LATE_NS_MIN: u64 = 1_000_000;
 /// How long to sleep at most between two looks for cancelling, nanoseconds.
 const POLL_NS: u64 = 100_000_000;
 
@@ -82,6 +82,12 @@ pub fn write_paced<E: Engine, C: Clock>(
         writing.burst(due_ns)?;
     }
     writing.finish()
+}
+
+/// When a burst counts as late, nanoseconds after it was due: at half the period, when the writer no longer has
+/// time to itself.
+fn late_after_ns(period_ns: u64) -> u64 {
+    (period_ns / 2).max(LATE_NS_MIN)
 }
 
 struct Writing<'a, 'j, E, C> {
@@ -159,7 +165,7 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
         self.outcome.bursts += 1;
         if self.job.pace.period_ns > 0 {
             let late_ns = self.clock.now_ns() - due_ns;
-            self.outcome.late_bursts += u64::from(late_ns > LATE_NS);
+            self.outcome.late_bursts += u64::from(late_ns > late_after_ns(self.job.pace.period_ns));
             self.outcome.lateness_ns_max = self.outcome.lateness_ns_max.max(late_ns);
         }
         Some(due_ns)

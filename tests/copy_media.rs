@@ -1,0 +1,195 @@
+//! Copies on real file systems of every kind and sector size that can be had, on a full one, and past the page cache.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use iostall_engine::host::{drop_from_cache, page_cache_share};
+
+use crate::copy::{content, names};
+use crate::support::{Workspace, skip};
+
+/// A file system in a file, mounted for as long as the value lives.
+struct Volume {
+    device: String,
+    mounted_at: PathBuf,
+}
+
+impl Volume {
+    /// `None`, said aloud, where it cannot be had.
+    fn new(here: &Workspace, kind: &str, sector: u32, mebibytes: u64) -> Option<Self> {
+        let what = format!("copying on {kind} with sectors of {sector} bytes");
+        let name = format!("{kind}-{sector}");
+        let image = here.path(&format!("{name}.image"));
+        File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
+        let run = |program: &str, arguments: &[&str]| -> Result<String, String> {
+            let output = Command::new(program)
+                .args(arguments)
+                .output()
+                .map_err(|error| format!("{program}: {error}"))?;
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+            if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+        };
+        let sector = sector.to_string();
+        let made = run("losetup", &["--find", "--show", "--sector-size", &sector, image.to_str().unwrap()]);
+        let device = made.map_err(|why| skip(&what, &why)).ok()?;
+        let mounted_at = here.path(&name);
+        fs::create_dir(&mounted_at).unwrap();
+        let volume = Self { device, mounted_at };
+        let force = if kind == "ext4" { "-F" } else { "-f" };
+        let mounted = run(&format!("mkfs.{kind}"), &["-q", force, &volume.device])
+            .and_then(|_| run("mount", &[&volume.device, volume.mounted_at.to_str().unwrap()]));
+        mounted.map_err(|why| skip(&what, &why)).ok()?;
+        Some(volume)
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.mounted_at).output();
+        let _ = Command::new("losetup").args(["--detach", &self.device]).output();
+    }
+}
+
+/// Files of every size around sectors, pages and transfers, and some with holes.
+fn make_sources(tree: &Path, transfer: usize) {
+    fs::create_dir(tree).unwrap();
+    for size in
+        [0, 1, 511, 512, 513, 4095, 4096, 4097, transfer - 1, transfer, transfer + 1, 5 * transfer + 777]
+    {
+        fs::write(tree.join(format!("full-{size}")), content(size)).unwrap();
+        let sparse = File::create(tree.join(format!("sparse-{size}"))).unwrap();
+        sparse.set_len(size as u64 * 3 + 1_000_000).unwrap();
+        sparse.write_all_at(&content(size), 500_000 + size as u64).unwrap();
+    }
+}
+
+#[test]
+fn every_size_with_and_without_holes_arrives_on_every_file_system_and_sector_size() {
+    const TRANSFER: usize = 65_536;
+    for (kind, mebibytes) in [("ext4", 64), ("xfs", 400), ("btrfs", 200)] {
+        for sector in [512, 4096] {
+            let here = Workspace::new();
+            make_sources(&here.path("tree"), TRANSFER);
+            let Some(volume) = Volume::new(&here, kind, sector, mebibytes) else { continue };
+            let there = volume.mounted_at.to_str().unwrap().to_owned();
+            let copy = [
+                "copy",
+                "--no-store",
+                "--verify",
+                "--small-file",
+                "0",
+                "--transfer-size",
+                "64K",
+                "--depth",
+                "3",
+            ];
+            let mut to = copy.to_vec();
+            to.extend(["tree", &there]);
+            here.run(&to).expect_status(0);
+            // And back, so that the file system is a source too.
+            let (from, back) = (format!("{there}/tree"), "back");
+            let mut from_there = copy.to_vec();
+            from_there.extend([from.as_str(), back]);
+            here.run(&from_there).expect_status(0);
+            for name in names(&here.path("tree")) {
+                let expected = fs::read(here.path("tree").join(&name)).unwrap();
+                for copied in [volume.mounted_at.join("tree").join(&name), here.path("back").join(&name)] {
+                    assert!(fs::read(&copied).unwrap() == expected, "{kind} {sector}: {}", copied.display());
+                    if name.starts_with("sparse") {
+                        let blocks = fs::metadata(&copied).unwrap().blocks() * 512;
+                        let data = expected.len() as u64 - 900_000;
+                        assert!(
+                            blocks < data + 200_000,
+                            "{kind} {sector}: {name} has lost its holes: {blocks}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_are_shared_where_the_file_system_can_and_only_if_allowed() {
+    let here = Workspace::new();
+    let Some(volume) = Volume::new(&here, "btrfs", 512, 200) else { return };
+    let path = |name: &str| volume.mounted_at.join(name).to_str().unwrap().to_owned();
+    fs::write(path("from"), content(3_000_000)).unwrap();
+    for (reflink, shared) in [("auto", 1), ("always", 1), ("never", 0)] {
+        let to = path(reflink);
+        here.run(&["copy", "--verify", "--reflink", reflink, "--json", "o.json", &path("from"), &to])
+            .expect_status(0);
+        assert_eq!(here.json("o.json")["copy"]["counts"]["reflinked_files"], shared, "{reflink}");
+        assert_eq!(fs::read(&to).unwrap(), content(3_000_000));
+    }
+    let ran = here.run(&["copy", "--reflink", "always", &path("from"), "to"]).expect_status(2);
+    assert!(ran.stderr.contains("cannot share its blocks"), "{}", ran.stderr);
+    assert!(!here.path("to").exists());
+}
+
+#[test]
+fn a_full_file_system_is_met_before_the_first_byte_and_left_as_it_was() {
+    let here = Workspace::new();
+    let Some(volume) = Volume::new(&here, "ext4", 512, 16) else { return };
+    fs::write(here.path("from"), content(40_000_000)).unwrap();
+    fs::write(volume.mounted_at.join("other"), b"stays").unwrap();
+    let there = volume.mounted_at.to_str().unwrap().to_owned();
+    let ran = here.run(&["copy", "from", &there]).expect_status(2);
+    assert!(ran.stderr.contains("No space left") && ran.stderr.contains("make room"), "{}", ran.stderr);
+    assert_eq!(names(&volume.mounted_at), ["lost+found", "other"]);
+}
+
+#[test]
+fn a_file_mounted_a_second_time_is_still_the_same_file() {
+    let here = Workspace::new();
+    fs::create_dir(here.path("one")).unwrap();
+    fs::create_dir(here.path("two")).unwrap();
+    fs::write(here.path("one/data"), content(2_000_000)).unwrap();
+    let bind = Command::new("mount").arg("--bind").arg(here.path("one")).arg(here.path("two")).output();
+    if !bind.is_ok_and(|output| output.status.success()) {
+        return skip("copying through a bind mount", "mount --bind is not allowed");
+    }
+    let file = here.run(&["copy", "--overwrite", "one/data", "two/data"]);
+    let tree = here.run(&["copy", "one", "two"]);
+    Command::new("umount").arg(here.path("two")).output().unwrap();
+    assert!(file.expect_status(2).stderr.contains("are the same file"));
+    assert!(tree.expect_status(2).stderr.contains("would contain itself"));
+    assert_eq!(fs::read(here.path("one/data")).unwrap(), content(2_000_000));
+}
+
+#[test]
+fn a_large_file_passes_the_page_cache_by() {
+    let here = Workspace::new();
+    let (from, to) = (here.path("from"), here.path("to"));
+    fs::write(&from, content(100_000_000)).unwrap();
+    drop_from_cache(&from).unwrap();
+    here.run(&["copy", "from", "to"]).expect_status(0);
+    let copy = here.run(&["runs", "show", "last"]).stdout;
+    if !copy.contains("read direct, written direct") {
+        return skip("page cache growth", "direct I/O is not to be had here");
+    }
+    for path in [&from, &to] {
+        match page_cache_share(path).unwrap() {
+            Some(share) => assert!(share < 0.02, "{} of {} are in memory", share, path.display()),
+            None => skip("page cache growth", "the kernel does not tell"),
+        }
+    }
+}
+
+#[test]
+fn tuning_measures_first_and_copies_the_same_bytes() {
+    let here = Workspace::new();
+    let block = content(1 << 20);
+    let from = File::create(here.path("from")).unwrap();
+    for at in 0..260_u64 {
+        from.write_all_at(&block, at << 20).unwrap();
+    }
+    from.write_all_at(b"end", 260 << 20).unwrap();
+    here.run(&["copy", "--tune", "--json", "o.json", "from", "to"]).expect_status(0);
+    let copy = &here.json("o.json")["copy"];
+    assert_eq!(copy["shape"]["chosen_because"], "measured: the fastest of those tried");
+    assert_eq!(copy["bytes"], (260_u64 << 20) + 3);
+    assert!(fs::read(here.path("from")).unwrap() == fs::read(here.path("to")).unwrap());
+}

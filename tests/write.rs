@@ -1,0 +1,162 @@
+//! `iostall write`: methods, paces, intervals, forms of output, and what it may write to.
+
+use std::fs;
+
+use crate::support::{Workspace, signal, skip};
+
+#[test]
+fn three_methods_write_the_same_amount_and_every_write_is_counted() {
+    let here = Workspace::new();
+    let ran = here
+        .run(&[
+            "write",
+            "--size",
+            "16M",
+            "--packet",
+            "512K",
+            "--interval",
+            "4M",
+            "--json",
+            "o.json",
+            "--csv",
+            "o.csv",
+            "--html",
+            "o.html",
+            "t.dat",
+        ])
+        .expect_status(0);
+    for word in ["buffered", "direct", "direct-dsync", "with sync"] {
+        assert!(ran.stdout.contains(word), "{word}:\n{}", ran.stdout);
+    }
+    let write = &here.json("o.json")["write"];
+    let methods = write["methods"].as_array().unwrap();
+    assert_eq!(methods.len(), 3);
+    for method in methods {
+        assert_eq!(method["bytes"], 16 << 20);
+        assert_eq!(method["write_ns"]["count"], 32);
+        assert_eq!(method["intervals"].as_array().unwrap().len(), 4);
+    }
+    let csv = fs::read_to_string(here.path("o.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 3 * 4, "{csv}");
+    let page = fs::read_to_string(here.path("o.html")).unwrap();
+    assert!(page.contains("Peak write time") && page.contains("\"span-1-speed\""));
+    assert!(!here.path("t.dat").exists(), "the file is removed unless it is to be kept");
+}
+
+#[test]
+fn a_line_rate_becomes_bursts_and_a_buffer_size() {
+    let here = Workspace::new();
+    // Slow enough for any machine; whether it was kept decides the exit status, and is the machine's affair.
+    let ran = here.run(&[
+        "write",
+        "--rate",
+        "64Mbit/s",
+        "--duration",
+        "1s",
+        "--methods",
+        "direct",
+        "--json",
+        "o.json",
+        "t.dat",
+    ]);
+    assert!(matches!(ran.status, Some(0 | 1)), "{}", ran.stderr);
+    let method = &here.json("o.json")["write"]["methods"][0];
+    let pace = &method["pace"];
+    let rate = pace["packet_bytes"].as_f64().unwrap() * pace["packets_per_burst"].as_f64().unwrap()
+        / (pace["period_ns"].as_f64().unwrap() / 1e9);
+    assert!((rate / 8e6 - 1.0).abs() < 1e-3, "{rate}");
+    assert!(method["buffer_bytes"].as_u64().unwrap() >= 819_200);
+    assert!(ran.stdout.contains("to lose nothing"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_sweep_tries_every_step() {
+    let here = Workspace::new();
+    let ran = here.run(&[
+        "write",
+        "--sweep",
+        "1,2,3",
+        "--period",
+        "50ms",
+        "--size",
+        "5M",
+        "--packet",
+        "256K",
+        "--methods",
+        "direct",
+        "--interval",
+        "1M",
+        "--json",
+        "o.json",
+        "t.dat",
+    ]);
+    assert!(matches!(ran.status, Some(0 | 1)), "{}", ran.stderr);
+    assert_eq!(here.json("o.json")["write"]["methods"].as_array().unwrap().len(), 3);
+    assert!(ran.stdout.contains("direct × 3"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("sweet spot"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_anything_is_written() {
+    let here = Workspace::new();
+    let ran = here.run(&["write", "--packet", "800KB", "t.dat"]).expect_status(2);
+    assert!(ran.stderr.contains("multiple of 4096") && ran.stderr.contains("802816"), "{}", ran.stderr);
+    here.run(&["write", "--rate", "fast", "t.dat"]).expect_status(2);
+    here.run(&["write", "--sweep", "1,2", "t.dat"]).expect_status(2);
+    fs::write(here.path("mine"), b"precious").unwrap();
+    let ran = here.run(&["write", "--size", "1M", "mine"]).expect_status(2);
+    assert!(ran.stderr.contains("--overwrite"), "{}", ran.stderr);
+    assert_eq!(fs::read(here.path("mine")).unwrap(), b"precious");
+    assert!(!here.path("t.dat").exists());
+}
+
+#[test]
+fn an_interrupted_writing_keeps_what_it_measured() {
+    let here = Workspace::new();
+    let mut child = here.start(&[
+        "write",
+        "--duration",
+        "60s",
+        "--period",
+        "20ms",
+        "--methods",
+        "buffered",
+        "--json",
+        "o.json",
+        "t.dat",
+    ]);
+    while !fs::metadata(here.path("t.dat")).is_ok_and(|metadata| metadata.len() > 3_000_000) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it was interrupted");
+        std::thread::yield_now();
+    }
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let run = here.json("o.json");
+    assert_eq!(run["interrupted"], true);
+    assert!(run["write"]["methods"][0]["bytes"].as_u64().unwrap() >= 3_000_000);
+}
+
+#[test]
+fn a_memory_limit_is_set_for_the_writing_and_gone_afterwards() {
+    let here = Workspace::new();
+    let ran = here.run(&[
+        "write",
+        "--memory-limit",
+        "256M",
+        "--size",
+        "8M",
+        "--interval",
+        "1M",
+        "--methods",
+        "buffered",
+        "--json",
+        "o.json",
+        "t.dat",
+    ]);
+    if ran.status == Some(2) && ran.stderr.contains("cannot limit the memory") {
+        assert!(ran.stderr.contains("systemd-run"), "{}", ran.stderr);
+        return skip("a memory limit", "control groups may not be made here");
+    }
+    ran.expect_status(0);
+    assert_eq!(here.json("o.json")["write"]["memory_limit_bytes"], 256 << 20);
+}
