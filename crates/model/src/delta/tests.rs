@@ -1,5 +1,7 @@
 //! Each rule of the module, by name.
 
+#![expect(clippy::large_types_passed_by_value, reason = "test builders read better by value")]
+
 use super::*;
 use crate::sample::Moment;
 
