@@ -102,11 +102,11 @@ impl Change {
 
 /// Compares two samples of one source: a change for every row of `now`, in its order.
 pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
-    if let Some(reason) = epoch_reset(&before.epoch, &now.epoch) {
+    let interval_ns = now.taken.since_ns(&before.taken);
+    if let Some(reason) = epoch_reset(&before.epoch, &now.epoch, interval_ns) {
         return vec![Change::Reset(reason); now.rows.len()];
     }
     let known = Known::of(&before.rows);
-    let interval_ns = now.taken.since_ns(&before.taken);
     now.rows
         .iter()
         .map(|row| match known.find(&row.subject) {
@@ -146,13 +146,22 @@ fn name_key(subject: &Subject) -> (Kind, &str, &str) {
     (subject.kind, &subject.database, &subject.name)
 }
 
+/// How much less than the interval a server's own uptime may have grown without having begun anew, seconds:
+/// both ends are whole seconds, read somewhere in the interval's first and last moments.
+const UPTIME_SLACK_S: u64 = 3;
+
 /// Rule 1: whether nothing in `now` continues `before`.
-pub fn epoch_reset(before: &Epoch, now: &Epoch) -> Option<ResetReason> {
+pub fn epoch_reset(before: &Epoch, now: &Epoch, interval_ns: Option<u64>) -> Option<ResetReason> {
     if before.version != now.version {
         return Some(ResetReason::Upgrade);
     }
     if before.instance != now.instance {
         return Some(ResetReason::IdentityChange);
+    }
+    if let (Some(earlier_s), Some(later_s), Some(ns)) = (before.uptime_s, now.uptime_s, interval_ns)
+        && later_s + UPTIME_SLACK_S < earlier_s + ns / 1_000_000_000
+    {
+        return Some(ResetReason::Restart);
     }
     let continues = before.counters_since.is_empty() && now.counters_since.is_empty()
         || before.counters_since.iter().any(|mark| now.counters_since.contains(mark));

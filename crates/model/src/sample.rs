@@ -29,7 +29,7 @@ impl Moment {
 }
 
 /// What must be the same for two samples to be compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Epoch {
     /// Which instance answered: a system identifier, a server id, a boot id.
     pub instance: String,
@@ -40,6 +40,8 @@ pub struct Epoch {
     /// Marks of the beginning of the counters. They began anew when *none* of the marks is still there: one
     /// view's own reset moves one mark, a restart that loses the counters moves all.
     pub counters_since: Vec<String>,
+    /// How long the server says it has been up, seconds, where that is all it tells of its start.
+    pub uptime_s: Option<u64>,
 }
 
 /// What a row is about.

@@ -152,6 +152,7 @@ impl World {
             version: self.version,
             process_start: self.epoch.to_string(),
             counters_since: vec![self.epoch.to_string()],
+            uptime_s: None,
         };
         (self.truth, self.length_ns) = (Some((0, 0)), Some(0));
         Sample { taken, epoch, rows: vec![Row { subject, counters, age_ms: None }], warnings: Vec::new() }

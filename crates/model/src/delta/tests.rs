@@ -13,6 +13,7 @@ fn epoch() -> Epoch {
         version: 16,
         process_start: "started-1".into(),
         counters_since: vec!["io 1".into(), "wal 1".into()],
+        uptime_s: None,
     }
 }
 
@@ -113,6 +114,16 @@ fn resetting_one_view_moves_one_mark_and_leaves_the_others_rows_alone() {
     let changes = compare(&before, &now);
     assert_eq!(changes[0], Change::Reset(ResetReason::StatisticsReset));
     assert_eq!(changes[1].delta().unwrap().amounts.get(Counter::Reads), Some(4));
+}
+
+#[test]
+fn an_uptime_shorter_than_the_interval_demands_is_a_restart() {
+    let mut before = sample(100, vec![file(reads(100))]);
+    let mut now = sample(160, vec![file(reads(900))]);
+    (before.epoch.uptime_s, now.epoch.uptime_s) = (Some(5_000), Some(5_058));
+    assert!(only(&before, &now).delta().is_some(), "whole seconds may be two apart");
+    now.epoch.uptime_s = Some(5_020);
+    assert_eq!(compare(&before, &now), [Change::Reset(ResetReason::Restart)]);
 }
 
 #[test]
