@@ -6,6 +6,11 @@ mod load;
 mod manual;
 mod runs;
 mod write;
+mod collect;
+mod load;
+mod report;
+mod runs;
+mod store;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,6 +23,11 @@ pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBin
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 pub(crate) use write::{MethodChoice, WriteArgs};
+pub(crate) use collect::{CollectArgs, CollectCommand, OnceArgs, RunArgs, SourceChoice};
+pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
+pub(crate) use report::{LevelChoice, ReportArgs};
+pub(crate) use runs::{RunsArgs, RunsCommand};
+pub(crate) use store::{StoreArgs, StoreCommand};
 
 /// Load-test, watch, move and judge the storage under database servers.
 #[derive(Debug, Parser)]
@@ -61,6 +71,8 @@ pub(crate) enum ColorChoice {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Sample the I/O counters of databases and hosts, and keep their history
+    Collect(CollectArgs),
     /// Put a database-shaped load on files or devices and measure it
     Load(Box<LoadArgs>),
     /// Copy large files and trees past the page cache, durably, and check them
@@ -71,6 +83,8 @@ pub(crate) enum Command {
     Write(Box<WriteArgs>),
     /// List the built-in load profiles, or print one
     Presets(PresetsArgs),
+    /// Show what watched files, databases, volumes and servers did
+    Report(ReportArgs),
     /// List, show, export and delete the runs that were kept
     Runs(RunsArgs),
     /// DiskSpd's command lines and reports, on Linux
@@ -93,4 +107,6 @@ pub(crate) fn as_diskspd(mut words: Vec<OsString>) -> Vec<OsString> {
         words.insert(1, "diskspd".into());
     }
     words
+    /// Look after the history of watched sources
+    Store(StoreArgs),
 }

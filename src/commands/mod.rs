@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod copy;
 pub(crate) mod diskspd;
+pub(crate) mod collect;
 pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod presets;
@@ -10,3 +11,6 @@ pub(crate) mod reference;
 pub(crate) mod runs;
 pub(crate) mod verify;
 pub(crate) mod write;
+pub(crate) mod report;
+pub(crate) mod runs;
+pub(crate) mod store;
