@@ -1,6 +1,7 @@
 //! The program end to end: the real binary on real files, devices and signals.
 
 mod cli;
+mod collect;
 mod devices;
 mod diskspd;
 mod full;

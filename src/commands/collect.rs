@@ -1,6 +1,6 @@
 //! `iostall collect`: one sample, or samples on a beat.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -120,12 +120,22 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
     let stopper = sampler.stopper();
     interrupt::call_on_signal(move || stopper.stop())?;
     let mut forget_next = utc_now();
+    // What each source that fails was last heard to say: the same is not said twice.
+    let mut failing: HashMap<usize, String> = HashMap::new();
     for event in events {
         match event {
-            Event::Sample { source, sample } => keeper.sample(numbers[source].0, sample, printer)?,
+            Event::Sample { source, sample } => {
+                let (number, name) = &numbers[source];
+                if failing.remove(&source).is_some() {
+                    printer.note(&format!("{name}: answers again at {:.0}", sample.taken.utc));
+                }
+                keeper.sample(*number, sample, printer)?;
+            }
             Event::Gap(gap) => {
                 let (number, name) = &numbers[gap.source];
-                printer.note(&format!("{name}: no sample at {:.0}: {}", gap.at, gap.reason));
+                if failing.insert(gap.source, gap.reason.clone()).as_ref() != Some(&gap.reason) {
+                    printer.note(&format!("{name}: no sample at {:.0}: {}", gap.at, gap.reason));
+                }
                 let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
                 keeper.store.add_gap(*number, &gap).map_err(with_hint)?;
             }

@@ -229,9 +229,9 @@ fn mariadb_tells_the_truth_and_the_reasons() {
             (sample.epoch.uptime_s >= Some(5)).then_some(sample)
         });
         if crash {
-            server.kill()
+            server.kill();
         } else {
-            server.stop()
+            server.stop();
         }
         server.resume(true);
         let now = read(source.as_mut());

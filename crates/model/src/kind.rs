@@ -161,16 +161,19 @@ impl Kind {
         )
     }
 
-    /// What its stall measures, where that is not the time from request to completion at the device.
-    pub fn stall_note(self) -> Option<&'static str> {
+    /// What its numbers mean, where that is not operations and the time from request to completion.
+    pub fn note(self) -> Option<&'static str> {
         match self {
-            Self::PostgresIoBlocks | Self::PostgresDatabase => {
-                Some("time in the system call per 8 KiB block, page cache hits included")
-            }
+            Self::PostgresIoBlocks | Self::PostgresDatabase => Some(
+                "counts are 8 KiB blocks; stall is the time in the system call, page cache hits included",
+            ),
+            Self::PostgresTable | Self::PostgresIndex => Some(
+                "reads are 8 KiB blocks that the server's cache did not hold; neither writes nor time are counted",
+            ),
             Self::PostgresIo => {
-                Some("time backends waited per operation; reads done ahead are not waited for")
+                Some("stall is the time backends waited; reads done ahead are not waited for")
             }
-            Self::MysqlFile => Some("for asynchronous InnoDB I/O only the submission is timed"),
+            Self::MysqlFile => Some("of asynchronous InnoDB I/O only the submission is timed"),
             _ => None,
         }
     }

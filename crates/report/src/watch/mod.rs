@@ -115,7 +115,12 @@ impl WatchWindow {
         let mut interval: BTreeMap<GroupKey, Totals> = BTreeMap::new();
         for (row, change) in rows {
             let Some(name) = self.level.group(&row.subject) else { continue };
-            let key = GroupKey { source: source.to_owned(), kind: row.subject.kind, name };
+            let kind = match (self.level, row.subject.kind) {
+                // Blocks of a volume are those of its tables and its indexes together.
+                (Level::Volumes, Kind::PostgresIndex) => Kind::PostgresTable,
+                (_, kind) => kind,
+            };
+            let key = GroupKey { source: source.to_owned(), kind, name };
             match change {
                 Change::Delta(totals) => interval.entry(key).or_default().beside(totals),
                 Change::Reset(reason) => {

@@ -54,7 +54,15 @@ fn resets(group: &Group) -> String {
 
 /// A table for a terminal. An absent number is a dash: it is not zero.
 pub fn write_watch_text(window: &WatchWindow, top: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-    let shown = figures(window, top);
+    let mut shown = figures(window, top);
+    // Sources stay together, that with the worst group first.
+    let mut sources: Vec<&str> = Vec::new();
+    for figure in &shown {
+        if !sources.contains(&figure.key.source.as_str()) {
+            sources.push(&figure.key.source);
+        }
+    }
+    shown.sort_by_key(|figure| sources.iter().position(|source| *source == figure.key.source));
     let name_width = shown.iter().map(|f| f.key.name.chars().count()).max().unwrap_or(4).max(4);
     let heads = [
         "reads/s", "writes/s", "r MiB/s", "w MiB/s", "ms/read", "ms/write", "ms/io", "max", "KiB/io", "queue",
@@ -89,14 +97,14 @@ pub fn write_watch_text(window: &WatchWindow, top: Option<usize>, out: &mut dyn 
     notes(&shown, out)
 }
 
-/// What the stall of each kind that is shown means.
+/// What the numbers of each kind that is shown mean.
 fn notes(shown: &[Figures<'_>], out: &mut dyn Write) -> io::Result<()> {
     let mut kinds: Vec<_> = shown.iter().map(|figure| figure.key.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     for kind in kinds {
-        if let Some(note) = kind.stall_note() {
-            writeln!(out, "stall of {kind}: {note}")?;
+        if let Some(note) = kind.note() {
+            writeln!(out, "{kind}: {note}")?;
         }
     }
     Ok(())
@@ -135,7 +143,7 @@ pub fn write_watch_json(window: &WatchWindow, top: Option<usize>, out: &mut dyn 
                 "source": figure.key.source,
                 "kind": figure.key.kind,
                 "name": figure.key.name,
-                "stall_note": figure.key.kind.stall_note(),
+                "note": figure.key.kind.note(),
                 "resets": figure.group.resets,
                 "interval_stall_ns_p95": figure.group.ops_by_stall.stall_ns_at(0.95),
             });
