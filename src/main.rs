@@ -16,8 +16,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{completions, copy, diskspd, load, man, presets, reference, runs, verify, write};
-use crate::commands::{collect, load, presets, report, runs, store as store_command};
+use crate::commands::{
+    collect, completions, copy, diskspd, load, man, presets, reference, report, runs, store as store_command,
+    verify, write,
+};
 use crate::failure::Status;
 use crate::printer::Printer;
 

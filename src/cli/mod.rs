@@ -1,33 +1,29 @@
 //! What can be typed. No system calls here.
 
+mod collect;
 mod copy;
 mod diskspd;
 mod load;
 mod manual;
-mod runs;
-mod write;
-mod collect;
-mod load;
 mod report;
 mod runs;
 mod store;
+mod write;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use collect::{CollectArgs, CollectCommand, OnceArgs, RunArgs, SourceChoice};
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
-pub(crate) use runs::{RunsArgs, RunsCommand};
-pub(crate) use write::{MethodChoice, WriteArgs};
-pub(crate) use collect::{CollectArgs, CollectCommand, OnceArgs, RunArgs, SourceChoice};
-pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use report::{LevelChoice, ReportArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
+pub(crate) use write::{MethodChoice, WriteArgs};
 
 /// Load-test, watch, move and judge the storage under database servers.
 #[derive(Debug, Parser)]
@@ -87,6 +83,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// List, show, export and delete the runs that were kept
     Runs(RunsArgs),
+    /// Look after the history of watched sources
+    Store(StoreArgs),
     /// DiskSpd's command lines and reports, on Linux
     #[command(disable_help_flag = true)]
     Diskspd(DiskspdArgs),
