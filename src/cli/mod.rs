@@ -105,6 +105,4 @@ pub(crate) fn as_diskspd(mut words: Vec<OsString>) -> Vec<OsString> {
         words.insert(1, "diskspd".into());
     }
     words
-    /// Look after the history of watched sources
-    Store(StoreArgs),
 }

@@ -4,6 +4,9 @@ use clap::{Args, Subcommand};
 
 /// Looking after the history of watched sources.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  iostall store rebuild   the hours and days anew, from the raw samples that are kept"
+)]
 pub(crate) struct StoreArgs {
     #[command(subcommand)]
     pub(crate) command: StoreCommand,

@@ -1,17 +1,17 @@
 //! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting.
 
-pub mod distribution;
 pub mod counter;
 pub mod delta;
+pub mod distribution;
 pub mod kind;
 pub mod outcome;
 pub mod paced;
 pub mod profile;
 pub mod rollup;
 pub mod run;
-pub mod transfer;
 pub mod sample;
 pub mod totals;
+pub mod transfer;
 pub mod warning;
 pub mod write_data;
 
