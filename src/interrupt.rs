@@ -43,3 +43,21 @@ fn listen(raise: impl Fn() -> bool + Send + 'static) -> anyhow::Result<()> {
         .context("cannot start the thread that listens for Ctrl-C")?;
     Ok(())
 }
+
+/// Calls `stop` at the first SIGINT or SIGTERM. A second one ends the process at once, as it would without us.
+pub(crate) fn call_on_signal(stop: impl Fn() + Send + 'static) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for Ctrl-C")?;
+    thread::Builder::new()
+        .name("iostall-signals".into())
+        .spawn(move || {
+            for (count, signal) in signals.forever().enumerate() {
+                if count > 0 {
+                    // What was sampled until now is in the store already.
+                    drop(emulate_default_handler(signal));
+                }
+                stop();
+            }
+        })
+        .context("cannot start the thread that listens for Ctrl-C")?;
+    Ok(())
+}

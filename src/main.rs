@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod interrupt;
 mod measuring;
+mod moment;
 mod output;
 mod printer;
 mod store;
@@ -15,7 +16,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{completions, copy, diskspd, load, man, presets, reference, runs, verify, write};
+use crate::commands::{
+    collect, completions, copy, diskspd, load, man, presets, reference, report, runs, store as store_command,
+    verify, write,
+};
 use crate::failure::Status;
 use crate::printer::Printer;
 
@@ -23,16 +27,19 @@ fn main() -> ExitCode {
     let cli = Cli::parse_from(cli::as_diskspd(std::env::args_os().collect()));
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     let result = match &cli.command {
+        Command::Collect(args) => collect::run(args, &cli.global, &printer),
         Command::Load(args) => load::run(args, &cli.global, &printer),
         Command::Copy(args) => copy::run(args, &cli.global, &printer),
         Command::Verify(args) => verify::run(args, &cli.global, &printer),
         Command::Write(args) => write::run(args, &cli.global, &printer),
         Command::Presets(args) => presets::run(args, &printer),
+        Command::Report(args) => report::run(args, &cli.global, &printer),
         Command::Runs(args) => runs::run(args, &cli.global, &printer),
         Command::Diskspd(args) => return diskspd::run(args, &cli.global, &printer),
         Command::Completions(args) => completions::run(args, &printer),
         Command::Man(args) => man::run(args, &printer),
         Command::Reference => reference::run(&printer),
+        Command::Store(args) => store_command::run(args, &cli.global, &printer),
     };
     let status = result.unwrap_or_else(|error| {
         printer.error(&error);

@@ -3,18 +3,27 @@
 use std::path::PathBuf;
 
 use iostall_model::Run;
-use iostall_store::{RunNumber, Selector, SqliteStore, Store, StoreError, default_path};
+use iostall_store::{RunNumber, Selector, SqliteStore, Store, StoreError, WatchStore, default_path};
 
 use crate::cli::GlobalArgs;
 use crate::failure::hinted;
 
-/// Opens the store that the command line names, or the user's own.
+/// The store that the command line names, or the user's own.
+fn path(global: &GlobalArgs) -> anyhow::Result<PathBuf> {
+    match &global.store {
+        Some(path) => Ok(path.clone()),
+        None => default_path().map_err(with_hint),
+    }
+}
+
+/// Opens the store for runs.
 pub(crate) fn open(global: &GlobalArgs) -> anyhow::Result<SqliteStore> {
-    let path: PathBuf = match &global.store {
-        Some(path) => path.clone(),
-        None => default_path().map_err(with_hint)?,
-    };
-    SqliteStore::open(&path).map_err(with_hint)
+    SqliteStore::open(path(global)?).map_err(with_hint)
+}
+
+/// Opens the same store for the history of watched sources.
+pub(crate) fn open_watch(global: &GlobalArgs) -> anyhow::Result<WatchStore> {
+    WatchStore::open(path(global)?).map_err(with_hint)
 }
 
 /// Keeps a run.

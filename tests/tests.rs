@@ -1,12 +1,12 @@
 //! The program end to end: the real binary on real files, devices and signals.
 
 mod cli;
+mod collect;
 mod copy;
 mod copy_crash;
 mod copy_media;
 mod devices;
 mod diskspd;
-mod full;
 mod load;
 mod manual;
 mod open_loop;

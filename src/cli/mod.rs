@@ -1,10 +1,13 @@
 //! What can be typed. No system calls here.
 
+mod collect;
 mod copy;
 mod diskspd;
 mod load;
 mod manual;
+mod report;
 mod runs;
+mod store;
 mod write;
 
 use std::ffi::OsString;
@@ -12,11 +15,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use collect::{CollectArgs, CollectCommand, OnceArgs, RunArgs, SourceChoice};
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
+pub(crate) use report::{LevelChoice, ReportArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
+pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use write::{MethodChoice, WriteArgs};
 
 /// Load-test, watch, move and judge the storage under database servers.
@@ -61,6 +67,8 @@ pub(crate) enum ColorChoice {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Sample the I/O counters of databases and hosts, and keep their history
+    Collect(CollectArgs),
     /// Put a database-shaped load on files or devices and measure it
     Load(Box<LoadArgs>),
     /// Copy large files and trees past the page cache, durably, and check them
@@ -71,8 +79,12 @@ pub(crate) enum Command {
     Write(Box<WriteArgs>),
     /// List the built-in load profiles, or print one
     Presets(PresetsArgs),
+    /// Show what watched files, databases, volumes and servers did
+    Report(ReportArgs),
     /// List, show, export and delete the runs that were kept
     Runs(RunsArgs),
+    /// Look after the history of watched sources
+    Store(StoreArgs),
     /// DiskSpd's command lines and reports, on Linux
     #[command(disable_help_flag = true)]
     Diskspd(DiskspdArgs),

@@ -1,5 +1,6 @@
 //! One verb a file (or folder). Verbs never import each other.
 
+pub(crate) mod collect;
 pub(crate) mod completions;
 pub(crate) mod copy;
 pub(crate) mod diskspd;
@@ -7,6 +8,8 @@ pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod presets;
 pub(crate) mod reference;
+pub(crate) mod report;
 pub(crate) mod runs;
+pub(crate) mod store;
 pub(crate) mod verify;
 pub(crate) mod write;

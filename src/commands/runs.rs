@@ -7,11 +7,11 @@ use anyhow::Context;
 use iostall_measure::clock::utc_now;
 use iostall_report::line::rates;
 use iostall_store::{Entry, Filter, SqliteStore, Store};
-use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 use serde_json::json;
 
 use crate::cli::{GlobalArgs, RunsArgs, RunsCommand};
-use crate::failure::{Status, hinted};
+use crate::failure::Status;
+use crate::moment::moment;
 use crate::output;
 use crate::printer::Printer;
 use crate::store::{self, with_hint};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
 
 fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Result<()> {
     let list = &args.list;
-    let since = list.since.as_deref().map(|text| moment(text, utc_now())).transpose()?;
+    let since = list.since.as_deref().map(|text| moment("--since", text, utc_now())).transpose()?;
     let filter = Filter {
         name: list.name.clone(),
         target_contains: list.target.clone(),
@@ -119,40 +119,4 @@ fn as_json(entry: &Entry) -> serde_json::Value {
         "mib_per_s": entry.summary.mib_per_s,
         "latency_ns_p99": entry.summary.latency_ns_p99,
     })
-}
-
-/// A moment as typed: RFC 3339, a date (its midnight UTC), or how long before `now`.
-fn moment(text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
-    if let Ok(at) = text.parse::<Timestamp>() {
-        return Ok(at);
-    }
-    if let Ok(date) = text.parse::<civil::Date>()
-        && let Ok(midnight) = date.to_zoned(TimeZone::UTC)
-    {
-        return Ok(midnight.timestamp());
-    }
-    let ago = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok()).map_or_else(
-        || text.parse::<SignedDuration>().ok(),
-        |days| days.checked_mul(24).and_then(SignedDuration::try_from_hours),
-    );
-    ago.and_then(|ago| now.checked_sub(ago).ok()).ok_or_else(|| {
-        let error = anyhow::anyhow!("--since {text:?} is no moment");
-        hinted(error, "write a date (2026-11-01), a time (2026-11-01T08:00:00Z), or how long ago (7d, 12h)")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_moment_is_a_time_a_date_or_how_long_ago() {
-        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        let read = |text: &str| moment(text, now).unwrap().to_string();
-        assert_eq!(read("2026-11-01T08:00:00Z"), "2026-11-01T08:00:00Z");
-        assert_eq!(read("2026-11-01"), "2026-11-01T00:00:00Z");
-        assert_eq!(read("7d"), "2026-11-14T12:00:00Z");
-        assert_eq!(read("12h"), "2026-11-21T00:00:00Z");
-        assert!(moment("yesterday", now).is_err());
-    }
 }

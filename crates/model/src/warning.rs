@@ -85,4 +85,12 @@ pub enum WarningCode {
     Interrupted,
     /// Something about a copied file beside its content could not be kept.
     MetadataLost,
+    /// A privilege is missing, and with it part of what should be watched.
+    MissingGrant,
+    /// A setting of the watched server leaves part of the counters out.
+    SettingOff,
+    /// The watched server lost some of its own counters.
+    CountersLost,
+    /// The watched version does not count something.
+    NotCounted,
 }

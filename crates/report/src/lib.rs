@@ -18,6 +18,7 @@ pub mod tables;
 pub mod text;
 pub mod transfer;
 pub mod warnings;
+pub mod watch;
 
 #[cfg(test)]
 mod fixture;

@@ -12,6 +12,7 @@ mod location;
 mod selector;
 mod sqlite;
 mod store;
+mod watch;
 
 #[cfg(test)]
 mod contract;
@@ -25,3 +26,4 @@ pub use location::{default_path, default_path_in};
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};
 pub use sqlite::SqliteStore;
 pub use store::{Store, Stored};
+pub use watch::{Retention, RollupRow, SourceNumber, Step, StoredGap, WatchStore, Watched};

@@ -24,6 +24,11 @@ use crate::store::{Store, Stored};
 /// another run is loading, where a flush takes seconds, and giving up here would lose a finished measurement.
 const BUSY_TIMEOUT_S: u64 = 60;
 
+/// A connection to the store at `path`, made and brought up to date as [`SqliteStore::open`] does.
+pub(crate) fn open_connection(path: &Path) -> Result<Connection, StoreError> {
+    open::open(path)
+}
+
 /// Runs in an SQLite file. Any number of processes may have the same file open: readers never wait, writers wait for each other.
 #[derive(Debug)]
 pub struct SqliteStore {
@@ -257,7 +262,7 @@ fn not_readable(error: impl std::error::Error + Send + Sync + 'static) -> rusqli
 }
 
 /// Gives an error of SQLite's its place and, where it is one of the usual causes, its name.
-fn fault(path: &Path, action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError + use<> {
+pub(crate) fn fault(path: &Path, action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError + use<> {
     let path = path.to_owned();
     move |source| match source.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

@@ -11,7 +11,10 @@ use super::statements;
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
 /// All steps in order.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001_create_run.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/0001_create_run.sql"),
+    include_str!("../../migrations/0100_create_watch.sql"),
+];
 
 /// The newest version this program knows.
 #[expect(clippy::cast_possible_wrap, reason = "there will never be 2^63 migrations")]

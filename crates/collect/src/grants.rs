@@ -1,0 +1,27 @@
+//! The least a login needs, as statements an administrator can read and run.
+
+use crate::address::Engine;
+
+/// The text for `engine`.
+pub fn text(engine: Engine) -> &'static str {
+    match engine {
+        Engine::SqlServer => include_str!("grants/sqlserver.sql"),
+        Engine::Postgres => include_str!("grants/postgres.sql"),
+        Engine::Mysql => include_str!("grants/mysql.sql"),
+        Engine::Linux => include_str!("grants/linux.txt"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_asks_for_more_than_reading() {
+        for engine in [Engine::SqlServer, Engine::Postgres, Engine::Mysql, Engine::Linux] {
+            let text = text(engine).to_ascii_uppercase();
+            assert!(!text.contains("SUPERUSER") && !text.contains("ALL PRIVILEGES"), "{engine:?}");
+            assert!(!text.contains("SYSADMIN") && text.len() > 100, "{engine:?}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Reads the cumulative I/O counters of databases and hosts, on time and as they are.
+//!
+//! A [`Source`] gives one complete [`Sample`](iostall_model::Sample) at a time; [`Sampler`] asks many of them on
+//! a common, clock-aligned beat, each on a thread of its own, so that a slow one delays nobody. Nothing is
+//! subtracted here: that is `iostall_model::delta`.
+
+pub mod address;
+pub mod grants;
+pub mod linux;
+mod moment;
+mod mysql;
+mod postgres;
+mod remote;
+pub mod sampler;
+pub mod schedule;
+mod secret;
+pub mod source;
+mod sqlserver;
+mod tls;
+
+pub use address::{Address, AddressError, Engine};
+pub use sampler::{Event, Gap, Sampler, SamplerOptions};
+pub use secret::Secret;
+pub use source::{Filter, Source, SourceError, open};

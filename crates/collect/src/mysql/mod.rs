@@ -1,0 +1,256 @@
+//! MariaDB and MySQL: files by the Performance Schema, the redo log and InnoDB by the server's status.
+//!
+//! The redo log has no instrument in MariaDB, so its I/O comes from the status. For asynchronous InnoDB I/O the
+//! Performance Schema times the submission, not the completion.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Subject, Warning, WarningCode};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Opts, OptsBuilder, SslOpts};
+use tokio::runtime::Runtime;
+
+use crate::address::{Address, Tls};
+use crate::moment;
+use crate::remote::{self, Value};
+use crate::secret::Secret;
+use crate::source::{Source, SourceError};
+
+const INSTANCE: &str = include_str!("sql/instance.sql");
+const FILES: &str = include_str!("sql/files.sql");
+const STATUS: &str = include_str!("sql/status.sql");
+
+/// The server's code for a missing privilege on a table.
+const TABLE_ACCESS_DENIED: u16 = 1142;
+/// The server's code for a table that is not there.
+const NO_SUCH_TABLE: u16 = 1146;
+
+/// A MariaDB or MySQL server.
+pub(crate) struct MysqlSource {
+    address: Address,
+    password: Secret,
+    limit: Duration,
+    runtime: Runtime,
+    connection: Option<Conn>,
+}
+
+impl MysqlSource {
+    pub(crate) fn new(address: Address, password: Secret, limit: Duration) -> Result<Self, SourceError> {
+        let runtime = remote::runtime(&address)?;
+        Ok(Self { address, password, limit, runtime, connection: None })
+    }
+
+    fn options(&self) -> Opts {
+        let mut options = OptsBuilder::default()
+            .user(Some(&self.address.user))
+            .prefer_socket(false)
+            .pass((!self.password.is_empty()).then(|| self.password.reveal()));
+        options = if self.address.is_socket() {
+            options.socket(Some(&self.address.host))
+        } else {
+            options.ip_or_hostname(&self.address.host).tcp_port(self.address.port)
+        };
+        if !self.address.database.is_empty() {
+            options = options.db_name(Some(&self.address.database));
+        }
+        options.ssl_opts(ssl(&self.address.tls)).into()
+    }
+}
+
+fn ssl(tls: &Tls) -> Option<SslOpts> {
+    match tls {
+        Tls::Off => None,
+        Tls::Verify => Some(SslOpts::default()),
+        Tls::VerifyWith(path) => Some(SslOpts::default().with_root_certs(vec![path.clone().into()])),
+        Tls::Unverified => Some(
+            SslOpts::default()
+                .with_danger_accept_invalid_certs(true)
+                .with_danger_skip_domain_validation(true),
+        ),
+    }
+}
+
+impl Source for MysqlSource {
+    fn read(&mut self) -> Result<Sample, SourceError> {
+        let kept = self.connection.take();
+        let work = async {
+            let mut connection = match kept {
+                Some(connection) => connection,
+                None => Conn::new(self.options()).await.map_err(|error| SourceError::Connect {
+                    source_name: self.address.to_string(),
+                    reason: error.to_string(),
+                })?,
+            };
+            let sample = read(&self.address, &mut connection).await?;
+            Ok((connection, sample))
+        };
+        let (connection, sample) = remote::bounded(&self.runtime, &self.address, self.limit, work)?;
+        self.connection = Some(connection);
+        Ok(sample)
+    }
+}
+
+async fn read(address: &Address, connection: &mut Conn) -> Result<Sample, SourceError> {
+    let fail = |query: &'static str| {
+        move |error: mysql_async::Error| SourceError::Query {
+            source_name: address.to_string(),
+            query,
+            reason: error.to_string(),
+        }
+    };
+    let taken = moment::now();
+    let instance: Option<(String, String, bool)> =
+        connection.query_first(INSTANCE).await.map_err(fail("iostall:instance"))?;
+    let (version, instance, has_schema) = instance.unwrap_or_default();
+    let status: HashMap<String, String> =
+        connection.query(STATUS).await.map_err(fail("iostall:status"))?.into_iter().collect();
+    let mut warnings = status_warnings(&status);
+    let mut rows = vec![redo(&status), innodb(&status)];
+    if has_schema {
+        match connection.query::<mysql_async::Row, _>(FILES).await {
+            Ok(found) => rows.extend(found.into_iter().map(|row| remote::row(Kind::MysqlFile, columns(row)))),
+            Err(mysql_async::Error::Server(error))
+                if error.code == TABLE_ACCESS_DENIED || error.code == NO_SUCH_TABLE =>
+            {
+                warnings.push(missing_grant(&error.message));
+            }
+            Err(error) => return Err(fail("iostall:files")(error)),
+        }
+    } else {
+        warnings.push(schema_off());
+    }
+    let epoch = Epoch {
+        instance,
+        version: version_number(&version),
+        uptime_s: number(&status, "Uptime"),
+        ..Epoch::default()
+    };
+    Ok(Sample { taken, epoch, rows, warnings })
+}
+
+/// `10.11.19-MariaDB-log` as 1011: the part that decides what the columns mean.
+fn version_number(text: &str) -> u32 {
+    let mut parts = text.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse::<u32>().unwrap_or(0));
+    let (major, minor) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    major * 100 + minor
+}
+
+fn number(status: &HashMap<String, String>, name: &str) -> Option<u64> {
+    status.get(name)?.parse().ok()
+}
+
+fn status_row(kind: Kind, name: &str, counters: &Counters) -> Row {
+    let subject = Subject {
+        kind,
+        database: String::new(),
+        name: name.to_owned(),
+        identity: name.to_owned(),
+        volume: None,
+    };
+    Row { subject, counters: *counters, age_ms: None }
+}
+
+fn redo(status: &HashMap<String, String>) -> Row {
+    let counters = Counters::new()
+        .with_opt(Counter::Writes, number(status, "Innodb_log_writes"))
+        .with_opt(Counter::WriteBytes, number(status, "Innodb_os_log_written"))
+        .with_opt(Counter::Syncs, number(status, "Innodb_os_log_fsyncs"));
+    status_row(Kind::MysqlRedo, "redo log", &counters)
+}
+
+fn innodb(status: &HashMap<String, String>) -> Row {
+    let counters = Counters::new()
+        .with_opt(Counter::Reads, number(status, "Innodb_data_reads"))
+        .with_opt(Counter::ReadBytes, number(status, "Innodb_data_read"))
+        .with_opt(Counter::Writes, number(status, "Innodb_data_writes"))
+        .with_opt(Counter::WriteBytes, number(status, "Innodb_data_written"))
+        .with_opt(Counter::Syncs, number(status, "Innodb_data_fsyncs"));
+    status_row(Kind::MysqlInnodb, "innodb", &counters)
+}
+
+/// The columns of a row by name. Signed sums are never negative; one that is would be damage, and is left out.
+fn columns(row: mysql_async::Row) -> impl Iterator<Item = (String, Value)> {
+    let names: Vec<String> = row.columns_ref().iter().map(|column| column.name_str().into_owned()).collect();
+    names.into_iter().zip(row.unwrap()).map(|(name, value)| {
+        let value = match value {
+            mysql_async::Value::UInt(number) => Value::Number(number),
+            mysql_async::Value::Int(number) => u64::try_from(number).map_or(Value::Missing, Value::Number),
+            mysql_async::Value::Bytes(bytes) => typed(&name, &bytes),
+            _ => Value::Missing,
+        };
+        (name, value)
+    })
+}
+
+/// The text protocol sends everything as text: what is named after a counter is a number.
+fn typed(name: &str, bytes: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    if Counter::ALL.iter().any(|counter| counter.name() == name) {
+        text.parse().map_or(Value::Missing, Value::Number)
+    } else {
+        Value::Text(text)
+    }
+}
+
+fn schema_off() -> Warning {
+    Warning::new(
+        WarningCode::SettingOff,
+        "performance_schema is off: no file is counted, only InnoDB as a whole and its redo log",
+    )
+    .hint(
+        "write performance_schema=ON into the [mysqld] section of the server's configuration and restart it",
+    )
+}
+
+fn missing_grant(message: &str) -> Warning {
+    Warning::new(WarningCode::MissingGrant, format!("files cannot be read: {message}"))
+        .hint("iostall collect grants mysql prints the statements for an administrator to run")
+}
+
+fn status_warnings(status: &HashMap<String, String>) -> Vec<Warning> {
+    ["Performance_schema_file_instances_lost", "Performance_schema_file_handles_lost"]
+        .into_iter()
+        .filter_map(|name| Some((name, number(status, name).filter(|lost| *lost > 0)?)))
+        .map(|(name, lost)| {
+            Warning::new(
+                WarningCode::CountersLost,
+                format!("{name} is {lost}: that many files are not counted"),
+            )
+            .hint("raise performance_schema_max_file_instances and performance_schema_max_file_handles")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_that_decides_the_meaning_is_major_and_minor() {
+        assert_eq!(version_number("10.11.19-MariaDB-0+deb12u1"), 1011);
+        assert_eq!(version_number("8.4.2"), 804);
+        assert_eq!(version_number(""), 0);
+    }
+
+    #[test]
+    fn a_status_that_is_not_there_is_absent_and_not_zero() {
+        let status = HashMap::from([("Innodb_log_writes".to_owned(), "7".to_owned())]);
+        let row = redo(&status);
+        assert_eq!(row.counters.get(Counter::Writes), Some(7));
+        assert_eq!(row.counters.get(Counter::Syncs), None);
+    }
+
+    #[test]
+    fn files_the_server_lost_are_said() {
+        let status = HashMap::from([("Performance_schema_file_instances_lost".to_owned(), "3".to_owned())]);
+        assert_eq!(status_warnings(&status)[0].code, WarningCode::CountersLost);
+        assert!(status_warnings(&HashMap::new()).is_empty());
+    }
+
+    #[test]
+    fn numbers_arrive_as_text_and_beyond_the_signed_range() {
+        assert!(matches!(typed("read_stall", b"18446744073709551615"), Value::Number(u64::MAX)));
+        assert!(matches!(typed("name", b"123"), Value::Text(text) if text == "123"));
+    }
+}

@@ -1,0 +1,4 @@
+/* iostall:instance */
+SELECT VERSION()               AS version,
+       CONCAT_WS(':', @@hostname, @@port, @@datadir) AS instance,
+       @@performance_schema    AS performance_schema

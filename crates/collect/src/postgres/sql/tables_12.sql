@@ -1,0 +1,19 @@
+/* iostall:tables */
+-- Blocks read of every table of this database, its TOAST included. Keyed by the object id: the file's path
+-- changes with VACUUM FULL, the statistics do not. PostgreSQL counts neither time nor writes per table.
+SELECT current_database()                             AS database,
+       s.schemaname || '.' || s.relname               AS name,
+       s.relid::text                                  AS identity,
+       coalesce(nullif(pg_tablespace_location(coalesce(nullif(c.reltablespace, 0), d.dattablespace)), ''),
+                CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
+                     THEN current_setting('data_directory') END) AS volume,
+       coalesce(s.heap_blks_read, 0) + coalesce(s.toast_blks_read, 0) + coalesce(s.tidx_blks_read, 0) AS reads,
+       (coalesce(s.heap_blks_read, 0) + coalesce(s.toast_blks_read, 0) + coalesce(s.tidx_blks_read, 0))
+         * current_setting('block_size')::bigint      AS read_bytes,
+       coalesce(s.heap_blks_hit, 0) + coalesce(s.toast_blks_hit, 0) + coalesce(s.tidx_blks_hit, 0) AS hits,
+       round(extract(epoch FROM w.stats_reset) * 1000000)::bigint AS statistics_reset
+FROM pg_statio_all_tables AS s
+JOIN pg_class AS c ON c.oid = s.relid
+JOIN pg_database AS d ON d.datname = current_database()
+JOIN pg_stat_database AS w ON w.datid = d.oid
+WHERE s.schemaname <> 'pg_toast'

@@ -1,0 +1,58 @@
+//! Passwords: read late, shown never.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::source::SourceError;
+
+/// A password. Its debug form hides it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A password that was typed in.
+    pub fn typed(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The first line of the file at `path`.
+    pub fn from_file(path: &Path) -> Result<Self, SourceError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| SourceError::PasswordFile { path: path.to_owned(), source })?;
+        Ok(Self(text.lines().next().unwrap_or_default().to_owned()))
+    }
+
+    /// The value of the environment variable `name`.
+    pub fn from_environment(name: &str) -> Result<Self, SourceError> {
+        std::env::var(name).map(Self).map_err(|_| SourceError::PasswordVariable { name: name.to_owned() })
+    }
+
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_line_of_the_file_counts_and_nothing_shows_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pw");
+        std::fs::write(&path, "s3cret\nnote\n").unwrap();
+        let secret = Secret::from_file(&path).unwrap();
+        assert_eq!(secret.reveal(), "s3cret");
+        assert!(!format!("{secret:?}").contains("s3cret"));
+    }
+}

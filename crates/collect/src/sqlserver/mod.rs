@@ -1,0 +1,215 @@
+//! SQL Server 2008 R2 to 2022 and Azure SQL: `sys.dm_io_virtual_file_stats` over TDS.
+//!
+//! Whole milliseconds, counted when an I/O completes. The length of an interval comes from the computer's own
+//! tick counter, read with the counters.
+
+use std::time::Duration;
+
+use iostall_model::{Epoch, Kind, Moment, Sample, Warning, WarningCode};
+use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
+
+use crate::address::{Address, Tls};
+use crate::moment;
+use crate::remote::{self, Value, for_version};
+use crate::secret::Secret;
+use crate::source::{Source, SourceError};
+
+const INSTANCE: &str = include_str!("sql/instance.sql");
+const FILES: [(u32, &str); 3] = [
+    (10, include_str!("sql/files_10.sql")),
+    (11, include_str!("sql/files_11.sql")),
+    (12, include_str!("sql/files_12.sql")),
+];
+const FILES_AZURE: &str = include_str!("sql/files_azure.sql");
+
+/// `SERVERPROPERTY('EngineEdition')` of Azure SQL Database.
+const EDITION_AZURE_DATABASE: u64 = 5;
+
+type Connection = Client<Compat<TcpStream>>;
+
+/// A SQL Server instance, or an Azure SQL database.
+pub(crate) struct SqlServerSource {
+    address: Address,
+    password: Secret,
+    limit: Duration,
+    runtime: Runtime,
+    connection: Option<Connection>,
+}
+
+impl SqlServerSource {
+    pub(crate) fn new(address: Address, password: Secret, limit: Duration) -> Result<Self, SourceError> {
+        let runtime = remote::runtime(&address)?;
+        Ok(Self { address, password, limit, runtime, connection: None })
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::new();
+        config.host(&self.address.host);
+        config.port(self.address.port);
+        config.application_name("iostall");
+        // From another database the query would be parsed at that database's compatibility level.
+        let database = if self.address.database.is_empty() { "master" } else { &self.address.database };
+        config.database(database);
+        config.authentication(AuthMethod::sql_server(&self.address.user, self.password.reveal()));
+        match &self.address.tls {
+            Tls::Off => config.encryption(EncryptionLevel::NotSupported),
+            Tls::Verify => config.encryption(EncryptionLevel::Required),
+            Tls::VerifyWith(path) => {
+                config.encryption(EncryptionLevel::Required);
+                config.trust_cert_ca(path.display().to_string());
+            }
+            Tls::Unverified => {
+                config.encryption(EncryptionLevel::Required);
+                config.trust_cert();
+            }
+        }
+        config
+    }
+}
+
+impl Source for SqlServerSource {
+    fn read(&mut self) -> Result<Sample, SourceError> {
+        let kept = self.connection.take();
+        let work = async {
+            let mut connection = match kept {
+                Some(connection) => connection,
+                None => Box::pin(connect(&self.address, self.config())).await?,
+            };
+            let sample = read(&self.address, &mut connection).await?;
+            Ok((connection, sample))
+        };
+        let (connection, sample) = remote::bounded(&self.runtime, &self.address, self.limit, work)?;
+        self.connection = Some(connection);
+        Ok(sample)
+    }
+}
+
+async fn connect(address: &Address, config: Config) -> Result<Connection, SourceError> {
+    let refused = |reason: String| SourceError::Connect { source_name: address.to_string(), reason };
+    let stream = TcpStream::connect(config.get_addr()).await.map_err(|error| refused(error.to_string()))?;
+    // Requests are small and answers are waited for: nothing is won by gathering them.
+    stream.set_nodelay(true).map_err(|error| refused(error.to_string()))?;
+    Box::pin(Client::connect(config, stream.compat_write())).await.map_err(|error| refused(error.to_string()))
+}
+
+/// A result as named columns, apart from the driver.
+type Columns = Vec<(String, Value)>;
+
+async fn query(
+    address: &Address,
+    connection: &mut Connection,
+    tag: &'static str,
+    text: &'static str,
+) -> Result<Vec<Columns>, SourceError> {
+    let fail = |error: tiberius::error::Error| SourceError::Query {
+        source_name: address.to_string(),
+        query: tag,
+        reason: error.to_string(),
+    };
+    let stream = connection.simple_query(text).await.map_err(fail)?;
+    let rows = stream.into_first_result().await.map_err(fail)?;
+    Ok(rows.into_iter().map(columns).collect())
+}
+
+fn columns(row: tiberius::Row) -> Columns {
+    let names: Vec<String> = row.columns().iter().map(|column| column.name().to_owned()).collect();
+    names
+        .into_iter()
+        .zip(row)
+        .map(|(name, data)| {
+            let value = match data {
+                ColumnData::I64(Some(number)) => whole(&name, number),
+                ColumnData::String(Some(text)) => Value::Text(text.into_owned()),
+                _ => Value::Missing,
+            };
+            (name, value)
+        })
+        .collect()
+}
+
+/// A handle is a pattern of bits; anything else below zero would be damage, and is left out.
+fn whole(name: &str, number: i64) -> Value {
+    if name == "handle" {
+        return Value::Number(number.cast_unsigned());
+    }
+    u64::try_from(number).map_or(Value::Missing, Value::Number)
+}
+
+async fn read(address: &Address, connection: &mut Connection) -> Result<Sample, SourceError> {
+    let instance = query(address, connection, "iostall:instance", INSTANCE).await?;
+    let instance = Instance::from_columns(instance.into_iter().next().unwrap_or_default());
+    let is_azure_database = instance.edition == EDITION_AZURE_DATABASE;
+    let text = if is_azure_database { Some(FILES_AZURE) } else { for_version(&FILES, instance.version) };
+    let Some(text) = text else {
+        return Err(SourceError::TooOld {
+            source_name: address.to_string(),
+            version: instance.version.to_string(),
+            oldest: "SQL Server 2008 R2",
+        });
+    };
+    let files = query(address, connection, "iostall:files", text).await?;
+    Ok(sample(instance, files, is_azure_database))
+}
+
+/// What the instance says of itself.
+#[derive(Debug, Default)]
+struct Instance {
+    version: u32,
+    edition: u64,
+    name: String,
+    now_ms: u64,
+    start_ms: u64,
+    sees_definitions: bool,
+}
+
+impl Instance {
+    fn from_columns(columns: Columns) -> Self {
+        let mut instance = Self::default();
+        for (column, value) in columns {
+            match (column.as_str(), value) {
+                ("version", Value::Number(number)) => instance.version = u32::try_from(number).unwrap_or(0),
+                ("edition", Value::Number(number)) => instance.edition = number,
+                ("now_ms", Value::Number(number)) => instance.now_ms = number,
+                ("start_ms", Value::Number(number)) => instance.start_ms = number,
+                ("sees_definitions", Value::Number(number)) => instance.sees_definitions = number == 1,
+                ("instance", Value::Text(text)) => instance.name = text,
+                _ => {}
+            }
+        }
+        instance
+    }
+}
+
+fn sample(instance: Instance, files: Vec<Columns>, is_azure_database: bool) -> Sample {
+    let taken = Moment {
+        clock: format!("ticks of {}", instance.name),
+        clock_ns: instance.now_ms.saturating_mul(1_000_000),
+        ..moment::now()
+    };
+    let start = instance.start_ms.to_string();
+    let epoch = Epoch {
+        instance: instance.name,
+        version: instance.version,
+        process_start: start.clone(),
+        counters_since: vec![start],
+        uptime_s: None,
+    };
+    let rows = files.into_iter().map(|file| remote::row(Kind::SqlServerFile, file.into_iter())).collect();
+    let mut warnings = Vec::new();
+    if !instance.sees_definitions && !is_azure_database {
+        warnings.push(
+            Warning::new(
+                WarningCode::MissingGrant,
+                "the login lacks VIEW ANY DEFINITION: files have numbers instead of names",
+            )
+            .hint("iostall collect grants sqlserver prints the statements for an administrator to run"),
+        );
+    }
+    Sample { taken, epoch, rows, warnings }
+}
+
+#[cfg(test)]
+mod tests;

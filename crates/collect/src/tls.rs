@@ -1,0 +1,99 @@
+//! Encryption, one configuration for every driver that takes one.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use crate::address::{Address, Tls};
+use crate::source::SourceError;
+
+/// The client's side of TLS as `address` asks for it; `None` when it asks for none.
+pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceError> {
+    let fail = |reason: String| SourceError::Tls { source_name: address.to_string(), reason };
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| fail(error.to_string()))?;
+    let mut roots = RootCertStore::empty();
+    match &address.tls {
+        Tls::Off => return Ok(None),
+        Tls::Unverified => {
+            let verifier = Arc::new(BelieveAnyone(provider));
+            let config = builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
+            return Ok(Some(config));
+        }
+        Tls::Verify => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+        Tls::VerifyWith(path) => {
+            let certificates = CertificateDer::pem_file_iter(path)
+                .map_err(|error| fail(format!("{}: {error}", path.display())))?;
+            roots.add_parsable_certificates(certificates.flatten());
+        }
+    }
+    if roots.is_empty() {
+        return Err(fail("no certificate authorities were found; name a file of them with ?ca=PATH".into()));
+    }
+    Ok(Some(builder.with_root_certificates(roots).with_no_client_auth()))
+}
+
+/// The verifier of `tls=unverified`: encryption without knowing with whom. Signatures are still checked.
+#[derive(Debug)]
+struct BelieveAnyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for BelieveAnyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_authority_file_is_an_error_that_names_it() {
+        let address: Address = "postgres://u@db1/x?ca=/nowhere/ca.pem".parse().unwrap();
+        let message = client(&address).unwrap_err().to_string();
+        assert!(message.contains("/nowhere/ca.pem"), "{message}");
+    }
+
+    #[test]
+    fn no_configuration_is_made_where_none_is_wanted() {
+        let address: Address = "postgres://u@localhost/x".parse().unwrap();
+        assert!(client(&address).unwrap().is_none());
+    }
+}

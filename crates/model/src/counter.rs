@@ -1,0 +1,279 @@
+//! What a source counts: one name per quantity, whatever server it was read from.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Declares [`Counter`] with the stored number, the column name and the role of each.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal, $role:ident;)*) => {
+        /// One quantity of a row. The number is stored: never reuse or renumber.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[repr(u8)]
+        pub enum Counter { $($(#[$doc])* $name = $number,)* }
+
+        impl Counter {
+            /// Every counter, in the order of its number.
+            pub const ALL: [Self; Self::COUNT] = [$(Self::$name,)*];
+            /// How many there are.
+            pub const COUNT: usize = [$($number,)*].len();
+
+            /// Its name in tables, files and messages.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// What may be done with it.
+            pub fn role(self) -> Role {
+                match self { $(Self::$name => Role::$role,)* }
+            }
+        }
+    };
+}
+
+/// What may be done with a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A count that only grows while its epoch lasts: may be subtracted.
+    Count,
+    /// Accumulated time that only grows while its epoch lasts: may be subtracted.
+    Time,
+    /// A level: shown as read, never subtracted.
+    Gauge,
+    /// A mark of the counters' beginning: when it differs, the statistics were reset.
+    StatisticsMark,
+    /// A mark of the open file: when it differs, the file was closed in between.
+    HandleMark,
+}
+
+counters! {
+    /// Reads completed (PostgreSQL 16 and 17: blocks read).
+    Reads = 0, "reads", Count;
+    /// Bytes read.
+    ReadBytes = 1, "read_bytes", Count;
+    /// Time readers waited.
+    ReadStall = 2, "read_stall", Time;
+    /// Writes completed (PostgreSQL 16 and 17: blocks written).
+    Writes = 3, "writes", Count;
+    /// Bytes written.
+    WriteBytes = 4, "write_bytes", Count;
+    /// Time writers waited.
+    WriteStall = 5, "write_stall", Time;
+    /// Syncs of a file or flushes of a device.
+    Syncs = 6, "syncs", Count;
+    /// Time waited for syncs.
+    SyncStall = 7, "sync_stall", Time;
+    /// Extensions of a relation.
+    Extends = 8, "extends", Count;
+    /// Bytes by which relations were extended.
+    ExtendBytes = 9, "extend_bytes", Count;
+    /// Time waited for extensions.
+    ExtendStall = 10, "extend_stall", Time;
+    /// Blocks the kernel was asked to write back.
+    Writebacks = 11, "writebacks", Count;
+    /// Time waited for those requests.
+    WritebackStall = 12, "writeback_stall", Time;
+    /// Discards (TRIM).
+    Discards = 13, "discards", Count;
+    /// Bytes discarded.
+    DiscardBytes = 14, "discard_bytes", Count;
+    /// Time discards took.
+    DiscardStall = 15, "discard_stall", Time;
+    /// Other file calls: open, close, stat, seek and, in MySQL, sync.
+    Others = 16, "others", Count;
+    /// Time those took.
+    OtherStall = 17, "other_stall", Time;
+    /// Blocks found in the server's own cache.
+    Hits = 18, "hits", Count;
+    /// Blocks evicted from the server's own cache.
+    Evictions = 19, "evictions", Count;
+    /// Ring buffer slots used again.
+    Reuses = 20, "reuses", Count;
+    /// Part of the read stall that the resource governor added.
+    QueuedReadStall = 21, "queued_read_stall", Time;
+    /// Part of the write stall that the resource governor added.
+    QueuedWriteStall = 22, "queued_write_stall", Time;
+    /// Time with at least one request in flight.
+    Busy = 23, "busy", Time;
+    /// Time summed over the requests in flight.
+    InFlightTime = 24, "in_flight_time", Time;
+    /// Reads the block layer merged into others.
+    ReadsMerged = 25, "reads_merged", Count;
+    /// Writes the block layer merged into others.
+    WritesMerged = 26, "writes_merged", Count;
+    /// Time in which some tasks waited for I/O.
+    WaitSome = 27, "wait_some", Time;
+    /// Time in which all tasks waited for I/O.
+    WaitFull = 28, "wait_full", Time;
+    /// Requests in flight at the reading.
+    InFlight = 29, "in_flight", Gauge;
+    /// Size on disk at the reading, bytes.
+    SizeBytes = 30, "size_bytes", Gauge;
+    /// When the server says the row's counters began.
+    StatisticsReset = 31, "statistics_reset", StatisticsMark;
+    /// Which handle the server holds the file open with.
+    Handle = 32, "handle", HandleMark;
+    /// Write-ahead log generated, bytes.
+    WalBytes = 33, "wal_bytes", Count;
+    /// Write-ahead log records.
+    WalRecords = 34, "wal_records", Count;
+    /// Full-page images in the write-ahead log.
+    WalFullPages = 35, "wal_full_pages", Count;
+    /// Times the write-ahead log buffers were full.
+    WalBuffersFull = 36, "wal_buffers_full", Count;
+    /// Checkpoints begun by the clock.
+    CheckpointsTimed = 37, "checkpoints_timed", Count;
+    /// Checkpoints begun on request.
+    CheckpointsRequested = 38, "checkpoints_requested", Count;
+    /// Elapsed time of the checkpoints' write phase, its deliberate pauses included: not a stall.
+    CheckpointWriteTime = 39, "checkpoint_write_time", Time;
+    /// Elapsed time of the checkpoints' sync phase.
+    CheckpointSyncTime = 40, "checkpoint_sync_time", Time;
+    /// Temporary files written.
+    TempFiles = 41, "temp_files", Count;
+    /// Bytes of temporary files.
+    TempBytes = 42, "temp_bytes", Count;
+}
+
+impl Counter {
+    /// The counter with this stored number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Whether a difference of two readings means anything.
+    pub fn subtracts(self) -> bool {
+        matches!(self.role(), Role::Count | Role::Time)
+    }
+}
+
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Values of some counters; the others are absent, which is not zero.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Counters {
+    present: u64,
+    values: [u64; Counter::COUNT],
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self { present: 0, values: [0; Counter::COUNT] }
+    }
+}
+
+impl Counters {
+    /// No values.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with `counter` at `value`.
+    pub fn with(mut self, counter: Counter, value: u64) -> Self {
+        self.set(counter, value);
+        self
+    }
+
+    /// The same with `counter` at `value`, or absent.
+    pub fn with_opt(mut self, counter: Counter, value: Option<u64>) -> Self {
+        if let Some(value) = value {
+            self.set(counter, value);
+        }
+        self
+    }
+
+    /// Sets `counter` to `value`.
+    pub fn set(&mut self, counter: Counter, value: u64) {
+        self.present |= 1 << (counter as u8);
+        self.values[counter as usize] = value;
+    }
+
+    /// Makes `counter` absent.
+    pub fn unset(&mut self, counter: Counter) {
+        self.present &= !(1 << (counter as u8));
+        self.values[counter as usize] = 0;
+    }
+
+    /// The value of `counter`; `None` when absent.
+    pub fn get(&self, counter: Counter) -> Option<u64> {
+        (self.present >> (counter as u8) & 1 == 1).then(|| self.values[counter as usize])
+    }
+
+    /// The value of `counter`, and zero when absent: for sums only.
+    pub fn or_zero(&self, counter: Counter) -> u64 {
+        self.values[counter as usize]
+    }
+
+    /// The present counters with their values, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
+        let mut left = self.present;
+        std::iter::from_fn(move || {
+            let index =
+                usize::try_from(left.trailing_zeros()).ok().filter(|index| *index < Counter::COUNT)?;
+            left &= left - 1;
+            Some((Counter::ALL[index], self.values[index]))
+        })
+    }
+
+    /// Bit `n` set: the counter with number `n` is present.
+    pub fn present(&self) -> u64 {
+        self.present
+    }
+
+    /// Whether no counter is present.
+    pub fn is_empty(&self) -> bool {
+        self.present == 0
+    }
+
+    /// Whether every present value is zero.
+    pub fn is_zero(&self) -> bool {
+        self.values.iter().all(|value| *value == 0)
+    }
+
+    /// Adds `other` counter by counter, at most to the end of `u64`. A counter present in either is present
+    /// in the sum.
+    pub fn add(&mut self, other: &Self) {
+        self.present |= other.present;
+        for (mine, theirs) in self.values.iter_mut().zip(&other.values) {
+            *mine = mine.saturating_add(*theirs);
+        }
+    }
+}
+
+impl fmt::Debug for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter().map(|(counter, value)| (counter.name(), value))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_the_number_of_its_place_and_a_name_of_its_own() {
+        for (index, counter) in Counter::ALL.iter().enumerate() {
+            assert_eq!(*counter as usize, index);
+            assert_eq!(Counter::from_number(u8::try_from(index).unwrap()), Some(*counter));
+        }
+        let mut names: Vec<_> = Counter::ALL.iter().map(|counter| counter.name()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Counter::COUNT);
+        assert_eq!(Counter::from_number(200), None);
+    }
+
+    #[test]
+    fn an_absent_counter_is_not_a_zero() {
+        let counters = Counters::new().with(Counter::Writes, 0);
+        assert_eq!(counters.get(Counter::Writes), Some(0));
+        assert_eq!(counters.get(Counter::Reads), None);
+        assert_eq!(counters.iter().collect::<Vec<_>>(), [(Counter::Writes, 0)]);
+        assert!(!counters.is_empty() && counters.is_zero());
+    }
+}

@@ -1,0 +1,263 @@
+//! The difference between two samples, and when there is none.
+//!
+//! The rules, in the order they are tried, each of them a test below:
+//!
+//! 1. Another version, another instance or counters begun anew: every row is a reset, with the reason.
+//! 2. A thing that was not there before is a baseline. Its values are a delta only when the server says that
+//!    it was made after the previous sample. A known name with a new identity is a reset.
+//! 3. A mark of the row (its statistics' beginning, its open handle) that differs is a reset.
+//! 4. Without a length of time there is no delta: both samples must be timed by one clock that moved forward.
+//! 5. Any column that decreased makes the whole row a reset. Only when nothing but time columns of a known width
+//!    decreased, and the wrapped difference is possible in that time, are they subtracted modulo their width.
+//! 6. A time column that may have wrapped unseen in a long gap is left out; the counts stay.
+//! 7. Otherwise the row's delta is the difference, over the true length of the interval, however long. Equal
+//!    values are a delta of zeros: idle is not missing.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::counter::{Counter, Counters, Role};
+use crate::kind::Kind;
+use crate::sample::{Epoch, Row, Sample, Subject};
+use crate::totals::Totals;
+
+/// Why two readings of a row cannot be subtracted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum ResetReason {
+    /// The server started again and its counters with it.
+    Restart = 1,
+    /// Somebody or something reset the statistics.
+    StatisticsReset = 2,
+    /// The file or device was closed and opened again.
+    Reattach = 3,
+    /// Another thing has the same name.
+    IdentityChange = 4,
+    /// A counter of limited width passed its end and the true difference cannot be told.
+    Wrap = 5,
+    /// Another version answers, in which the columns may mean something else.
+    Upgrade = 6,
+    /// The interval's length is unknown: the clock that timed the samples changed or went back.
+    ClockChange = 7,
+}
+
+impl ResetReason {
+    /// One sentence for people.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Restart => "the server restarted and its counters began at zero",
+            Self::StatisticsReset => "the statistics were reset",
+            Self::Reattach => "the file or device was closed and opened again",
+            Self::IdentityChange => "another object now has this name",
+            Self::Wrap => "a counter passed the end of its width",
+            Self::Upgrade => "another version of the server answers",
+            Self::ClockChange => "the clock that times the samples changed",
+        }
+    }
+
+    /// Its word in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Restart => "restart",
+            Self::StatisticsReset => "statistics-reset",
+            Self::Reattach => "reattach",
+            Self::IdentityChange => "identity-change",
+            Self::Wrap => "wrap",
+            Self::Upgrade => "upgrade",
+            Self::ClockChange => "clock-change",
+        }
+    }
+}
+
+impl fmt::Display for ResetReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a row did between two samples.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "nearly all of them are deltas: a box each would cost more")]
+pub enum Change {
+    /// It did this much.
+    Delta(Totals),
+    /// It is seen for the first time: the next sample will tell.
+    Baseline,
+    /// Nothing can be said about this interval.
+    Reset(ResetReason),
+}
+
+impl Change {
+    /// The delta, if there is one.
+    pub fn delta(&self) -> Option<&Totals> {
+        match self {
+            Self::Delta(totals) => Some(totals),
+            Self::Baseline | Self::Reset(_) => None,
+        }
+    }
+}
+
+/// Compares two samples of one source: a change for every row of `now`, in its order.
+pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
+    let interval_ns = now.taken.since_ns(&before.taken);
+    if let Some(reason) = epoch_reset(&before.epoch, &now.epoch, interval_ns) {
+        return vec![Change::Reset(reason); now.rows.len()];
+    }
+    let known = Known::of(&before.rows);
+    now.rows
+        .iter()
+        .map(|row| match known.find(&row.subject) {
+            Ok(previous) => difference(row.subject.kind, &previous.counters, &row.counters, interval_ns),
+            Err(named_alike) => appeared(row, named_alike, interval_ns),
+        })
+        .collect()
+}
+
+/// The rows of a sample by what they are and by what they are called.
+struct Known<'a> {
+    things: HashMap<(Kind, &'a str, &'a str), &'a Row>,
+    names: HashMap<(Kind, &'a str, &'a str), &'a Row>,
+}
+
+impl<'a> Known<'a> {
+    fn of(rows: &'a [Row]) -> Self {
+        let things = rows.iter().map(|row| (thing_key(&row.subject), row)).collect();
+        let names = rows.iter().map(|row| (name_key(&row.subject), row)).collect();
+        Self { things, names }
+    }
+
+    /// The earlier row of the same thing, or else whether some other thing had its name.
+    fn find(&self, subject: &'a Subject) -> Result<&'a Row, bool> {
+        self.things
+            .get(&thing_key(subject))
+            .copied()
+            .ok_or_else(|| self.names.contains_key(&name_key(subject)))
+    }
+}
+
+fn thing_key(subject: &Subject) -> (Kind, &str, &str) {
+    (subject.kind, &subject.database, &subject.identity)
+}
+
+fn name_key(subject: &Subject) -> (Kind, &str, &str) {
+    (subject.kind, &subject.database, &subject.name)
+}
+
+/// How much less than the interval a server's own uptime may have grown without having begun anew, seconds:
+/// both ends are whole seconds, read somewhere in the interval's first and last moments.
+const UPTIME_SLACK_S: u64 = 3;
+
+/// Rule 1: whether nothing in `now` continues `before`.
+pub fn epoch_reset(before: &Epoch, now: &Epoch, interval_ns: Option<u64>) -> Option<ResetReason> {
+    if before.version != now.version {
+        return Some(ResetReason::Upgrade);
+    }
+    if before.instance != now.instance {
+        return Some(ResetReason::IdentityChange);
+    }
+    if let (Some(earlier_s), Some(later_s), Some(ns)) = (before.uptime_s, now.uptime_s, interval_ns)
+        && later_s + UPTIME_SLACK_S < earlier_s + ns / 1_000_000_000
+    {
+        return Some(ResetReason::Restart);
+    }
+    let continues = before.counters_since.is_empty() && now.counters_since.is_empty()
+        || before.counters_since.iter().any(|mark| now.counters_since.contains(mark));
+    if continues {
+        return None;
+    }
+    Some(if before.process_start == now.process_start {
+        ResetReason::StatisticsReset
+    } else {
+        ResetReason::Restart
+    })
+}
+
+/// Rule 2: a row without an earlier one.
+fn appeared(row: &Row, named_alike: bool, interval_ns: Option<u64>) -> Change {
+    let born_since = |interval_ns: &u64| {
+        row.age_ms.and_then(|age_ms| age_ms.checked_mul(1_000_000)).is_some_and(|age| age < *interval_ns)
+    };
+    match interval_ns.filter(born_since) {
+        Some(interval_ns) => {
+            let mut amounts = Counters::new();
+            for (counter, value) in row.counters.iter().filter(|(counter, _)| counter.subtracts()) {
+                amounts.set(counter, row.subject.kind.column(counter).canonical(value));
+            }
+            Change::Delta(Totals { covered_ns: interval_ns, amounts })
+        }
+        None if named_alike => Change::Reset(ResetReason::IdentityChange),
+        None => Change::Baseline,
+    }
+}
+
+/// Rules 3 to 7: two readings of one thing.
+pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Option<u64>) -> Change {
+    if let Some(reason) = mark_reset(before, now) {
+        return Change::Reset(reason);
+    }
+    let Some(interval_ns) = interval_ns else {
+        return Change::Reset(ResetReason::ClockChange);
+    };
+    let decreased = decreased(before, now);
+    if decreased.iter().any(|counter| !is_narrow_time(kind, *counter)) {
+        return Change::Reset(kind.decrease_means());
+    }
+    let mut amounts = Counters::new();
+    for (counter, value) in now.iter().filter(|(counter, _)| counter.subtracts()) {
+        let Some(earlier) = before.get(counter) else { continue };
+        let column = kind.column(counter);
+        let raw = match column.width_bits {
+            Some(bits) if decreased.contains(&counter) => wrapped(earlier, value, bits),
+            _ => value - earlier,
+        };
+        let amount = column.canonical(raw);
+        let limit_ns = interval_ns.saturating_mul(kind.parallelism_max(counter));
+        if decreased.contains(&counter) && amount > limit_ns {
+            return Change::Reset(ResetReason::Wrap);
+        }
+        let may_have_wrapped_unseen =
+            column.width_bits.is_some_and(|bits| limit_ns >= column.canonical(wrapped(1, 0, bits)));
+        if !may_have_wrapped_unseen {
+            amounts.set(counter, amount);
+        }
+    }
+    Change::Delta(Totals { covered_ns: interval_ns, amounts })
+}
+
+/// Rule 3: whether the row says itself that it began anew. A mark that appears or goes counts as another.
+fn mark_reset(before: &Counters, now: &Counters) -> Option<ResetReason> {
+    let differs = |counter| before.get(counter) != now.get(counter);
+    if differs(Counter::Handle) {
+        return Some(ResetReason::Reattach);
+    }
+    differs(Counter::StatisticsReset).then_some(ResetReason::StatisticsReset)
+}
+
+/// The columns that both readings have and that went down.
+fn decreased(before: &Counters, now: &Counters) -> Vec<Counter> {
+    now.iter()
+        .filter(|(counter, value)| {
+            counter.subtracts() && before.get(*counter).is_some_and(|earlier| *value < earlier)
+        })
+        .map(|(counter, _)| counter)
+        .collect()
+}
+
+/// Whether a decrease of this column may be a wrap.
+fn is_narrow_time(kind: Kind, counter: Counter) -> bool {
+    counter.role() == Role::Time && kind.column(counter).width_bits.is_some()
+}
+
+/// `now - before` modulo 2^`bits`.
+fn wrapped(before: u64, now: u64, bits: u32) -> u64 {
+    let difference = now.wrapping_sub(before);
+    if bits >= 64 { difference } else { difference & ((1 << bits) - 1) }
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

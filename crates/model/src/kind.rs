@@ -1,0 +1,227 @@
+//! The kinds of row, and what each kind's columns mean.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::counter::{Counter, Role};
+use crate::delta::ResetReason;
+
+/// What a row describes. The number is stored: never reuse or renumber.
+///
+/// A server version that changes the meaning of a column gets a kind of its own, so that the two can never be
+/// subtracted from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A file of SQL Server (`sys.dm_io_virtual_file_stats`).
+    SqlServerFile = 1,
+    /// A row of `pg_stat_io` in PostgreSQL 16 and 17, where reads and writes count 8 KiB blocks.
+    PostgresIoBlocks = 10,
+    /// A row of `pg_stat_io` from PostgreSQL 18, where they count operations.
+    PostgresIo = 11,
+    /// A PostgreSQL database (`pg_stat_database`): blocks, and the time its backends waited for data files.
+    PostgresDatabase = 12,
+    /// A PostgreSQL table with its TOAST (`pg_statio_*_tables`): blocks, no time, no writes.
+    PostgresTable = 13,
+    /// A PostgreSQL index (`pg_statio_*_indexes`): blocks, no time, no writes.
+    PostgresIndex = 14,
+    /// The write-ahead log (`pg_stat_wal`).
+    PostgresWal = 15,
+    /// Checkpoints (`pg_stat_bgwriter` to 16, `pg_stat_checkpointer` from 17).
+    PostgresCheckpointer = 16,
+    /// A file of MySQL or MariaDB (`performance_schema.file_summary_by_instance`).
+    MysqlFile = 20,
+    /// The InnoDB redo log, from the server's status.
+    MysqlRedo = 21,
+    /// All data files of InnoDB, from the server's status.
+    MysqlInnodb = 22,
+    /// A block device of Linux (`/proc/diskstats`).
+    LinuxDevice = 30,
+    /// A device as one control group uses it (`io.stat`).
+    LinuxCgroup = 31,
+    /// Pressure stall information (`/proc/pressure/io`).
+    LinuxPressure = 32,
+}
+
+/// The unit in which a source counts a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// As it is: operations, blocks or bytes.
+    One,
+    /// Sectors of 512 bytes, whatever the device's sectors are.
+    Sectors,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Picoseconds.
+    Picoseconds,
+}
+
+/// What is known of a column of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its unit as read.
+    pub unit: Unit,
+    /// Its width in bits, when it is known to wrap there within the life of a machine.
+    pub width_bits: Option<u32>,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 14] = [
+        Self::SqlServerFile,
+        Self::PostgresIoBlocks,
+        Self::PostgresIo,
+        Self::PostgresDatabase,
+        Self::PostgresTable,
+        Self::PostgresIndex,
+        Self::PostgresWal,
+        Self::PostgresCheckpointer,
+        Self::MysqlFile,
+        Self::MysqlRedo,
+        Self::MysqlInnodb,
+        Self::LinuxDevice,
+        Self::LinuxCgroup,
+        Self::LinuxPressure,
+    ];
+
+    /// Its word in listings and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SqlServerFile => "sqlserver-file",
+            Self::PostgresIoBlocks => "postgres-io-blocks",
+            Self::PostgresIo => "postgres-io",
+            Self::PostgresDatabase => "postgres-database",
+            Self::PostgresTable => "postgres-table",
+            Self::PostgresIndex => "postgres-index",
+            Self::PostgresWal => "postgres-wal",
+            Self::PostgresCheckpointer => "postgres-checkpointer",
+            Self::MysqlFile => "mysql-file",
+            Self::MysqlRedo => "mysql-redo",
+            Self::MysqlInnodb => "mysql-innodb",
+            Self::LinuxDevice => "linux-device",
+            Self::LinuxCgroup => "linux-cgroup",
+            Self::LinuxPressure => "linux-pressure",
+        }
+    }
+
+    /// The kind with this stored number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as u8 == number)
+    }
+
+    /// The unit and the width of `counter` as this kind's source gives it.
+    pub fn column(self, counter: Counter) -> Column {
+        let timed = |unit, width_bits| match counter.role() {
+            Role::Time => Column { unit, width_bits },
+            _ => Column { unit: Unit::One, width_bits: None },
+        };
+        match self {
+            Self::SqlServerFile => timed(Unit::Milliseconds, None),
+            Self::MysqlFile => timed(Unit::Picoseconds, Some(64)),
+            Self::LinuxDevice if is_sectors(counter) => Column { unit: Unit::Sectors, width_bits: None },
+            Self::LinuxDevice => timed(Unit::Milliseconds, Some(32)),
+            // PostgreSQL shows milliseconds as a float of its microseconds; we store those. PSI counts them too.
+            _ => timed(Unit::Microseconds, None),
+        }
+    }
+
+    /// How many requests can wait at once, at most: bounds what a wrapped time column may have gained.
+    ///
+    /// A Linux device queue takes 1024 requests at most by default of the largest devices; a database server
+    /// has at most some ten thousand threads. Time with anything in flight passes once.
+    pub fn parallelism_max(self, counter: Counter) -> u64 {
+        match (self, counter) {
+            (_, Counter::Busy) => 1,
+            (Self::LinuxDevice, _) => 1024,
+            _ => 16_384,
+        }
+    }
+
+    /// What it means when a counter of this kind is smaller than before and nothing else explains it.
+    pub fn decrease_means(self) -> ResetReason {
+        match self {
+            // SQL Server clears a file's counters when the database is closed: offline, detach, restore.
+            // A device's or a control group's counters begin with it.
+            Self::SqlServerFile | Self::LinuxDevice | Self::LinuxCgroup => ResetReason::Reattach,
+            // TRUNCATE of the Performance Schema table, pg_stat_reset and the like.
+            _ => ResetReason::StatisticsReset,
+        }
+    }
+
+    /// Whether its reads and writes are blocks, which say nothing of the number or the size of requests.
+    pub fn counts_blocks(self) -> bool {
+        matches!(
+            self,
+            Self::PostgresIoBlocks | Self::PostgresDatabase | Self::PostgresTable | Self::PostgresIndex
+        )
+    }
+
+    /// What its numbers mean, where that is not operations and the time from request to completion.
+    pub fn note(self) -> Option<&'static str> {
+        match self {
+            Self::PostgresIoBlocks | Self::PostgresDatabase => Some(
+                "counts are 8 KiB blocks; stall is the time in the system call, page cache hits included",
+            ),
+            Self::PostgresTable | Self::PostgresIndex => Some(
+                "reads are 8 KiB blocks that the server's cache did not hold; neither writes nor time are counted",
+            ),
+            Self::PostgresIo => {
+                Some("stall is the time backends waited; reads done ahead are not waited for")
+            }
+            Self::MysqlFile => Some("of asynchronous InnoDB I/O only the submission is timed"),
+            _ => None,
+        }
+    }
+}
+
+/// diskstats counts sectors of 512 bytes.
+fn is_sectors(counter: Counter) -> bool {
+    matches!(counter, Counter::ReadBytes | Counter::WriteBytes | Counter::DiscardBytes)
+}
+
+impl Column {
+    /// `amount` in whole units of ours: operations, bytes or nanoseconds. Picoseconds are cut to nanoseconds.
+    pub fn canonical(self, amount: u64) -> u64 {
+        match self.unit {
+            Unit::One => amount,
+            Unit::Sectors => amount.saturating_mul(512),
+            Unit::Milliseconds => amount.saturating_mul(1_000_000),
+            Unit::Microseconds => amount.saturating_mul(1_000),
+            Unit::Picoseconds => amount / 1_000,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_stored_number() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_number(kind as u8), Some(kind));
+        }
+        assert_eq!(Kind::from_number(0), None);
+    }
+
+    #[test]
+    fn diskstats_sectors_are_512_bytes_and_its_times_are_32_bit_milliseconds() {
+        let bytes = Kind::LinuxDevice.column(Counter::ReadBytes);
+        assert_eq!(bytes.canonical(8), 4096);
+        let stall = Kind::LinuxDevice.column(Counter::ReadStall);
+        assert_eq!(stall.width_bits, Some(32));
+        assert_eq!(stall.canonical(3), 3_000_000);
+        assert_eq!(Kind::LinuxDevice.column(Counter::Reads), Column { unit: Unit::One, width_bits: None });
+    }
+}

@@ -1,0 +1,2 @@
+/* iostall:watch/add_source */
+INSERT INTO watch_source (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;

@@ -1,0 +1,7 @@
+/* iostall:watch/delete_samples */
+-- Only whole chains, and only what has been rolled up: up to the last whole sample before the limit.
+DELETE FROM watch_sample
+WHERE source = :source
+  AND number <= (SELECT rolled_up_to FROM watch_source WHERE number = :source)
+  AND number < (SELECT max(number) FROM watch_sample
+                WHERE source = :source AND is_whole = 1 AND taken_utc_ns <= :utc_ns);

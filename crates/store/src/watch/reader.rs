@@ -1,0 +1,236 @@
+//! Reading history back.
+
+use std::collections::HashMap;
+
+use iostall_model::{Epoch, Kind, Moment, Row, Sample, Subject, Tier, Warning, delta};
+use jiff::Timestamp;
+use rusqlite::named_params;
+
+use super::body::{self, Rows};
+use super::{
+    RollupRow, SourceNumber, Step, StoredGap, WatchStore, Watched, damage, from_utc_ns, rollup_body,
+    statements, utc_ns,
+};
+use crate::error::StoreError;
+use crate::sqlite::fault;
+
+impl WatchStore {
+    /// The sources that were ever watched, by name.
+    pub fn sources(&self) -> Result<Vec<Watched>, StoreError> {
+        let all = || {
+            let mut statement = self.connection.prepare_cached(statements::LIST_SOURCES)?;
+            let rows = statement.query_map([], |row| {
+                Ok(Watched {
+                    number: SourceNumber(row.get(0)?),
+                    name: row.get(1)?,
+                    first: row.get::<_, Option<i64>>(2)?.map(from_utc_ns),
+                    last: row.get::<_, Option<i64>>(3)?.map(from_utc_ns),
+                })
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        all().map_err(fault(&self.path, "read"))
+    }
+
+    /// Gives `each` what happened between every two samples of the window, in order. The first step begins with
+    /// the last sample at or before `from`.
+    pub fn steps(
+        &self,
+        source: SourceNumber,
+        from: Timestamp,
+        to: Timestamp,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), StoreError> {
+        let number = |sql: &str, at: Timestamp| {
+            let parameters = named_params! {":source": source.0, ":utc_ns": utc_ns(at)};
+            self.connection.query_row(sql, parameters, |row| row.get::<_, i64>(0))
+        };
+        let failed = fault(&self.path, "read");
+        let bounds = number(statements::SAMPLE_BEFORE, from)
+            .and_then(|first| Ok((first, number(statements::SAMPLE_LAST, to)?)));
+        let (first, last) = bounds.map_err(failed)?;
+        let mut before: Option<Sample> = None;
+        self.each_sample(source, first, last, &mut |number, sample| {
+            if let Some(before) = before.as_ref().filter(|_| number > first) {
+                let changes = delta::compare(before, &sample);
+                let rows = sample.rows.iter().cloned().zip(changes).collect();
+                each(Step { taken: sample.taken.clone(), rows });
+            }
+            before = Some(sample);
+        })
+    }
+
+    /// The newest sample of `source`.
+    pub fn last_sample(&self, source: SourceNumber) -> Result<Option<Sample>, StoreError> {
+        let parameters = named_params! {":source": source.0, ":utc_ns": i64::MAX};
+        let last: i64 = self
+            .connection
+            .query_row(statements::SAMPLE_LAST, parameters, |row| row.get(0))
+            .map_err(fault(&self.path, "read"))?;
+        let mut newest = None;
+        self.each_sample(source, last, last, &mut |_, sample| newest = Some(sample))?;
+        Ok(newest)
+    }
+
+    /// The roll-ups of `source` that begin in the window.
+    pub fn rollups(
+        &self,
+        source: SourceNumber,
+        tier: Tier,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<RollupRow>, StoreError> {
+        let subjects = self.subjects(source)?;
+        let all = || {
+            let mut statement = self.connection.prepare_cached(statements::LIST_ROLLUPS)?;
+            let parameters = named_params! {
+                ":source": source.0,
+                ":tier": tier as u8,
+                ":from": from.as_second(),
+                ":to": to.as_second(),
+            };
+            let mut rows = statement.query(parameters)?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let series: u32 = row.get(1)?;
+                let body = row.get_ref(2)?.as_blob()?;
+                let rollup = rollup_body::decode(body)
+                    .ok_or_else(|| damage(format!("a roll-up of series {series}")))?;
+                let Some(subject) = subjects.get(&series).cloned() else { continue };
+                let beginning = Timestamp::from_second(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH);
+                found.push(RollupRow { beginning, subject, rollup });
+            }
+            Ok(found)
+        };
+        all().map_err(fault(&self.path, "read"))
+    }
+
+    /// The gaps of `source` in the window.
+    pub fn gaps(
+        &self,
+        source: SourceNumber,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<StoredGap>, StoreError> {
+        let all = || {
+            let mut statement = self.connection.prepare_cached(statements::LIST_GAPS)?;
+            let parameters = named_params! {":source": source.0, ":from": utc_ns(from), ":to": utc_ns(to)};
+            let rows = statement.query_map(parameters, |row| {
+                Ok(StoredGap {
+                    at: from_utc_ns(row.get(0)?),
+                    beats: row.get::<_, i64>(1)?.cast_unsigned(),
+                    reason: row.get(2)?,
+                })
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        all().map_err(fault(&self.path, "read"))
+    }
+
+    /// What `source` could not tell at some time in the window.
+    pub fn warnings(
+        &self,
+        source: SourceNumber,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<Warning>, StoreError> {
+        let all = || {
+            let mut statement = self.connection.prepare_cached(statements::LIST_WARNINGS)?;
+            let parameters = named_params! {":source": source.0, ":from": utc_ns(from), ":to": utc_ns(to)};
+            let texts: rusqlite::Result<Vec<String>> =
+                statement.query_map(parameters, |row| row.get(0))?.collect();
+            texts?
+                .iter()
+                .map(|text| serde_json::from_str(text).map_err(|error| damage(error.to_string())))
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        all().map_err(fault(&self.path, "read"))
+    }
+
+    /// Gives `each` the samples with numbers from `first` to `last`, and those before them back to a whole one.
+    pub(super) fn each_sample(
+        &self,
+        source: SourceNumber,
+        first: i64,
+        last: i64,
+        each: &mut dyn FnMut(i64, Sample),
+    ) -> Result<(), StoreError> {
+        let subjects = self.subjects(source)?;
+        let mut all = || {
+            let mut statement = self.connection.prepare_cached(statements::READ_SAMPLES)?;
+            let mut found =
+                statement.query(named_params! {":source": source.0, ":from": first, ":to": last})?;
+            let mut rows = Rows::new();
+            while let Some(row) = found.next()? {
+                let number: i64 = row.get(0)?;
+                if row.get::<_, bool>(4)? {
+                    rows.clear();
+                }
+                body::decode(&mut rows, row.get_ref(5)?.as_blob()?)
+                    .ok_or_else(|| damage(format!("sample {number}")))?;
+                each(number, sample(row, &rows, &subjects)?);
+            }
+            Ok(())
+        };
+        all().map_err(fault(&self.path, "read"))
+    }
+
+    /// What the series of `source` are about.
+    fn subjects(&self, source: SourceNumber) -> Result<HashMap<u32, Subject>, StoreError> {
+        let all = || {
+            let mut statement = self.connection.prepare_cached(statements::LIST_SERIES)?;
+            let mut rows = statement.query(named_params! {":source": source.0})?;
+            let mut subjects = HashMap::new();
+            while let Some(row) = rows.next()? {
+                // A kind of a newer iostall is left out: this one would not know its units.
+                let Some(kind) = Kind::from_number(row.get(1)?) else { continue };
+                let subject = Subject {
+                    kind,
+                    database: row.get(2)?,
+                    identity: row.get(3)?,
+                    name: row.get(4)?,
+                    volume: row.get(5)?,
+                };
+                subjects.insert(row.get(0)?, subject);
+            }
+            Ok(subjects)
+        };
+        all().map_err(fault(&self.path, "read"))
+    }
+
+    /// The numbers of the series of `source`.
+    pub(super) fn series_numbers(&self, source: SourceNumber) -> Result<HashMap<Subject, u32>, StoreError> {
+        Ok(self.subjects(source)?.into_iter().map(|(number, subject)| (subject, number)).collect())
+    }
+
+    /// The last sample of `source` that is in the roll-ups.
+    pub(super) fn rolled_up_to(&self, source: SourceNumber) -> Result<i64, StoreError> {
+        self.connection
+            .query_row(statements::ROLLED_UP_TO, named_params! {":source": source.0}, |row| row.get(0))
+            .map_err(fault(&self.path, "read"))
+    }
+}
+
+/// A sample from its row, its rows and what they are about.
+fn sample(
+    row: &rusqlite::Row<'_>,
+    rows: &Rows,
+    subjects: &HashMap<u32, Subject>,
+) -> rusqlite::Result<Sample> {
+    let document: String = row.get(6)?;
+    let mut epoch: Epoch = serde_json::from_str(&document).map_err(|error| damage(error.to_string()))?;
+    epoch.uptime_s = row.get::<_, Option<i64>>(3)?.map(i64::cast_unsigned);
+    let taken = Moment {
+        utc: from_utc_ns(row.get(1)?),
+        clock: row.get(7)?,
+        clock_ns: row.get::<_, i64>(2)?.cast_unsigned(),
+    };
+    let rows = rows
+        .iter()
+        .filter_map(|(series, (counters, age_ms))| {
+            let subject = subjects.get(series)?.clone();
+            Some(Row { subject, counters: *counters, age_ms: *age_ms })
+        })
+        .collect();
+    Ok(Sample { taken, epoch, rows, warnings: Vec::new() })
+}

@@ -1,0 +1,163 @@
+//! Forgetting what is old, and making roll-ups anew.
+
+use iostall_model::{Sample, Tier};
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Transaction, TransactionBehavior, named_params};
+
+use super::writer::{Pending, merge};
+use super::{SourceNumber, WatchStore, damage, rollup_body, statements, utc_ns};
+use crate::error::StoreError;
+use crate::sqlite::fault;
+
+/// How long each tier is kept. Raw samples go only once they are rolled up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Raw samples.
+    pub raw: SignedDuration,
+    /// Hours.
+    pub hours: SignedDuration,
+    /// Days; `None`: for ever.
+    pub days: Option<SignedDuration>,
+}
+
+impl Default for Retention {
+    /// Two weeks raw, two years of hours, days for ever.
+    fn default() -> Self {
+        Self {
+            raw: SignedDuration::from_hours(14 * 24),
+            hours: SignedDuration::from_hours(2 * 366 * 24),
+            days: None,
+        }
+    }
+}
+
+impl WatchStore {
+    /// Deletes what is older than `retention` allows, as of `now`.
+    pub fn forget(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError> {
+        let failed = fault(&self.path, "write to");
+        let sources = self.sources()?;
+        let mut all = || {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for source in &sources {
+                let raw_limit = before(now, retention.raw);
+                let parameters = named_params! {":source": source.number.0, ":utc_ns": utc_ns(raw_limit)};
+                if transaction.execute(statements::DELETE_SAMPLES, parameters)? > 0 {
+                    let mark = named_params! {":source": source.number.0};
+                    transaction.execute(statements::MARK_FORGOTTEN, mark)?;
+                }
+                transaction.execute(statements::DELETE_GAPS, parameters)?;
+                delete(&transaction, source.number, Tier::Hour, None, before(now, retention.hours))?;
+                if let Some(days) = retention.days {
+                    delete(&transaction, source.number, Tier::Day, None, before(now, days))?;
+                }
+            }
+            transaction.commit()
+        };
+        all().map_err(failed)
+    }
+
+    /// Makes the roll-ups of `source` anew: hours wherever raw samples cover them, days wherever hours do. What
+    /// is older than that stays as it is.
+    pub fn rebuild(&mut self, source: SourceNumber) -> Result<(), StoreError> {
+        let series = self.series_numbers(source)?;
+        let mut pending = Pending::default();
+        let (mut earlier, mut first, mut last): (Option<Sample>, Option<Timestamp>, i64) = (None, None, 0);
+        self.each_sample(source, 0, i64::MAX, &mut |number, sample| {
+            if let Some(earlier) = &earlier {
+                pending.absorb(earlier, &sample, |subject| series.get(subject).copied());
+            }
+            first.get_or_insert(sample.taken.utc);
+            last = number;
+            earlier = Some(sample);
+        })?;
+        let Some(first) = first else { return Ok(()) };
+        let failed = fault(&self.path, "write to");
+        let all = || {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            replace_hours(&transaction, source, pending, first)?;
+            replace_days(&transaction, source, first)?;
+            let mark = named_params! {":number": last, ":source": source.0};
+            transaction.execute(statements::MARK_ROLLED_UP, mark)?;
+            transaction.commit()
+        };
+        all().map_err(failed)?;
+        // What the writer had pending is in the roll-ups now.
+        self.resume_if_open(source)
+    }
+}
+
+/// The beginning of the first hour or day that lies wholly at or after `at`.
+fn ceiling(tier: Tier, at: Timestamp) -> Timestamp {
+    let floor = tier.floor(at);
+    if floor == at { at } else { floor.checked_add(SignedDuration::from_secs(tier.seconds())).unwrap_or(at) }
+}
+
+fn replace_hours(
+    transaction: &Transaction<'_>,
+    source: SourceNumber,
+    pending: Pending,
+    first: Timestamp,
+) -> rusqlite::Result<()> {
+    // An hour that began before the oldest sample is there already, or never was; unless nothing older is.
+    let is_all = is_whole_history(transaction, source)?;
+    let start = if is_all { Timestamp::MIN } else { ceiling(Tier::Hour, first) };
+    delete(transaction, source, Tier::Hour, Some(start), Timestamp::MAX)?;
+    for ((hour, series), rollup) in pending.into_hours() {
+        if hour >= start {
+            merge(transaction, Tier::Hour, hour, series, &rollup)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether no raw sample of `source` was ever forgotten: then every roll-up can be made anew.
+fn is_whole_history(transaction: &Transaction<'_>, source: SourceNumber) -> rusqlite::Result<bool> {
+    transaction.query_row(statements::FORGOT_NOTHING, named_params! {":source": source.0}, |row| row.get(0))
+}
+
+/// Makes the days anew whose hours are all there.
+fn replace_days(
+    transaction: &Transaction<'_>,
+    source: SourceNumber,
+    first: Timestamp,
+) -> rusqlite::Result<()> {
+    let start =
+        if is_whole_history(transaction, source)? { Timestamp::MIN } else { ceiling(Tier::Day, first) };
+    delete(transaction, source, Tier::Day, Some(start), Timestamp::MAX)?;
+    let mut statement = transaction.prepare_cached(statements::LIST_ROLLUPS)?;
+    let mut rows = statement.query(named_params! {
+        ":source": source.0,
+        ":tier": Tier::Hour as u8,
+        ":from": start.as_second(),
+        ":to": Timestamp::MAX.as_second(),
+    })?;
+    while let Some(row) = rows.next()? {
+        let (second, series): (i64, u32) = (row.get(0)?, row.get(1)?);
+        let rollup = rollup_body::decode(row.get_ref(2)?.as_blob()?)
+            .ok_or_else(|| damage(format!("a roll-up of series {series}")))?;
+        let hour = Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH);
+        merge(transaction, Tier::Day, Tier::Day.floor(hour), series, &rollup)?;
+    }
+    Ok(())
+}
+
+/// Deletes the roll-ups of a tier that begin in the window.
+fn delete(
+    transaction: &Transaction<'_>,
+    source: SourceNumber,
+    tier: Tier,
+    from: Option<Timestamp>,
+    to: Timestamp,
+) -> rusqlite::Result<()> {
+    let parameters = named_params! {
+        ":source": source.0,
+        ":tier": tier as u8,
+        ":from": from.map_or(i64::MIN, Timestamp::as_second),
+        ":to": to.as_second(),
+    };
+    transaction.execute(statements::DELETE_ROLLUPS, parameters).map(drop)
+}
+
+fn before(now: Timestamp, length: SignedDuration) -> Timestamp {
+    now.checked_sub(length).unwrap_or(Timestamp::MIN)
+}

@@ -1,0 +1,96 @@
+//! `iostall collect`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use jiff::SignedDuration;
+
+/// Sampling.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall collect once linux:\n  \
+    iostall collect run --interval 5s linux: 'postgres://iostall@db1/sales?password-file=/etc/iostall/db1'\n  \
+    iostall collect grants postgres\n\n\
+    A password never stands in a URL: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
+    TLS: on by default except to this machine; ?tls=off, ?tls=unverified, ?ca=FILE.")]
+pub(crate) struct CollectArgs {
+    #[command(subcommand)]
+    pub(crate) command: CollectCommand,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CollectCommand {
+    /// Take one sample of each source and keep it
+    Once(OnceArgs),
+    /// Sample on a beat of the clock until stopped
+    Run(RunArgs),
+    /// Print the statements that give a login what it needs, and no more
+    Grants(GrantsArgs),
+}
+
+/// Which sources.
+#[derive(Debug, Args)]
+pub(crate) struct OnceArgs {
+    /// sqlserver://USER@HOST, postgres://USER@HOST/DATABASE, mysql://USER@HOST or linux:
+    #[arg(value_name = "SOURCE", required = true)]
+    pub(crate) sources: Vec<String>,
+    /// Longest time to wait for a source
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = length)]
+    pub(crate) timeout: Duration,
+    /// Only this database; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) database: Vec<String>,
+    /// Only files, tables or devices whose name contains this; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) file: Vec<String>,
+}
+
+/// Which sources, how often and how long.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) what: OnceArgs,
+    /// From sample to sample, at least 1s; samples fall on whole multiples of it
+    #[arg(long, short, value_name = "TIME", default_value = "10s", value_parser = interval)]
+    pub(crate) interval: Duration,
+    /// How long [default: until stopped]
+    #[arg(long, short, value_name = "TIME", value_parser = length)]
+    pub(crate) duration: Option<Duration>,
+    /// Keep raw samples so long; hours and days stay
+    #[arg(long, value_name = "TIME", default_value = "336h", value_parser = length)]
+    pub(crate) keep_raw: Duration,
+}
+
+/// For what.
+#[derive(Debug, Args)]
+pub(crate) struct GrantsArgs {
+    /// Kind of source
+    pub(crate) engine: SourceChoice,
+}
+
+/// The kinds of source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SourceChoice {
+    /// SQL Server and Azure SQL
+    Sqlserver,
+    /// PostgreSQL
+    Postgres,
+    /// MySQL and MariaDB
+    Mysql,
+    /// The Linux host
+    Linux,
+}
+
+/// A length of time such as 500ms, 10s, 5m or 36h.
+pub(crate) fn length(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse::<SignedDuration>().ok().and_then(|length| Duration::try_from(length).ok());
+    parsed
+        .filter(|length| !length.is_zero())
+        .ok_or_else(|| "write a length of time such as 10s, 5m or 36h".into())
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = length(text)?;
+    if interval < Duration::from_secs(1) { Err("the shortest interval is 1s".into()) } else { Ok(interval) }
+}

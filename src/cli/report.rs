@@ -1,0 +1,55 @@
+//! `iostall report`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// What is shown of watched sources.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall report files --since 1h              the files with the longest stall per I/O first\n  \
+    iostall report volumes --over 20ms --sustained 5m\n  \
+    iostall report databases --since 2026-11-01 --until 2026-11-08 --csv week.csv\n\n\
+    Exit status 1: with --over, something was above it for the sustained time.")]
+pub(crate) struct ReportArgs {
+    /// What the counters are summed to
+    pub(crate) level: LevelChoice,
+    /// Only sources whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) source: Option<String>,
+    /// Beginning: a date, a time, or how long ago
+    #[arg(long, value_name = "WHEN", default_value = "1h")]
+    pub(crate) since: String,
+    /// End [default: now]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
+    /// Stall per I/O that is too long, such as 20ms
+    #[arg(long, value_name = "TIME", value_parser = super::collect::length)]
+    pub(crate) over: Option<Duration>,
+    /// How long without a break it must be too long
+    #[arg(long, value_name = "TIME", requires = "over", value_parser = super::collect::length)]
+    pub(crate) sustained: Option<Duration>,
+    /// At most so many, the worst first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+    /// As CSV, every column; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+    /// As JSON; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+/// The levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LevelChoice {
+    /// Files, tables and indexes
+    Files,
+    /// Databases
+    Databases,
+    /// Volumes and devices
+    Volumes,
+    /// Whole servers
+    Server,
+}

@@ -1,0 +1,194 @@
+//! `iostall collect`: one sample, or samples on a beat.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use anyhow::Context;
+use iostall_collect::address::PasswordFrom;
+use iostall_collect::{
+    Address, Engine, Event, Filter, Sampler, SamplerOptions, Secret, Source, grants, open,
+};
+use iostall_measure::clock::utc_now;
+use iostall_model::{Sample, Warning};
+use iostall_store::{Retention, SourceNumber, StoredGap, WatchStore};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
+use crate::failure::{Status, hinted};
+use crate::interrupt;
+use crate::printer::Printer;
+use crate::store::{open_watch, with_hint};
+
+/// How often old samples are deleted.
+const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
+
+/// Samples, or prints what a login needs.
+pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    match &args.command {
+        CollectCommand::Once(once) => sample_once(once, global, printer),
+        CollectCommand::Run(run) => sample_on_a_beat(run, global, printer),
+        CollectCommand::Grants(grants_args) => {
+            let engine = match grants_args.engine {
+                SourceChoice::Sqlserver => Engine::SqlServer,
+                SourceChoice::Postgres => Engine::Postgres,
+                SourceChoice::Mysql => Engine::Mysql,
+                SourceChoice::Linux => Engine::Linux,
+            };
+            printer.result(grants::text(engine))?;
+            Ok(Status::Done)
+        }
+    }
+}
+
+/// The sources as typed, validated and opened, with their names.
+fn sources(args: &OnceArgs) -> anyhow::Result<Vec<(String, Box<dyn Source>)>> {
+    let mut names = HashSet::new();
+    args.sources
+        .iter()
+        .map(|text| {
+            let address: Address = text.parse()?;
+            let name = address.to_string();
+            if !names.insert(name.clone()) {
+                anyhow::bail!("{name} is named twice: its samples would mix");
+            }
+            let secret = match &address.password {
+                PasswordFrom::Nowhere => Secret::default(),
+                PasswordFrom::File(path) => Secret::from_file(path)?,
+                PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
+                PasswordFrom::Prompt => prompt(&name)?,
+            };
+            Ok((name, open(address, secret, args.timeout)?))
+        })
+        .collect()
+}
+
+fn prompt(name: &str) -> anyhow::Result<Secret> {
+    let term = console::Term::stderr();
+    if !term.is_term() {
+        let error = anyhow::anyhow!("there is no terminal to ask for the password of {name}");
+        return Err(hinted(error, "put it in a file and write ?password-file=PATH"));
+    }
+    term.write_str(&format!("password for {name}: ")).context("cannot write to the terminal")?;
+    Ok(Secret::typed(term.read_secure_line().context("cannot read from the terminal")?))
+}
+
+fn filter(args: &OnceArgs) -> Filter {
+    Filter { databases: args.database.clone(), names: args.file.clone() }
+}
+
+fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut keeper = Keeper::new(open_watch(global)?);
+    let (filter, mut status) = (filter(args), Status::Done);
+    for (name, mut source) in sources(args)? {
+        let number = keeper.add_source(&name)?;
+        match source.read() {
+            Ok(mut sample) => {
+                sample.rows.retain(|row| filter.keeps(&row.subject));
+                printer.result(&format!(
+                    "{name}: {} rows at {:.3}\n",
+                    sample.rows.len(),
+                    sample.taken.utc
+                ))?;
+                keeper.sample(number, sample, printer)?;
+            }
+            Err(error) => {
+                let gap = StoredGap { at: utc_now(), beats: 1, reason: error.to_string() };
+                keeper.store.add_gap(number, &gap).map_err(with_hint)?;
+                printer.error(&error.into());
+                status = Status::CouldNot;
+            }
+        }
+    }
+    keeper.store.finish().map_err(with_hint)?;
+    Ok(status)
+}
+
+fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut keeper = Keeper::new(open_watch(global)?);
+    let (mut numbers, mut opened) = (Vec::new(), Vec::new());
+    for (name, source) in sources(&args.what)? {
+        numbers.push((keeper.add_source(&name)?, name));
+        opened.push(source);
+    }
+    let options = SamplerOptions {
+        interval: args.interval,
+        until: args.duration.and_then(|length| utc_now().checked_add(length).ok()),
+        filter: filter(&args.what),
+    };
+    let retention = Retention { raw: signed(args.keep_raw), ..Retention::default() };
+    let (sampler, events) = Sampler::start(opened, &options);
+    let stopper = sampler.stopper();
+    interrupt::call_on_signal(move || stopper.stop())?;
+    let mut forget_next = utc_now();
+    // What each source that fails was last heard to say: the same is not said twice.
+    let mut failing: HashMap<usize, String> = HashMap::new();
+    for event in events {
+        match event {
+            Event::Sample { source, sample } => {
+                let (number, name) = &numbers[source];
+                if failing.remove(&source).is_some() {
+                    printer.note(&format!("{name}: answers again at {:.0}", sample.taken.utc));
+                }
+                keeper.sample(*number, sample, printer)?;
+            }
+            Event::Gap(gap) => {
+                let (number, name) = &numbers[gap.source];
+                if failing.insert(gap.source, gap.reason.clone()).as_ref() != Some(&gap.reason) {
+                    printer.note(&format!("{name}: no sample at {:.0}: {}", gap.at, gap.reason));
+                }
+                let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
+                keeper.store.add_gap(*number, &gap).map_err(with_hint)?;
+            }
+        }
+        let now = utc_now();
+        if now >= forget_next {
+            keeper.store.forget(&retention, now).map_err(with_hint)?;
+            forget_next = now.checked_add(FORGET_EVERY).unwrap_or(Timestamp::MAX);
+        }
+    }
+    sampler.join();
+    keeper.store.finish().map_err(with_hint)?;
+    printer.note(&format!("kept {} samples in {}", keeper.samples, keeper.store.path().display()));
+    // Stopping is how a run without an end is meant to end.
+    Ok(Status::Done)
+}
+
+fn signed(length: Duration) -> SignedDuration {
+    SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
+}
+
+/// The store, and what was already said.
+struct Keeper {
+    store: WatchStore,
+    said: HashSet<(SourceNumber, String)>,
+    samples: u64,
+}
+
+impl Keeper {
+    fn new(store: WatchStore) -> Self {
+        Self { store, said: HashSet::new(), samples: 0 }
+    }
+
+    fn add_source(&mut self, name: &str) -> anyhow::Result<SourceNumber> {
+        self.store.source(name).map_err(with_hint)
+    }
+
+    /// Keeps a sample; says each of its warnings the first time.
+    fn sample(&mut self, source: SourceNumber, sample: Sample, printer: &Printer) -> anyhow::Result<()> {
+        for warning in &sample.warnings {
+            if self.said.insert((source, warning.message.clone())) {
+                printer.note(&warning_line(warning));
+            }
+        }
+        self.store.add_sample(source, sample).map_err(with_hint)?;
+        self.samples += 1;
+        Ok(())
+    }
+}
+
+fn warning_line(warning: &Warning) -> String {
+    match &warning.hint {
+        Some(hint) => format!("warning: {}\nhint: {hint}", warning.message),
+        None => format!("warning: {}", warning.message),
+    }
+}

@@ -1,0 +1,104 @@
+//! `iostall collect`, `report` and `store`.
+
+use iostall_measure::{Clock, MonotonicClock};
+use serde_json::Value;
+
+use crate::support::{Ran, Workspace, signal, skip};
+
+/// Whether this machine has a device that the kernel counts.
+fn has_counted_device() -> bool {
+    let text = std::fs::read_to_string("/proc/diskstats").unwrap_or_default();
+    let is_used = |line: &str| line.split_ascii_whitespace().nth(3).is_some_and(|reads| reads != "0");
+    text.lines().any(is_used)
+}
+
+#[test]
+fn what_a_login_needs_is_printed_for_every_kind_of_source() {
+    let workspace = Workspace::new();
+    for (engine, wanted) in [
+        ("sqlserver", "VIEW SERVER STATE"),
+        ("postgres", "CREATE ROLE"),
+        ("mysql", "file_summary_by_instance"),
+        ("linux", "/proc/diskstats"),
+    ] {
+        let ran = workspace.run(&["collect", "grants", engine]);
+        assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+        assert!(ran.stdout.contains(wanted), "{engine}");
+    }
+}
+
+#[test]
+fn a_password_on_the_command_line_is_refused_and_not_repeated() {
+    let workspace = Workspace::new();
+    let ran = workspace.run(&["collect", "once", "postgres://mon:hunter2@127.0.0.1/sales"]);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("password-file") && !ran.stderr.contains("hunter2"), "{}", ran.stderr);
+}
+
+#[test]
+fn one_source_named_twice_is_refused() {
+    let ran = Workspace::new().run(&["collect", "once", "linux:", "linux:"]);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("named twice"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_report_of_nothing_says_what_to_do() {
+    let ran = Workspace::new().run(&["report", "files"]);
+    assert_eq!(ran.status, Some(2));
+    assert!(ran.stderr.contains("iostall collect run"), "{}", ran.stderr);
+}
+
+#[test]
+fn two_samples_make_an_interval_and_the_report_has_its_forms() {
+    if !has_counted_device() {
+        return skip("report volumes", "no block device is counted here");
+    }
+    let workspace = Workspace::new();
+    for _ in 0..2 {
+        let ran = workspace.run(&["collect", "once", "linux:"]);
+        assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    }
+    let ran = workspace.run(&["report", "volumes", "--json", "v.json", "--csv", "v.csv"]);
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("linux:\n"), "{}", ran.stdout);
+    let json = workspace.json("v.json");
+    let group = &json["groups"][0];
+    assert_eq!(group["kind"], "linux-device");
+    assert!(group["covered_s"].as_f64().is_some_and(|covered| covered > 0.0), "{group}");
+    let csv = std::fs::read_to_string(workspace.path("v.csv")).unwrap();
+    assert_eq!(csv.lines().count(), json["groups"].as_array().unwrap().len() + 1);
+    let rebuilt = workspace.run(&["store", "rebuild"]);
+    assert_eq!(rebuilt.status, Some(0), "{}", rebuilt.stderr);
+}
+
+#[test]
+fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled() {
+    let workspace = Workspace::new();
+    // Port 9 of this machine: nobody listens, the answer comes at once.
+    let dead = "postgres://mon@127.0.0.1:9/sales";
+    let child = workspace.start(&["collect", "run", "--interval", "1s", "linux:", dead]);
+    let clock = MonotonicClock::new();
+    for _ in 0..200 {
+        clock.sleep_until(clock.now_ns() + 50_000_000);
+        let report = workspace.run(&["report", "server", "--json", "-"]);
+        if report.status == Some(0) && report.stderr.contains("no sample") || !has_counted_device() {
+            break;
+        }
+    }
+    signal(&child, "INT");
+    let ran: Ran = child.wait_with_output().unwrap().into();
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot connect to postgres://127.0.0.1:9/sales"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("kept "), "{}", ran.stderr);
+    if has_counted_device() {
+        let report = workspace.run(&["report", "server", "--json", "-"]);
+        let json: Value = serde_json::from_str(&report.stdout).unwrap();
+        assert_eq!(json["groups"][0]["name"], "all disks");
+        assert!(
+            report.stderr.contains("no sample at "),
+            "the gap is told with the report: {}",
+            report.stderr
+        );
+    }
+}
