@@ -56,7 +56,7 @@ fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
     // 64 KiB is the most that Linux lets a list of names or one value be. Most files have none: asked first.
     let mut names = Vec::new();
     let length = match rustix::fs::flistxattr(source, &mut [0_u8; 0][..]) {
-        Ok(0) => return,
+        Ok(0) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return,
         Ok(_) => {
             names.resize(64 << 10, 0);
             match rustix::fs::flistxattr(source, &mut names[..]) {
@@ -64,7 +64,6 @@ fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
                 Err(errno) => return losses.push(loss("extended attributes", errno)),
             }
         }
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => return,
         Err(errno) => return losses.push(loss("extended attributes", errno)),
     };
     let mut value = Vec::new();

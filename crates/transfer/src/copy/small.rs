@@ -281,12 +281,12 @@ fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
 fn create_part(path: &Path, mode: u32) -> Result<File, CopyError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode & 0o777);
-    let made = match options.open(path) {
+    let file = match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             std::fs::remove_file(path).map_err(CopyError::system("remove", path))?;
             options.open(path)
         }
-        made => made,
+        other => other,
     };
-    made.map_err(CopyError::system("create", path))
+    file.map_err(CopyError::system("create", path))
 }
