@@ -2,12 +2,14 @@
 
 pub mod distribution;
 pub mod outcome;
+pub mod point;
 pub mod profile;
 pub mod run;
 pub mod warning;
 pub mod write_data;
 
 pub use outcome::{Cell, LoadOutcome, OpOutcome, RoleOutcome, SpanOutcome};
+pub use point::{Point, Repeat, SweepOutcome};
 pub use profile::{Profile, RoleProfile, SpanProfile};
 pub use run::{Run, RunBody, RunId};
 pub use warning::{Warning, WarningCode};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::outcome::LoadOutcome;
+use crate::point::SweepOutcome;
 use crate::warning::Warning;
 
 /// Name of the stored form.
@@ -83,6 +84,8 @@ pub struct Run {
 pub enum RunBody {
     /// `iostall load` and everything that drives it.
     Load(LoadOutcome),
+    /// `iostall sweep`.
+    Sweep(SweepOutcome),
 }
 
 impl RunBody {
@@ -90,6 +93,7 @@ impl RunBody {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Load(_) => "load",
+            Self::Sweep(_) => "sweep",
         }
     }
 }
