@@ -4,6 +4,8 @@ mod cli;
 mod devices;
 mod full;
 mod load;
+mod matrix;
 mod open_loop;
 mod runs;
 mod support;
+mod sweep;

@@ -209,7 +209,7 @@ impl FromStr for TargetBinding {
 }
 
 /// Reads one of the model's words (`write-through`) as the model itself does.
-fn kebab<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(super) fn kebab<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
 }
 

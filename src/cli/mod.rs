@@ -1,14 +1,18 @@
 //! What can be typed. No system calls here.
 
 mod load;
+mod matrix;
 mod runs;
+mod sweep;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
+pub(crate) use matrix::MatrixArgs;
 pub(crate) use runs::{RunsArgs, RunsCommand};
+pub(crate) use sweep::{PatternArgs, SweepArgs};
 
 /// Load-test, watch, move and judge the storage under database servers.
 #[derive(Debug, Parser)]
@@ -54,6 +58,10 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Put a database-shaped load on files or devices and measure it
     Load(Box<LoadArgs>),
+    /// Raise the load until the storage saturates, and say which setting to use
+    Sweep(Box<SweepArgs>),
+    /// Measure sizes, patterns and depths in one table, on one device or several side by side
+    Matrix(Box<MatrixArgs>),
     /// List the built-in load profiles, or print one
     Presets(PresetsArgs),
     /// List, show, export and delete the runs that were kept

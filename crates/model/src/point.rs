@@ -1,9 +1,11 @@
 //! A point: what storage gave at one setting, measured in a few short intervals. Sweeps and matrices are made of points.
 
-use iostall_measure::{Histogram, Percent};
+use iostall_measure::{BlockSize, Caching, Durability, Histogram, Nanos, Percent};
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{Access, BlockMix};
+use crate::outcome::EngineUse;
+use crate::profile::{Access, BlockMix, Profile};
+use crate::run::RunId;
 
 /// One setting and what it gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,7 +97,9 @@ impl Point {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepOutcome {
     /// The load, but for depth and workers, which each point has.
-    pub profile: crate::Profile,
+    pub profile: Profile,
+    /// What carried the requests out.
+    pub engine: EngineUse,
     /// The 99th percentile that must not be exceeded, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_p99_target: Option<u64>,
@@ -108,4 +112,47 @@ pub struct SweepOutcome {
     /// The intervals measured last, at the point to use, to see whether the storage still gives what it gave at first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<Point>,
+}
+
+/// What a matrix measures: every combination.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixPlan {
+    /// Sizes of requests.
+    pub sizes: Vec<BlockSize>,
+    /// Random, sequential, or both.
+    pub accesses: Vec<Access>,
+    /// Shares of writes: 0 for reads, 100 for writes.
+    pub write_pcts: Vec<Percent>,
+    /// Requests in flight per worker.
+    pub depths: Vec<u32>,
+    /// Workers.
+    pub workers: u32,
+    /// Through the page cache or past it.
+    pub caching: Caching,
+    /// When a write is complete.
+    pub durability: Durability,
+    /// Seed of the random sequences.
+    pub seed: u64,
+    /// Load before a cell that is not measured.
+    pub warmup: Nanos,
+    /// Length of an interval.
+    pub interval: Nanos,
+    /// Half width of the 95 % confidence interval of IOPS at which a cell is done, in percent of the mean.
+    pub precision_pct: f64,
+    /// Most intervals of a cell.
+    pub repeats_max: u32,
+}
+
+/// A matrix: every combination of size, pattern and depth, on one device or several side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixOutcome {
+    /// What was to be measured on each target.
+    pub plan: MatrixPlan,
+    /// What carried the requests out.
+    pub engine: EngineUse,
+    /// The cells that were measured, each on one target.
+    pub points: Vec<Point>,
+    /// The run that measured the first of them, where this one went on from it; their times are from the start of that run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<RunId>,
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::outcome::LoadOutcome;
-use crate::point::SweepOutcome;
+use crate::point::{MatrixOutcome, SweepOutcome};
 use crate::warning::Warning;
 
 /// Name of the stored form.
@@ -85,7 +85,9 @@ pub enum RunBody {
     /// `iostall load` and everything that drives it.
     Load(LoadOutcome),
     /// `iostall sweep`.
-    Sweep(SweepOutcome),
+    Sweep(Box<SweepOutcome>),
+    /// `iostall matrix`.
+    Matrix(Box<MatrixOutcome>),
 }
 
 impl RunBody {
@@ -94,6 +96,7 @@ impl RunBody {
         match self {
             Self::Load(_) => "load",
             Self::Sweep(_) => "sweep",
+            Self::Matrix(_) => "matrix",
         }
     }
 }

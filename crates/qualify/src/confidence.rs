@@ -2,6 +2,9 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// The level of every confidence interval that is shown.
+pub const LEVEL: f64 = 0.95;
+
 /// A mean and how far the true one may lie from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {

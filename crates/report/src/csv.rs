@@ -11,6 +11,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::figures::per_second;
+use crate::point;
 
 /// Why the series was not written.
 #[derive(Debug, Error)]
@@ -60,13 +61,13 @@ const HEADER: [&str; 14] = [
     "latency_ms_max",
 ];
 
-/// Writes the series of every span and role of `run`.
+/// Writes the series of every span and role of `run`; for a run made of points, a row a point.
 pub fn write_csv(run: &Run, out: impl io::Write) -> Result<(), CsvError> {
+    let RunBody::Load(load) = &run.body else { return point::write_rows(run, out) };
     let mut writer =
         ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).has_headers(false).from_writer(out);
     // By hand, so that a run without a single interval still has its header.
     writer.write_record(HEADER)?;
-    let RunBody::Load(load) = &run.body else { return Ok(writer.flush()?) };
     for (index, span) in load.spans.iter().enumerate() {
         for role in &span.roles {
             for op in ops_of(role) {

@@ -4,6 +4,7 @@
 //! The figures are derived once ([`figures`]) and laid out once ([`tables`], [`facts`]); text and HTML show
 //! the same tables, so the two can never disagree.
 
+pub mod chapter;
 pub mod csv;
 pub mod diskspd;
 pub mod facts;
@@ -12,7 +13,10 @@ pub mod format;
 pub mod html;
 pub mod json;
 pub mod line;
+pub mod matrix;
+pub mod point;
 pub mod svg;
+pub mod sweep;
 pub mod table;
 pub mod tables;
 pub mod text;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use iostall_measure::{Op, Percentile};
-use iostall_model::{OpOutcome, Run, RunBody, RunId};
+use iostall_model::{LoadOutcome, OpOutcome, Point, Run, RunBody, RunId};
 use jiff::Timestamp;
 
 /// The number a store gives a run, counted from 1 and never given twice. Written `#12`.
@@ -64,9 +64,30 @@ pub struct Summary {
 impl Summary {
     /// The summary of `run`.
     pub fn of(run: &Run) -> Self {
-        let RunBody::Load(outcome) = &run.body else {
+        match &run.body {
+            RunBody::Load(outcome) => Self::of_load(outcome),
+            RunBody::Sweep(outcome) => Self::of_points(&outcome.points),
+            RunBody::Matrix(outcome) => Self::of_points(&outcome.points),
+            _ => Self::default(),
+        }
+    }
+
+    /// Of several settings the one with the most throughput: the listing shows what the storage can do.
+    fn of_points(points: &[Point]) -> Self {
+        let rate = |point: &&Point| point.iops().unwrap_or(0.0);
+        let Some(best) = points.iter().max_by(|left, right| rate(left).total_cmp(&rate(right))) else {
             return Self::default();
         };
+        Self {
+            measured_ns: Some(points.iter().map(Point::measured_ns).sum()),
+            block_size: Some(best.block_size.to_string()),
+            iops: best.iops(),
+            mib_per_s: best.mib_per_s(),
+            latency_ns_p99: best.latency_ns.value_at(Percentile::P99),
+        }
+    }
+
+    fn of_load(outcome: &LoadOutcome) -> Self {
         let mut block_sizes: Vec<String> = Vec::new();
         for role in outcome.profile.spans.iter().flat_map(|span| &span.roles) {
             let text = role.block_size.to_string();

@@ -7,7 +7,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
 use super::charts::{Chart, charts};
-use super::{plotly_script, script_json};
+use super::{curves, maps, plotly_script, script_json};
+use crate::chapter::{Chapter, chapters};
 use crate::facts::{self, Detail, Fact};
 use crate::figures::{CpuUse, RowKind, rows, span_total};
 use crate::format::{count, duration, maybe_duration, maybe_number, shown};
@@ -26,7 +27,13 @@ pub(super) fn page(run: &Run) -> Markup {
         RunBody::Load(load) => Some(load),
         _ => None,
     };
-    let drawn: Vec<Vec<Chart>> = load.map(|load| load.spans.iter().map(charts).collect()).unwrap_or_default();
+    let chapters = chapters(run);
+    let drawn: Vec<Vec<Chart>> = match &run.body {
+        RunBody::Load(load) => load.spans.iter().map(charts).collect(),
+        RunBody::Sweep(outcome) => vec![curves::charts(outcome)],
+        RunBody::Matrix(outcome) => vec![maps::charts(run, outcome)],
+        _ => Vec::new(),
+    };
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -35,7 +42,7 @@ pub(super) fn page(run: &Run) -> Markup {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (shown(&run.name)) " · iostall load report" }
+                title { (shown(&run.name)) " · iostall " (run.body.kind()) " report" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
@@ -48,6 +55,9 @@ pub(super) fn page(run: &Run) -> Markup {
                         }
                         @if load.spans.is_empty() { p { "Nothing was measured." } }
                         (asked(load))
+                    }
+                    @for (index, chapter) in chapters.iter().enumerate() {
+                        (chapter_section(index + 1, chapter, drawn.get(index).map_or(&[], Vec::as_slice)))
                     }
                     (ran_on(run))
                 }
@@ -68,7 +78,7 @@ pub(super) fn page(run: &Run) -> Markup {
 fn head(run: &Run, load: Option<&LoadOutcome>) -> Markup {
     html! {
         header {
-            p.kind { "iostall load report" }
+            p.kind { "iostall " (run.body.kind()) " report" }
             h1 { (shown(&run.name)) }
             @if let Some(load) = load { @if !load.profile.description.is_empty() {
                 p.description { (shown(&load.profile.description)) }
@@ -131,6 +141,19 @@ fn span_section(run: &Run, load: &LoadOutcome, index: usize, span: &SpanOutcome,
             }
             @for one in tables::below_results(span, &run.targets) { (table(&one)) }
             @for one in span.roles.iter().filter_map(tables::percentiles) { (table(&one)) }
+        }
+    }
+}
+
+fn chapter_section(number: usize, chapter: &Chapter, drawn: &[Chart]) -> Markup {
+    html! {
+        section aria-labelledby={ "chapter-" (number) } {
+            h2 id={ "chapter-" (number) } { (chapter.title) }
+            ul.findings {
+                @for finding in &chapter.findings { li class=[tone_class(finding.tone)] { (finding.text) } }
+            }
+            @if !drawn.is_empty() { div.charts { @for chart in drawn { (figure(number, chart)) } } }
+            @for one in chapter.tables.iter().chain(&chapter.details) { (table(one)) }
         }
     }
 }

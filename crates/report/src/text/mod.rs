@@ -9,10 +9,11 @@ use std::fmt;
 use iostall_model::outcome::{LoadOutcome, SpanOutcome};
 use iostall_model::{Run, RunBody, SpanProfile};
 
+use crate::chapter::{Chapter, chapters};
 use crate::facts::{self, Detail, Fact};
 use crate::format::{duration, shown};
 use crate::table::{Table, Tone};
-use crate::{tables, warnings};
+use crate::{matrix, point, sweep, tables, warnings};
 use style::Style;
 
 /// How the text is drawn.
@@ -40,6 +41,9 @@ pub fn write_text(run: &Run, options: &TextOptions, out: &mut impl fmt::Write) -
     page.head(run);
     if let RunBody::Load(load) = &run.body {
         page.load(run, load);
+    }
+    for chapter in chapters(run) {
+        page.chapter(&chapter);
     }
     page.warnings(run);
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
@@ -74,6 +78,8 @@ impl Page {
     fn head(&mut self, run: &Run) {
         let description = match &run.body {
             RunBody::Load(load) => shown(&load.profile.description),
+            RunBody::Sweep(outcome) => sweep::asked(outcome),
+            RunBody::Matrix(outcome) => matrix::asked(outcome),
             _ => String::new(),
         };
         let name = self.style.tone(Tone::Strong, &shown(&run.name));
@@ -83,7 +89,7 @@ impl Page {
         }
         let measured = match &run.body {
             RunBody::Load(load) => measured_words(load),
-            _ => String::new(),
+            _ => point::measured_words(run),
         };
         let when = facts::moment(run.started_utc);
         self.prose(None, 0, &format!("{when} · {measured} · iostall {} · run {}", run.tool_version, run.id));
@@ -138,6 +144,23 @@ impl Page {
         }
         for table in tables::below_results(span, &run.targets) {
             self.titled(&table);
+        }
+    }
+
+    fn chapter(&mut self, chapter: &Chapter) {
+        self.line("");
+        let title = self.style.tone(Tone::Strong, &chapter.title);
+        self.line(&title);
+        for finding in &chapter.findings {
+            self.prose(Some(finding.tone), 2, &finding.text);
+        }
+        for table in &chapter.tables {
+            self.titled(table);
+        }
+        if self.options.percentiles {
+            for table in &chapter.details {
+                self.titled(table);
+            }
         }
     }
 
