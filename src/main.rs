@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{load, matrix, presets, runs, sweep};
+use crate::commands::{compare, load, matrix, presets, runs, sweep};
 use crate::failure::Status;
 use crate::printer::Printer;
 
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Presets(args) => presets::run(args, &printer),
         Command::Sweep(args) => sweep::run(args, &cli.global, &printer),
         Command::Matrix(args) => matrix::run(args, &cli.global, &printer),
+        Command::Compare(args) => compare::run(args, &cli.global, &printer),
         Command::Runs(args) => runs::run(args, &cli.global, &printer),
     };
     let status = result.unwrap_or_else(|error| {

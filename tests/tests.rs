@@ -1,6 +1,7 @@
 //! The program end to end: the real binary on real files, devices and signals.
 
 mod cli;
+mod compare;
 mod devices;
 mod full;
 mod load;

@@ -1,5 +1,6 @@
 //! What can be typed. No system calls here.
 
+mod compare;
 mod load;
 mod matrix;
 mod runs;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use compare::CompareArgs;
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use matrix::MatrixArgs;
 pub(crate) use runs::{RunsArgs, RunsCommand};
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Sweep(Box<SweepArgs>),
     /// Measure sizes, patterns and depths in one table, on one device or several side by side
     Matrix(Box<MatrixArgs>),
+    /// Hold runs against each other and say which differences are significant
+    Compare(Box<CompareArgs>),
     /// List the built-in load profiles, or print one
     Presets(PresetsArgs),
     /// List, show, export and delete the runs that were kept

@@ -1,5 +1,6 @@
 //! One verb a file (or folder). Verbs never import each other.
 
+pub(crate) mod compare;
 pub(crate) mod load;
 pub(crate) mod matrix;
 pub(crate) mod presets;

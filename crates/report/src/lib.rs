@@ -5,6 +5,7 @@
 //! the same tables, so the two can never disagree.
 
 pub mod chapter;
+pub mod compare;
 pub mod csv;
 pub mod diskspd;
 pub mod facts;
@@ -21,6 +22,7 @@ pub mod table;
 pub mod tables;
 pub mod text;
 pub mod warnings;
+pub mod work;
 
 #[cfg(test)]
 mod fixture;
@@ -30,4 +32,4 @@ pub use html::write_html;
 pub use json::{read_json, write_json};
 pub use line::run_line;
 pub use svg::text_to_svg;
-pub use text::{TextOptions, write_text};
+pub use text::{TextOptions, write_chapters, write_text};

@@ -50,6 +50,23 @@ pub fn write_text(run: &Run, options: &TextOptions, out: &mut impl fmt::Write) -
     out.write_str(&text)
 }
 
+/// Writes chapters that belong to no single run, under `title`. Fails only where `out` does.
+pub fn write_chapters(
+    title: &str,
+    chapters: &[Chapter],
+    options: &TextOptions,
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
+    let title = page.style.tone(Tone::Strong, &shown(title));
+    page.line(&title);
+    for chapter in chapters {
+        page.chapter(chapter);
+    }
+    let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
+    out.write_str(&text)
+}
+
 /// The text so far.
 struct Page {
     options: TextOptions,
