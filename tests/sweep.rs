@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::Read;
-use std::time::Duration;
 
 use iostall_measure::{Clock, MonotonicClock};
 use serde_json::Value;
@@ -68,7 +67,7 @@ fn a_sweep_that_is_stopped_keeps_what_it_has_measured() {
     let arguments = ["sweep", "--engine", "null", "--interval", "300ms", "--json", "s.json"];
     let mut child = here.start(&arguments);
     let clock = MonotonicClock::new();
-    clock.sleep_until(clock.now_ns() + Duration::from_secs(4).as_nanos() as u64);
+    clock.sleep_until(clock.now_ns() + 4_000_000_000);
     signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let mut said = String::new();
@@ -96,4 +95,53 @@ fn what_measures_nothing_is_refused() {
     let refused = here.run(&["sweep", "--interval", "0", "data.dat"]).expect_status(2);
     assert!(refused.stderr.contains("--interval"), "{}", refused.stderr);
     assert!(!here.path("data.dat").exists());
+}
+
+#[test]
+fn the_highest_rate_keeps_the_promise_it_was_asked_for() {
+    let here = Workspace::new();
+    let short = ["sweep", "--max-rate", "--p99", "100ms", "--interval", "100ms", "--warmup", "20ms"];
+    let forms =
+        ["--json", "m.json", "--html", "m.html", "--size", "64MiB", "--in-flight-max", "16", "data.dat"];
+    let ran = here.run(&[&short[..], &forms].concat());
+    let run = here.json("m.json");
+    let found = &run["summary"]["max_rate"];
+    let points = run["summary"]["points"].as_array().unwrap();
+    assert!(points.iter().all(|point| point["rate_iops"].as_f64().unwrap() > 0.0));
+    match found["rate_iops"].as_f64() {
+        // A machine that stands still for a tenth of a second again and again keeps no promise.
+        None => ran.expect_status(1),
+        Some(rate) => {
+            assert!(found["latency_ns_p99"].as_u64().unwrap() <= 100_000_000, "{found}");
+            assert!(
+                points.iter().any(|point| point["rate_iops"] == rate && point["intervals"] == 3),
+                "{found}"
+            );
+            let ran = ran.expect_status(0);
+            assert!(ran.stdout.contains("are answered in time"), "{}", ran.stdout);
+            ran
+        }
+    };
+}
+
+#[test]
+fn a_promise_that_nothing_can_keep_is_answered_with_no() {
+    let here = Workspace::new();
+    let ran = here
+        .run(&[
+            "sweep",
+            "--max-rate",
+            "--p99",
+            "1ns",
+            "--engine",
+            "null",
+            "--interval",
+            "50ms",
+            "--warmup",
+            "0",
+        ])
+        .expect_status(1);
+    assert!(ran.stdout.contains("No rate that was tried keeps"), "{}", ran.stdout);
+    let refused = here.run(&["sweep", "--max-rate", "data.dat"]).expect_status(2);
+    assert!(refused.stderr.contains("--p99"), "{}", refused.stderr);
 }

@@ -13,6 +13,7 @@ const EXAMPLES: &str = "Examples:
   iostall sweep --target-latency 5ms data.dat       the most throughput whose 99th percentile stays within 5 ms
   iostall sweep --block-size 64K --access sequential /dev/nvme1n1
   iostall sweep --write-pct 100 --durability write-through --size 4GiB log.dat
+  iostall sweep --max-rate --p99 5ms data.dat       the most requests a second that are answered in time
   iostall sweep --precision 1 --interval 5s --html sweep.html data.dat";
 
 /// What to raise the load on, and how far.
@@ -26,6 +27,12 @@ pub(crate) struct SweepArgs {
     /// The 99th percentile of the latency that must not be exceeded
     #[arg(long, value_name = "TIME", help_heading = "What")]
     pub(crate) target_latency: Option<Nanos>,
+    /// Instead of a sweep: the highest open-loop rate, Poisson arrivals, whose response times keep --p99
+    #[arg(long, requires = "p99", conflicts_with_all = ["target_latency", "precision", "repeats_max"], help_heading = "What")]
+    pub(crate) max_rate: bool,
+    /// With --max-rate: the 99th percentile of the response time that is promised
+    #[arg(long, value_name = "TIME", requires = "max_rate", help_heading = "What")]
+    pub(crate) p99: Option<Nanos>,
     /// Size of a file that is made; of an existing target, use only so much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     pub(crate) size: Option<ByteCount>,

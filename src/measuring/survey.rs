@@ -20,8 +20,9 @@ use super::{Session, Targets, record};
 const WARMUP_SHARE: u64 = 5;
 
 /// Doubts that say nothing here: intervals are short on purpose; how sure their mean is, and which percentile they support, is
-/// shown with them.
-const IGNORED: [WarningCode; 3] = [WarningCode::ShortRun, WarningCode::FewSamples, WarningCode::Interrupted];
+/// shown with them, and so is the backlog of a rate that was too high.
+const IGNORED: [WarningCode; 4] =
+    [WarningCode::ShortRun, WarningCode::FewSamples, WarningCode::Interrupted, WarningCode::RateNotHeld];
 
 /// How long and how often a setting is measured.
 #[derive(Clone, Copy, Debug)]

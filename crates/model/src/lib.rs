@@ -9,7 +9,7 @@ pub mod warning;
 pub mod write_data;
 
 pub use outcome::{Cell, LoadOutcome, OpOutcome, RoleOutcome, SpanOutcome};
-pub use point::{MatrixOutcome, MatrixPlan, Point, Repeat, SweepOutcome};
+pub use point::{MatrixOutcome, MatrixPlan, MaxRateOutcome, Point, Repeat, SweepOutcome};
 pub use profile::{Profile, RoleProfile, SpanProfile};
 pub use run::{Run, RunBody, RunId};
 pub use warning::{Warning, WarningCode};

@@ -156,3 +156,21 @@ pub struct MatrixOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<RunId>,
 }
+
+/// A search for the highest rate of arrivals whose response times keep a promise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MaxRateOutcome {
+    /// The load, but for rate, depth and workers, which each point has.
+    pub profile: Profile,
+    /// What carried the requests out.
+    pub engine: EngineUse,
+    /// The promise: the 99th percentile of the response time, nanoseconds.
+    pub latency_ns_p99_target: u64,
+    /// What a closed loop gave before the search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Point>,
+    /// The rates that were tried, in order; the confirmations last.
+    pub points: Vec<Point>,
+    /// The last so many points were confirmations.
+    pub confirmations: u32,
+}

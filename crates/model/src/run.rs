@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::outcome::LoadOutcome;
-use crate::point::{MatrixOutcome, SweepOutcome};
+use crate::point::{MatrixOutcome, MaxRateOutcome, SweepOutcome};
 use crate::warning::Warning;
 
 /// Name of the stored form.
@@ -88,6 +88,8 @@ pub enum RunBody {
     Sweep(Box<SweepOutcome>),
     /// `iostall matrix`.
     Matrix(Box<MatrixOutcome>),
+    /// `iostall sweep --max-rate`.
+    MaxRate(Box<MaxRateOutcome>),
 }
 
 impl RunBody {
@@ -97,6 +99,7 @@ impl RunBody {
             Self::Load(_) => "load",
             Self::Sweep(_) => "sweep",
             Self::Matrix(_) => "matrix",
+            Self::MaxRate(_) => "max-rate",
         }
     }
 }

@@ -4,4 +4,5 @@
 pub mod compare;
 pub mod confidence;
 pub mod knee;
+pub mod rate;
 pub mod throttle;

@@ -4,7 +4,7 @@
 use iostall_model::{Run, RunBody};
 
 use crate::table::{Table, Tone};
-use crate::{matrix, sweep};
+use crate::{matrix, max_rate, sweep};
 
 /// One sentence about what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,7 @@ pub fn chapters(run: &Run) -> Vec<Chapter> {
     match &run.body {
         RunBody::Sweep(outcome) => sweep::chapters(run, outcome),
         RunBody::Matrix(outcome) => matrix::chapters(run, outcome),
+        RunBody::MaxRate(outcome) => max_rate::chapters(run, outcome),
         _ => Vec::new(),
     }
 }

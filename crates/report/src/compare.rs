@@ -15,6 +15,9 @@ use crate::format::{NONE, duration, number, shown};
 use crate::point::{access_word, setting};
 use crate::table::{Column, Table, TableCell, Tone};
 
+/// Shorter intervals of a series are left out.
+const WHOLE_NS: u64 = 500_000_000;
+
 /// One side: what it is called, and its runs.
 #[derive(Clone, Debug)]
 pub struct Side {
@@ -105,59 +108,56 @@ fn value_of(metric: Metric, count: u64, bytes: u64, measured_ns: u64, latency_ns
 }
 
 /// Subjects in the order they come up first.
-fn gather(runs: &[Run]) -> Vec<(String, Gathered)> {
-    let mut all: Vec<(String, Gathered)> = Vec::new();
-    let mut of = |subject: String, add: &mut dyn FnMut(&mut Gathered)| {
-        let place = all.iter().position(|(name, _)| *name == subject).unwrap_or_else(|| {
-            all.push((subject, Gathered::default()));
-            all.len() - 1
+#[derive(Default)]
+struct Subjects(Vec<(String, Gathered)>);
+
+impl Subjects {
+    fn of(&mut self, subject: &str) -> &mut Gathered {
+        let place = self.0.iter().position(|(name, _)| name == subject).unwrap_or_else(|| {
+            self.0.push((subject.to_owned(), Gathered::default()));
+            self.0.len() - 1
         });
-        add(&mut all[place].1);
-    };
+        &mut self.0[place].1
+    }
+
+    fn get(&self, subject: &str) -> Option<&Gathered> {
+        self.0.iter().find(|(name, _)| name == subject).map(|(_, gathered)| gathered)
+    }
+}
+
+fn gather(runs: &[Run]) -> Subjects {
+    let mut all = Subjects::default();
     for run in runs {
         if let RunBody::Load(load) = &run.body {
             for (index, span) in load.spans.iter().enumerate() {
-                let span_name =
-                    if load.profile.spans.len() > 1 { format!("span {} ", index + 1) } else { String::new() };
+                let several = load.profile.spans.len() > 1;
+                let prefix = if several { format!("span {} ", index + 1) } else { String::new() };
                 for role in &span.roles {
-                    gather_role(&span_name, span, role, &mut of);
+                    gather_role(&prefix, span, role, &mut all);
                 }
             }
         }
         for point in crate::point::points(run) {
-            of(subject_of(point), &mut |gathered| gather_point(point, gathered));
+            gather_point(point, all.of(&subject_of(point)));
         }
     }
     all
 }
 
-fn gather_role(
-    prefix: &str,
-    span: &SpanOutcome,
-    role: &RoleOutcome,
-    of: &mut dyn FnMut(String, &mut dyn FnMut(&mut Gathered)),
-) {
+fn gather_role(prefix: &str, span: &SpanOutcome, role: &RoleOutcome, all: &mut Subjects) {
     for row in rows(role).iter().filter(|row| row.kind.moves_data()) {
         let Some(latency_ns) = row.waited_ns() else { continue };
-        let name = format!("{prefix}{} {}", shown(&role.name), row.kind.name());
-        of(name, &mut |gathered| {
-            gathered.add_run(row.count, row.bytes, span.measured_ns, latency_ns);
-            for point in &role.series {
-                // A last interval of a few milliseconds is too short for a rate.
-                if point.length_ns < 500_000_000 {
-                    continue;
-                }
-                let ops: Vec<&IntervalOp> = point
-                    .ops
-                    .iter()
-                    .filter(|op| match row.kind {
-                        RowKind::Op(kind) => op.op == kind,
-                        _ => op.op != Op::Sync,
-                    })
-                    .collect();
-                gather_second(&ops, point.length_ns, gathered);
-            }
-        });
+        let gathered = all.of(&format!("{prefix}{} {}", shown(&role.name), row.kind.name()));
+        gathered.add_run(row.count, row.bytes, span.measured_ns, latency_ns);
+        // A last interval of a few milliseconds is too short for a rate.
+        for point in role.series.iter().filter(|point| point.length_ns >= WHOLE_NS) {
+            let counts = |op: &&IntervalOp| match row.kind {
+                RowKind::Op(kind) => op.op == kind,
+                _ => op.op != Op::Sync,
+            };
+            let ops: Vec<&IntervalOp> = point.ops.iter().filter(counts).collect();
+            gather_second(&ops, point.length_ns, gathered);
+        }
     }
 }
 
@@ -339,8 +339,8 @@ fn against(first: &Side, second: &Side, seed: u64) -> Against {
     };
     let (ours, theirs) = (gather(&first.runs), gather(&second.runs));
     let mut rows = Vec::new();
-    for (subject, ours) in &ours {
-        let Some((_, theirs)) = theirs.iter().find(|(name, _)| name == subject) else { continue };
+    for (subject, ours) in &ours.0 {
+        let Some(theirs) = theirs.get(subject) else { continue };
         for metric in Metric::ALL {
             let (Some(one), Some(other)) = (ours.value(metric), theirs.value(metric)) else { continue };
             let values = |side: &Gathered| -> Vec<f64> {
@@ -351,18 +351,14 @@ fn against(first: &Side, second: &Side, seed: u64) -> Against {
             rows.push(Row { subject: subject.clone(), metric, first: one, second: other, found });
         }
     }
-    let mut reasons: Vec<String> = first
-        .runs
-        .iter()
-        .flat_map(|ours| second.runs.iter().map(|theirs| doubts(ours, theirs)))
-        .flatten()
-        .collect();
-    let mut seen = Vec::new();
-    reasons.retain(|reason| {
-        let new = !seen.contains(reason);
-        seen.push(reason.clone());
-        new
-    });
+    let mut reasons: Vec<String> = Vec::new();
+    for pair in first.runs.iter().flat_map(|ours| second.runs.iter().map(move |theirs| (ours, theirs))) {
+        for reason in doubts(pair.0, pair.1) {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+    }
     Against { label: second.label.clone(), rows, doubts: reasons, samples }
 }
 

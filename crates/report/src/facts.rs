@@ -85,6 +85,7 @@ pub fn ran_on(run: &Run, detail: Detail) -> Vec<Fact> {
         }
         RunBody::Sweep(outcome) => vec![&outcome.engine],
         RunBody::Matrix(outcome) => vec![&outcome.engine],
+        RunBody::MaxRate(outcome) => vec![&outcome.engine],
         _ => Vec::new(),
     };
     let mut engines: Vec<&EngineUse> = Vec::new();

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
 use crate::figures::{CpuUse, Row, machine_busy, rows};
+use crate::max_rate::MaxRateSummary;
 use crate::point::{PointRow, points};
 use crate::sweep::SweepSummary;
 
@@ -38,6 +39,8 @@ struct Summary {
     points: Vec<PointRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sweep: Option<SweepSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_rate: Option<MaxRateSummary>,
 }
 
 #[derive(Serialize)]
@@ -157,7 +160,11 @@ pub fn write_json(run: &Run, layout: JsonLayout, mut out: impl io::Write) -> io:
         RunBody::Sweep(outcome) => Some(SweepSummary::of(run, outcome)),
         _ => None,
     };
-    let document = Document { run, summary: Summary { spans, points, sweep } };
+    let max_rate = match &run.body {
+        RunBody::MaxRate(outcome) => Some(MaxRateSummary::of(outcome)),
+        _ => None,
+    };
+    let document = Document { run, summary: Summary { spans, points, sweep, max_rate } };
     match layout {
         JsonLayout::Pretty => {
             document.serialize(&mut Serializer::with_formatter(&mut out, Folded::default()))?;

@@ -15,6 +15,7 @@ pub mod html;
 pub mod json;
 pub mod line;
 pub mod matrix;
+pub mod max_rate;
 pub mod point;
 pub mod svg;
 pub mod sweep;

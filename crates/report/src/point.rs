@@ -4,7 +4,7 @@ use std::io;
 
 use iostall_measure::Percentile;
 use iostall_model::{Point, Repeat, Run, RunBody};
-use iostall_qualify::confidence::{LEVEL, estimate};
+use iostall_qualify::confidence::{Estimate, LEVEL, estimate};
 use iostall_qualify::knee::CurvePoint;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::line::rates;
 /// Half width of the 95 % confidence interval of a point's IOPS as a share of their mean; `None` for a single interval.
 pub fn precision(point: &Point) -> Option<f64> {
     let iops: Vec<f64> = point.repeats.iter().filter_map(Repeat::iops).collect();
-    estimate(&iops, LEVEL).map(|found| found.relative()).filter(|share| share.is_finite())
+    estimate(&iops, LEVEL).map(Estimate::relative).filter(|share| share.is_finite())
 }
 
 /// A setting in words: `depth 8 × 2 workers`.
@@ -135,6 +135,7 @@ pub(crate) fn points(run: &Run) -> &[Point] {
     match &run.body {
         RunBody::Sweep(outcome) => &outcome.points,
         RunBody::Matrix(outcome) => &outcome.points,
+        RunBody::MaxRate(outcome) => &outcome.points,
         _ => &[],
     }
 }

@@ -2,7 +2,7 @@
 
 use iostall_measure::{Caching, Durability, Percent, Percentile};
 use iostall_model::profile::Access;
-use iostall_model::{Point, Repeat, RoleProfile, Run, SweepOutcome};
+use iostall_model::{Point, Profile, Repeat, RoleProfile, Run, SweepOutcome};
 use iostall_qualify::knee::{Choice, CurvePoint, Knees, Sharpness};
 use iostall_qualify::throttle::{change, plateau};
 use serde::Serialize;
@@ -395,8 +395,8 @@ impl SweepSummary {
 }
 
 /// What a sweep was asked to do, in words.
-pub(crate) fn asked(outcome: &SweepOutcome) -> String {
-    let role = outcome.profile.spans.first().and_then(|span| span.roles.first());
+pub(crate) fn asked(profile: &Profile) -> String {
+    let role = profile.spans.first().and_then(|span| span.roles.first());
     let shape = role.map(facts::role_shape).unwrap_or_default();
     let reads_only = role.is_none_or(|role| role.write_pct <= Percent::ZERO);
     let order = if reads_only {

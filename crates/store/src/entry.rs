@@ -66,18 +66,17 @@ impl Summary {
     pub fn of(run: &Run) -> Self {
         match &run.body {
             RunBody::Load(outcome) => Self::of_load(outcome),
-            RunBody::Sweep(outcome) => Self::of_points(&outcome.points),
-            RunBody::Matrix(outcome) => Self::of_points(&outcome.points),
+            RunBody::Sweep(outcome) => Self::of_points(&outcome.points, fastest(&outcome.points)),
+            RunBody::Matrix(outcome) => Self::of_points(&outcome.points, fastest(&outcome.points)),
+            // A search ends with the rate that it confirms.
+            RunBody::MaxRate(outcome) => Self::of_points(&outcome.points, outcome.points.last()),
             _ => Self::default(),
         }
     }
 
-    /// Of several settings the one with the most throughput: the listing shows what the storage can do.
-    fn of_points(points: &[Point]) -> Self {
-        let rate = |point: &&Point| point.iops().unwrap_or(0.0);
-        let Some(best) = points.iter().max_by(|left, right| rate(left).total_cmp(&rate(right))) else {
-            return Self::default();
-        };
+    /// Of several settings one is shown.
+    fn of_points(points: &[Point], shown: Option<&Point>) -> Self {
+        let Some(best) = shown else { return Self::default() };
         Self {
             measured_ns: Some(points.iter().map(Point::measured_ns).sum()),
             block_size: Some(best.block_size.to_string()),
@@ -106,6 +105,12 @@ impl Summary {
             latency_ns_p99: sum.as_ref().and_then(|sum| sum.latency_ns().value_at(Percentile::P99)),
         }
     }
+}
+
+/// The setting with the most throughput: what the storage can do.
+fn fastest(points: &[Point]) -> Option<&Point> {
+    let rate = |point: &&Point| point.iops().unwrap_or(0.0);
+    points.iter().max_by(|left, right| rate(left).total_cmp(&rate(right)))
 }
 
 /// What a listing is narrowed by. Everything that is set must hold.

@@ -1,13 +1,14 @@
 //! `iostall sweep`: more and more requests in flight, until the storage gives no more for them.
 
 mod climb;
+mod max_rate;
 
 use std::thread::available_parallelism;
 
 use anyhow::Context;
 use iostall_load::preset::preset;
 use iostall_load::profile::{Overrides, check};
-use iostall_model::{Profile, Run, RunBody, SweepOutcome};
+use iostall_model::{MaxRateOutcome, Profile, Run, RunBody, SweepOutcome};
 
 use crate::cli::{GlobalArgs, PatternArgs, SweepArgs};
 use crate::failure::{Status, hinted};
@@ -17,6 +18,7 @@ use crate::printer::Printer;
 use crate::store;
 
 use climb::{Climb, Limits};
+use max_rate::MaxRate;
 
 /// More workers than this are not tried unless asked for.
 const WORKERS_MAX: u32 = 16;
@@ -101,6 +103,18 @@ fn measure(args: &SweepArgs, profile: Profile, effort: Effort, session: &Session
         latency_ns_p99_target: args.target_latency.map(|target| target.0),
     };
     let survey = Survey::begin(session, &[&targets]);
+    if let Some(promise) = args.p99 {
+        let search = MaxRate {
+            survey,
+            targets: &targets,
+            role: role.clone(),
+            seed: args.seed,
+            effort,
+            limits,
+            p99_ns_target: promise.0,
+        };
+        return search_rate(search, profile, &args.name);
+    }
     let mut climb = Climb::new(survey, &targets, role.clone(), args.seed, effort, limits);
     climb.run()?;
     let (survey, points, checked) = climb.finish();
@@ -117,9 +131,27 @@ fn measure(args: &SweepArgs, profile: Profile, effort: Effort, session: &Session
     Ok(survey.finish(&args.name, RunBody::Sweep(Box::new(outcome))))
 }
 
+fn search_rate(search: MaxRate<'_>, profile: Profile, name: &str) -> anyhow::Result<Run> {
+    let latency_ns_p99_target = search.p99_ns_target;
+    let (survey, searched) = search.run()?;
+    let outcome = MaxRateOutcome {
+        profile,
+        engine: survey.engine(),
+        latency_ns_p99_target,
+        probe: searched.probe,
+        points: searched.points,
+        confirmations: searched.confirmations,
+    };
+    Ok(survey.finish(name, RunBody::MaxRate(Box::new(outcome))))
+}
+
 /// The answer is no where requests failed, or no setting met the latency target.
 fn status(run: &Run) -> Status {
-    let RunBody::Sweep(outcome) = &run.body else { return Status::Done };
+    let outcome = match &run.body {
+        RunBody::Sweep(outcome) => outcome,
+        RunBody::MaxRate(outcome) if iostall_report::max_rate::found(outcome).is_none() => return Status::No,
+        _ => return Status::Done,
+    };
     let failed = outcome.points.iter().any(|point| point.failed() > 0);
     if failed || iostall_report::sweep::target_missed(outcome) { Status::No } else { Status::Done }
 }

@@ -43,6 +43,7 @@ fn profile(run: &Run) -> Option<&Profile> {
     match &run.body {
         RunBody::Load(load) => Some(&load.profile),
         RunBody::Sweep(sweep) => Some(&sweep.profile),
+        RunBody::MaxRate(search) => Some(&search.profile),
         _ => None,
     }
 }
@@ -58,6 +59,7 @@ fn engines(run: &Run) -> String {
         }
         RunBody::Sweep(sweep) => vec![&sweep.engine.name],
         RunBody::Matrix(matrix) => vec![&matrix.engine.name],
+        RunBody::MaxRate(search) => vec![&search.engine.name],
         _ => Vec::new(),
     };
     names.sort_unstable();

@@ -1,7 +1,7 @@
 //! The figures of a sweep: latency against throughput, and both against requests in flight.
 
 use iostall_measure::Percentile;
-use iostall_model::SweepOutcome;
+use iostall_model::{MaxRateOutcome, Point, SweepOutcome};
 use serde_json::{Value, json};
 
 use super::charts::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds};
@@ -30,8 +30,37 @@ pub(super) fn charts(outcome: &SweepOutcome) -> Vec<Chart> {
     ]
 }
 
+/// The chart of a search for the highest rate; none where nothing was tried.
+pub(super) fn rate_charts(outcome: &MaxRateOutcome) -> Vec<Chart> {
+    let mut points: Vec<&Point> =
+        outcome.points.iter().filter(|point| !point.latency_ns.is_empty()).collect();
+    points.sort_by(|left, right| left.rate_iops.unwrap_or(0.0).total_cmp(&right.rate_iops.unwrap_or(0.0)));
+    let Some(most) = points.last().and_then(|point| point.rate_iops) else { return Vec::new() };
+    let line = |(name, percentile): (&str, Percentile), colour: &str| {
+        let y = |point: &&Point| point.latency_ns.value_at(percentile).map(|ns| seconds(ns.max(1) as f64));
+        json!({
+            "type": "scatter", "mode": "lines+markers", "name": name,
+            "x": points.iter().map(|point| point.rate_iops.map(rounded)).collect::<Vec<_>>(),
+            "y": points.iter().map(y).collect::<Vec<_>>(), "line": {"color": colour, "width": 2},
+            "hovertemplate": "%{x:,.0f} a second: %{y:.3~s}s",
+        })
+    };
+    let mut traces: Vec<Value> = [("p50", Percentile::P50), ("p99", Percentile::P99)]
+        .into_iter()
+        .zip(COLOURS)
+        .map(|(statistic, colour)| line(statistic, colour))
+        .collect();
+    traces.push(target_trace(most, outcome.latency_ns_p99_target));
+    vec![Chart {
+        id: "rates".into(),
+        title: "Response time against rate".into(),
+        caption: "Every rate that was tried; where p99 crosses the target is what can be promised.",
+        figure: figure(&traces, &rate_axis("arrivals a second"), &latency_axis(), "closest"),
+    }]
+}
+
 fn depth_axis() -> Value {
-    json!({"title": {"text": "requests in flight"}, "type": "log", "dtick": 0.301_03, "tickformat": "~s"})
+    json!({"title": {"text": "requests in flight"}, "type": "log", "dtick": std::f64::consts::LOG10_2, "tickformat": "~s"})
 }
 
 fn curve_traces(found: &Found<'_>, outcome: &SweepOutcome) -> Vec<Value> {
@@ -64,7 +93,8 @@ fn curve_traces(found: &Found<'_>, outcome: &SweepOutcome) -> Vec<Value> {
         })
         .collect();
     traces.extend(knee_trace(found));
-    traces.extend(outcome.latency_ns_p99_target.map(|target| target_trace(found, target)));
+    let most = found.curve_points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    traces.extend(outcome.latency_ns_p99_target.map(|target| target_trace(most, target)));
     traces
 }
 
@@ -80,8 +110,7 @@ fn knee_trace(found: &Found<'_>) -> Option<Value> {
     }))
 }
 
-fn target_trace(found: &Found<'_>, target_ns: u64) -> Value {
-    let most = found.curve_points.iter().map(|point| point.iops).fold(0.0, f64::max);
+fn target_trace(most: f64, target_ns: u64) -> Value {
     json!({
         "type": "scatter", "mode": "lines", "name": "p99 target", "x": [0.0, rounded(most)],
         "y": [seconds(target_ns as f64), seconds(target_ns as f64)],

@@ -31,6 +31,7 @@ pub(super) fn page(run: &Run) -> Markup {
     let drawn: Vec<Vec<Chart>> = match &run.body {
         RunBody::Load(load) => load.spans.iter().map(charts).collect(),
         RunBody::Sweep(outcome) => vec![curves::charts(outcome)],
+        RunBody::MaxRate(outcome) => vec![curves::rate_charts(outcome)],
         RunBody::Matrix(outcome) => vec![maps::charts(run, outcome)],
         _ => Vec::new(),
     };

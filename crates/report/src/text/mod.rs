@@ -95,7 +95,8 @@ impl Page {
     fn head(&mut self, run: &Run) {
         let description = match &run.body {
             RunBody::Load(load) => shown(&load.profile.description),
-            RunBody::Sweep(outcome) => sweep::asked(outcome),
+            RunBody::Sweep(outcome) => sweep::asked(&outcome.profile),
+            RunBody::MaxRate(outcome) => sweep::asked(&outcome.profile),
             RunBody::Matrix(outcome) => matrix::asked(outcome),
             _ => String::new(),
         };
