@@ -8,26 +8,36 @@ mod measuring;
 mod output;
 mod printer;
 mod store;
+mod transferring;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::commands::{compare, load, matrix, presets, runs, sweep};
+use crate::commands::{
+    compare, completions, copy, diskspd, load, man, matrix, presets, reference, runs, sweep, verify, write,
+};
 use crate::failure::Status;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(cli::as_diskspd(std::env::args_os().collect()));
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     let result = match &cli.command {
         Command::Load(args) => load::run(args, &cli.global, &printer),
+        Command::Copy(args) => copy::run(args, &cli.global, &printer),
+        Command::Verify(args) => verify::run(args, &cli.global, &printer),
+        Command::Write(args) => write::run(args, &cli.global, &printer),
         Command::Presets(args) => presets::run(args, &printer),
         Command::Sweep(args) => sweep::run(args, &cli.global, &printer),
         Command::Matrix(args) => matrix::run(args, &cli.global, &printer),
         Command::Compare(args) => compare::run(args, &cli.global, &printer),
         Command::Runs(args) => runs::run(args, &cli.global, &printer),
+        Command::Diskspd(args) => return diskspd::run(args, &cli.global, &printer),
+        Command::Completions(args) => completions::run(args, &printer),
+        Command::Man(args) => man::run(args, &printer),
+        Command::Reference => reference::run(&printer),
     };
     let status = result.unwrap_or_else(|error| {
         printer.error(&error);

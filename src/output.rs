@@ -51,19 +51,44 @@ pub(crate) fn check(args: &OutputArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes every form that was asked for. One that fails does not keep the others from being written.
+/// Writes every form that was asked for, and the text unless one of them took standard output.
 pub(crate) fn write(
     run: &Run,
     number: Option<RunNumber>,
     args: &OutputArgs,
     printer: &Printer,
 ) -> anyhow::Result<()> {
+    let written = write_files(run, number, args, printer);
+    let stdout_taken = [&args.json, &args.csv, &args.html, &args.svg]
+        .into_iter()
+        .any(|path| path.as_deref().is_some_and(is_stdout));
+    if !stdout_taken {
+        let options = TextOptions {
+            width: Printer::width(),
+            colour: printer.color(),
+            unicode: Printer::unicode(),
+            percentiles: args.percentiles,
+        };
+        let mut text = text_of(run, &options)?;
+        if let Some(number) = number {
+            text.push_str(&format!("\nkept as run {number} (`iostall runs show {}`)\n", number.0));
+        }
+        printer.result(&text)?;
+    }
+    written
+}
+
+/// Writes every form that was asked for. One that fails does not keep the others from being written.
+pub(crate) fn write_files(
+    run: &Run,
+    number: Option<RunNumber>,
+    args: &OutputArgs,
+    printer: &Printer,
+) -> anyhow::Result<()> {
     let mut failed = Vec::new();
-    let mut text_wanted = true;
     let mut form = |path: &Option<PathBuf>, render: &dyn Fn(&mut dyn Write) -> anyhow::Result<()>| {
         let Some(path) = path else { return };
         let written = if is_stdout(path) {
-            text_wanted = false;
             to_stdout(printer, render)
         } else {
             to_file(path, render).with_context(|| format!("cannot write {}", path.display()))
@@ -83,28 +108,13 @@ pub(crate) fn write(
         let text = text_of(run, &options)?;
         Ok(out.write_all(text_to_svg(&format!("iostall {}", run.body.kind()), &text).as_bytes())?)
     });
-    if text_wanted {
-        let options = TextOptions {
-            width: Printer::width(),
-            colour: printer.color(),
-            unicode: Printer::unicode(),
-            percentiles: args.percentiles,
-        };
-        let mut text = text_of(run, &options)?;
-        if let Some(number) = number {
-            text.push_str(&format!("\nkept as run {number} (`iostall runs show {}`)\n", number.0));
+    match (failed.into_iter().next(), number) {
+        (None, _) => Ok(()),
+        (Some(error), None) => Err(error),
+        (Some(error), Some(number)) => {
+            let again = format!("`iostall runs show {}` writes it again", number.0);
+            Err(hinted(error, format!("the run itself is kept: {again}")))
         }
-        printer.result(&text)?;
-    }
-    match failed.into_iter().next() {
-        None => Ok(()),
-        Some(error) => Err(match number {
-            Some(number) => hinted(
-                error,
-                format!("the run itself is kept: `iostall runs show {}` writes it again", number.0),
-            ),
-            None => error,
-        }),
     }
 }
 

@@ -3,10 +3,13 @@
 mod cli;
 mod compare;
 mod devices;
+mod diskspd;
 mod full;
 mod load;
+mod manual;
 mod matrix;
 mod open_loop;
+mod reference;
 mod runs;
 mod support;
 mod sweep;

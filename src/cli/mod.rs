@@ -1,20 +1,29 @@
 //! What can be typed. No system calls here.
 
 mod compare;
+mod copy;
+mod diskspd;
 mod load;
+mod manual;
 mod matrix;
 mod runs;
 mod sweep;
+mod write;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use compare::CompareArgs;
+pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
+pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
+pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
 pub(crate) use runs::{RunsArgs, RunsCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
+pub(crate) use write::{MethodChoice, WriteArgs};
 
 /// Load-test, watch, move and judge the storage under database servers.
 #[derive(Debug, Parser)]
@@ -66,8 +75,34 @@ pub(crate) enum Command {
     Matrix(Box<MatrixArgs>),
     /// Hold runs against each other and say which differences are significant
     Compare(Box<CompareArgs>),
+    /// Copy large files and trees past the page cache, durably, and check them
+    Copy(Box<CopyArgs>),
+    /// Check files against a manifest, as they are on the media
+    Verify(Box<VerifyArgs>),
+    /// Write a file at a fixed pace, timing every write: when does buffering fail?
+    Write(Box<WriteArgs>),
     /// List the built-in load profiles, or print one
     Presets(PresetsArgs),
     /// List, show, export and delete the runs that were kept
     Runs(RunsArgs),
+    /// DiskSpd's command lines and reports, on Linux
+    #[command(disable_help_flag = true)]
+    Diskspd(DiskspdArgs),
+    /// Print what makes a shell complete this program's words
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write the page of every command into a directory
+    Man(ManArgs),
+    /// Print all commands and options as Markdown: docs/reference.md
+    #[command(hide = true)]
+    Reference,
+}
+
+/// A link or copy of the program named `diskspd` is `iostall diskspd`.
+pub(crate) fn as_diskspd(mut words: Vec<OsString>) -> Vec<OsString> {
+    let called =
+        words.first().and_then(|word| Path::new(word).file_stem()).is_some_and(|name| name == "diskspd");
+    if called {
+        words.insert(1, "diskspd".into());
+    }
+    words
 }

@@ -139,7 +139,14 @@ impl<'s> Survey<'s> {
         duration: Nanos,
         point: &mut Point,
     ) -> anyhow::Result<()> {
-        let span = SpanProfile { warmup, duration, cooldown: Nanos(0), roles: vec![job.role.clone()] };
+        let span = SpanProfile {
+            warmup,
+            duration,
+            cooldown: Nanos(0),
+            interval: SpanProfile::default_interval(),
+            worker_series: false,
+            roles: vec![job.role.clone()],
+        };
         let seed = job.seed.wrapping_add(self.intervals);
         self.intervals += 1;
         let begun_ns = self.session.clock.now_ns();

@@ -58,6 +58,8 @@ pub(crate) struct TargetRequest {
     pub(crate) paths: Vec<PathBuf>,
     /// Files and devices that roles ask for by name.
     pub(crate) bindings: Vec<TargetBinding>,
+    /// Sizes of bound files that have one of their own, by name.
+    pub(crate) sizes: Vec<(String, ByteCount)>,
     /// Size of a file that is made; of an existing target, how much of it is used.
     pub(crate) size: Option<ByteCount>,
     /// What may be overwritten.
@@ -68,6 +70,8 @@ pub(crate) struct TargetRequest {
 struct Named {
     name: Option<String>,
     path: PathBuf,
+    /// Size of its own, where it has one.
+    size: Option<ByteCount>,
     roles_write: bool,
     buffered: bool,
 }
@@ -179,6 +183,9 @@ fn name_targets(request: &TargetRequest, profile: &Profile) -> anyhow::Result<(V
         Named {
             name: name.cloned(),
             path: path.to_owned(),
+            size: name.and_then(|name| {
+                request.sizes.iter().find(|(sized, _)| sized == name).map(|(_, size)| *size)
+            }),
             roles_write: here.iter().any(|role| role.writes()),
             buffered: !here.is_empty() && here.iter().all(|role| role.caching == Caching::Buffered),
         }
@@ -216,7 +223,8 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn prepare(&self, target: Named) -> anyhow::Result<Ready> {
-        let too_small = self.is_too_small(&target.path);
+        let size = target.size.or(self.size);
+        let too_small = is_too_small(&target.path, size);
         let mut grant = None;
         if target.roles_write || too_small {
             let given = check_write(&target.path, self.consent).map_err(|refusal| {
@@ -225,35 +233,24 @@ impl Maker<'_> {
             })?;
             let empty = matches!(given.reason(), GrantReason::Created | GrantReason::Empty);
             if too_small || empty {
-                self.make_file(&target.path, &given)?;
+                self.make_file(&target.path, &given, size)?;
             }
             grant = Some(given);
         }
-        describe(target, grant, self.size)
-    }
-
-    /// Whether a file is to be made, or one of ours to be made larger.
-    fn is_too_small(&self, path: &Path) -> bool {
-        match fs::metadata(path) {
-            Err(_absent) => true,
-            Ok(metadata) => {
-                let wanted = self.size.map_or(0, ByteCount::bytes);
-                metadata.is_file() && metadata.len() < wanted && made_by_iostall(path).unwrap_or(false)
-            }
-        }
+        describe(target, grant, size)
     }
 
     /// Writes the file to its size; one that was not there before goes again when that fails.
-    fn make_file(&self, shown: &Path, grant: &WriteGrant) -> anyhow::Result<()> {
-        let made = self.write_file(shown, grant);
+    fn make_file(&self, shown: &Path, grant: &WriteGrant, size: Option<ByteCount>) -> anyhow::Result<()> {
+        let made = self.write_file(shown, grant, size);
         if made.is_err() && *grant.reason() == GrantReason::Created {
             drop(fs::remove_file(grant.path()));
         }
         made
     }
 
-    fn write_file(&self, shown: &Path, grant: &WriteGrant) -> anyhow::Result<()> {
-        let wanted = self.size.unwrap_or(DEFAULT_SIZE).bytes().next_multiple_of(SIZE_ALIGN);
+    fn write_file(&self, shown: &Path, grant: &WriteGrant, size: Option<ByteCount>) -> anyhow::Result<()> {
+        let wanted = size.unwrap_or(DEFAULT_SIZE).bytes().next_multiple_of(SIZE_ALIGN);
         let from = grant.file().metadata()?.len();
         check_free_space(grant.path().parent().unwrap_or(Path::new(".")), wanted.saturating_sub(from))
             .map_err(|error| match &error {
@@ -279,6 +276,17 @@ impl Maker<'_> {
             Ok(()) => Ok(()),
             Err(PrepareError::Interrupted) => Err(Interrupted.into()),
             Err(error) => Err(error).with_context(|| format!("cannot make {}", shown.display())),
+        }
+    }
+}
+
+/// Whether a file is to be made, or one of ours to be made larger.
+fn is_too_small(path: &Path, size: Option<ByteCount>) -> bool {
+    match fs::metadata(path) {
+        Err(_absent) => true,
+        Ok(metadata) => {
+            let wanted = size.map_or(0, ByteCount::bytes);
+            metadata.is_file() && metadata.len() < wanted && made_by_iostall(path).unwrap_or(false)
         }
     }
 }

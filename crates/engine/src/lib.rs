@@ -3,6 +3,7 @@
 
 pub mod buffer;
 pub mod cpu;
+pub mod files;
 pub mod guard;
 pub mod host;
 pub mod null;

@@ -83,6 +83,13 @@ impl IoFailure {
     }
 }
 
+impl IoFailure {
+    /// Interrupted or out of some resource for a moment: the same request may succeed if it is made again.
+    pub fn is_transient(self) -> bool {
+        matches!(self.0, libc::EINTR | libc::EAGAIN)
+    }
+}
+
 impl fmt::Display for IoFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         std::io::Error::from_raw_os_error(self.0).fmt(f)

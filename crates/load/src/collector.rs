@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iostall_measure::{Histogram, Op};
 use iostall_model::outcome::{IntervalOp, IntervalPoint};
 
-use crate::tally::{INTERVAL_NS, IntervalReport};
+use crate::tally::IntervalReport;
 
 /// Histograms of one interval of one role, by operation.
 #[derive(Default)]
@@ -26,17 +26,18 @@ struct RoleSeries {
 pub(crate) struct Collector {
     roles: Vec<RoleSeries>,
     measured_ns: u64,
+    interval_ns: u64,
 }
 
 impl Collector {
-    /// `workers` are those of each role, `measured_ns` the planned length of the measured part.
-    pub(crate) fn new(workers: &[Vec<u32>], measured_ns: u64) -> Self {
+    /// `workers` are those of each role, `measured_ns` the planned length of the measured part, cut in intervals of `interval_ns`.
+    pub(crate) fn new(workers: &[Vec<u32>], measured_ns: u64, interval_ns: u64) -> Self {
         let role = |workers: &Vec<u32>| RoleSeries {
             reached: workers.iter().map(|worker| (*worker, 0)).collect(),
             pending: BTreeMap::new(),
             points: Vec::new(),
         };
-        Self { roles: workers.iter().map(role).collect(), measured_ns }
+        Self { roles: workers.iter().map(role).collect(), measured_ns, interval_ns }
     }
 
     /// Takes a report. Returns the role whose series grew, if one did.
@@ -51,7 +52,7 @@ impl Collector {
         series.reached.insert(report.worker, report.interval + 1);
         let complete_before = series.reached.values().copied().min().unwrap_or(0);
         let before = series.points.len();
-        series.close_before(complete_before, self.measured_ns);
+        series.close_before(complete_before, self.measured_ns, self.interval_ns);
         (series.points.len() > before).then_some(report.role)
     }
 
@@ -62,9 +63,9 @@ impl Collector {
 
     /// Closes what is left and gives each role's series, cut at `measured_ns`.
     pub(crate) fn finish(mut self, measured_ns: u64) -> Vec<Vec<IntervalPoint>> {
-        let intervals = measured_ns.div_ceil(INTERVAL_NS);
+        let intervals = measured_ns.div_ceil(self.interval_ns);
         for series in &mut self.roles {
-            series.close_before(intervals, measured_ns);
+            series.close_before(intervals, measured_ns, self.interval_ns);
             for point in &mut series.points {
                 point.length_ns = point.length_ns.min(measured_ns.saturating_sub(point.start_ns));
             }
@@ -77,17 +78,17 @@ impl Collector {
 impl RoleSeries {
     /// Turns every interval before `end` into a point; one in which nothing completed becomes an empty point, for a
     /// stall is what a series must show.
-    fn close_before(&mut self, end: u64, measured_ns: u64) {
+    fn close_before(&mut self, end: u64, measured_ns: u64, interval_ns: u64) {
         while (self.points.len() as u64) < end {
             let interval = self.points.len() as u64;
-            let start_ns = interval * INTERVAL_NS;
+            let start_ns = interval * interval_ns;
             if start_ns >= measured_ns {
                 return;
             }
             let ops = self.pending.remove(&interval).unwrap_or_default().ops;
             self.points.push(IntervalPoint {
                 start_ns,
-                length_ns: INTERVAL_NS.min(measured_ns - start_ns),
+                length_ns: interval_ns.min(measured_ns - start_ns),
                 ops: ops
                     .iter()
                     .filter_map(|(op, (bytes, latency))| IntervalOp::of(*op, *bytes, latency))
@@ -101,6 +102,8 @@ impl RoleSeries {
 mod tests {
     use super::*;
 
+    const INTERVAL_NS: u64 = 1_000_000_000;
+
     fn report(worker: u32, interval: u64, latencies: &[u64]) -> IntervalReport {
         let mut latency = Histogram::new();
         for value in latencies {
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_second_is_shown_when_every_worker_has_gone_past_it() {
-        let mut collector = Collector::new(&[vec![0, 1]], 10 * INTERVAL_NS);
+        let mut collector = Collector::new(&[vec![0, 1]], 10 * INTERVAL_NS, INTERVAL_NS);
         assert_eq!(collector.take(report(0, 0, &[10])), None);
         assert_eq!(collector.take(report(1, 0, &[30])), Some(0));
         let point = collector.latest(0).unwrap();
@@ -121,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_stall_is_an_empty_second_and_the_last_one_is_as_long_as_it_was() {
-        let mut collector = Collector::new(&[vec![0]], 10 * INTERVAL_NS);
+        let mut collector = Collector::new(&[vec![0]], 10 * INTERVAL_NS, INTERVAL_NS);
         collector.take(report(0, 0, &[10]));
         collector.take(report(0, 3, &[20]));
         let series = collector.finish(3 * INTERVAL_NS + INTERVAL_NS / 2).remove(0);

@@ -54,6 +54,7 @@ struct ProfileText {
     warmup: Option<Nanos>,
     duration: Option<Nanos>,
     cooldown: Option<Nanos>,
+    interval: Option<Nanos>,
     #[serde(default, rename = "role")]
     roles: Vec<RoleProfile>,
 }
@@ -62,17 +63,17 @@ struct ProfileText {
 /// message).
 ///
 /// Two forms give the same profile: `[[spans]]` with `[[spans.roles]]`, and for a single span the short
-/// form with `warmup`, `duration`, `cooldown` and `[[role]]` at the top.
+/// form with `warmup`, `duration`, `cooldown`, `interval` and `[[role]]` at the top.
 pub fn parse_profile(text: &str, origin: &str) -> Result<Profile, ProfileError> {
     let refuse = |message: String| ProfileError::Syntax { origin: origin.to_owned(), message };
     let written: ProfileText =
         toml::from_str(text).map_err(|error| refuse(error.to_string().trim_end().into()))?;
     let short = !written.roles.is_empty()
-        || [written.warmup, written.duration, written.cooldown].iter().any(Option::is_some);
+        || [written.warmup, written.duration, written.cooldown, written.interval].iter().any(Option::is_some);
     let spans = match (short, written.spans.is_empty()) {
         (true, false) => {
             return Err(refuse(
-                "it has [[spans]] beside settings of the short form (warmup, duration, cooldown or [[role]] at the top); \
+                "it has [[spans]] beside settings of the short form (warmup, duration, cooldown, interval or [[role]] at the top); \
                  move those into the spans they belong to"
                     .into(),
             ));
@@ -81,6 +82,8 @@ pub fn parse_profile(text: &str, origin: &str) -> Result<Profile, ProfileError> 
             warmup: written.warmup.unwrap_or_else(SpanProfile::default_warmup),
             duration: written.duration.unwrap_or_else(SpanProfile::default_duration),
             cooldown: written.cooldown.unwrap_or_default(),
+            interval: written.interval.unwrap_or_else(SpanProfile::default_interval),
+            worker_series: false,
             roles: written.roles,
         }],
         (false, _) => written.spans,

@@ -236,7 +236,7 @@ impl<'a> Watcher<'a> {
     fn new(job: &SpanJob<'a>, workers: &[Vec<u32>], window: Window) -> Self {
         Self {
             devices: job.devices,
-            collector: Collector::new(workers, window.measured_ns()),
+            collector: Collector::new(workers, window.measured_ns(), job.span.interval.0),
             roles: workers.len(),
             window,
             before: None,

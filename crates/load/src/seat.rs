@@ -73,6 +73,8 @@ pub(crate) struct Seat {
     workers: u32,
     worker_in_role: u32,
     streams: Vec<SeatStream>,
+    interval_ns: u64,
+    keeps_series: bool,
     /// What the role's workers write parts of, where the profile says so.
     pool: Option<Arc<[u8]>>,
 }
@@ -128,6 +130,8 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
                 workers: profile.workers,
                 worker_in_role,
                 streams,
+                interval_ns: job.span.interval.0,
+                keeps_series: job.span.worker_series,
                 pool: pool.clone(),
             });
         }
@@ -353,7 +357,15 @@ fn run_on<E: Engine>(
             to_sync: Vec::new(),
         })
         .collect();
-    let tally = Tally::new(seat.role, seat.worker, &targets, open_loop, window.measure_from_ns, reports);
+    let tally = Tally::new(
+        seat.role,
+        seat.worker,
+        &targets,
+        open_loop,
+        (window.measure_from_ns, seat.interval_ns),
+        reports,
+    )
+    .with_series(seat.keeps_series);
     Worker::new(WorkerParts {
         engine,
         clock,

@@ -8,9 +8,7 @@ use std::sync::mpsc::Sender;
 
 use iostall_measure::{Histogram, Op};
 use iostall_model::Cell;
-
-/// Length of an interval of the series.
-pub(crate) const INTERVAL_NS: u64 = 1_000_000_000;
+use iostall_model::outcome::CellInterval;
 
 /// What one worker saw in one interval.
 #[derive(Debug)]
@@ -36,6 +34,7 @@ struct CellTally {
     now_bytes: u64,
     now_service: Histogram,
     now_response: Option<Histogram>,
+    intervals: Vec<CellInterval>,
 }
 
 impl CellTally {
@@ -50,6 +49,7 @@ impl CellTally {
             now_bytes: 0,
             now_service: Histogram::new(),
             now_response: open_loop.then(Histogram::new),
+            intervals: Vec::new(),
         }
     }
 
@@ -80,26 +80,46 @@ pub(crate) struct Tally {
     cells: Vec<CellTally>,
     measure_from_ns: u64,
     interval: u64,
+    interval_ns: u64,
     interval_end_ns: u64,
+    /// Whether each cell keeps its own series.
+    keeps_series: bool,
     reports: Sender<IntervalReport>,
 }
 
 impl Tally {
-    /// Cells for every target in `targets` (indices in the run's list) and every operation.
+    /// Cells for every target in `targets` (indices in the run's list) and every operation. The series begins with the measured
+    /// part, in intervals of `interval_ns`.
     pub(crate) fn new(
         role: usize,
         worker: u32,
         targets: &[u32],
         open_loop: bool,
-        measure_from_ns: u64,
+        (measure_from_ns, interval_ns): (u64, u64),
         reports: Sender<IntervalReport>,
     ) -> Self {
         let cells = targets
             .iter()
             .flat_map(|target| Op::ALL.map(|op| CellTally::new(*target, op, open_loop)))
             .collect();
-        let interval_end_ns = measure_from_ns + INTERVAL_NS;
-        Self { role, worker, cells, measure_from_ns, interval: 0, interval_end_ns, reports }
+        let interval_end_ns = measure_from_ns + interval_ns;
+        Self {
+            role,
+            worker,
+            cells,
+            measure_from_ns,
+            interval: 0,
+            interval_ns,
+            interval_end_ns,
+            keeps_series: false,
+            reports,
+        }
+    }
+
+    /// The same, keeping a series for each cell where `keeps_series`.
+    pub(crate) fn with_series(mut self, keeps_series: bool) -> Self {
+        self.keeps_series = keeps_series;
+        self
     }
 
     #[inline]
@@ -133,12 +153,21 @@ impl Tally {
 
     #[cold]
     fn close_interval(&mut self, now_ns: u64) {
-        let ops = self.cells.iter_mut().filter_map(CellTally::close_interval).collect();
+        let mut ops = Vec::new();
+        for cell in &mut self.cells {
+            let Some((op, bytes, latency)) = cell.close_interval() else { continue };
+            if self.keeps_series {
+                // Intervals in which this cell did nothing leave nothing else behind.
+                cell.intervals.resize(usize::try_from(self.interval).unwrap_or(0), CellInterval::default());
+                cell.intervals.push(CellInterval::of(&latency));
+            }
+            ops.push((op, bytes, latency));
+        }
         let report = IntervalReport { role: self.role, worker: self.worker, interval: self.interval, ops };
         // A collector that is gone has stopped listening: the totals are still whole.
         let _ = self.reports.send(report);
-        self.interval = (now_ns - self.measure_from_ns) / INTERVAL_NS;
-        self.interval_end_ns = self.measure_from_ns + (self.interval + 1) * INTERVAL_NS;
+        self.interval = (now_ns - self.measure_from_ns) / self.interval_ns;
+        self.interval_end_ns = self.measure_from_ns + (self.interval + 1) * self.interval_ns;
     }
 
     /// Closes the last interval and gives the totals; empty cells are left out.
@@ -155,6 +184,7 @@ impl Tally {
                 failed: cell.failed,
                 service_ns: cell.service,
                 response_ns: cell.response,
+                intervals: cell.intervals,
             })
             .collect()
     }
@@ -165,10 +195,12 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
+    const INTERVAL_NS: u64 = 1_000_000_000;
+
     #[test]
     fn totals_equal_the_sum_of_the_intervals_and_idle_seconds_leave_no_trace() {
         let (sender, receiver) = channel();
-        let mut tally = Tally::new(0, 3, &[7], true, 100, sender);
+        let mut tally = Tally::new(0, 3, &[7], true, (100, INTERVAL_NS), sender).with_series(true);
         for (at_ns, bytes) in [(100, 10), (500, 20), (2 * INTERVAL_NS + 100, 30), (2 * INTERVAL_NS + 200, 40)]
         {
             tally.roll(at_ns);
@@ -187,6 +219,8 @@ mod tests {
         let write = cells.iter().find(|cell| cell.op == Op::Write).unwrap();
         assert_eq!((write.bytes, write.service_ns.count(), write.target, write.worker), (100, 4, 7, 3));
         assert_eq!(write.response_ns.as_ref().unwrap().max(), Some(9));
+        let counts: Vec<u64> = write.intervals.iter().map(|interval| interval.count).collect();
+        assert_eq!(counts, [2, 0, 2]);
         assert_eq!(cells.iter().find(|cell| cell.op == Op::Read).unwrap().failed, 1);
     }
 }

@@ -89,8 +89,14 @@ mod tests {
 
     #[test]
     fn a_window_cut_in_its_warmup_measures_nothing() {
-        let span =
-            SpanProfile { warmup: Nanos(100), duration: Nanos(1000), cooldown: Nanos(10), roles: Vec::new() };
+        let span = SpanProfile {
+            warmup: Nanos(100),
+            duration: Nanos(1000),
+            cooldown: Nanos(10),
+            interval: Nanos(100),
+            worker_series: false,
+            roles: Vec::new(),
+        };
         let window = Window::of(&span, 50);
         assert_eq!(window.stop_ns, 1160);
         assert_eq!(window.cut_at(120).measured_ns(), 0);

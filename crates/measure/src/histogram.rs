@@ -141,6 +141,11 @@ impl Histogram {
         self.sum
     }
 
+    /// Sum of the squares of the values, to `f64` rounding.
+    pub fn sum_of_squares(&self) -> f64 {
+        self.sum_of_squares
+    }
+
     /// The smallest value, exact; `None` when empty.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)

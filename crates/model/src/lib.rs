@@ -2,9 +2,11 @@
 
 pub mod distribution;
 pub mod outcome;
+pub mod paced;
 pub mod point;
 pub mod profile;
 pub mod run;
+pub mod transfer;
 pub mod warning;
 pub mod write_data;
 

@@ -102,6 +102,37 @@ pub struct Cell {
     /// Intended start to completion, nanoseconds. Open loop only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_ns: Option<Histogram>,
+    /// Interval by interval, where the span keeps worker series.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<CellInterval>,
+}
+
+/// One interval of a cell. Latencies are responses in open loop, else services.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellInterval {
+    /// Completed requests.
+    pub count: u64,
+    /// Sum of their latencies, nanoseconds.
+    pub latency_ns_sum: f64,
+    /// Sum of the squares.
+    pub latency_ns_sum_of_squares: f64,
+    /// Smallest; `None` without requests.
+    pub latency_ns_min: Option<u64>,
+    /// Largest; `None` without requests.
+    pub latency_ns_max: Option<u64>,
+}
+
+impl CellInterval {
+    /// What an interval's histogram holds.
+    pub fn of(latency_ns: &Histogram) -> Self {
+        Self {
+            count: latency_ns.count(),
+            latency_ns_sum: latency_ns.sum() as f64,
+            latency_ns_sum_of_squares: latency_ns.sum_of_squares(),
+            latency_ns_min: latency_ns.min(),
+            latency_ns_max: latency_ns.max(),
+        }
+    }
 }
 
 /// Cells added up: one operation of a role, or of a whole span.

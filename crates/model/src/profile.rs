@@ -42,6 +42,12 @@ pub struct SpanProfile {
     /// Load goes on, nothing is measured.
     #[serde(default)]
     pub cooldown: Nanos,
+    /// Length of the intervals of the series.
+    #[serde(default = "SpanProfile::default_interval")]
+    pub interval: Nanos,
+    /// Also keeps a series for each worker, target and operation ([`crate::outcome::CellInterval`]); else for each role only.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub worker_series: bool,
     /// What runs together and is reported apart; never empty in a checked profile.
     pub roles: Vec<RoleProfile>,
 }
@@ -50,6 +56,11 @@ impl SpanProfile {
     /// Five seconds.
     pub fn default_warmup() -> Nanos {
         Nanos(5_000_000_000)
+    }
+
+    /// One second.
+    pub fn default_interval() -> Nanos {
+        Nanos(1_000_000_000)
     }
 
     /// Thirty seconds.

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::outcome::LoadOutcome;
+use crate::paced::PacedOutcome;
 use crate::point::{MatrixOutcome, MaxRateOutcome, SweepOutcome};
+use crate::transfer::{CopyOutcome, VerifyOutcome};
 use crate::warning::Warning;
 
 /// Name of the stored form.
@@ -90,6 +92,12 @@ pub enum RunBody {
     Matrix(Box<MatrixOutcome>),
     /// `iostall sweep --max-rate`.
     MaxRate(Box<MaxRateOutcome>),
+    /// `iostall copy`.
+    Copy(Box<CopyOutcome>),
+    /// `iostall verify`.
+    Verify(VerifyOutcome),
+    /// `iostall write`.
+    Write(PacedOutcome),
 }
 
 impl RunBody {
@@ -100,6 +108,9 @@ impl RunBody {
             Self::Sweep(_) => "sweep",
             Self::Matrix(_) => "matrix",
             Self::MaxRate(_) => "max-rate",
+            Self::Copy(_) => "copy",
+            Self::Verify(_) => "verify",
+            Self::Write(_) => "write",
         }
     }
 }

@@ -83,4 +83,6 @@ pub enum WarningCode {
     RequestsSplit,
     /// The run was interrupted.
     Interrupted,
+    /// Something about a copied file beside its content could not be kept.
+    MetadataLost,
 }

@@ -6,6 +6,8 @@ use std::io;
 
 use iostall_measure::Op;
 use iostall_model::outcome::{IntervalPoint, RoleOutcome};
+use iostall_model::paced::PacedOutcome;
+use iostall_model::transfer::TransferPoint;
 use iostall_model::{Run, RunBody};
 use serde::Serialize;
 use thiserror::Error;
@@ -103,9 +105,18 @@ pub fn read_work(text: impl io::Read) -> Result<Vec<(String, f64)>, CsvError> {
 
 /// Writes the series of every span and role of `run`; for a run made of points, a row a point.
 pub fn write_csv(run: &Run, out: impl io::Write) -> Result<(), CsvError> {
-    let RunBody::Load(load) = &run.body else { return point::write_rows(run, out) };
+    if matches!(run.body, RunBody::Sweep(_) | RunBody::Matrix(_) | RunBody::MaxRate(_)) {
+        return point::write_rows(run, out);
+    }
     let mut writer =
         ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).has_headers(false).from_writer(out);
+    let load = match &run.body {
+        RunBody::Load(load) => load,
+        RunBody::Copy(copy) => return write_points(&copy.series, writer),
+        RunBody::Verify(verify) => return write_points(&verify.series, writer),
+        RunBody::Write(paced) => return write_intervals(paced, writer),
+        _ => return Ok(writer.flush()?),
+    };
     // By hand, so that a run without a single interval still has its header.
     writer.write_record(HEADER)?;
     for (index, span) in load.spans.iter().enumerate() {
@@ -115,6 +126,53 @@ pub fn write_csv(run: &Run, out: impl io::Write) -> Result<(), CsvError> {
                     writer.serialize(row(index + 1, role, op, point))?;
                 }
             }
+        }
+    }
+    Ok(writer.flush()?)
+}
+
+/// The throughput of a transfer, a row for each of its points.
+fn write_points(points: &[TransferPoint], mut writer: ::csv::Writer<impl io::Write>) -> Result<(), CsvError> {
+    writer.write_record(["start_s", "length_s", "read_bytes", "written_bytes"])?;
+    for point in points {
+        writer.serialize((
+            point.start_ns as f64 / 1e9,
+            point.length_ns as f64 / 1e9,
+            point.read_bytes,
+            point.written_bytes,
+        ))?;
+    }
+    Ok(writer.flush()?)
+}
+
+/// A paced writing, a row for each sampling interval of each method.
+fn write_intervals(paced: &PacedOutcome, mut writer: ::csv::Writer<impl io::Write>) -> Result<(), CsvError> {
+    writer.write_record([
+        "method",
+        "packets_per_burst",
+        "end_bytes",
+        "bytes",
+        "elapsed_s",
+        "writing_s",
+        "write_ms_mean",
+        "write_ms_p99",
+        "write_ms_max",
+        "dirty_bytes",
+    ])?;
+    for method in &paced.methods {
+        for interval in &method.intervals {
+            writer.serialize((
+                method.method.name(),
+                method.pace.packets_per_burst,
+                interval.end_bytes,
+                interval.bytes,
+                interval.elapsed_ns as f64 / 1e9,
+                interval.writing_ns as f64 / 1e9,
+                interval.write_ns_mean / 1e6,
+                interval.write_ns_p99 as f64 / 1e6,
+                interval.write_ns_max as f64 / 1e6,
+                interval.dirty_bytes,
+            ))?;
         }
     }
     Ok(writer.flush()?)

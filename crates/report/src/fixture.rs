@@ -62,7 +62,7 @@ fn interval(second: u64, ops: &[(Op, u64, u64, u64)]) -> IntervalPoint {
 
 fn cell(worker: u32, target: u32, op: Op, block: u64, service_ns: Histogram) -> Cell {
     let bytes = service_ns.count() * block;
-    Cell { worker, target, op, bytes, failed: 0, service_ns, response_ns: None }
+    Cell { worker, target, op, bytes, failed: 0, service_ns, response_ns: None, intervals: Vec::new() }
 }
 
 fn data_role() -> RoleOutcome {
@@ -193,6 +193,8 @@ fn profile() -> Profile {
         warmup: Nanos(5 * SECOND_NS),
         duration: Nanos(SECONDS * SECOND_NS),
         cooldown: Nanos(0),
+        interval: SpanProfile::default_interval(),
+        worker_series: false,
         roles: vec![data, log],
     };
     Profile {

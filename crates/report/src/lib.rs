@@ -22,6 +22,7 @@ pub mod sweep;
 pub mod table;
 pub mod tables;
 pub mod text;
+pub mod transfer;
 pub mod warnings;
 pub mod work;
 

@@ -120,7 +120,16 @@ fn role(name: &str, seed: u64, workers: u32, seconds: u64, requests: u64) -> Rol
         for (op, salt) in ops.into_iter().zip([3, 5]) {
             let service_ns = latencies(seed * 31 + u64::from(worker) * 7 + salt, requests, 90_000 * salt);
             let bytes = if op == Op::Sync { 0 } else { requests * 8192 };
-            cells.push(Cell { worker, target: 0, op, bytes, failed: 0, service_ns, response_ns: None });
+            cells.push(Cell {
+                worker,
+                target: 0,
+                op,
+                bytes,
+                failed: 0,
+                service_ns,
+                response_ns: None,
+                intervals: Vec::new(),
+            });
         }
     }
     let series = (0..seconds)

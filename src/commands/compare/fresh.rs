@@ -38,7 +38,13 @@ pub(super) fn measure(
         .iter()
         .map(|plan| {
             let (paths, consent) = (plan.paths.clone(), args.safety.consent());
-            let request = TargetRequest { paths, bindings: Vec::new(), size: args.load.size, consent };
+            let request = TargetRequest {
+                paths,
+                bindings: Vec::new(),
+                sizes: Vec::new(),
+                size: args.load.size,
+                consent,
+            };
             session.prepare(&request, &plan.profile)
         })
         .collect::<anyhow::Result<_>>()?;

@@ -34,6 +34,7 @@ fn measure(args: &LoadArgs, profile: Profile, session: &Session<'_>) -> anyhow::
     let request = TargetRequest {
         paths: args.targets.clone(),
         bindings: args.what.bindings.clone(),
+        sizes: Vec::new(),
         size: args.what.size,
         consent: args.safety.consent(),
     };

@@ -163,7 +163,10 @@ fn prepare(args: &MatrixArgs, profile: &Profile, session: &Session<'_>) -> anyho
     };
     let prepare = |paths| {
         let (size, consent) = (args.size, args.safety.consent());
-        session.prepare(&TargetRequest { paths, bindings: Vec::new(), size, consent }, profile)
+        session.prepare(
+            &TargetRequest { paths, bindings: Vec::new(), sizes: Vec::new(), size, consent },
+            profile,
+        )
     };
     requests.into_iter().map(prepare).collect()
 }

@@ -90,6 +90,7 @@ fn measure(args: &SweepArgs, profile: Profile, effort: Effort, session: &Session
     let request = TargetRequest {
         paths: args.targets.clone(),
         bindings: Vec::new(),
+        sizes: Vec::new(),
         size: args.size,
         consent: args.safety.consent(),
     };

@@ -23,7 +23,7 @@ impl System {
     /// The tightest limits from this process's groups up to where each hierarchy is mounted.
     pub(crate) fn cgroup_limits(&self) -> CgroupLimits {
         let mut limits = CgroupLimits::default();
-        let groups = self.text("/proc/self/cgroup").map(|text| parse_groups(&text)).unwrap_or_default();
+        let groups = groups_of(self);
         let mounts = self.mounts();
         for group in &groups {
             let Some(mount) = mounts.iter().find(|mount| group.is_on(mount)) else { continue };
@@ -59,20 +59,25 @@ impl System {
 }
 
 /// One line of `/proc/self/cgroup`.
-struct Group {
+pub(super) struct Group {
     /// Of version 1; none is version 2.
-    controllers: Vec<String>,
-    path: PathBuf,
+    pub(super) controllers: Vec<String>,
+    pub(super) path: PathBuf,
 }
 
 impl Group {
-    fn is_on(&self, mount: &Mount) -> bool {
+    pub(super) fn is_on(&self, mount: &Mount) -> bool {
         if self.controllers.is_empty() {
             return mount.kind == "cgroup2";
         }
         let has = |controller: &String| mount.super_options.split(',').any(|option| option == controller);
         mount.kind == "cgroup" && self.controllers.iter().all(has)
     }
+}
+
+/// The groups that this process is in.
+pub(super) fn groups_of(system: &System) -> Vec<Group> {
+    system.text("/proc/self/cgroup").map(|text| parse_groups(&text)).unwrap_or_default()
 }
 
 /// Lines `number:controllers:path`.
@@ -91,7 +96,7 @@ fn parse_groups(text: &str) -> Vec<Group> {
 
 /// The group's directory and its parents up to the mount point. In a container the mount shows only a part
 /// of the hierarchy; a group outside of that part has its limits, if any, at the mount point itself.
-fn directories(mount: &Mount, group: &Path) -> Vec<PathBuf> {
+pub(super) fn directories(mount: &Mount, group: &Path) -> Vec<PathBuf> {
     let inside = group.strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let own = mount.mount_point.join(inside);
     own.ancestors()

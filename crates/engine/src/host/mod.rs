@@ -10,6 +10,7 @@ mod counters;
 pub(crate) mod device;
 mod file_system;
 mod machine;
+mod memory_group;
 mod mounts;
 mod page_cache;
 pub(crate) mod system;
@@ -23,6 +24,7 @@ use iostall_measure::platform::{
 };
 
 pub use allocation::{Allocation, allocation};
+pub use memory_group::MemoryGroup;
 pub use mounts::Mount;
 pub use page_cache::{drop_from_cache, page_cache_share};
 pub use system::System;

@@ -99,6 +99,8 @@ pub fn to_profile(profile: &DiskspdProfile) -> Result<MappedProfile, MappingErro
             warmup: seconds(span.warmup_s),
             duration: seconds(span.duration_s),
             cooldown: seconds(span.cooldown_s),
+            interval: Nanos(u64::from(span.bucket_ms.max(1)) * 1_000_000),
+            worker_series: span.iops_stdev,
             roles: map_roles(span, &targets, &mut notes)?,
         });
     }

@@ -53,6 +53,9 @@ pub fn check(profile: &Profile) -> Result<(), ProfileError> {
     Ok(())
 }
 
+/// Shorter intervals would cost the workers more than what they show is worth.
+const INTERVAL_MIN: Nanos = Nanos(1_000_000);
+
 fn check_span(span: &SpanProfile) -> Result<(), Broken> {
     if span.roles.is_empty() {
         return broken("role", "is missing", "write at least one role with a name and a block-size");
@@ -63,6 +66,9 @@ fn check_span(span: &SpanProfile) -> Result<(), Broken> {
             "is 0, so nothing would be measured",
             "write a length of time such as 30s",
         );
+    }
+    if span.interval < INTERVAL_MIN {
+        return broken("interval", format!("is {}", span.interval), "write at least 1ms, better 1s");
     }
     let mut names = BTreeSet::new();
     match span.roles.iter().find(|role| !names.insert(&role.name)) {

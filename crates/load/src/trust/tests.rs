@@ -31,6 +31,8 @@ impl Fixture {
             warmup: Nanos(0),
             duration: Nanos(MEASURED_NS),
             cooldown: Nanos(0),
+            interval: SpanProfile::default_interval(),
+            worker_series: false,
             roles: vec![role],
         };
         let profile = Profile { name: "test".into(), description: String::new(), seed: 0, spans: vec![span] };
@@ -93,7 +95,16 @@ impl Fixture {
 fn cell(op: Op, count: u64, latency_ns: u64) -> Cell {
     let mut service_ns = Histogram::new();
     (0..count).for_each(|_| service_ns.record(latency_ns));
-    Cell { worker: 0, target: 0, op, bytes: count * 8192, failed: 0, service_ns, response_ns: None }
+    Cell {
+        worker: 0,
+        target: 0,
+        op,
+        bytes: count * 8192,
+        failed: 0,
+        service_ns,
+        response_ns: None,
+        intervals: Vec::new(),
+    }
 }
 
 fn span_outcome() -> SpanOutcome {

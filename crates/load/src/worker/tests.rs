@@ -68,6 +68,8 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
         warmup: Nanos(10 * MS),
         duration: Nanos(measured_ms * MS),
         cooldown: Nanos(0),
+        interval: SpanProfile::default_interval(),
+        worker_series: false,
         roles: Vec::new(),
     };
     let window = Window::of(&span, 0);
@@ -82,7 +84,8 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
     };
     let (_pool, buffers): (_, Vec<Buffer>) = BufferPool::new(role.queue_depth, 4096, Pages::Small).unwrap();
     let (reports, _ignored) = channel();
-    let tally = Tally::new(0, 0, &[0], role.rate.is_some(), window.measure_from_ns, reports);
+    let tally =
+        Tally::new(0, 0, &[0], role.rate.is_some(), (window.measure_from_ns, span.interval.0), reports);
     let parts = WorkerParts {
         engine,
         clock: clock.clone(),

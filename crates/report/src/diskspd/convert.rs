@@ -2,7 +2,7 @@
 
 use iostall_load::diskspd::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, EffectiveRange};
 use iostall_measure::Op;
-use iostall_model::outcome::{Cell, IntervalPoint, SpanOutcome};
+use iostall_model::outcome::{Cell, CellInterval, IntervalPoint, SpanOutcome};
 use iostall_model::{Run, RunBody};
 
 use super::input::{
@@ -12,8 +12,7 @@ use super::input::{
 
 /// The report of `run`, which `profile` asked for; `None` where the run is no load.
 ///
-/// Threads are those of the profile, whether or not they completed anything. Series are the roles' (all threads together),
-/// because a run keeps no others: rows of single threads then have no deviation of IOPS, but where there is only one.
+/// Threads are those of the profile, whether or not they completed anything.
 pub fn from_run(run: &Run, profile: DiskspdProfile) -> Option<DiskspdReport> {
     let RunBody::Load(outcome) = &run.body else { return None };
     let spans = profile.time_spans.iter().zip(&outcome.spans);
@@ -42,20 +41,17 @@ fn convert_span(run: &Run, asked: &DiskspdTimeSpan, measured: &SpanOutcome) -> T
     let points: Vec<&[IntervalPoint]> = measured.roles.iter().map(|role| role.series.as_slice()).collect();
     let read_buckets = convert_series(&points, Op::Read, asked.bucket_ms);
     let write_buckets = convert_series(&points, Op::Write, asked.bucket_ms);
-    let mut threads = place_threads(asked)
+    let whole = measured.measured_ns / (u64::from(asked.bucket_ms).max(1) * 1_000_000);
+    let whole = usize::try_from(whole).unwrap_or(0);
+    let threads = place_threads(asked)
         .into_iter()
         .zip(0..)
         .map(|(targets, id)| {
-            let targets = targets.into_iter().map(|target| convert_target(run, target, id, &cells)).collect();
+            let targets =
+                targets.into_iter().map(|target| convert_target(run, target, id, &cells, whole)).collect();
             ThreadResult { id, targets }
         })
         .collect::<Vec<_>>();
-    if let [ThreadResult { targets, .. }] = threads.as_mut_slice()
-        && let [only] = targets.as_mut_slice()
-    {
-        only.read.buckets = Some(read_buckets.clone());
-        only.write.buckets = Some(write_buckets.clone());
-    }
     TimeSpanResult {
         measured_ns: measured.measured_ns,
         cpus: measured.cpus.clone(),
@@ -79,19 +75,30 @@ fn target_threads(target: &DiskspdTarget) -> usize {
     usize::try_from(target.threads_per_file).unwrap_or(usize::MAX)
 }
 
-fn convert_target(run: &Run, target: &DiskspdTarget, thread: u32, cells: &[&Cell]) -> TargetResult {
+/// `whole` is the number of whole intervals of the measured part.
+fn convert_target(
+    run: &Run,
+    target: &DiskspdTarget,
+    thread: u32,
+    cells: &[&Cell],
+    whole: usize,
+) -> TargetResult {
     let known = run.targets.iter().position(|known| known.path.to_string_lossy() == target.path);
     let size_bytes = known.map_or(0, |index| run.targets[index].size_bytes);
     let of = |op: Op| {
         let mine = cells.iter().filter(|cell| {
             cell.worker == thread && cell.op == op && usize::try_from(cell.target).ok() == known
         });
-        let mut sum = OpResult { buckets: None, ..OpResult::default() };
+        let mut sum =
+            OpResult { buckets: Some(vec![IntervalBucket::default(); whole]), ..OpResult::default() };
         for cell in mine {
             let latency_ns = cell.response_ns.as_ref().unwrap_or(&cell.service_ns);
             sum.count += cell.service_ns.count();
             sum.bytes += cell.bytes;
             sum.latency_ns.merge(latency_ns);
+            let buckets: Vec<IntervalBucket> =
+                cell.intervals.iter().take(whole).map(convert_interval).collect();
+            sum.buckets = sum.buckets.map(|mine| super::iops::merge(&mine, &buckets));
         }
         sum
     };
@@ -101,6 +108,16 @@ fn convert_target(run: &Run, target: &DiskspdTarget, thread: u32, cells: &[&Cell
         read: of(Op::Read),
         write: of(Op::Write),
         distribution: effective(target, size_bytes),
+    }
+}
+
+fn convert_interval(interval: &CellInterval) -> IntervalBucket {
+    IntervalBucket {
+        count: interval.count,
+        latency_ns_sum: interval.latency_ns_sum,
+        latency_ns_sum_of_squares: Some(interval.latency_ns_sum_of_squares),
+        latency_ns_min: interval.latency_ns_min,
+        latency_ns_max: interval.latency_ns_max,
     }
 }
 

@@ -6,14 +6,14 @@ use iostall_model::{Run, RunBody, SpanProfile};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
-use super::charts::{Chart, charts};
+use super::charts::{Chart, charts, transfer_charts};
 use super::{curves, maps, plotly_script, script_json};
 use crate::chapter::{Chapter, chapters};
 use crate::facts::{self, Detail, Fact};
 use crate::figures::{CpuUse, RowKind, rows, span_total};
 use crate::format::{count, duration, maybe_duration, maybe_number, shown};
 use crate::table::{Table, TableCell, TableLine, Tone};
-use crate::{tables, warnings};
+use crate::{tables, transfer, warnings};
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -33,8 +33,9 @@ pub(super) fn page(run: &Run) -> Markup {
         RunBody::Sweep(outcome) => vec![curves::charts(outcome)],
         RunBody::MaxRate(outcome) => vec![curves::rate_charts(outcome)],
         RunBody::Matrix(outcome) => vec![maps::charts(run, outcome)],
-        _ => Vec::new(),
+        _ => vec![transfer_charts(run)],
     };
+    let kind = run.body.kind();
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -43,7 +44,7 @@ pub(super) fn page(run: &Run) -> Markup {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (shown(&run.name)) " · iostall " (run.body.kind()) " report" }
+                title { (shown(&run.name)) " · iostall " (kind) " report" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
@@ -56,6 +57,8 @@ pub(super) fn page(run: &Run) -> Markup {
                         }
                         @if load.spans.is_empty() { p { "Nothing was measured." } }
                         (asked(load))
+                    } @else if chapters.is_empty() {
+                        (transfer_section(run, &drawn[0]))
                     }
                     @for (index, chapter) in chapters.iter().enumerate() {
                         (chapter_section(index + 1, chapter, drawn.get(index).map_or(&[], Vec::as_slice)))
@@ -155,6 +158,21 @@ fn chapter_section(number: usize, chapter: &Chapter, drawn: &[Chart]) -> Markup 
             }
             @if !drawn.is_empty() { div.charts { @for chart in drawn { (figure(number, chart)) } } }
             @for one in chapter.tables.iter().chain(&chapter.details) { (table(one)) }
+        }
+    }
+}
+
+/// A copy, a verification or a paced writing.
+fn transfer_section(run: &Run, drawn: &[Chart]) -> Markup {
+    html! {
+        section aria-labelledby="span-1" {
+            h2 #span-1 { "Result" small { (transfer::headline(run).unwrap_or_default()) } }
+            @for sentence in transfer::sentences(run) {
+                p class=[tone_class(sentence.tone)] { (sentence.text) }
+            }
+            @for one in transfer::tables(run) { (table(&one)) }
+            div.charts { @for chart in drawn { (figure(1, chart)) } }
+            (list(&transfer::facts(run)))
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::chapter::{Chapter, chapters};
 use crate::facts::{self, Detail, Fact};
 use crate::format::{duration, shown};
 use crate::table::{Table, Tone};
-use crate::{matrix, point, sweep, tables, warnings};
+use crate::{matrix, point, sweep, tables, transfer, warnings};
 use style::Style;
 
 /// How the text is drawn.
@@ -39,11 +39,14 @@ impl Default for TextOptions {
 pub fn write_text(run: &Run, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
     let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
     page.head(run);
+    let chapters = chapters(run);
     if let RunBody::Load(load) = &run.body {
         page.load(run, load);
+    } else if chapters.is_empty() {
+        page.transfer(run);
     }
-    for chapter in chapters(run) {
-        page.chapter(&chapter);
+    for chapter in &chapters {
+        page.chapter(chapter);
     }
     page.warnings(run);
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
@@ -107,7 +110,7 @@ impl Page {
         }
         let measured = match &run.body {
             RunBody::Load(load) => measured_words(load),
-            _ => point::measured_words(run),
+            _ => transfer::headline(run).unwrap_or_else(|| point::measured_words(run)),
         };
         let when = facts::moment(run.started_utc);
         self.prose(None, 0, &format!("{when} · {measured} · iostall {} · run {}", run.tool_version, run.id));
@@ -149,6 +152,21 @@ impl Page {
                 self.line(&title);
             }
             self.span(run, span, load.profile.spans.get(index));
+        }
+    }
+
+    /// A copy, a verification or a paced writing.
+    fn transfer(&mut self, run: &Run) {
+        self.facts(&transfer::facts(run));
+        for table in transfer::tables(run) {
+            self.titled(&table);
+        }
+        let sentences = transfer::sentences(run);
+        if !sentences.is_empty() {
+            self.line("");
+        }
+        for sentence in sentences {
+            self.prose(Some(sentence.tone), 0, &sentence.text);
         }
     }
 

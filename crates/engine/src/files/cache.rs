@@ -1,0 +1,60 @@
+//! The page cache behind a file that could not be opened direct: what has passed is given back, so that a
+//! large transfer does not push out what others have there.
+
+#![expect(unsafe_code, reason = "sync_file_range has no safe form")]
+
+use std::fs::File;
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+
+use rustix::fs::Advice;
+
+/// Gives back pages that were only read.
+pub fn drop_read(file: &File, range: &Range<u64>) {
+    if let Some(length) = NonZeroU64::new(range.end.saturating_sub(range.start)) {
+        // Advice: a file system that has no use for it loses nothing.
+        let _ = rustix::fs::fadvise(file, range.start, Some(length), Advice::DontNeed);
+    }
+}
+
+/// Starts writing the range's dirty pages, and does not wait.
+pub fn start_writeback(file: &File, range: &Range<u64>) {
+    sync_range(file, range, libc::SYNC_FILE_RANGE_WRITE);
+}
+
+/// Waits until the range's dirty pages are written, then gives them back. Errors of writing are kept by
+/// the kernel for the next sync of the file.
+pub fn drop_written(file: &File, range: &Range<u64>) {
+    let all =
+        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    sync_range(file, range, all);
+    drop_read(file, range);
+}
+
+fn sync_range(file: &File, range: &Range<u64>, flags: libc::c_uint) {
+    let (Ok(offset), Ok(length)) =
+        (i64::try_from(range.start), i64::try_from(range.end.saturating_sub(range.start)))
+    else {
+        return;
+    };
+    // SAFETY: the call takes numbers only, and the descriptor is open for as long as `file` is borrowed.
+    let _ = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt as _;
+
+    #[test]
+    fn giving_pages_back_loses_nothing() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&vec![7; 100_000], 0).unwrap();
+        start_writeback(&file, &(0..50_000));
+        drop_written(&file, &(0..100_000));
+        let mut data = vec![0; 100_000];
+        file.read_exact_at(&mut data, 0).unwrap();
+        assert!(data.iter().all(|byte| *byte == 7));
+    }
+}

@@ -1,0 +1,98 @@
+//! Where a file has data, room for it, and blocks shared between files.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::Errno;
+
+/// The ranges of the file that have data, ascending. Where the file system does not tell holes, one range.
+/// Moves the file's position.
+pub fn data_ranges(file: &File, size_bytes: u64) -> io::Result<Vec<Range<u64>>> {
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    while at < size_bytes {
+        let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+            Ok(start) => start,
+            // No data from here to the end.
+            Err(Errno::NXIO) => break,
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => {
+                ranges.clear();
+                ranges.push(0..size_bytes);
+                break;
+            }
+            Err(errno) => return Err(errno.into()),
+        };
+        let end = rustix::fs::seek(file, SeekFrom::Hole(start))?;
+        if start >= size_bytes || end <= start {
+            break;
+        }
+        ranges.push(start..end.min(size_bytes));
+        at = end;
+    }
+    Ok(ranges)
+}
+
+/// Reserves room for the range and makes the file at least that long: a full file system is met now and not
+/// at the end, and the room comes in few parts. `false` where the file system cannot.
+pub fn preallocate(file: &File, range: &Range<u64>) -> io::Result<bool> {
+    if range.is_empty() {
+        return Ok(true);
+    }
+    loop {
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), range.start, range.end - range.start) {
+            Ok(()) => return Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => return Ok(false),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// Makes `target` share all blocks of `source`, at once and without taking room. `false` where the file
+/// system or the pair of files does not allow it.
+pub fn clone_blocks(source: &File, target: &File) -> io::Result<bool> {
+    match rustix::fs::ioctl_ficlone(target, source) {
+        Ok(()) => Ok(true),
+        Err(
+            Errno::OPNOTSUPP
+            | Errno::XDEV
+            | Errno::INVAL
+            | Errno::NOTTY
+            | Errno::NOSYS
+            | Errno::PERM
+            | Errno::TXTBSY,
+        ) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt as _;
+
+    #[test]
+    fn data_between_holes_is_found_where_it_is() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8 << 20).unwrap();
+        assert!(data_ranges(&file, 8 << 20).unwrap().is_empty());
+        file.write_all_at(&[1; 4096], 2 << 20).unwrap();
+        file.write_all_at(&[1; 4096], 6 << 20).unwrap();
+        let ranges = data_ranges(&file, 8 << 20).unwrap();
+        for at in [2 << 20, 6 << 20] {
+            assert!(ranges.iter().any(|range| range.contains(&at)), "{ranges:?}");
+        }
+        assert!(!ranges.iter().any(|range| range.contains(&(4 << 20))), "{ranges:?}");
+    }
+
+    #[test]
+    fn preallocated_room_is_there_and_none_is_refused_early() {
+        let file = tempfile::tempfile().unwrap();
+        assert!(preallocate(&file, &(0..1 << 20)).unwrap());
+        assert_eq!(file.metadata().unwrap().len(), 1 << 20);
+        let error = preallocate(&file, &(0..1 << 44)).unwrap_err();
+        assert!(matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::FileTooLarge), "{error}");
+    }
+}

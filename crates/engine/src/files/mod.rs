@@ -1,0 +1,19 @@
+//! What the system offers for whole files beside reading and writing: identity, holes, preallocation,
+//! block sharing, names that appear at once, metadata, and the page cache behind a file.
+
+mod cache;
+mod extents;
+mod metadata;
+mod names;
+mod priority;
+mod stamp;
+
+pub use cache::{drop_read, drop_written, start_writeback};
+pub use extents::{clone_blocks, data_ranges, preallocate};
+pub use metadata::{Loss, copy_metadata, copy_symlink_metadata, set_times_of_directory};
+pub use names::{
+    NO_FOLLOW, free_bytes, is_direct, make_special, raise_open_file_limit, rename_new, rename_over,
+    sync_directory, sync_file_system,
+};
+pub use priority::{Niceness, set_niceness};
+pub use stamp::{FileKind, FileStamp, stamp, stamp_of_link, stamp_of_path};

@@ -1,0 +1,182 @@
+//! What a paced writer was asked and what it measured.
+
+use iostall_measure::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// How writes are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteMethod {
+    /// Through the page cache.
+    Buffered,
+    /// Past the page cache.
+    Direct,
+    /// Past the page cache, each write on stable media before it counts (`O_DSYNC`).
+    DirectDsync,
+}
+
+impl WriteMethod {
+    /// All of them, in the order they are shown.
+    pub const ALL: [Self; 3] = [Self::Buffered, Self::Direct, Self::DirectDsync];
+
+    /// Its word on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Buffered => "buffered",
+            Self::Direct => "direct",
+            Self::DirectDsync => "direct-dsync",
+        }
+    }
+}
+
+/// How data arrives: packets in bursts, bursts at fixed times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Bytes of a packet: one write.
+    pub packet_bytes: u32,
+    /// Packets of a burst.
+    pub packets_per_burst: u32,
+    /// From the start of one burst to the start of the next, nanoseconds; 0: without pause.
+    pub period_ns: u64,
+}
+
+impl Pace {
+    /// Bytes a second that arrive; `None` without a pause, when data arrives as fast as it is written.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        let bytes = f64::from(self.packet_bytes) * f64::from(self.packets_per_burst);
+        (self.period_ns > 0).then(|| bytes / (self.period_ns as f64 / 1e9))
+    }
+}
+
+/// A paced writing: every method with its own file, one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PacedOutcome {
+    /// Bytes of a sampling interval.
+    pub interval_bytes: u64,
+    /// Bytes each method was to write; `None` where a time was asked for instead.
+    pub total_bytes: Option<u64>,
+    /// Memory limit that was set for this process, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_limit_bytes: Option<u64>,
+    /// One a method and pace, in the order of their running.
+    pub methods: Vec<MethodOutcome>,
+}
+
+/// One method at one pace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MethodOutcome {
+    /// How writes were made.
+    pub method: WriteMethod,
+    /// Why the method was not had, where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// How data arrived.
+    pub pace: Pace,
+    /// Bytes written.
+    pub bytes: u64,
+    /// From the first write to the end of the last, nanoseconds.
+    pub elapsed_ns: u64,
+    /// The sync at the end, nanoseconds. Not in `elapsed_ns`: buffered writing owes it.
+    pub sync_ns: u64,
+    /// Every write, nanoseconds.
+    pub write_ns: Histogram,
+    /// Every packet from when its burst was due to when it was written, nanoseconds. Empty without a pause.
+    pub response_ns: Histogram,
+    /// Where in the file the slowest write was, bytes.
+    pub peak_offset: u64,
+    /// Bursts that were due.
+    pub bursts: u64,
+    /// Of them, those that began more than a millisecond after they were due.
+    pub late_bursts: u64,
+    /// The latest of them, nanoseconds.
+    pub lateness_ns_max: u64,
+    /// Bytes that a source of this pace must be able to hold so that nothing is lost. `None` without a pause.
+    pub buffer_bytes: Option<u64>,
+    /// Interval by interval.
+    pub intervals: Vec<PacedInterval>,
+    /// Where throughput changed for good, if it did.
+    pub change: Option<ChangePoint>,
+    /// Stopped before its end.
+    pub interrupted: bool,
+}
+
+impl MethodOutcome {
+    /// Bytes a second while writing, the sync at the end not counted; `None` over no time.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        (self.elapsed_ns > 0).then(|| self.bytes as f64 / (self.elapsed_ns as f64 / 1e9))
+    }
+
+    /// The same with the sync at the end.
+    pub fn durable_bytes_per_second(&self) -> Option<f64> {
+        let elapsed_ns = self.elapsed_ns + self.sync_ns;
+        (elapsed_ns > 0).then(|| self.bytes as f64 / (elapsed_ns as f64 / 1e9))
+    }
+
+    /// Whether the pace was kept: fewer than one burst in a hundred late. `None` without a pause.
+    pub fn kept_pace(&self) -> Option<bool> {
+        (self.pace.period_ns > 0 && self.bursts > 0)
+            .then(|| self.late_bursts as f64 / (self.bursts as f64) < 0.01)
+    }
+}
+
+/// One sampling interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PacedInterval {
+    /// Bytes written when it ended, since the start.
+    pub end_bytes: u64,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// Wall time of it, pauses included, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Time in writes, nanoseconds.
+    pub writing_ns: u64,
+    /// Mean of its writes, nanoseconds.
+    pub write_ns_mean: f64,
+    /// 99th percentile of its writes, nanoseconds.
+    pub write_ns_p99: u64,
+    /// Slowest of its writes, nanoseconds.
+    pub write_ns_max: u64,
+    /// What the kernel had yet to write, of all files, when it ended, bytes; `None` where not told.
+    pub dirty_bytes: Option<u64>,
+}
+
+impl PacedInterval {
+    /// Bytes a second over its wall time; `None` over no time.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        (self.elapsed_ns > 0).then(|| self.bytes as f64 / (self.elapsed_ns as f64 / 1e9))
+    }
+
+    /// Bytes a second over its time in writes: what the file could take. `None` over no time.
+    pub fn writing_bytes_per_second(&self) -> Option<f64> {
+        (self.writing_ns > 0).then(|| self.bytes as f64 / (self.writing_ns as f64 / 1e9))
+    }
+}
+
+/// Where a series changed its level for good.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangePoint {
+    /// Bytes written when it changed.
+    pub at_bytes: u64,
+    /// Level before: geometric mean of the intervals' bytes a second of writing time.
+    pub before_bytes_per_second: f64,
+    /// Level after.
+    pub after_bytes_per_second: f64,
+    /// How often chance alone orders such intervals so that a change at least as clear appears, 0 to 1.
+    pub chance: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_paces_are_the_line_rates_they_stand_for() {
+        let megabits = |packets_per_burst, period_ms: u64| {
+            let pace = Pace { packet_bytes: 800_000, packets_per_burst, period_ns: period_ms * 1_000_000 };
+            pace.bytes_per_second().unwrap() * 8.0 / 1e6
+        };
+        assert!((megabits(1, 40) - 160.0).abs() < 1e-6);
+        assert!((megabits(6, 50) - 768.0).abs() < 1e-6);
+        assert!((megabits(12, 50) - 1536.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,379 @@
+//! What a transfer was asked to do and what it gave: copies, verifications, and what they share.
+
+use std::fmt;
+use std::str::FromStr;
+
+use iostall_measure::Caching;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::outcome::EngineUse;
+
+/// A checksum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HashKind {
+    /// XXH3, 128 bits: finds corruption at memory speed. Not for adversaries.
+    #[default]
+    Xxh3,
+    /// BLAKE3: finds tampering too.
+    Blake3,
+    /// SHA-256, for exchange with other tools.
+    Sha256,
+    /// MD5, for old lists.
+    Md5,
+    /// CRC-32C (Castagnoli): 32 bits, what storage protocols carry.
+    Crc32c,
+}
+
+/// A text names no checksum.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0:?} is not a checksum: write xxh3, blake3, sha256, md5 or crc32c")]
+pub struct HashKindError(String);
+
+impl HashKind {
+    /// All of them, the default first.
+    pub const ALL: [Self; 5] = [Self::Xxh3, Self::Blake3, Self::Sha256, Self::Md5, Self::Crc32c];
+
+    /// Its word on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xxh3 => "xxh3",
+            Self::Blake3 => "blake3",
+            Self::Sha256 => "sha256",
+            Self::Md5 => "md5",
+            Self::Crc32c => "crc32c",
+        }
+    }
+
+    /// Its name in BSD-style lines, `NAME (file) = digest`.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Self::Xxh3 => "XXH128",
+            Self::Blake3 => "BLAKE3",
+            Self::Sha256 => "SHA256",
+            Self::Md5 => "MD5",
+            Self::Crc32c => "CRC32C",
+        }
+    }
+
+    /// Bytes of a digest.
+    pub fn digest_bytes(self) -> usize {
+        match self {
+            Self::Xxh3 | Self::Md5 => 16,
+            Self::Blake3 | Self::Sha256 => 32,
+            Self::Crc32c => 4,
+        }
+    }
+}
+
+impl fmt::Display for HashKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for HashKind {
+    type Err = HashKindError;
+
+    fn from_str(text: &str) -> Result<Self, HashKindError> {
+        match text.to_ascii_lowercase().as_str() {
+            "xxh3" | "xxh3-128" | "xxh128" => Ok(Self::Xxh3),
+            "blake3" | "b3" => Ok(Self::Blake3),
+            "sha256" | "sha-256" => Ok(Self::Sha256),
+            "md5" => Ok(Self::Md5),
+            "crc32c" | "crc32-c" => Ok(Self::Crc32c),
+            _ => Err(HashKindError(text.to_owned())),
+        }
+    }
+}
+
+/// When a copy is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerifyMode {
+    /// Not at all.
+    #[default]
+    None,
+    /// Hashed on the way, for a manifest; the destination is not read again.
+    OnTheFly,
+    /// Hashed on the way, then the destination is read again past the page cache and compared.
+    ReadBack,
+}
+
+/// Whether blocks may be shared with the source instead of copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reflink {
+    /// Where the file system can.
+    #[default]
+    Auto,
+    /// Never: every byte is read and written, a second set of blocks exists.
+    Never,
+    /// Only so: a file that cannot be shared is an error.
+    Always,
+}
+
+/// Which part of a transfer the others waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitSide {
+    /// Buffers mostly waited for reads.
+    Source,
+    /// Buffers mostly waited for writes.
+    Target,
+    /// Buffers mostly waited for checksums.
+    Hash,
+    /// The rate asked for.
+    Rate,
+    /// Reads and writes alike, as on one shared device.
+    Both,
+}
+
+impl LimitSide {
+    /// In words, for a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Target => "destination",
+            Self::Hash => "checksum",
+            Self::Rate => "rate limit",
+            Self::Both => "source and destination alike",
+        }
+    }
+}
+
+/// Where the buffers of a transfer spent their time, as buffer-nanoseconds. Their proportions name the limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferTime {
+    /// Being read into.
+    pub reading_ns: u64,
+    /// Waiting for or being hashed.
+    pub hashing_ns: u64,
+    /// Full, waiting for their write to start, or being written.
+    pub writing_ns: u64,
+    /// Wall time (not buffer time) in which reads were held back by the rate asked for.
+    pub held_ns: u64,
+    /// Wall time of the whole, nanoseconds.
+    pub elapsed_ns: u64,
+}
+
+impl BufferTime {
+    /// Adds another transfer's.
+    pub fn add(&mut self, other: &Self) {
+        self.reading_ns += other.reading_ns;
+        self.hashing_ns += other.hashing_ns;
+        self.writing_ns += other.writing_ns;
+        self.held_ns += other.held_ns;
+        self.elapsed_ns += other.elapsed_ns;
+    }
+
+    /// Which side was the limit: the one in which buffers spent more than three fifths of their time, or
+    /// `Rate` where reads were held back for more than half of the time. `None` where nothing moved.
+    pub fn limit(&self) -> Option<LimitSide> {
+        let busy_ns = self.reading_ns + self.hashing_ns + self.writing_ns;
+        if busy_ns == 0 {
+            return None;
+        }
+        if self.held_ns > self.elapsed_ns / 2 {
+            return Some(LimitSide::Rate);
+        }
+        let share = |part_ns: u64| part_ns as f64 / busy_ns as f64;
+        Some(match self {
+            _ if share(self.reading_ns) > 0.6 => LimitSide::Source,
+            _ if share(self.writing_ns) > 0.6 => LimitSide::Target,
+            _ if share(self.hashing_ns) > 0.6 => LimitSide::Hash,
+            _ => LimitSide::Both,
+        })
+    }
+}
+
+/// One interval of a transfer's throughput.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransferPoint {
+    /// From the start of the transfer, nanoseconds.
+    pub start_ns: u64,
+    /// Length, nanoseconds.
+    pub length_ns: u64,
+    /// Bytes read in it.
+    pub read_bytes: u64,
+    /// Bytes written in it.
+    pub written_bytes: u64,
+}
+
+/// How the data was moved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransferShape {
+    /// Bytes a request.
+    pub transfer_bytes: u32,
+    /// Buffers in the pool.
+    pub buffer_count: u32,
+    /// Most reads in flight.
+    pub reads_max: u32,
+    /// Most writes in flight.
+    pub writes_max: u32,
+    /// Source and destination share a device.
+    pub same_device: bool,
+    /// Why these sizes, in a few words.
+    pub chosen_because: String,
+    /// How the source was read.
+    pub source_caching: Caching,
+    /// How the destination was written.
+    pub target_caching: Caching,
+    /// Why either is not direct though asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caching_reasons: Vec<String>,
+    /// The engine, and what it was granted.
+    pub engine: EngineUse,
+}
+
+/// What a copy was asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CopySettings {
+    /// Checked when.
+    pub verify: VerifyMode,
+    /// With which checksum.
+    pub hash: HashKind,
+    /// Block sharing.
+    pub reflink: Reflink,
+    /// Bytes a second at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_bytes_per_second: Option<u64>,
+    /// Existing files may be replaced.
+    pub overwrite: bool,
+    /// An interrupted copy is continued.
+    pub resume: bool,
+}
+
+/// How many of what a copy met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyCounts {
+    /// Regular files copied, by either path.
+    pub files: u64,
+    /// Of them, those that went by the path for small files.
+    pub small_files: u64,
+    /// Of them, those whose blocks are shared with the source.
+    pub reflinked_files: u64,
+    /// Of them, those continued from an earlier try.
+    pub resumed_files: u64,
+    /// Directories.
+    pub directories: u64,
+    /// Symbolic links.
+    pub symlinks: u64,
+    /// Further names of a file already copied.
+    pub hard_links: u64,
+    /// Devices, pipes and sockets made anew.
+    pub specials: u64,
+    /// Devices, pipes and sockets left out.
+    pub skipped_specials: u64,
+    /// Files already there from an earlier try, whole and unchanged.
+    pub already_there: u64,
+}
+
+/// A copy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CopyOutcome {
+    /// What was asked.
+    pub settings: CopySettings,
+    /// How it was moved; `None` where every file was small, shared or empty.
+    pub shape: Option<TransferShape>,
+    /// How many of what.
+    pub counts: CopyCounts,
+    /// Sum of the sizes of the files copied.
+    pub bytes: u64,
+    /// Of them, bytes that are holes in the source and holes in the destination.
+    pub hole_bytes: u64,
+    /// Bytes kept from an earlier try after they were checked on the destination.
+    pub kept_bytes: u64,
+    /// From the first byte to the last directory made durable, verification included, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Of it, preparing destinations (preallocation), nanoseconds.
+    pub prepare_ns: u64,
+    /// Of it, the sync calls at the end, nanoseconds.
+    pub sync_ns: u64,
+    /// Of it, reading back, nanoseconds.
+    pub verify_ns: u64,
+    /// Where buffers spent their time.
+    pub buffer_time: BufferTime,
+    /// Throughput over time.
+    pub series: Vec<TransferPoint>,
+    /// Processor time of this process, user part, nanoseconds.
+    pub cpu_user_ns: u64,
+    /// Kernel part.
+    pub cpu_system_ns: u64,
+    /// Files read back and found equal.
+    pub verified_files: u64,
+    /// Files read back and found different: the answer is no.
+    pub mismatches: Vec<Mismatch>,
+}
+
+impl CopyOutcome {
+    /// Decimal megabytes a second over the whole; `None` over no time.
+    pub fn megabytes_per_second(&self) -> Option<f64> {
+        (self.elapsed_ns > 0).then(|| self.bytes as f64 / 1e6 / (self.elapsed_ns as f64 / 1e9))
+    }
+
+    /// Processor seconds (user and kernel) for each GiB; `None` where nothing moved.
+    pub fn cpu_seconds_per_gibibyte(&self) -> Option<f64> {
+        let seconds = (self.cpu_user_ns + self.cpu_system_ns) as f64 / 1e9;
+        (self.bytes > 0).then(|| seconds / (self.bytes as f64 / 1_073_741_824.0))
+    }
+}
+
+/// A file that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// Which file. Bytes that are not UTF-8 are shown replaced.
+    pub path: String,
+    /// The first byte that differs, counted from 0; `None` where only the digests could be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_offset: Option<u64>,
+    /// In words: what was expected and what is there.
+    pub message: String,
+}
+
+/// A verification of files against a manifest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VerifyOutcome {
+    /// The manifest.
+    pub manifest: String,
+    /// Files it names.
+    pub files: u64,
+    /// Found equal.
+    pub equal: u64,
+    /// Found different, or not there.
+    pub mismatches: Vec<Mismatch>,
+    /// Bytes read.
+    pub bytes: u64,
+    /// How long, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Throughput over time.
+    pub series: Vec<TransferPoint>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_checksum_reads_back_its_name_and_its_tag() {
+        for kind in HashKind::ALL {
+            assert_eq!(kind.name().parse::<HashKind>().unwrap(), kind);
+            assert_eq!(kind.tag().parse::<HashKind>().unwrap(), kind);
+        }
+        assert!("sha1".parse::<HashKind>().unwrap_err().to_string().contains("write xxh3"));
+    }
+
+    #[test]
+    fn the_limit_is_the_side_that_held_the_buffers() {
+        let time = |reading_ns, hashing_ns, writing_ns, held_ns| {
+            BufferTime { reading_ns, hashing_ns, writing_ns, held_ns, elapsed_ns: 100 }.limit()
+        };
+        assert_eq!(time(90, 0, 10, 0), Some(LimitSide::Source));
+        assert_eq!(time(10, 0, 90, 0), Some(LimitSide::Target));
+        assert_eq!(time(10, 80, 10, 0), Some(LimitSide::Hash));
+        assert_eq!(time(50, 0, 50, 0), Some(LimitSide::Both));
+        assert_eq!(time(50, 0, 50, 60), Some(LimitSide::Rate));
+        assert_eq!(time(0, 0, 0, 0), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! Why a copy could not be made.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::{EngineError, OpenError};
+use thiserror::Error;
+
+use crate::pipeline::PipelineError;
+
+/// Why a file or a tree could not be copied. Whatever it was: no destination has its final name unless it is whole.
+#[derive(Debug, Error)]
+pub enum CopyError {
+    /// A call on one path failed.
+    #[error("cannot {verb} {}: {source}", path.display())]
+    System {
+        /// What was tried, as the rest of "cannot …".
+        verb: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// No engine could be made.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Data could not be moved.
+    #[error("copying {} to {}: {cause}", from.display(), to.display())]
+    Moving {
+        /// The source.
+        from: PathBuf,
+        /// The destination.
+        to: PathBuf,
+        /// What happened.
+        cause: PipelineError,
+        /// Whether what was written is kept for `--resume`.
+        kept: bool,
+    },
+    /// A file could not be read to check it.
+    #[error("checking {}: {cause}", path.display())]
+    Reading {
+        /// Which.
+        path: PathBuf,
+        /// What happened.
+        cause: PipelineError,
+    },
+    /// The destination is there.
+    #[error("{} exists", path.display())]
+    Exists {
+        /// The destination.
+        path: PathBuf,
+    },
+    /// Source and destination are one file.
+    #[error("{} and {} are the same file", from.display(), to.display())]
+    SameFile {
+        /// The source.
+        from: PathBuf,
+        /// The destination.
+        to: PathBuf,
+    },
+    /// A directory would be copied into itself.
+    #[error("{} lies inside {}: the copy would contain itself", to.display(), from.display())]
+    IntoItself {
+        /// The source.
+        from: PathBuf,
+        /// The destination.
+        to: PathBuf,
+    },
+    /// A tree that contains itself.
+    #[error("{} is {} again: a loop of links or mounts", path.display(), ancestor.display())]
+    Loop {
+        /// Where it was met.
+        path: PathBuf,
+        /// What it is.
+        ancestor: PathBuf,
+    },
+    /// Somebody wrote to the source.
+    #[error("{} changed while it was copied: {how}", path.display())]
+    SourceChanged {
+        /// The source.
+        path: PathBuf,
+        /// What changed.
+        how: &'static str,
+    },
+    /// Another process has the unfinished destination.
+    #[error("{} is being written by another process", path.display())]
+    Busy {
+        /// The unfinished destination.
+        path: PathBuf,
+    },
+    /// The unfinished destination is not ours to use.
+    #[error("{} is in the way: {what}", path.display())]
+    PartNotOurs {
+        /// The unfinished destination.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// `--reflink always` and the file system cannot.
+    #[error("{} cannot share its blocks with {}: not one file system, or one that cannot", from.display(), to.display())]
+    NoReflink {
+        /// The source.
+        from: PathBuf,
+        /// The destination.
+        to: PathBuf,
+    },
+    /// A kind of file that is not copied.
+    #[error("{} is a device, a pipe or a socket", path.display())]
+    Special {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The names do not fit together.
+    #[error("{message}")]
+    Names {
+        /// What and why.
+        message: String,
+    },
+}
+
+impl CopyError {
+    /// For `map_err`: a call on `path` failed.
+    pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
+        move |source| Self::System { verb, path: path.to_owned(), source }
+    }
+
+    /// Whether the user stopped it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(
+            self,
+            Self::Moving { cause: PipelineError::Cancelled, .. }
+                | Self::Reading { cause: PipelineError::Cancelled, .. }
+        )
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Exists { .. } => "--overwrite replaces it once the new file is whole",
+            Self::Moving { kept: true, .. } => {
+                "what was written is kept: the same command with --resume goes on from there"
+            }
+            Self::SourceChanged { .. } => {
+                "stop what writes to it, or copy a snapshot; a database has its own backup command"
+            }
+            Self::PartNotOurs { .. } => "remove it if nobody needs it, and copy again",
+            Self::NoReflink { .. } => "--reflink auto copies where blocks cannot be shared",
+            Self::Special { .. } => "--specials skip leaves it out, --specials keep makes a new one",
+            Self::System { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "make room on the destination; nothing there has been changed"
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}

@@ -1,0 +1,403 @@
+//! One large file: through the pipeline into an unfinished destination, made durable, checked, then named.
+
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use iostall_engine::files::{self, FileKind, FileStamp};
+use iostall_engine::{Access, Engine as _, FileIndex, host};
+use iostall_measure::Clock as _;
+use iostall_model::outcome::EngineUse;
+use iostall_model::transfer::{Reflink, VerifyMode};
+
+use super::Copier;
+use super::behind::DropBehind;
+use super::error::CopyError;
+use super::journal::{FileJournal, read_journal};
+use super::log::CopiedFile;
+use super::part::{Part, directory_of, journal_path};
+use super::read_back::{Reader, compare};
+use super::side::Side;
+use crate::hash::piece_hash;
+use crate::pipeline::{
+    Behind, FileHashes, HashStage, HashWanted, Job, Journal, Pipeline, PipelineError, Written,
+};
+use crate::plan::{PLAN_ALIGN, Plan};
+use crate::rig::Rig;
+use crate::shape::Shape;
+
+/// Blocks by which a difference is found, bytes.
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// What has been put into an unfinished destination.
+#[derive(Default)]
+struct Filled {
+    hashes: FileHashes,
+    hole_bytes: u64,
+    kept_bytes: u64,
+    is_clone: bool,
+}
+
+/// Refuses what must not be written to: the source itself, and what exists unless it may be replaced.
+pub(super) fn check_target(
+    source: &Path,
+    stamp: &FileStamp,
+    target: &Path,
+    overwrite: bool,
+) -> Result<(), CopyError> {
+    let Ok(there) = files::stamp_of_link(target) else { return Ok(()) };
+    let followed = files::stamp_of_path(target).unwrap_or(there);
+    if stamp.is_same_file(&followed) {
+        return Err(CopyError::SameFile { from: source.to_owned(), to: target.to_owned() });
+    }
+    if there.kind == FileKind::Directory {
+        let message = format!("{} is a directory, and {} is not", target.display(), source.display());
+        return Err(CopyError::Names { message });
+    }
+    if !overwrite {
+        return Err(CopyError::Exists { path: target.to_owned() });
+    }
+    Ok(())
+}
+
+impl Copier<'_> {
+    /// Copies the regular file `source` to the name `target`.
+    ///
+    /// On any error `target` is what it was before. What had been written is removed, or kept under the name of
+    /// an unfinished destination where a journal makes it worth going on from.
+    pub fn copy_file(&mut self, source: &Path, target: &Path) -> Result<(), CopyError> {
+        let from = Side::open(source, Access::Read, self.options.source_caching)?;
+        check_target(source, &from.stamp, target, self.options.overwrite)?;
+        self.progress.begin_file(target, from.stamp.size_bytes, "copying");
+        let part = Part::acquire(target)?;
+        match self.fill_and_check(&from, &part, target) {
+            Ok(Some(filled)) => {
+                part.publish(self.options.overwrite)?;
+                // The journal has done its work; one that stays is overruled by the finished file.
+                let _ = std::fs::remove_file(journal_path(target));
+                self.note(&from, target, filled);
+                Ok(())
+            }
+            Ok(None) => {
+                let _ = std::fs::remove_file(journal_path(target));
+                Ok(())
+            }
+            Err(error) => {
+                if matches!(error, CopyError::Moving { kept: true, .. }) {
+                    part.keep();
+                } else {
+                    let _ = std::fs::remove_file(journal_path(target));
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn note(&mut self, from: &Side, target: &Path, filled: Filled) {
+        let bytes = from.stamp.size_bytes;
+        self.progress.end_file();
+        self.log.counts.files += 1;
+        self.log.counts.reflinked_files += u64::from(filled.is_clone);
+        self.log.counts.resumed_files += u64::from(filled.kept_bytes > 0);
+        self.log.bytes += bytes;
+        self.log.hole_bytes += filled.hole_bytes;
+        self.log.kept_bytes += filled.kept_bytes;
+        let FileHashes { whole: digest, blocks } = filled.hashes;
+        self.log.files.push(CopiedFile {
+            path: target.to_owned(),
+            bytes,
+            digest,
+            blocks,
+            block_bytes: BLOCK_BYTES,
+        });
+    }
+
+    /// `None` where the destination was read back and differs.
+    fn fill_and_check(
+        &mut self,
+        from: &Side,
+        part: &Part,
+        target: &Path,
+    ) -> Result<Option<Filled>, CopyError> {
+        let mut filled = self.fill(from, part, target)?;
+        let size_bytes = from.stamp.size_bytes;
+        part.file().set_len(size_bytes).map_err(CopyError::system("set the size of", part.path()))?;
+        let losses = files::copy_metadata(from.file(), &from.stamp, part.file());
+        self.log.losses.extend(losses.into_iter().map(|loss| (target.to_owned(), loss)));
+        let begun_ns = self.clock.now_ns();
+        part.file().sync_all().map_err(CopyError::system("make durable", part.path()))?;
+        self.log.sync_ns += self.clock.now_ns() - begun_ns;
+        // After the last read of it: a change before this moment is in the copy only in part.
+        source_is_unchanged(from)?;
+        if self.options.verify == VerifyMode::None
+            || (filled.is_clone && self.options.verify == VerifyMode::OnTheFly)
+        {
+            return Ok(Some(filled));
+        }
+        if self.options.verify == VerifyMode::ReadBack || filled.is_clone {
+            let begun_ns = self.clock.now_ns();
+            self.progress.begin_file(target, size_bytes, "reading back");
+            let found = self.read_back(part.path(), size_bytes)?;
+            self.log.verify_ns += self.clock.now_ns() - begun_ns;
+            if filled.is_clone {
+                // One set of blocks: there is nothing to compare it with, but a checksum to give.
+                filled.hashes = found;
+            } else if let Some(mismatch) =
+                compare(target, from.path(), part.path(), &filled.hashes, &found, BLOCK_BYTES)
+            {
+                self.log.mismatches.push(mismatch);
+                return Ok(None);
+            }
+            self.log.verified_files += 1;
+        }
+        Ok(Some(filled))
+    }
+
+    /// Puts the data into the unfinished destination, by whatever way is best.
+    fn fill(&mut self, from: &Side, part: &Part, target: &Path) -> Result<Filled, CopyError> {
+        let size_bytes = from.stamp.size_bytes;
+        if self.options.reflink != Reflink::Never && size_bytes > 0 {
+            if files::clone_blocks(from.file(), part.file())
+                .map_err(CopyError::system("share blocks with", part.path()))?
+            {
+                self.progress.add_done(size_bytes);
+                return Ok(Filled { is_clone: true, ..Filled::default() });
+            }
+            if self.options.reflink == Reflink::Always {
+                return Err(CopyError::NoReflink { from: from.path().to_owned(), to: target.to_owned() });
+            }
+        }
+        let to = Side::open(part.path(), Access::ReadWrite, self.options.target_caching)?;
+        let same_device = self.share_a_device(from.path(), from.stamp.device, part.path(), to.stamp.device);
+        self.prepare_rig(same_device, from.path())?;
+        let kept = self.kept_pieces(from, &to, target)?;
+        if kept.is_empty() {
+            part.file().set_len(0).map_err(CopyError::system("empty", part.path()))?;
+        }
+        let data = files::data_ranges(from.file(), size_bytes)
+            .map_err(CopyError::system("look for holes in", from.path()))?;
+        let ranges = joined(&kept);
+        let mut plan = Plan::new(size_bytes, &data, &ranges, self.shape().transfer_bytes);
+        let hole_bytes = plan.hole_bytes();
+        if self.options.verify == VerifyMode::None {
+            plan = plan.without_kept();
+            self.progress.add_done(0);
+        }
+        self.reserve(&plan, &to)?;
+        let journal = self.begin_journal(from, target, &kept)?;
+        let hashes = self.move_data(from, &to, target, plan, journal, same_device)?;
+        let kept_bytes = ranges.iter().map(|range| range.end - range.start).sum();
+        Ok(Filled { hashes, hole_bytes, kept_bytes, is_clone: false })
+    }
+
+    /// Room for everything that will be written, so that a full file system is met before the first byte.
+    fn reserve(&mut self, plan: &Plan, to: &Side) -> Result<(), CopyError> {
+        let begun_ns = self.clock.now_ns();
+        let ranges = plan.ranges_to_write();
+        let in_memory = host::file_system_of(to.path()).is_some_and(|found| found.kind == "tmpfs");
+        if in_memory {
+            // Reserving there means zeroing memory that is written over at once: only ask whether it fits.
+            let wanted: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+            let free = files::free_bytes(directory_of(to.path()))
+                .map_err(CopyError::system("ask for free space at", to.path()))?;
+            if wanted > free.saturating_add(to.stamp.allocated_bytes) {
+                let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+                return Err(CopyError::system("reserve room for", to.path())(full));
+            }
+        } else {
+            for range in &ranges {
+                let reserved = files::preallocate(to.file(), range)
+                    .map_err(CopyError::system("reserve room for", to.path()))?;
+                if !reserved {
+                    break;
+                }
+            }
+        }
+        self.log.prepare_ns += self.clock.now_ns() - begun_ns;
+        Ok(())
+    }
+
+    fn begin_journal(
+        &self,
+        from: &Side,
+        target: &Path,
+        kept: &[Written],
+    ) -> Result<Option<FileJournal>, CopyError> {
+        let interval_bytes = self.options.checkpoint_bytes;
+        if interval_bytes == 0 || from.stamp.size_bytes < interval_bytes.saturating_mul(2) {
+            return Ok(None);
+        }
+        let path = journal_path(target);
+        let journal = FileJournal::begin(&path, &from.stamp, kept, interval_bytes)
+            .map_err(CopyError::system("write the journal", &path))?;
+        Ok(Some(journal))
+    }
+
+    fn move_data(
+        &mut self,
+        from: &Side,
+        to: &Side,
+        target: &Path,
+        plan: Plan,
+        mut journal: Option<FileJournal>,
+        same_device: bool,
+    ) -> Result<FileHashes, CopyError> {
+        let wanted = self.wanted(journal.is_some());
+        let hashes = if wanted.is_nothing() {
+            None
+        } else {
+            Some(HashStage::new(wanted).map_err(CopyError::system("start a thread to hash", from.path()))?)
+        };
+        let shape = self.shape();
+        let Some((_, rig)) = &mut self.rig else { unreachable!("prepared before") };
+        let engine = rig.engine(&[from.file().as_fd(), to.file().as_fd()])?;
+        let granted = engine.report();
+        let mut behind = DropBehind::new(from.to_drop(), to.to_drop());
+        let mut pipeline = Pipeline::new(engine, self.clock.clone(), rig.lend());
+        let moved = pipeline.run(Job {
+            source: FileIndex(0),
+            target: Some(FileIndex(1)),
+            plan,
+            source_align: from.align,
+            target_align: to.align,
+            reads_max: shape.reads_max,
+            writes_max: shape.writes_max,
+            hashes,
+            rate: self.options.rate.as_deref(),
+            journal: journal.as_mut().map(|journal| journal as &mut dyn Journal),
+            behind: behind.as_mut().map(|behind| behind as &mut dyn Behind),
+            progress: self.progress,
+        });
+        rig.take_back(pipeline.into_buffers()).map_err(CopyError::system("map buffers for", from.path()))?;
+        self.log.shape.get_or_insert_with(|| {
+            let mut described = shape
+                .describe(same_device, self.options.transfer_bytes.is_some() || self.options.depth.is_some());
+            described.source_caching = from.caching();
+            described.target_caching = to.caching();
+            described.caching_reasons = [from, to]
+                .iter()
+                .filter_map(|side| Some(format!("{}: {}", side.path().display(), side.reason()?)))
+                .collect();
+            described.engine = EngineUse {
+                name: granted.name.to_owned(),
+                features: granted.features,
+                refused: granted.refused,
+            };
+            described
+        });
+        moved.map(|moved| moved.hashes).map_err(|cause| {
+            let worth_keeping = !matches!(cause, PipelineError::SourceShrank { .. });
+            let kept = worth_keeping && journal.is_some_and(|journal| journal.has_pieces());
+            CopyError::Moving { from: from.path().to_owned(), to: target.to_owned(), cause, kept }
+        })
+    }
+
+    /// What an earlier try has left and the destination, read past the cache, confirms.
+    fn kept_pieces(&mut self, from: &Side, to: &Side, target: &Path) -> Result<Vec<Written>, CopyError> {
+        let path = journal_path(target);
+        if !self.options.resume {
+            return Ok(Vec::new());
+        }
+        let claimed =
+            read_journal(&path, &from.stamp).map_err(CopyError::system("read the journal", &path))?;
+        if claimed.is_empty() {
+            return Ok(claimed);
+        }
+        if !to.is_direct() {
+            host::drop_from_cache(to.path())
+                .map_err(CopyError::system("drop from the page cache", to.path()))?;
+        }
+        let Some((_, rig)) = &mut self.rig else { return Ok(Vec::new()) };
+        self.progress.begin_file(target, from.stamp.size_bytes, "checking what is there");
+        let mut buffers = rig.lend();
+        let mut kept = Vec::with_capacity(claimed.len());
+        if let Some(buffer) = buffers.first_mut() {
+            for piece in claimed {
+                let length = piece.length as usize;
+                let aligned = length.next_multiple_of(usize::try_from(PLAN_ALIGN).unwrap_or(4096));
+                if aligned > buffer.len() {
+                    continue;
+                }
+                // A piece that cannot be read is a piece that is not there.
+                let read = to.file().read_at(&mut buffer[..aligned], piece.offset).unwrap_or(0);
+                if read >= length && piece_hash(&buffer[..length]) == piece.hash {
+                    kept.push(piece);
+                    self.progress.add_done(0);
+                }
+            }
+        }
+        rig.take_back(buffers).map_err(CopyError::system("map buffers for", to.path()))?;
+        Ok(kept)
+    }
+
+    /// The checksums of the unfinished destination, from the media.
+    fn read_back(&mut self, path: &Path, size_bytes: u64) -> Result<FileHashes, CopyError> {
+        self.prepare_rig(true, path)?;
+        let wanted = self.wanted(false);
+        let transfer_bytes = self.shape().transfer_bytes;
+        let Some((_, rig)) = &mut self.rig else { unreachable!("prepared just now") };
+        let mut reader = Reader {
+            rig,
+            clock: &self.clock,
+            progress: self.progress,
+            rate: self.options.rate.as_deref(),
+            transfer_bytes,
+        };
+        reader.hashes(path, size_bytes, wanted)
+    }
+
+    fn wanted(&self, journaled: bool) -> HashWanted {
+        let verified = self.options.verify != VerifyMode::None;
+        HashWanted {
+            whole: verified.then_some(self.options.hash),
+            block_bytes: (self.options.verify == VerifyMode::ReadBack).then_some(BLOCK_BYTES),
+            pieces: journaled,
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        match &self.rig {
+            Some((shape, _)) => *shape,
+            None => Shape::choose(true, self.is_hashed(), self.options.transfer_bytes, self.options.depth),
+        }
+    }
+
+    /// Maps the buffers when they are first needed, and again where another pair of devices wants others.
+    fn prepare_rig(&mut self, same_device: bool, path: &Path) -> Result<(), CopyError> {
+        let shape =
+            Shape::choose(same_device, self.is_hashed(), self.options.transfer_bytes, self.options.depth);
+        if self.rig.as_ref().is_none_or(|(mapped, _)| *mapped != shape) {
+            let rig = Rig::new(shape.buffer_count(), shape.transfer_bytes)
+                .map_err(CopyError::system("map buffers for", path))?;
+            self.rig = Some((shape, rig));
+        }
+        Ok(())
+    }
+}
+
+/// Pieces as ranges, neighbours joined.
+fn joined(pieces: &[Written]) -> Vec<std::ops::Range<u64>> {
+    let mut ranges: Vec<std::ops::Range<u64>> = Vec::new();
+    for piece in pieces {
+        let range = piece.offset..piece.offset + u64::from(piece.length);
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
+        }
+    }
+    ranges
+}
+
+/// Whether the source is still what it was, by its open handle and by its name.
+fn source_is_unchanged(from: &Side) -> Result<(), CopyError> {
+    let changed = |how| CopyError::SourceChanged { path: from.path().to_owned(), how };
+    let now = files::stamp(from.file()).map_err(CopyError::system("look at", from.path()))?;
+    if let Some(how) = now.change_since(&from.stamp) {
+        return Err(changed(how));
+    }
+    match files::stamp_of_path(from.path()) {
+        Ok(named) if named.is_same_file(&from.stamp) => Ok(()),
+        Ok(_) => Err(changed("another file has taken its name")),
+        Err(_) => Err(changed("its name is gone")),
+    }
+}

@@ -1,0 +1,114 @@
+//! What a copy is asked to do.
+
+use std::sync::Arc;
+
+use iostall_measure::Caching;
+use iostall_model::transfer::{CopySettings, HashKind, Reflink, VerifyMode};
+
+use crate::rate::RateLimit;
+
+/// What becomes of symbolic links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Symlinks {
+    /// A link stays a link.
+    #[default]
+    Keep,
+    /// What it leads to is copied.
+    Follow,
+    /// Left out.
+    Skip,
+}
+
+/// What becomes of devices, pipes and sockets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Specials {
+    /// Left out, and counted.
+    #[default]
+    Skip,
+    /// Made anew.
+    Keep,
+    /// An error.
+    Refuse,
+}
+
+/// Files below this go by the path for small files, bytes.
+pub const SMALL_FILE_BYTES: u64 = 1 << 20;
+/// How much is written between two entries of the journal, bytes.
+pub const CHECKPOINT_BYTES: u64 = 512 << 20;
+
+/// What a copy is asked to do. Start from the default and change what matters.
+#[derive(Clone, Debug)]
+pub struct CopyOptions {
+    /// When it is checked.
+    pub verify: VerifyMode,
+    /// With which checksum.
+    pub hash: HashKind,
+    /// Block sharing.
+    pub reflink: Reflink,
+    /// Existing files may be replaced.
+    pub overwrite: bool,
+    /// An interrupted copy is continued.
+    pub resume: bool,
+    /// How fast.
+    pub rate: Option<Arc<RateLimit>>,
+    /// Past the page cache of the source where that can be had, or through it.
+    pub source_caching: Caching,
+    /// The same for the destination.
+    pub target_caching: Caching,
+    /// Bytes a request; chosen from the devices where `None`.
+    pub transfer_bytes: Option<u32>,
+    /// Requests in flight on each side; chosen from the devices where `None`.
+    pub depth: Option<u32>,
+    /// Files below this go by the path for small files, bytes.
+    pub small_file_bytes: u64,
+    /// How much is written between two entries of the journal, bytes; 0 keeps none, and such a copy cannot be resumed.
+    /// Files below twice this have none either: they are copied again sooner than checked.
+    pub checkpoint_bytes: u64,
+    /// Symbolic links.
+    pub symlinks: Symlinks,
+    /// Devices, pipes and sockets.
+    pub specials: Specials,
+    /// Mounts below the sources are left out.
+    pub one_file_system: bool,
+    /// Workers for small files.
+    pub workers: u32,
+}
+
+impl Default for CopyOptions {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            verify: VerifyMode::None,
+            hash: HashKind::default(),
+            reflink: Reflink::Auto,
+            overwrite: false,
+            resume: false,
+            rate: None,
+            source_caching: Caching::Direct,
+            target_caching: Caching::Direct,
+            transfer_bytes: None,
+            depth: None,
+            small_file_bytes: SMALL_FILE_BYTES,
+            checkpoint_bytes: CHECKPOINT_BYTES,
+            symlinks: Symlinks::Keep,
+            specials: Specials::Skip,
+            one_file_system: false,
+            // Small files wait for the file system, not for the processor: more workers than processors pay.
+            workers: u32::try_from(processors * 2).unwrap_or(8).clamp(2, 32),
+        }
+    }
+}
+
+impl CopyOptions {
+    /// As they are stored; the rate is the caller's, who knows it as a number.
+    pub fn settings(&self, limit_bytes_per_second: Option<u64>) -> CopySettings {
+        CopySettings {
+            verify: self.verify,
+            hash: self.hash,
+            reflink: self.reflink,
+            limit_bytes_per_second,
+            overwrite: self.overwrite,
+            resume: self.resume,
+        }
+    }
+}

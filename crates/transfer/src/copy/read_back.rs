@@ -1,0 +1,143 @@
+//! Reading a finished destination again, from the media, and saying where it differs.
+
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use iostall_engine::{Access, FileIndex, files, host};
+use iostall_measure::{Caching, Clock};
+use iostall_model::transfer::Mismatch;
+
+use super::behind::DropBehind;
+use super::error::CopyError;
+use super::side::Side;
+use crate::pipeline::{Behind, FileHashes, HashStage, HashWanted, Job, Pipeline, PipelineError};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::rate::RateLimit;
+use crate::rig::Rig;
+
+/// What a file is read with.
+pub(crate) struct Reader<'a, C> {
+    pub(crate) rig: &'a mut Rig,
+    pub(crate) clock: &'a C,
+    pub(crate) progress: &'a Progress,
+    pub(crate) rate: Option<&'a RateLimit>,
+    pub(crate) transfer_bytes: u32,
+}
+
+impl<C: Clock> Reader<'_, C> {
+    /// The checksums of the first `size_bytes` of a file, past the page cache: direct where that can be had, else
+    /// after its pages were written and given back. Holes are not read: the file system has nothing there.
+    pub(crate) fn hashes(
+        &mut self,
+        path: &Path,
+        size_bytes: u64,
+        wanted: HashWanted,
+    ) -> Result<FileHashes, CopyError> {
+        let side = Side::open(path, Access::Read, Caching::Direct)?;
+        if !side.is_direct() {
+            host::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
+        }
+        let data = files::data_ranges(side.file(), size_bytes)
+            .map_err(CopyError::system("look for holes in", path))?;
+        let plan = Plan::new(size_bytes, &data, &[], self.transfer_bytes);
+        let stage = HashStage::new(wanted).map_err(CopyError::system("start a thread to hash", path))?;
+        let engine = self.rig.engine(&[side.file().as_fd()])?;
+        let mut behind = DropBehind::new(side.to_drop(), None);
+        let mut pipeline = Pipeline::new(engine, self.clock.clone(), self.rig.lend());
+        let moved = pipeline.run(Job {
+            source: FileIndex(0),
+            target: None,
+            plan,
+            source_align: side.align,
+            target_align: 1,
+            reads_max: self.rig.buffer_count(),
+            writes_max: 0,
+            hashes: Some(stage),
+            rate: self.rate,
+            journal: None,
+            behind: behind.as_mut().map(|behind| behind as &mut dyn Behind),
+            progress: self.progress,
+        });
+        self.rig
+            .take_back(pipeline.into_buffers())
+            .map_err(CopyError::system("map buffers to read", path))?;
+        let failed = |cause: PipelineError| CopyError::Reading { path: path.to_owned(), cause };
+        Ok(moved.map_err(failed)?.hashes)
+    }
+}
+
+/// Compares what was read from the source with what the destination holds. `None`: equal.
+pub(super) fn compare(
+    shown: &Path,
+    source: &Path,
+    copy: &Path,
+    expected: &FileHashes,
+    found: &FileHashes,
+    block_bytes: u64,
+) -> Option<Mismatch> {
+    let block = expected.blocks.iter().zip(&found.blocks).position(|(one, other)| one != other);
+    if block.is_none() && expected.whole == found.whole && expected.blocks.len() == found.blocks.len() {
+        return None;
+    }
+    let start = block.map(|block| block as u64 * block_bytes);
+    let exact = start.and_then(|start| first_difference(source, copy, start, block_bytes));
+    let message = match (exact, start) {
+        (Some(offset), _) => format!("the destination differs from the source, first at byte {offset}"),
+        (None, Some(start)) => format!(
+            "the destination was read wrong between bytes {start} and {}, and is right when it is read again: \
+             memory, controller or cable is at fault",
+            start + block_bytes
+        ),
+        (None, None) => "the destination has another checksum than the source".to_owned(),
+    };
+    Some(Mismatch { path: shown.display().to_string(), first_offset: exact.or(start), message })
+}
+
+/// The first byte from `start` within `length` in which two files differ.
+fn first_difference(source: &Path, copy: &Path, start: u64, length: u64) -> Option<u64> {
+    let length = usize::try_from(length).ok()?;
+    let read = |path: &Path| -> Option<Vec<u8>> {
+        let file = File::open(path).ok()?;
+        let mut data = vec![0; length];
+        let mut filled = 0;
+        while filled < length {
+            match file.read_at(&mut data[filled..], start + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+        data.truncate(filled);
+        Some(data)
+    };
+    // The copy from the media again: what the cache has is what was meant to be written.
+    let _ = host::drop_from_cache(copy);
+    let (one, other) = (read(source)?, read(copy)?);
+    let differs = one.iter().zip(&other).position(|(one, other)| one != other);
+    let at = differs.or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))?;
+    Some(start + at as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_differing_byte_is_found_within_its_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, copy) = (dir.path().join("source"), dir.path().join("copy"));
+        let mut data = vec![5u8; 50_000];
+        std::fs::write(&source, &data).unwrap();
+        data[30_001] = 6;
+        data[40_000] = 6;
+        std::fs::write(&copy, &data).unwrap();
+        assert_eq!(first_difference(&source, &copy, 16_384, 16_384), Some(30_001));
+        assert_eq!(first_difference(&source, &copy, 0, 16_384), None);
+        std::fs::write(&copy, &data[..20_000]).unwrap();
+        assert_eq!(first_difference(&source, &copy, 16_384, 16_384), Some(20_000));
+    }
+}

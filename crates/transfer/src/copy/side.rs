@@ -1,0 +1,56 @@
+//! An open source or destination.
+
+use std::fs::File;
+use std::path::Path;
+
+use iostall_engine::files::{self, FileStamp};
+use iostall_engine::{Access, OpenOptions, OpenTarget, open_target};
+use iostall_measure::{Caching, Durability};
+
+use super::error::CopyError;
+use crate::plan::PLAN_ALIGN;
+
+/// A file that is open as it should be, with what it was when it was opened.
+pub(super) struct Side {
+    open: OpenTarget,
+    pub(super) stamp: FileStamp,
+    /// What requests must be multiples of, bytes.
+    pub(super) align: u32,
+}
+
+impl Side {
+    pub(super) fn open(path: &Path, access: Access, caching: Caching) -> Result<Self, CopyError> {
+        let options = OpenOptions { access, caching, durability: Durability::None, exclusive: false };
+        let open = open_target(path, &options)?;
+        let stamp = files::stamp(&open).map_err(CopyError::system("look at", path))?;
+        let align = if files::is_direct(&open) { u32::try_from(PLAN_ALIGN).unwrap_or(4096) } else { 1 };
+        Ok(Self { open, stamp, align })
+    }
+
+    pub(super) fn file(&self) -> &File {
+        self.open.file()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.open.path
+    }
+
+    /// Whether requests really pass the page cache.
+    pub(super) fn is_direct(&self) -> bool {
+        self.open.direct.as_ref().is_some_and(|direct| direct.granted)
+    }
+
+    /// Why not, where it was asked for.
+    pub(super) fn reason(&self) -> Option<&str> {
+        self.open.direct.as_ref()?.reason.as_deref()
+    }
+
+    /// A handle for dropping pages behind, where there are any.
+    pub(super) fn to_drop(&self) -> Option<File> {
+        if files::is_direct(&self.open) { None } else { self.file().try_clone().ok() }
+    }
+
+    pub(super) fn caching(&self) -> Caching {
+        if self.is_direct() { Caching::Direct } else { Caching::Buffered }
+    }
+}

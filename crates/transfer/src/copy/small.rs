@@ -1,0 +1,290 @@
+//! Small files: plain reads and writes by a few workers, made durable and named by the batch.
+//!
+//! What a small file costs is its names and its inode, not its data. A file of its own to sync for each would
+//! cost a device flush each; so a batch of unfinished files is made durable by one call for the file system,
+//! and only then does each get its final name.
+
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use iostall_engine::files::{self, Loss};
+use iostall_engine::host;
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::transfer::{Mismatch, VerifyMode};
+
+use super::error::CopyError;
+use super::log::CopiedFile;
+use super::options::CopyOptions;
+use super::part::{directory_of, part_path};
+use super::walk::Entry;
+use crate::hash::{Digest, Hasher};
+use crate::pipeline::PipelineError;
+use crate::progress::Progress;
+
+/// Most files of a batch.
+const BATCH_FILES: usize = 4096;
+/// Most bytes of a batch.
+const BATCH_BYTES: u64 = 256 << 20;
+/// How long to sleep at most while files are held back, nanoseconds: cancelling is looked for in between.
+const HOLD_POLL_NS: u64 = 100_000_000;
+
+/// What is shared by the workers.
+pub(super) struct SmallFiles<'a> {
+    pub(super) options: &'a CopyOptions,
+    pub(super) progress: &'a Progress,
+    pub(super) clock: &'a MonotonicClock,
+}
+
+/// What became of a batch.
+#[derive(Default)]
+pub(super) struct BatchLog {
+    pub(super) files: Vec<CopiedFile>,
+    pub(super) losses: Vec<(PathBuf, Loss)>,
+    pub(super) mismatches: Vec<Mismatch>,
+    pub(super) verified_files: u64,
+    pub(super) sync_ns: u64,
+}
+
+/// An unfinished small file.
+struct Unfinished<'e> {
+    entry: &'e Entry,
+    digest: Option<Digest>,
+}
+
+/// Cuts the list into batches.
+pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
+    let mut batches = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (at, entry) in entries.iter().enumerate() {
+        if at > start && (at - start >= BATCH_FILES || bytes + entry.stamp.size_bytes > BATCH_BYTES) {
+            batches.push(&entries[start..at]);
+            (start, bytes) = (at, 0);
+        }
+        bytes += entry.stamp.size_bytes;
+    }
+    if start < entries.len() {
+        batches.push(&entries[start..]);
+    }
+    batches
+}
+
+impl SmallFiles<'_> {
+    /// Copies one batch. On an error nothing unfinished stays; files that were named before it are whole.
+    pub(super) fn copy_batch(&self, batch: &[&Entry], log: &mut BatchLog) -> Result<(), CopyError> {
+        let unfinished = Mutex::new(Vec::with_capacity(batch.len()));
+        let written = self.for_each(batch, |buffer, entry| {
+            let written = self.write_part(buffer, entry)?;
+            unfinished.lock().unwrap_or_else(PoisonError::into_inner).push((*entry, written));
+            Ok(())
+        });
+        let mut parts = Vec::with_capacity(batch.len());
+        for (entry, (digest, losses)) in unfinished.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            log.losses.extend(losses.into_iter().map(|loss| (entry.target.clone(), loss)));
+            parts.push(Unfinished { entry, digest });
+        }
+        let finished =
+            written.and_then(|()| self.make_durable(&parts, log)).and_then(|()| self.finish(&parts, log));
+        if finished.is_err() {
+            for entry in batch {
+                // What has its final name has no part any more.
+                let _ = std::fs::remove_file(part_path(&entry.target));
+            }
+        }
+        finished
+    }
+
+    /// One sync for each file system that the batch lies on: usually one.
+    fn make_durable(&self, parts: &[Unfinished<'_>], log: &mut BatchLog) -> Result<(), CopyError> {
+        let begun_ns = self.clock.now_ns();
+        let directories: HashSet<&Path> = parts.iter().map(|part| directory_of(&part.entry.target)).collect();
+        let mut devices = HashSet::new();
+        for directory in directories {
+            let stamp = files::stamp_of_path(directory).map_err(CopyError::system("look at", directory))?;
+            if devices.insert(stamp.device) {
+                files::sync_file_system(directory).map_err(CopyError::system("make durable", directory))?;
+            }
+        }
+        log.sync_ns += self.clock.now_ns() - begun_ns;
+        Ok(())
+    }
+
+    /// Checks what is durable, where that was asked for, and gives each file its final name.
+    fn finish(&self, parts: &[Unfinished<'_>], log: &mut BatchLog) -> Result<(), CopyError> {
+        let results = Mutex::new(Vec::with_capacity(parts.len()));
+        self.for_each(parts, |buffer, part| {
+            let mismatch = self.check_and_name(buffer, part)?;
+            results.lock().unwrap_or_else(PoisonError::into_inner).push((part.entry, mismatch));
+            Ok(())
+        })?;
+        let checked = self.options.verify == VerifyMode::ReadBack;
+        let failed: HashSet<PathBuf> = results
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .filter_map(|(entry, mismatch)| {
+                log.mismatches.push(mismatch?);
+                Some(entry.target.clone())
+            })
+            .collect();
+        for part in parts.iter().filter(|part| !failed.contains(&part.entry.target)) {
+            log.verified_files += u64::from(checked);
+            log.files.push(CopiedFile {
+                path: part.entry.target.clone(),
+                bytes: part.entry.stamp.size_bytes,
+                digest: part.digest.clone(),
+                blocks: Vec::new(),
+                block_bytes: 0,
+            });
+        }
+        Ok(())
+    }
+
+    /// Runs `work` on every item, by several threads; stops at the first error or when cancelled.
+    fn for_each<T: Sync>(
+        &self,
+        items: &[T],
+        work: impl Fn(&mut Vec<u8>, &T) -> Result<(), CopyError> + Sync,
+    ) -> Result<(), CopyError> {
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let failure = Mutex::new(None);
+        std::thread::scope(|scope| {
+            for _ in 0..self.options.workers.max(1) {
+                scope.spawn(|| {
+                    let mut buffer = Vec::new();
+                    while !stop.load(Ordering::Relaxed)
+                        && let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        if let Err(error) = work(&mut buffer, item) {
+                            stop.store(true, Ordering::Relaxed);
+                            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                        }
+                    }
+                });
+            }
+        });
+        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    /// Reads a source and writes its unfinished destination.
+    fn write_part(
+        &self,
+        buffer: &mut Vec<u8>,
+        entry: &Entry,
+    ) -> Result<(Option<Digest>, Vec<Loss>), CopyError> {
+        let Entry { source, target, stamp, .. } = entry;
+        self.may_go_on(entry)?;
+        let mut from = File::open(source).map_err(CopyError::system("open", source))?;
+        buffer.clear();
+        // One byte more than expected tells a file that grew from one that did not.
+        (&mut from)
+            .take(stamp.size_bytes + 1)
+            .read_to_end(buffer)
+            .map_err(CopyError::system("read", source))?;
+        let path = part_path(target);
+        let mut to = create_part(&path)?;
+        to.write_all(buffer).map_err(CopyError::system("write", &path))?;
+        let now = files::stamp(&from).map_err(CopyError::system("look at", source))?;
+        let how = match now.change_since(stamp) {
+            None if buffer.len() as u64 != stamp.size_bytes => Some("its size changed"),
+            how => how,
+        };
+        if let Some(how) = how {
+            return Err(CopyError::SourceChanged { path: source.clone(), how });
+        }
+        let losses = files::copy_metadata(&from, stamp, &to);
+        let bytes = buffer.len() as u64;
+        self.progress.note_moved(self.clock.now_ns(), bytes, bytes);
+        self.progress.add_done(bytes);
+        let hashed = self.options.verify != VerifyMode::None;
+        Ok((hashed.then(|| self.digest(buffer)), losses))
+    }
+
+    fn digest(&self, data: &[u8]) -> Digest {
+        let mut hasher = Hasher::new(self.options.hash);
+        hasher.update(data);
+        hasher.finish()
+    }
+
+    /// Waits until the rate allows the next file; an error when the copy was cancelled meanwhile.
+    fn may_go_on(&self, entry: &Entry) -> Result<(), CopyError> {
+        loop {
+            if self.progress.is_cancelled() {
+                return Err(CopyError::Moving {
+                    from: entry.source.clone(),
+                    to: entry.target.clone(),
+                    cause: PipelineError::Cancelled,
+                    kept: false,
+                });
+            }
+            let Some(rate) = &self.options.rate else { return Ok(()) };
+            let now_ns = self.clock.now_ns();
+            match rate.take(entry.stamp.size_bytes, now_ns) {
+                Ok(()) => return Ok(()),
+                Err(due_ns) => self.clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
+            }
+        }
+    }
+
+    fn check_and_name(
+        &self,
+        buffer: &mut Vec<u8>,
+        part: &Unfinished<'_>,
+    ) -> Result<Option<Mismatch>, CopyError> {
+        let (source, target) = (&part.entry.source, &part.entry.target);
+        let path = part_path(target);
+        if self.options.verify == VerifyMode::ReadBack {
+            host::drop_from_cache(&path).map_err(CopyError::system("drop from the page cache", &path))?;
+            buffer.clear();
+            let mut copy = File::open(&path).map_err(CopyError::system("open", &path))?;
+            copy.read_to_end(buffer).map_err(CopyError::system("read", &path))?;
+            if Some(self.digest(buffer)) != part.digest {
+                let mismatch = differs(source, target, buffer);
+                std::fs::remove_file(&path).map_err(CopyError::system("remove", &path))?;
+                return Ok(Some(mismatch));
+            }
+        }
+        let renamed = if self.options.overwrite {
+            files::rename_over(&path, target)
+        } else {
+            files::rename_new(&path, target)
+        };
+        renamed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => CopyError::Exists { path: target.clone() },
+            _ => CopyError::system("name", target)(error),
+        })?;
+        self.progress.end_file();
+        Ok(None)
+    }
+}
+
+/// What is said of a small file that came back different.
+fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
+    let expected = std::fs::read(source).unwrap_or_default();
+    let at = expected.iter().zip(found).position(|(one, other)| one != other);
+    let first_offset =
+        at.or_else(|| (expected.len() != found.len()).then(|| expected.len().min(found.len())));
+    let message = match first_offset {
+        Some(at) => format!("the destination differs from the source, first at byte {at}"),
+        None => "the destination has another checksum than the source".to_owned(),
+    };
+    Mismatch { path: target.display().to_string(), first_offset: first_offset.map(|at| at as u64), message }
+}
+
+/// An empty unfinished destination; what a dead process left there goes first.
+fn create_part(path: &Path) -> Result<File, CopyError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let made = match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(path).map_err(CopyError::system("remove", path))?;
+            options.open(path)
+        }
+        made => made,
+    };
+    made.map_err(CopyError::system("create", path))
+}

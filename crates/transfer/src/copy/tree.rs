@@ -1,0 +1,157 @@
+//! Files and trees, from the list of names to the last directory.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files::{self, FileStamp};
+use iostall_model::transfer::{Reflink, VerifyMode};
+
+use super::Copier;
+use super::error::CopyError;
+use super::part::directory_of;
+use super::small::{BatchLog, SmallFiles, batches};
+use super::walk::{Action, Entry, Inventory, pair_names};
+
+/// Whether a file may have holes: it has fewer blocks than bytes, by more than a last block or what small files keep
+/// in their inode.
+fn has_holes(stamp: &FileStamp) -> bool {
+    stamp.allocated_bytes + 4096 < stamp.size_bytes
+}
+
+impl Copier<'_> {
+    /// Copies files and trees: each source to `destination`, or into it where it is a directory.
+    ///
+    /// Everything is looked at before anything is written. Small files go first, in parallel; then large ones, one
+    /// after the other at the speed of the devices; then links; the times of directories come last.
+    pub fn copy_all(&mut self, sources: &[PathBuf], destination: &Path) -> Result<(), CopyError> {
+        let pairs = pair_names(sources, destination)?;
+        let inventory = Inventory::take(&pairs, self.options)?;
+        self.log.counts.skipped_specials += inventory.skipped_specials;
+        let passes = if self.options.verify == VerifyMode::ReadBack { 2 } else { 1 };
+        for entry in inventory.files() {
+            // A small file is read back within its batch and not counted twice.
+            let passes = if self.is_small(entry) { 1 } else { passes };
+            self.progress.add_total(1, entry.stamp.size_bytes * passes);
+        }
+        self.make_directories(&inventory)?;
+        let (small, large): (Vec<_>, Vec<_>) = inventory.files().partition(|entry| self.is_small(entry));
+        self.copy_small(&small)?;
+        for entry in large {
+            self.copy_file(&entry.source, &entry.target)?;
+        }
+        self.make_links(&inventory)?;
+        self.finish_directories(&inventory, &pairs)
+    }
+
+    /// Whether a file goes by the path for small files. Holes, and sharing blocks where it is a must, need the other.
+    fn is_small(&self, entry: &Entry) -> bool {
+        let stamp = &entry.stamp;
+        stamp.size_bytes < self.options.small_file_bytes
+            && !has_holes(stamp)
+            && self.options.reflink != Reflink::Always
+    }
+
+    fn make_directories(&mut self, inventory: &Inventory) -> Result<(), CopyError> {
+        for entry in inventory.entries.iter().filter(|entry| entry.action == Action::Directory) {
+            // Writable for us until it is full; its own mode comes at the end.
+            match fs::DirBuilder::new().mode(0o700).create(&entry.target) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(CopyError::system("create", &entry.target)(error)),
+            }
+            self.log.counts.directories += 1;
+        }
+        Ok(())
+    }
+
+    fn copy_small(&mut self, small: &[&Entry]) -> Result<(), CopyError> {
+        let workers = SmallFiles { options: self.options, progress: self.progress, clock: &self.clock };
+        for batch in batches(small) {
+            let mut log = BatchLog::default();
+            if let Some(entry) = batch.first() {
+                let bytes = batch.iter().map(|entry| entry.stamp.size_bytes).sum();
+                self.progress.begin_file(directory_of(&entry.target), bytes, "copying small files in");
+            }
+            let copied = workers.copy_batch(batch, &mut log);
+            let files = log.files.len() as u64;
+            self.log.counts.files += files;
+            self.log.counts.small_files += files;
+            self.log.bytes += log.files.iter().map(|file| file.bytes).sum::<u64>();
+            self.log.verified_files += log.verified_files;
+            self.log.sync_ns += log.sync_ns;
+            self.log.losses.append(&mut log.losses);
+            self.log.mismatches.append(&mut log.mismatches);
+            self.log.files.append(&mut log.files);
+            copied?;
+        }
+        Ok(())
+    }
+
+    fn make_links(&mut self, inventory: &Inventory) -> Result<(), CopyError> {
+        for Entry { source, target, stamp, action } in &inventory.entries {
+            let made = match action {
+                Action::Directory | Action::File => continue,
+                Action::AlreadyThere => {
+                    self.log.counts.already_there += 1;
+                    continue;
+                }
+                Action::HardLink(first) => {
+                    self.log.counts.hard_links += 1;
+                    self.replace(target).and_then(|()| fs::hard_link(first, target))
+                }
+                Action::Symlink => {
+                    self.log.counts.symlinks += 1;
+                    fs::read_link(source)
+                        .and_then(|leads_to| self.replace(target).map(|()| leads_to))
+                        .and_then(|leads_to| std::os::unix::fs::symlink(leads_to, target))
+                }
+                Action::Special => {
+                    self.log.counts.specials += 1;
+                    self.replace(target).and_then(|()| files::make_special(source, target))
+                }
+            };
+            made.map_err(CopyError::system("create", target))?;
+            if !matches!(action, Action::HardLink(_)) {
+                let losses = files::copy_symlink_metadata(source, stamp, target);
+                self.log.losses.extend(losses.into_iter().map(|loss| (target.clone(), loss)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for a link where replacing is allowed.
+    fn replace(&self, target: &Path) -> io::Result<()> {
+        if !self.options.overwrite {
+            return Ok(());
+        }
+        match fs::remove_file(target) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Modes, owners and times of directories, the innermost first; then everything is made durable.
+    fn finish_directories(
+        &mut self,
+        inventory: &Inventory,
+        pairs: &[(PathBuf, PathBuf)],
+    ) -> Result<(), CopyError> {
+        let directories = inventory.entries.iter().filter(|entry| entry.action == Action::Directory);
+        for Entry { source, target, stamp, .. } in directories.collect::<Vec<_>>().into_iter().rev() {
+            let open = |path: &Path| fs::File::open(path).map_err(CopyError::system("open", path));
+            let losses = files::copy_metadata(&open(source)?, stamp, &open(target)?);
+            self.log.losses.extend(losses.into_iter().map(|loss| (target.clone(), loss)));
+        }
+        if inventory.entries.iter().all(|entry| entry.action == Action::File && !self.is_small(entry)) {
+            // Each large file was made durable, and its directory with it, when it was named.
+            return Ok(());
+        }
+        for (_, target) in pairs {
+            let directory = directory_of(target);
+            files::sync_file_system(directory).map_err(CopyError::system("make durable", directory))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! What a copy will do, found out before anything is written.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files::{self, FileKind, FileStamp};
+
+use super::error::CopyError;
+use super::file::check_target;
+use super::options::{CopyOptions, Specials, Symlinks};
+use super::part::{directory_of, is_part_name};
+
+/// What becomes of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Made, and given its metadata when everything in it is there.
+    Directory,
+    /// Copied.
+    File,
+    /// A further name of a file that is copied under this one.
+    HardLink(PathBuf),
+    /// Made anew.
+    Symlink,
+    /// Made anew.
+    Special,
+    /// Whole and unchanged since an earlier try.
+    AlreadyThere,
+}
+
+/// One thing to copy.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) source: PathBuf,
+    pub(super) target: PathBuf,
+    pub(super) stamp: FileStamp,
+    pub(super) action: Action,
+}
+
+/// Everything to copy; a directory stands before what is in it.
+#[derive(Debug, Default)]
+pub(super) struct Inventory {
+    pub(super) entries: Vec<Entry>,
+    pub(super) skipped_specials: u64,
+    /// First names of files with several, by device and inode.
+    first_names: HashMap<(u64, u64), PathBuf>,
+}
+
+/// Where each source goes: to `destination` itself, or into it where it is a directory.
+pub(super) fn pair_names(
+    sources: &[PathBuf],
+    destination: &Path,
+) -> Result<Vec<(PathBuf, PathBuf)>, CopyError> {
+    let names = |message: String| CopyError::Names { message };
+    let into = files::stamp_of_path(destination).is_ok_and(|stamp| stamp.kind == FileKind::Directory);
+    if sources.len() > 1 && !into {
+        return Err(names(format!(
+            "{} is not a directory, and there are several sources",
+            destination.display()
+        )));
+    }
+    let mut pairs: Vec<(PathBuf, PathBuf)> = Vec::with_capacity(sources.len());
+    for source in sources {
+        let target = if into {
+            // `.` and `/` have no name of their own; their real path has, or it has none at all.
+            let name = match source.file_name() {
+                Some(name) => name.to_owned(),
+                None => fs::canonicalize(source)
+                    .ok()
+                    .and_then(|real| Some(real.file_name()?.to_owned()))
+                    .ok_or_else(|| names(format!("{} has no name to copy it under", source.display())))?,
+            };
+            destination.join(name)
+        } else {
+            destination.to_owned()
+        };
+        if let Some((other, _)) = pairs.iter().find(|(_, taken)| *taken == target) {
+            return Err(names(format!(
+                "{} and {} would both become {}",
+                other.display(),
+                source.display(),
+                target.display()
+            )));
+        }
+        pairs.push((source.clone(), target));
+    }
+    Ok(pairs)
+}
+
+impl Inventory {
+    /// Looks through all sources. Refuses what could not end well: a file that exists, a tree into itself, a loop.
+    pub(super) fn take(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions) -> Result<Self, CopyError> {
+        let mut inventory = Self::default();
+        for (source, target) in pairs {
+            // What the user names is meant itself: a link on the command line is followed, as `cp -H` does.
+            let stamp = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
+            if stamp.kind == FileKind::Directory {
+                refuse_into_itself(source, &stamp, target)?;
+                let walk = Walk { options, device: stamp.device };
+                walk.directory(&mut inventory, source, target, stamp, &mut Vec::new())?;
+            } else {
+                inventory.add(source, target, stamp, options)?;
+            }
+        }
+        Ok(inventory)
+    }
+
+    /// Regular files that will be copied.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.action == Action::File)
+    }
+
+    fn add(
+        &mut self,
+        source: &Path,
+        target: &Path,
+        stamp: FileStamp,
+        options: &CopyOptions,
+    ) -> Result<(), CopyError> {
+        let action = match stamp.kind {
+            FileKind::Directory => Action::Directory,
+            FileKind::Symlink if options.symlinks == Symlinks::Skip => return Ok(()),
+            FileKind::Symlink => Action::Symlink,
+            FileKind::Special => match options.specials {
+                Specials::Skip => {
+                    self.skipped_specials += 1;
+                    return Ok(());
+                }
+                Specials::Keep => Action::Special,
+                Specials::Refuse => return Err(CopyError::Special { path: source.to_owned() }),
+            },
+            FileKind::Regular => self.file_action(&stamp, target),
+        };
+        let action =
+            if options.resume && is_already_there(&stamp, target) { Action::AlreadyThere } else { action };
+        if !matches!(action, Action::AlreadyThere | Action::Directory) {
+            check_target(source, &stamp, target, options.overwrite)?;
+        }
+        self.entries.push(Entry { source: source.to_owned(), target: target.to_owned(), stamp, action });
+        Ok(())
+    }
+
+    fn file_action(&mut self, stamp: &FileStamp, target: &Path) -> Action {
+        if stamp.links < 2 {
+            return Action::File;
+        }
+        if let Some(first) = self.first_names.get(&(stamp.device, stamp.inode)) {
+            return Action::HardLink(first.clone());
+        }
+        self.first_names.insert((stamp.device, stamp.inode), target.to_owned());
+        Action::File
+    }
+}
+
+/// A finished file of an earlier try: it got its name when it was whole, and its times with it.
+fn is_already_there(stamp: &FileStamp, target: &Path) -> bool {
+    let Ok(there) = files::stamp_of_link(target) else { return false };
+    there.kind == stamp.kind
+        && match stamp.kind {
+            FileKind::Directory => false,
+            _ => (there.size_bytes, there.modified_ns) == (stamp.size_bytes, stamp.modified_ns),
+        }
+}
+
+/// Whether the destination would lie in the source: found by walking up from it, whatever links and mounts are between.
+fn refuse_into_itself(source: &Path, stamp: &FileStamp, target: &Path) -> Result<(), CopyError> {
+    let mut at = target.to_owned();
+    // The part of the path that does not exist yet will be made in the part that does.
+    while files::stamp_of_path(&at).is_err() {
+        at = directory_of(&at).to_owned();
+    }
+    let mut at = fs::canonicalize(&at).map_err(CopyError::system("resolve", target))?;
+    loop {
+        if files::stamp_of_path(&at).is_ok_and(|above| above.is_same_file(stamp)) {
+            return Err(CopyError::IntoItself { from: source.to_owned(), to: target.to_owned() });
+        }
+        match at.parent() {
+            Some(parent) => at = parent.to_owned(),
+            None => return Ok(()),
+        }
+    }
+}
+
+struct Walk<'a> {
+    options: &'a CopyOptions,
+    device: u64,
+}
+
+impl Walk<'_> {
+    fn directory(
+        &self,
+        inventory: &mut Inventory,
+        source: &Path,
+        target: &Path,
+        stamp: FileStamp,
+        above: &mut Vec<(FileStamp, PathBuf)>,
+    ) -> Result<(), CopyError> {
+        if let Some((_, ancestor)) = above.iter().find(|(over, _)| over.is_same_file(&stamp)) {
+            return Err(CopyError::Loop { path: source.to_owned(), ancestor: ancestor.clone() });
+        }
+        if let Ok(there) = files::stamp_of_path(target)
+            && there.kind != FileKind::Directory
+        {
+            let message = format!("{} is a directory, and {} is not", source.display(), target.display());
+            return Err(CopyError::Names { message });
+        }
+        inventory.add(source, target, stamp, self.options)?;
+        above.push((stamp, source.to_owned()));
+        let read = CopyError::system("read the directory", source);
+        let listed: Result<Vec<_>, _> = fs::read_dir(source).and_then(Iterator::collect);
+        let mut names: Vec<_> = listed.map_err(read)?.into_iter().map(|entry| entry.file_name()).collect();
+        // In one order on every file system, so that what a copy did up to an error can be told.
+        names.sort_unstable();
+        for name in names.iter().filter(|name| !is_part_name(name)) {
+            let (path, copy) = (source.join(name), target.join(name));
+            let stamp = match self.options.symlinks {
+                Symlinks::Follow => files::stamp_of_path(&path),
+                Symlinks::Keep | Symlinks::Skip => files::stamp_of_link(&path),
+            };
+            let stamp = stamp.map_err(CopyError::system("look at", &path))?;
+            if stamp.kind != FileKind::Directory {
+                inventory.add(&path, &copy, stamp, self.options)?;
+            } else if !self.options.one_file_system || stamp.device == self.device {
+                self.directory(inventory, &path, &copy, stamp, above)?;
+            }
+        }
+        above.pop();
+        Ok(())
+    }
+}

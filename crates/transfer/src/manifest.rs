@@ -1,0 +1,343 @@
+//! Lists of files and their checksums: the format of the `*sum` tools, and JSON.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+use iostall_model::transfer::HashKind;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::copy::CopiedFile;
+use crate::hash::{Digest, hex};
+
+/// Name of the JSON form.
+pub const SCHEMA: &str = "iostall-manifest";
+/// Version of the JSON form; goes up when a reader of the old one would misread the new one.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A file and what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestFile {
+    /// Which.
+    pub path: PathBuf,
+    /// Its size, where the manifest tells.
+    pub bytes: Option<u64>,
+    /// Its checksum.
+    pub digest: Digest,
+    /// XXH3 of each block, where the manifest tells: they say where a difference begins.
+    pub blocks: Vec<u64>,
+    /// Size of those blocks; 0 where there are none.
+    pub block_bytes: u64,
+}
+
+/// Why a manifest cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ManifestError {
+    /// A line is not one.
+    #[error("line {line} is not a checksum and a name: {text:?}")]
+    Line {
+        /// Counted from 1.
+        line: usize,
+        /// What it says.
+        text: String,
+    },
+    /// The kind of checksum cannot be told.
+    #[error("line {line} has {digits} hexadecimal digits, which could be {could_be}")]
+    Ambiguous {
+        /// Counted from 1.
+        line: usize,
+        /// How many.
+        digits: usize,
+        /// Which kinds have so many.
+        could_be: String,
+    },
+    /// The JSON form is not what it should be.
+    #[error("not a manifest of iostall: {0}")]
+    Json(String),
+    /// Nothing is listed.
+    #[error("it lists no file")]
+    Empty,
+}
+
+impl From<&CopiedFile> for Option<ManifestFile> {
+    fn from(file: &CopiedFile) -> Self {
+        let digest = file.digest.clone()?;
+        let block_bytes = if file.blocks.is_empty() { 0 } else { file.block_bytes };
+        Some(ManifestFile {
+            path: file.path.clone(),
+            bytes: Some(file.bytes),
+            digest,
+            blocks: file.blocks.clone(),
+            block_bytes,
+        })
+    }
+}
+
+/// Writes lines as `md5sum` and its kin do: digest, two spaces, name. A name with a line break or a backslash
+/// is escaped and its line begins with a backslash, as theirs do. Other bytes are written as they are.
+pub fn write_sums(files: &[ManifestFile], out: &mut dyn Write) -> io::Result<()> {
+    for file in files {
+        let name = file.path.as_os_str().as_bytes();
+        let escaped = name.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\\'));
+        let mut line = Vec::with_capacity(name.len() + 70);
+        if escaped {
+            line.push(b'\\');
+        }
+        line.extend_from_slice(file.digest.hex().as_bytes());
+        line.extend_from_slice(b"  ");
+        for byte in name {
+            match byte {
+                b'\n' => line.extend_from_slice(b"\\n"),
+                b'\r' => line.extend_from_slice(b"\\r"),
+                b'\\' => line.extend_from_slice(b"\\\\"),
+                other => line.push(*other),
+            }
+        }
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize, Deserialize)]
+struct JsonManifest {
+    schema: String,
+    schema_version: u32,
+    files: Vec<JsonFile>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct JsonFile {
+    /// With replacement characters where the name is not UTF-8.
+    path: String,
+    /// The bytes of such a name, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    hash: HashKind,
+    digest: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    block_bytes: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    blocks: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Writes the JSON form, which also knows sizes and blocks.
+pub fn write_json(files: &[ManifestFile], out: &mut dyn Write) -> io::Result<()> {
+    let files = files
+        .iter()
+        .map(|file| JsonFile {
+            path: file.path.display().to_string(),
+            path_hex: file.path.to_str().is_none().then(|| hex(file.path.as_os_str().as_bytes())),
+            bytes: file.bytes,
+            hash: file.digest.kind(),
+            digest: file.digest.hex(),
+            block_bytes: file.block_bytes,
+            blocks: file.blocks.iter().map(|block| format!("{block:016x}")).collect(),
+        })
+        .collect();
+    let manifest = JsonManifest { schema: SCHEMA.to_owned(), schema_version: SCHEMA_VERSION, files };
+    serde_json::to_writer_pretty(&mut *out, &manifest)?;
+    out.write_all(b"\n")
+}
+
+/// Reads either form. `kind` overrules what lines of digests could be; `path` is the manifest's own, whose name
+/// often says it (`x.md5`, `SHA256SUMS`).
+pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Vec<ManifestFile>, ManifestError> {
+    let files = if text.trim_ascii_start().first() == Some(&b'{') {
+        parse_json(text)?
+    } else {
+        let kind = kind.or_else(|| kind_of_name(path));
+        let lines = text.split(|byte| *byte == b'\n').enumerate();
+        lines
+            .map(|(at, line)| (at + 1, line.strip_suffix(b"\r").unwrap_or(line)))
+            .filter(|(_, line)| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
+            .map(|(at, line)| parse_line(at, line, kind))
+            .collect::<Result<_, _>>()?
+    };
+    if files.is_empty() { Err(ManifestError::Empty) } else { Ok(files) }
+}
+
+/// What the name of a manifest says about its checksums.
+fn kind_of_name(path: &Path) -> Option<HashKind> {
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name.as_str(), ""));
+    extension.parse().ok().or_else(|| stem.strip_suffix("sums")?.parse().ok())
+}
+
+fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<ManifestFile, ManifestError> {
+    let refuse = || ManifestError::Line { line, text: String::from_utf8_lossy(text).into_owned() };
+    if let Some(file) = parse_tagged(text) {
+        return Ok(file);
+    }
+    let (escaped, rest) = text.strip_prefix(b"\\").map_or((false, text), |rest| (true, rest));
+    let space = rest.iter().position(|byte| *byte == b' ').ok_or_else(refuse)?;
+    let (hex, name) = rest.split_at(space);
+    // A space and a space for text, or a space and an asterisk for binary: the same thing here.
+    let name = name.strip_prefix(b"  ").or_else(|| name.strip_prefix(b" *")).ok_or_else(refuse)?;
+    let hex = std::str::from_utf8(hex).map_err(|_| refuse())?;
+    let kind = match kind {
+        Some(kind) => kind,
+        None => kind_of_length(line, hex.len()).ok_or_else(refuse)??,
+    };
+    let digest = Digest::from_hex(kind, hex).ok_or_else(refuse)?;
+    let name = if escaped { unescape(name).ok_or_else(refuse)? } else { name.to_vec() };
+    Ok(ManifestFile {
+        path: OsString::from_vec(name).into(),
+        bytes: None,
+        digest,
+        blocks: Vec::new(),
+        block_bytes: 0,
+    })
+}
+
+/// `NAME (file) = digest`, as the BSD tools and `--tag` have it.
+fn parse_tagged(text: &[u8]) -> Option<ManifestFile> {
+    let open = text.windows(2).position(|pair| pair == b" (")?;
+    let close = text.windows(4).rposition(|four| four == b") = ")?;
+    let kind = std::str::from_utf8(&text[..open]).ok()?.parse().ok()?;
+    let name = text.get(open + 2..close)?;
+    let digest = Digest::from_hex(kind, std::str::from_utf8(&text[close + 4..]).ok()?)?;
+    Some(ManifestFile {
+        path: OsString::from_vec(name.to_vec()).into(),
+        bytes: None,
+        digest,
+        blocks: Vec::new(),
+        block_bytes: 0,
+    })
+}
+
+/// The kind that has so many digits: none, one, or more than one.
+fn kind_of_length(line: usize, digits: usize) -> Option<Result<HashKind, ManifestError>> {
+    let kinds: Vec<_> = HashKind::ALL.into_iter().filter(|kind| kind.digest_bytes() * 2 == digits).collect();
+    match kinds.as_slice() {
+        [] => None,
+        [kind] => Some(Ok(*kind)),
+        several => {
+            let could_be = several.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or ");
+            Some(Err(ManifestError::Ambiguous { line, digits, could_be }))
+        }
+    }
+}
+
+fn unescape(name: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = name.iter();
+    let mut plain = Vec::with_capacity(name.len());
+    while let Some(byte) = bytes.next() {
+        plain.push(match byte {
+            b'\\' => match bytes.next()? {
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b'\\' => b'\\',
+                _ => return None,
+            },
+            other => *other,
+        });
+    }
+    Some(plain)
+}
+
+fn parse_json(text: &[u8]) -> Result<Vec<ManifestFile>, ManifestError> {
+    let refuse = |what: String| ManifestError::Json(what);
+    let manifest: JsonManifest = serde_json::from_slice(text).map_err(|error| refuse(error.to_string()))?;
+    if manifest.schema != SCHEMA || manifest.schema_version > SCHEMA_VERSION {
+        return Err(refuse(format!("{} version {}", manifest.schema, manifest.schema_version)));
+    }
+    let hex_bytes = |hex: &str| -> Option<Vec<u8>> {
+        let pairs = hex.as_bytes().chunks(2);
+        pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+    };
+    let read = |file: JsonFile| {
+        let path = match &file.path_hex {
+            Some(hex) => OsString::from_vec(hex_bytes(hex)?).into(),
+            None => PathBuf::from(&file.path),
+        };
+        Some(ManifestFile {
+            path,
+            bytes: file.bytes,
+            digest: Digest::from_hex(file.hash, &file.digest)?,
+            blocks: file
+                .blocks
+                .iter()
+                .map(|block| u64::from_str_radix(block, 16).ok())
+                .collect::<Option<_>>()?,
+            block_bytes: file.block_bytes,
+        })
+    };
+    manifest
+        .files
+        .into_iter()
+        .enumerate()
+        .map(|(at, file)| read(file).ok_or_else(|| refuse(format!("file {} has a damaged entry", at + 1))))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MD5: &str = "d41d8cd98f00b204e9800998ecf8427e";
+
+    #[test]
+    fn lists_of_the_sum_tools_are_read() {
+        let text = format!("{MD5}  a file\n{MD5} *b\r\n\n# remark\n\\{MD5}  c\\nd\\\\\n");
+        let files = parse(text.as_bytes(), Path::new("old.md5"), None).unwrap();
+        let names: Vec<_> = files.iter().map(|file| file.path.to_str().unwrap()).collect();
+        assert_eq!(names, ["a file", "b", "c\nd\\"]);
+        assert!(files.iter().all(|file| file.digest.kind() == HashKind::Md5));
+        let tagged = format!("MD5 (x (1)) = {MD5}\nCRC32C (y) = e3069283\n");
+        let files = parse(tagged.as_bytes(), Path::new("any"), None).unwrap();
+        assert_eq!(files[0].path, Path::new("x (1)"));
+        assert_eq!(files[1].digest.kind(), HashKind::Crc32c);
+    }
+
+    #[test]
+    fn what_a_digest_could_be_is_asked_and_not_guessed() {
+        let text = format!("{MD5}  a\n");
+        let error = parse(text.as_bytes(), Path::new("list"), None).unwrap_err();
+        assert_eq!(error.to_string(), "line 1 has 32 hexadecimal digits, which could be xxh3 or md5");
+        for (name, kind) in [("MD5SUMS", HashKind::Md5), ("x.xxh3", HashKind::Xxh3)] {
+            assert_eq!(parse(text.as_bytes(), Path::new(name), None).unwrap()[0].digest.kind(), kind);
+        }
+        let asked = parse(text.as_bytes(), Path::new("x.md5"), Some(HashKind::Xxh3)).unwrap();
+        assert_eq!(asked[0].digest.kind(), HashKind::Xxh3);
+    }
+
+    #[test]
+    fn a_damaged_list_is_refused_with_its_line() {
+        let error = parse(b"d41d8cd9 nonsense\n", Path::new("x.md5"), None).unwrap_err();
+        assert!(error.to_string().starts_with("line 1 is not a checksum and a name"), "{error}");
+        assert_eq!(parse(b"\n", Path::new("x.md5"), None), Err(ManifestError::Empty));
+        assert!(parse(b"{}", Path::new("x.json"), None).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn both_forms_read_back_every_name(name in prop::collection::vec(1u8..=255, 1..40), block: u64) {
+            let file = ManifestFile {
+                path: OsString::from_vec(name).into(),
+                bytes: Some(5),
+                digest: Digest::from_hex(HashKind::Md5, MD5).unwrap(),
+                blocks: vec![block],
+                block_bytes: 4096,
+            };
+            let mut json = Vec::new();
+            write_json(std::slice::from_ref(&file), &mut json).unwrap();
+            prop_assert_eq!(&parse(&json, Path::new("x"), None).unwrap()[0], &file);
+            let mut sums = Vec::new();
+            write_sums(std::slice::from_ref(&file), &mut sums).unwrap();
+            let read = parse(&sums, Path::new("x.md5"), None).unwrap();
+            prop_assert_eq!(&read[0].path, &file.path);
+            prop_assert_eq!(&read[0].digest, &file.digest);
+        }
+    }
+}

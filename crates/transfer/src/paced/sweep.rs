@@ -1,0 +1,87 @@
+//! The sweet spot of a sweep over the packets of a burst.
+
+use iostall_model::paced::MethodOutcome;
+
+/// A peak write time above this many times the usual one has jumped.
+const JUMP_FACTOR: f64 = 4.0;
+
+/// Index of the step with the highest throughput before the peak write time jumps or the pace is lost.
+///
+/// Steps are of one method, with more and more packets a burst. A jump is a peak of more than four times the median
+/// of the peaks before it, counted for each packet of the burst that waits for it. `None` where the first
+/// step already lost its pace, or there is none.
+pub fn sweet_spot(steps: &[&MethodOutcome]) -> Option<usize> {
+    let mut peaks: Vec<u64> = Vec::new();
+    let mut best: Option<(usize, f64)> = None;
+    for (index, step) in steps.iter().enumerate() {
+        let peak_ns = step.write_ns.max()?;
+        let jumped = median(&peaks).is_some_and(|usual_ns| peak_ns as f64 > usual_ns * JUMP_FACTOR);
+        if jumped || step.kept_pace() == Some(false) {
+            break;
+        }
+        peaks.push(peak_ns);
+        let speed = step.bytes_per_second()?;
+        if best.is_none_or(|(_, highest)| speed > highest) {
+            best = Some((index, speed));
+        }
+    }
+    best.map(|(index, _)| index)
+}
+
+fn median(values: &[u64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(sorted[middle] as f64),
+        _ => Some(f64::midpoint(sorted[middle - 1] as f64, sorted[middle] as f64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostall_measure::Histogram;
+    use iostall_model::paced::{Pace, WriteMethod};
+
+    fn step(megabytes_per_second: u64, peak_ms: u64, late_bursts: u64) -> MethodOutcome {
+        let mut write_ns = Histogram::new();
+        write_ns.record(peak_ms * 1_000_000);
+        MethodOutcome {
+            method: WriteMethod::Direct,
+            refused: None,
+            pace: Pace { packet_bytes: 819_200, packets_per_burst: 1, period_ns: 50_000_000 },
+            bytes: megabytes_per_second * 1_000_000,
+            elapsed_ns: 1_000_000_000,
+            sync_ns: 0,
+            write_ns,
+            response_ns: Histogram::new(),
+            peak_offset: 0,
+            bursts: 1000,
+            late_bursts,
+            lateness_ns_max: 0,
+            buffer_bytes: None,
+            intervals: Vec::new(),
+            change: None,
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn it_is_the_last_step_before_the_peak_jumps() {
+        // The published shape: 125 MB/s at 16 ms, then several hundred ms.
+        let steps = [step(40, 12, 0), step(80, 15, 0), step(125, 16, 0), step(140, 350, 0), step(150, 17, 0)];
+        let steps: Vec<_> = steps.iter().collect();
+        assert_eq!(sweet_spot(&steps), Some(2));
+    }
+
+    #[test]
+    fn a_step_that_loses_its_pace_is_beyond_it() {
+        let steps = [step(40, 12, 0), step(80, 15, 500), step(90, 15, 0)];
+        let steps: Vec<_> = steps.iter().collect();
+        assert_eq!(sweet_spot(&steps), Some(0));
+        assert_eq!(sweet_spot(&steps[1..]), None);
+        assert_eq!(sweet_spot(&[]), None);
+    }
+}

@@ -1,0 +1,347 @@
+//! One method at one pace, on any engine and clock.
+
+use iostall_engine::{Buffer, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
+use iostall_measure::{Clock, Histogram, Percentile};
+use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
+use thiserror::Error;
+
+use super::backlog::Backlog;
+use super::change::find_change;
+use crate::progress::Progress;
+
+/// A burst that begins later than this after it was due is late, nanoseconds: far more than a thread takes to wake.
+const LATE_NS: u64 = 1_000_000;
+/// How long to sleep at most between two looks for cancelling, nanoseconds.
+const POLL_NS: u64 = 100_000_000;
+
+/// What to write.
+pub struct PacedJob<'a> {
+    /// How the file was opened.
+    pub method: WriteMethod,
+    /// How data arrives.
+    pub pace: Pace,
+    /// Bytes to write; `None` until the time is over.
+    pub total_bytes: Option<u64>,
+    /// How long to write at most, nanoseconds.
+    pub duration_ns: Option<u64>,
+    /// Bytes of a sampling interval.
+    pub interval_bytes: u64,
+    /// What the kernel has yet to write, asked at the end of each interval.
+    pub dirty_bytes: &'a dyn Fn() -> Option<u64>,
+    /// Who looks on, and may cancel.
+    pub progress: &'a Progress,
+}
+
+/// Why writing stopped.
+#[derive(Debug, Error)]
+pub enum PacedError {
+    /// The system failed a write.
+    #[error("writing {length} bytes at offset {offset}: {cause}")]
+    Write {
+        /// Where.
+        offset: u64,
+        /// How much.
+        length: u32,
+        /// What the system said.
+        cause: IoFailure,
+    },
+    /// The system wrote less than a packet: the file system is full, or at its largest file.
+    #[error("only {moved} of {length} bytes were written at offset {offset}: the file system is full")]
+    Short {
+        /// Where.
+        offset: u64,
+        /// How much.
+        length: u32,
+        /// How much of it.
+        moved: u32,
+    },
+    /// The final sync failed.
+    #[error("making the file durable: {0}")]
+    Sync(IoFailure),
+    /// The engine broke.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// Writes the file with index 0 from its start, packet after packet, and times every write. The packet is what
+/// is in `buffer`, with its number in its first eight bytes.
+///
+/// Bursts are due at fixed times from the start (open loop): one that begins late counts from when it was due,
+/// and those behind it do not wait any longer for it.
+///
+/// # Panics
+/// When the buffer is smaller than a packet.
+pub fn write_paced<E: Engine, C: Clock>(
+    engine: &mut E,
+    clock: &C,
+    buffer: Buffer,
+    job: &PacedJob<'_>,
+) -> Result<MethodOutcome, PacedError> {
+    let mut writing = Writing::new(engine, clock, buffer, job);
+    while let Some(due_ns) = writing.next_burst() {
+        writing.burst(due_ns)?;
+    }
+    writing.finish()
+}
+
+struct Writing<'a, 'j, E, C> {
+    engine: &'a mut E,
+    clock: &'a C,
+    job: &'a PacedJob<'j>,
+    buffer: Option<Buffer>,
+    start_ns: u64,
+    last_end_ns: u64,
+    backlog: Backlog,
+    outcome: MethodOutcome,
+    interval: Histogram,
+    interval_bytes: u64,
+    interval_start_ns: u64,
+}
+
+impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
+    fn new(engine: &'a mut E, clock: &'a C, buffer: Buffer, job: &'a PacedJob<'j>) -> Self {
+        let start_ns = clock.now_ns();
+        Self {
+            engine,
+            clock,
+            job,
+            buffer: Some(buffer),
+            start_ns,
+            last_end_ns: start_ns,
+            backlog: Backlog::new(job.pace, job.total_bytes),
+            outcome: MethodOutcome {
+                method: job.method,
+                refused: None,
+                pace: job.pace,
+                bytes: 0,
+                elapsed_ns: 0,
+                sync_ns: 0,
+                write_ns: Histogram::new(),
+                response_ns: Histogram::new(),
+                peak_offset: 0,
+                bursts: 0,
+                late_bursts: 0,
+                lateness_ns_max: 0,
+                buffer_bytes: None,
+                intervals: Vec::new(),
+                change: None,
+                interrupted: false,
+            },
+            interval: Histogram::new(),
+            interval_bytes: 0,
+            interval_start_ns: start_ns,
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        if self.job.progress.is_cancelled() {
+            self.outcome.interrupted = true;
+            return true;
+        }
+        let elapsed_ns = self.clock.now_ns() - self.start_ns;
+        self.job.total_bytes.is_some_and(|total| self.outcome.bytes >= total)
+            || self.job.duration_ns.is_some_and(|duration_ns| elapsed_ns >= duration_ns)
+    }
+
+    /// Waits for the next burst; answers when it was due, or `None` at the end.
+    fn next_burst(&mut self) -> Option<u64> {
+        let due_ns = self.start_ns + self.outcome.bursts * self.job.pace.period_ns;
+        loop {
+            if self.is_over() {
+                return None;
+            }
+            let now_ns = self.clock.now_ns();
+            if now_ns >= due_ns {
+                break;
+            }
+            self.clock.sleep_until(due_ns.min(now_ns + POLL_NS));
+        }
+        self.outcome.bursts += 1;
+        if self.job.pace.period_ns > 0 {
+            let late_ns = self.clock.now_ns() - due_ns;
+            self.outcome.late_bursts += u64::from(late_ns > LATE_NS);
+            self.outcome.lateness_ns_max = self.outcome.lateness_ns_max.max(late_ns);
+        }
+        Some(due_ns)
+    }
+
+    fn burst(&mut self, due_ns: u64) -> Result<(), PacedError> {
+        for _ in 0..self.job.pace.packets_per_burst {
+            if self.is_over() {
+                break;
+            }
+            self.packet(due_ns)?;
+        }
+        Ok(())
+    }
+
+    fn packet(&mut self, due_ns: u64) -> Result<(), PacedError> {
+        let (offset, length) = (self.outcome.bytes, self.job.pace.packet_bytes);
+        let number = offset / u64::from(length);
+        let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
+        // Packets that differ: a device that finds equal blocks and keeps them once is not to be flattered.
+        buffer[..8].copy_from_slice(&number.to_le_bytes());
+        let begun_ns = self.clock.now_ns();
+        let (moved, buffer) = self.request(RequestOp::Write, offset, length, Some(buffer))?;
+        let ended_ns = self.clock.now_ns();
+        self.buffer = buffer;
+        let moved = moved.map_err(|cause| PacedError::Write { offset, length, cause })?;
+        if moved < length {
+            return Err(PacedError::Short { offset, length, moved });
+        }
+        self.note(due_ns, begun_ns, ended_ns);
+        Ok(())
+    }
+
+    fn note(&mut self, due_ns: u64, begun_ns: u64, ended_ns: u64) {
+        let bytes = u64::from(self.job.pace.packet_bytes);
+        let write_ns = ended_ns - begun_ns;
+        let outcome = &mut self.outcome;
+        if outcome.write_ns.max().is_none_or(|peak_ns| write_ns > peak_ns) {
+            outcome.peak_offset = outcome.bytes;
+        }
+        outcome.write_ns.record(write_ns);
+        if self.job.pace.period_ns > 0 {
+            outcome.response_ns.record(ended_ns - due_ns);
+        }
+        self.backlog.note(ended_ns - self.start_ns, outcome.bytes);
+        outcome.bytes += bytes;
+        self.last_end_ns = ended_ns;
+        self.interval.record(write_ns);
+        self.interval_bytes += bytes;
+        self.job.progress.add_done(bytes);
+        self.job.progress.note_moved(ended_ns, 0, bytes);
+        if self.interval_bytes >= self.job.interval_bytes {
+            self.end_interval();
+        }
+    }
+
+    fn end_interval(&mut self) {
+        let Some(write_ns_max) = self.interval.max() else { return };
+        self.outcome.intervals.push(PacedInterval {
+            end_bytes: self.outcome.bytes,
+            bytes: self.interval_bytes,
+            elapsed_ns: self.last_end_ns - self.interval_start_ns,
+            writing_ns: u64::try_from(self.interval.sum()).unwrap_or(u64::MAX),
+            write_ns_mean: self.interval.mean().unwrap_or(0.0),
+            write_ns_p99: self.interval.value_at(Percentile::P99).unwrap_or(write_ns_max),
+            write_ns_max,
+            dirty_bytes: (self.job.dirty_bytes)(),
+        });
+        self.interval.clear();
+        self.interval_bytes = 0;
+        self.interval_start_ns = self.last_end_ns;
+    }
+
+    fn finish(mut self) -> Result<MethodOutcome, PacedError> {
+        self.outcome.elapsed_ns = self.last_end_ns - self.start_ns;
+        // A last interval of less than half would be compared with whole ones.
+        if self.interval_bytes * 2 >= self.job.interval_bytes {
+            self.end_interval();
+        }
+        let begun_ns = self.clock.now_ns();
+        let (synced, _) = self.request(RequestOp::Fsync, 0, 0, None)?;
+        synced.map_err(PacedError::Sync)?;
+        self.outcome.sync_ns = self.clock.now_ns() - begun_ns;
+        self.outcome.buffer_bytes = self.backlog.largest_bytes();
+        self.outcome.change = find_change(&self.outcome.intervals, self.outcome.bytes);
+        Ok(self.outcome)
+    }
+
+    fn request(
+        &mut self,
+        op: RequestOp,
+        offset: u64,
+        length: u32,
+        buffer: Option<Buffer>,
+    ) -> Result<(Result<u32, IoFailure>, Option<Buffer>), EngineError> {
+        self.engine.push(Request { token: 0, op, file: FileIndex(0), offset, length, buffer });
+        let mut completions = Vec::with_capacity(1);
+        loop {
+            self.engine.submit(Wait::ONE, &mut completions)?;
+            if let Some(completion) = completions.pop() {
+                return Ok((completion.result, completion.buffer));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostall_engine::sim::{Faults, SimConfig, SimDevice, SimEngine, SimFile, Stall};
+    use iostall_engine::{BufferPool, Pages};
+    use iostall_measure::ManualClock;
+
+    const PACE: Pace = Pace { packet_bytes: 8192, packets_per_burst: 4, period_ns: 10_000_000 };
+
+    fn run(config: SimConfig, pace: Pace, total_bytes: u64) -> Result<MethodOutcome, PacedError> {
+        let files = vec![SimFile { size_bytes: 0, ..config.files.first().copied().unwrap_or_default() }];
+        let device = SimDevice::new(
+            SimConfig { files, service_ns_base: 1_000_000, service_ns_tail_mean: 0, ..config },
+            ManualClock::new(),
+        );
+        let mut engine = SimEngine::new(device.clone(), 1);
+        let (_, mut buffers) = BufferPool::new(1, pace.packet_bytes, Pages::Small).unwrap();
+        let progress = Progress::default();
+        let job = PacedJob {
+            method: WriteMethod::Direct,
+            pace,
+            total_bytes: Some(total_bytes),
+            duration_ns: None,
+            interval_bytes: 81_920,
+            dirty_bytes: &|| Some(7),
+            progress: &progress,
+        };
+        write_paced(&mut engine, device.clock(), buffers.pop().unwrap(), &job)
+    }
+
+    #[test]
+    fn a_pace_that_the_device_keeps_takes_its_time_and_one_burst_of_room() {
+        let outcome = run(SimConfig::default(), PACE, 100 * 32_768).unwrap();
+        // 100 bursts every 10 ms; the last one takes 4 ms.
+        assert_eq!(outcome.elapsed_ns, 99 * 10_000_000 + 4_000_000);
+        assert_eq!((outcome.bursts, outcome.late_bursts), (100, 0));
+        assert_eq!(outcome.kept_pace(), Some(true));
+        assert_eq!(outcome.response_ns.max(), Some(4_000_000));
+        assert_eq!(outcome.write_ns.count(), 400);
+        assert_eq!(outcome.intervals.len(), 40);
+        assert_eq!(outcome.intervals.iter().map(|interval| interval.bytes).sum::<u64>(), outcome.bytes);
+        assert_eq!(outcome.intervals[0].dirty_bytes, Some(7));
+        // A burst, and what arrives in the millisecond of the first write.
+        assert_eq!(outcome.buffer_bytes, Some(32_768 + 3276));
+        assert_eq!(outcome.change, None);
+    }
+
+    #[test]
+    fn a_stall_is_counted_from_when_bursts_were_due_and_sizes_the_buffer() {
+        let stalls = vec![Stall { from_ns: 100_000_000, to_ns: 300_000_000 }];
+        let outcome = run(SimConfig { stalls, ..SimConfig::default() }, PACE, 100 * 32_768).unwrap();
+        assert_eq!(outcome.write_ns.max(), Some(201_000_000));
+        assert!(outcome.late_bursts > 20, "{} late bursts", outcome.late_bursts);
+        assert_eq!(outcome.kept_pace(), Some(false));
+        // What arrives at 3.28 MB/s in 200 ms, and a burst.
+        let needed = outcome.buffer_bytes.unwrap();
+        assert!((650_000..720_000).contains(&needed), "{needed}");
+        // The bursts behind the stall are caught up on without a pause: no time is lost in the end.
+        assert_eq!(outcome.elapsed_ns, 99 * 10_000_000 + 4_000_000);
+    }
+
+    #[test]
+    fn without_a_pause_nothing_is_late_and_no_buffer_is_asked_for() {
+        let pace = Pace { period_ns: 0, ..PACE };
+        let outcome = run(SimConfig::default(), pace, 100 * 32_768).unwrap();
+        assert_eq!(outcome.elapsed_ns, 400_000_000);
+        assert_eq!((outcome.late_bursts, outcome.buffer_bytes, outcome.kept_pace()), (0, None, None));
+    }
+
+    #[test]
+    fn failures_are_told_with_their_place() {
+        let faults = Faults { eio_at: vec![3], ..Faults::default() };
+        let error = run(SimConfig { faults, ..SimConfig::default() }, PACE, 1 << 20).unwrap_err();
+        assert!(error.to_string().starts_with("writing 8192 bytes at offset 24576"), "{error}");
+        let full = SimFile { space_bytes: Some(20_000), ..SimFile::default() };
+        let error = run(SimConfig { files: vec![full], ..SimConfig::default() }, PACE, 1 << 20).unwrap_err();
+        assert!(matches!(error, PacedError::Short { offset: 16_384, .. }), "{error}");
+    }
+}

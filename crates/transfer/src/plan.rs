@@ -1,0 +1,260 @@
+//! What a file is cut into: pieces to move, holes to leave, parts that are already there.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Every boundary between data, holes and kept parts lies on a multiple of this, bytes: the memory page, the
+/// block of most file systems, and a multiple of every sector size in use.
+pub const PLAN_ALIGN: u64 = 4096;
+
+/// Where a piece is read from, and with that what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From the source; written to the destination.
+    Source,
+    /// From the destination, where it has been proven to be; only hashed.
+    Kept,
+}
+
+/// At most one transfer's worth of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins, bytes.
+    pub offset: u64,
+    /// Bytes of the file in it; the last piece may end anywhere.
+    pub length: u32,
+    /// Where it is read.
+    pub origin: Origin,
+}
+
+/// What comes next in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A piece.
+    Piece(Piece),
+    /// A hole: nothing to move, zeros to hash.
+    Hole {
+        /// Where it begins, bytes.
+        offset: u64,
+        /// Bytes.
+        length: u64,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Hole,
+    Data(Origin),
+}
+
+/// The steps of a file in ascending order. They cover it from 0 to its size without gap or overlap.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    parts: VecDeque<(Range<u64>, Content)>,
+    transfer_bytes: u32,
+}
+
+impl Plan {
+    /// For a file of `size_bytes` without holes.
+    pub fn whole(size_bytes: u64, transfer_bytes: u32) -> Self {
+        Self::new(size_bytes, std::slice::from_ref(&(0..size_bytes)), &[], transfer_bytes)
+    }
+
+    /// For a file of `size_bytes` with data in the ranges `data` and holes between, of which the ranges `kept`
+    /// are already on the destination. Both lists ascend and do not overlap; what lies beyond the size is
+    /// ignored. Data is widened and kept ranges are narrowed to [`PLAN_ALIGN`]; a transfer size is rounded up to it.
+    pub fn new(size_bytes: u64, data: &[Range<u64>], kept: &[Range<u64>], transfer_bytes: u32) -> Self {
+        let data = widen(data, size_bytes);
+        let kept: Vec<_> = kept.iter().filter_map(|range| narrow(range, size_bytes)).collect();
+        let mut parts = VecDeque::new();
+        let mut at = 0;
+        for range in data {
+            if at < range.start {
+                parts.push_back((at..range.start, Content::Hole));
+            }
+            at = range.end;
+            cut_out(range, &kept, &mut parts);
+        }
+        if at < size_bytes {
+            parts.push_back((at..size_bytes, Content::Hole));
+        }
+        let align = u32::try_from(PLAN_ALIGN).unwrap_or(1);
+        Self { parts, transfer_bytes: transfer_bytes.max(1).next_multiple_of(align) }
+    }
+
+    /// The same without the parts that are kept: for when nothing is hashed and they need not be read.
+    pub fn without_kept(mut self) -> Self {
+        for (_, content) in &mut self.parts {
+            if *content == Content::Data(Origin::Kept) {
+                *content = Content::Hole;
+            }
+        }
+        self
+    }
+
+    /// Bytes that are in holes.
+    pub fn hole_bytes(&self) -> u64 {
+        let holes = self.parts.iter().filter(|(_, content)| *content == Content::Hole);
+        holes.map(|(range, _)| range.end - range.start).sum()
+    }
+
+    /// Ranges to be written, for preallocation.
+    pub fn ranges_to_write(&self) -> Vec<Range<u64>> {
+        let data = self.parts.iter().filter(|(_, content)| *content == Content::Data(Origin::Source));
+        data.map(|(range, _)| range.clone()).collect()
+    }
+}
+
+impl Iterator for Plan {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        let (range, content) = self.parts.front_mut()?;
+        let offset = range.start;
+        match *content {
+            Content::Hole => {
+                let length = range.end - offset;
+                self.parts.pop_front();
+                Some(Step::Hole { offset, length })
+            }
+            Content::Data(origin) => {
+                let transfer_bytes = u64::from(self.transfer_bytes);
+                // To the next multiple of the transfer size, so that pieces of one size meet the same places
+                // of the device whatever the holes before them.
+                let end = ((offset / transfer_bytes + 1) * transfer_bytes).min(range.end);
+                range.start = end;
+                if range.is_empty() {
+                    self.parts.pop_front();
+                }
+                let length = u32::try_from(end - offset).unwrap_or(self.transfer_bytes);
+                Some(Step::Piece(Piece { offset, length, origin }))
+            }
+        }
+    }
+}
+
+/// Data ranges on the grid, the last one ending at the size, neighbours joined.
+fn widen(data: &[Range<u64>], size_bytes: u64) -> Vec<Range<u64>> {
+    let mut wide: Vec<Range<u64>> = Vec::with_capacity(data.len());
+    for range in data.iter().filter(|range| range.start < size_bytes) {
+        let start = range.start / PLAN_ALIGN * PLAN_ALIGN;
+        let end = range.end.next_multiple_of(PLAN_ALIGN).min(size_bytes);
+        match wide.last_mut() {
+            Some(last) if start <= last.end => last.end = last.end.max(end),
+            _ if start < end => wide.push(start..end),
+            _ => {}
+        }
+    }
+    wide
+}
+
+/// The blocks of the grid that lie wholly in the range; the last one may end at the size.
+fn narrow(range: &Range<u64>, size_bytes: u64) -> Option<Range<u64>> {
+    let start = range.start.next_multiple_of(PLAN_ALIGN);
+    let end = if range.end >= size_bytes { size_bytes } else { range.end / PLAN_ALIGN * PLAN_ALIGN };
+    (start < end).then_some(start..end)
+}
+
+/// Appends `range` as data, those parts of it that are in `kept` as kept.
+fn cut_out(range: Range<u64>, kept: &[Range<u64>], parts: &mut VecDeque<(Range<u64>, Content)>) {
+    let mut at = range.start;
+    for keep in kept {
+        let (start, end) = (keep.start.max(at), keep.end.min(range.end));
+        if start >= end {
+            continue;
+        }
+        if at < start {
+            parts.push_back((at..start, Content::Data(Origin::Source)));
+        }
+        parts.push_back((start..end, Content::Data(Origin::Kept)));
+        at = end;
+    }
+    if at < range.end {
+        parts.push_back((at..range.end, Content::Data(Origin::Source)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_file_without_holes_is_cut_at_multiples_of_the_transfer_size() {
+        let steps: Vec<_> = Plan::whole(10_000, 4096).collect();
+        let piece = |offset, length| Step::Piece(Piece { offset, length, origin: Origin::Source });
+        assert_eq!(steps, [piece(0, 4096), piece(4096, 4096), piece(8192, 1808)]);
+    }
+
+    #[test]
+    fn an_empty_file_has_no_steps() {
+        assert_eq!(Plan::whole(0, 1 << 20).count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_all_hole_moves_nothing() {
+        let steps: Vec<_> = Plan::new(5000, &[], &[], 4096).collect();
+        assert_eq!(steps, [Step::Hole { offset: 0, length: 5000 }]);
+    }
+
+    /// What each byte (in units of 512) is: 'h'ole, 's'ource or 'k'ept, by looking at the lists alone.
+    fn oracle(size: u64, data: &[Range<u64>], kept: &[Range<u64>]) -> Vec<char> {
+        let touches = |ranges: &[Range<u64>], block: Range<u64>| {
+            ranges.iter().any(|range| range.start < block.end.min(size) && block.start < range.end.min(size))
+        };
+        let covers = |ranges: &[Range<u64>], block: Range<u64>| {
+            ranges.iter().any(|range| range.start <= block.start && block.end.min(size) <= range.end)
+        };
+        (0..size)
+            .step_by(512)
+            .map(|at| {
+                let start = at / PLAN_ALIGN * PLAN_ALIGN;
+                let block = start..start + PLAN_ALIGN;
+                match () {
+                    () if !touches(data, block.clone()) => 'h',
+                    () if covers(kept, block) => 'k',
+                    () => 's',
+                }
+            })
+            .collect()
+    }
+
+    fn ranges(limit: u64) -> impl Strategy<Value = Vec<Range<u64>>> {
+        proptest::collection::vec(0..limit, 0..8).prop_map(|mut points| {
+            points.sort_unstable();
+            points.dedup();
+            points.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn steps_cover_the_file_once_and_agree_with_the_oracle(
+            size in 1u64..200_000,
+            data in ranges(220_000),
+            kept in ranges(220_000),
+            transfer in prop::sample::select(vec![4096u32, 8192, 65536]),
+        ) {
+            let mut at = 0;
+            let mut seen = Vec::new();
+            for step in Plan::new(size, &data, &kept, transfer) {
+                let (offset, length, what) = match step {
+                    Step::Hole { offset, length } => (offset, length, 'h'),
+                    Step::Piece(piece) => {
+                        prop_assert!(piece.length <= transfer);
+                        prop_assert_eq!(piece.offset % PLAN_ALIGN, 0);
+                        let what = if piece.origin == Origin::Kept { 'k' } else { 's' };
+                        (piece.offset, u64::from(piece.length), what)
+                    }
+                };
+                prop_assert_eq!(offset, at);
+                prop_assert!(length > 0);
+                at += length;
+                let blocks = at.div_ceil(512) - seen.len() as u64;
+                seen.extend(std::iter::repeat_n(what, usize::try_from(blocks).unwrap()));
+            }
+            prop_assert_eq!(at, size);
+            prop_assert_eq!(seen, oracle(size, &data, &kept));
+        }
+    }
+}

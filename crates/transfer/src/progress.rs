@@ -1,0 +1,209 @@
+//! What a transfer tells while it runs, and how it is told to stop.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use iostall_model::transfer::{BufferTime, TransferPoint};
+
+/// Length of the first points of a series, nanoseconds.
+const POINT_NS: u64 = 100_000_000;
+/// With more points than this, two become one.
+const POINTS_MAX: usize = 600;
+
+/// Shared by everything that works on one transfer and whoever shows it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    cancel: Arc<AtomicBool>,
+    bytes_total: AtomicU64,
+    bytes_done: AtomicU64,
+    files_total: AtomicU64,
+    files_done: AtomicU64,
+    reads_in_flight: AtomicU64,
+    writes_in_flight: AtomicU64,
+    file: Mutex<FileProgress>,
+    series: Mutex<Series>,
+    buffer_time: Mutex<BufferTime>,
+}
+
+/// The file that is being moved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileProgress {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes_total: u64,
+    /// Bytes of it that are done, holes included.
+    pub bytes_done: u64,
+    /// What is being done: `copying`, `reading back`, …
+    pub phase: &'static str,
+}
+
+/// One look at a [`Progress`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgressNow {
+    /// Bytes of all files.
+    pub bytes_total: u64,
+    /// Bytes done.
+    pub bytes_done: u64,
+    /// Files in all.
+    pub files_total: u64,
+    /// Files done.
+    pub files_done: u64,
+    /// Reads in flight.
+    pub reads_in_flight: u64,
+    /// Writes in flight.
+    pub writes_in_flight: u64,
+    /// The file in hand.
+    pub file: FileProgress,
+    /// Where buffers have spent their time so far.
+    pub buffer_time: BufferTime,
+}
+
+fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panicking thread left is only numbers for show.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Progress {
+    /// A transfer that stops when `cancel` becomes true.
+    pub fn new(cancel: Arc<AtomicBool>) -> Self {
+        Self { cancel, ..Self::default() }
+    }
+
+    /// Whether it was told to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Adds to what is to be done.
+    pub fn add_total(&self, files: u64, bytes: u64) {
+        self.files_total.fetch_add(files, Ordering::Relaxed);
+        self.bytes_total.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// A file is begun, or a new phase of it.
+    pub fn begin_file(&self, path: &Path, bytes_total: u64, phase: &'static str) {
+        *open(&self.file) = FileProgress { path: path.to_owned(), bytes_total, bytes_done: 0, phase };
+    }
+
+    /// A file is done.
+    pub fn end_file(&self) {
+        self.files_done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Bytes of the file in hand are done: written, left as a hole, or read where nothing is written.
+    pub fn add_done(&self, bytes: u64) {
+        self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
+        open(&self.file).bytes_done += bytes;
+    }
+
+    /// Data was moved at `now_ns`.
+    pub fn note_moved(&self, now_ns: u64, read_bytes: u64, written_bytes: u64) {
+        open(&self.series).note(now_ns, read_bytes, written_bytes);
+    }
+
+    /// Requests in flight now.
+    pub fn set_in_flight(&self, reads: u32, writes: u32) {
+        self.reads_in_flight.store(reads.into(), Ordering::Relaxed);
+        self.writes_in_flight.store(writes.into(), Ordering::Relaxed);
+    }
+
+    /// Buffers have spent this much more time.
+    pub fn add_buffer_time(&self, time: &BufferTime) {
+        open(&self.buffer_time).add(time);
+    }
+
+    /// A look at it.
+    pub fn now(&self) -> ProgressNow {
+        ProgressNow {
+            bytes_total: self.bytes_total.load(Ordering::Relaxed),
+            bytes_done: self.bytes_done.load(Ordering::Relaxed),
+            files_total: self.files_total.load(Ordering::Relaxed),
+            files_done: self.files_done.load(Ordering::Relaxed),
+            reads_in_flight: self.reads_in_flight.load(Ordering::Relaxed),
+            writes_in_flight: self.writes_in_flight.load(Ordering::Relaxed),
+            file: open(&self.file).clone(),
+            buffer_time: *open(&self.buffer_time),
+        }
+    }
+
+    /// Throughput so far, point by point.
+    pub fn series(&self) -> Vec<TransferPoint> {
+        open(&self.series).points.clone()
+    }
+}
+
+/// Throughput over time in at most [`POINTS_MAX`] points of one length, whatever the length of the transfer.
+#[derive(Debug)]
+struct Series {
+    origin_ns: Option<u64>,
+    point_ns: u64,
+    points: Vec<TransferPoint>,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self { origin_ns: None, point_ns: POINT_NS, points: Vec::new() }
+    }
+}
+
+impl Series {
+    fn note(&mut self, now_ns: u64, read_bytes: u64, written_bytes: u64) {
+        let origin_ns = *self.origin_ns.get_or_insert(now_ns);
+        let since_ns = now_ns.saturating_sub(origin_ns);
+        while since_ns / self.point_ns >= POINTS_MAX as u64 {
+            self.halve();
+        }
+        while self.points.len() as u64 <= since_ns / self.point_ns {
+            let start_ns = self.points.len() as u64 * self.point_ns;
+            self.points.push(TransferPoint {
+                start_ns,
+                length_ns: self.point_ns,
+                ..TransferPoint::default()
+            });
+        }
+        // A worker may be late with its note: it still belongs to the moment it names.
+        let index = usize::try_from(since_ns / self.point_ns).unwrap_or(0);
+        self.points[index].read_bytes += read_bytes;
+        self.points[index].written_bytes += written_bytes;
+    }
+
+    fn halve(&mut self) {
+        self.point_ns *= 2;
+        let joined = self.points.chunks(2).map(|pair| TransferPoint {
+            start_ns: pair[0].start_ns,
+            length_ns: self.point_ns,
+            read_bytes: pair.iter().map(|point| point.read_bytes).sum(),
+            written_bytes: pair.iter().map(|point| point.written_bytes).sum(),
+        });
+        self.points = joined.collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_transfer_keeps_its_sums_in_a_bounded_number_of_points() {
+        let progress = Progress::default();
+        for second in 0..10_000 {
+            progress.note_moved(5 + second * 1_000_000_000, 3, 2);
+        }
+        let points = progress.series();
+        assert!(points.len() <= POINTS_MAX, "{}", points.len());
+        assert_eq!(points.iter().map(|point| point.read_bytes).sum::<u64>(), 30_000);
+        assert_eq!(points.iter().map(|point| point.written_bytes).sum::<u64>(), 20_000);
+        assert!(points.windows(2).all(|pair| pair[1].start_ns == pair[0].start_ns + pair[0].length_ns));
+    }
+
+    #[test]
+    fn a_pause_is_a_point_of_zero_and_not_a_gap() {
+        let progress = Progress::default();
+        progress.note_moved(0, 1, 1);
+        progress.note_moved(350_000_000, 1, 1);
+        let read: Vec<_> = progress.series().iter().map(|point| point.read_bytes).collect();
+        assert_eq!(read, [1, 0, 0, 1]);
+    }
+}

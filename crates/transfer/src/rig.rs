@@ -1,0 +1,120 @@
+//! The buffers of a transfer and an engine for each pair of files.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use iostall_engine::{
+    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, Pages, PsyncEngine, Request,
+    UringConfig, UringEngine, Wait,
+};
+
+/// One pool, mapped and touched once, and lent to one engine after the other.
+pub(crate) struct Rig {
+    pool: BufferPool,
+    buffers: Vec<Buffer>,
+    buffer_count: u32,
+}
+
+impl Rig {
+    /// Maps the buffers, on huge pages where they can be had: a device takes a request of scattered small
+    /// pages only in parts.
+    pub(crate) fn new(buffer_count: u32, buffer_bytes: u32) -> io::Result<Self> {
+        let (pool, buffers) = BufferPool::new(buffer_count, buffer_bytes, Pages::HugeIfPossible)?;
+        Ok(Self { pool, buffers, buffer_count })
+    }
+
+    /// How many buffers there are, lent ones included.
+    pub(crate) fn buffer_count(&self) -> u32 {
+        self.buffer_count
+    }
+
+    /// Lends all buffers.
+    ///
+    /// # Panics
+    /// When they are lent already.
+    pub(crate) fn lend(&mut self) -> Vec<Buffer> {
+        assert_eq!(self.buffers.len(), self.buffer_count as usize, "the buffers are lent already");
+        std::mem::take(&mut self.buffers)
+    }
+
+    /// Takes the buffers back. After an engine broke some are missing: the pool is then made anew.
+    pub(crate) fn take_back(&mut self, buffers: Vec<Buffer>) -> io::Result<()> {
+        self.buffers = buffers;
+        if self.buffers.len() < self.buffer_count as usize {
+            let bytes = self.buffers.first().map_or(4096, |buffer| buffer.len());
+            *self = Self::new(self.buffer_count, u32::try_from(bytes).unwrap_or(4096))?;
+        }
+        Ok(())
+    }
+
+    /// An engine over `files` with room for every buffer and one sync.
+    pub(crate) fn engine(&self, files: &[BorrowedFd<'_>]) -> Result<AnyEngine, EngineError> {
+        let config = UringConfig { capacity: self.buffer_count + 1, files, buffers: Some(&self.pool) };
+        match UringEngine::new(&config) {
+            Ok(engine) => Ok(AnyEngine::Uring(Box::new(engine))),
+            Err(unavailable) => {
+                let engine = PsyncEngine::new(self.buffer_count + 1, files)?;
+                Ok(AnyEngine::Psync { engine, instead_of: unavailable.to_string() })
+            }
+        }
+    }
+}
+
+/// Whichever engine could be had.
+pub(crate) enum AnyEngine {
+    /// One ring.
+    Uring(Box<UringEngine>),
+    /// Threads that make blocking calls.
+    Psync {
+        /// The threads.
+        engine: PsyncEngine,
+        /// Why there is no ring.
+        instead_of: String,
+    },
+}
+
+impl AnyEngine {
+    fn inner(&self) -> &dyn Engine {
+        match self {
+            Self::Uring(engine) => engine.as_ref(),
+            Self::Psync { engine, .. } => engine,
+        }
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Engine {
+        match self {
+            Self::Uring(engine) => engine.as_mut(),
+            Self::Psync { engine, .. } => engine,
+        }
+    }
+}
+
+impl Engine for AnyEngine {
+    fn report(&self) -> EngineReport {
+        let mut report = self.inner().report();
+        if let Self::Psync { instead_of, .. } = self {
+            report.refused.push(instead_of.clone());
+        }
+        report
+    }
+
+    fn capacity(&self) -> u32 {
+        self.inner().capacity()
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.inner().in_flight()
+    }
+
+    fn push(&mut self, request: Request) {
+        self.inner_mut().push(request);
+    }
+
+    fn submit(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<(), EngineError> {
+        self.inner_mut().submit(wait, completions)
+    }
+
+    fn calls(&self) -> u64 {
+        self.inner().calls()
+    }
+}

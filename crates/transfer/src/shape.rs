@@ -1,0 +1,87 @@
+//! How large the requests are and how many are in flight.
+
+use iostall_model::transfer::TransferShape;
+
+/// Bytes a request where source and destination share a device: reads and writes then take turns, and large
+/// requests keep the turns few.
+const SAME_DEVICE_BYTES: u32 = 4 << 20;
+/// Bytes a request between two devices.
+const TWO_DEVICES_BYTES: u32 = 1 << 20;
+/// Buffers that may be with the checksum thread without a read waiting for them.
+const HASH_BUFFERS: u32 = 3;
+/// Largest transfer size, bytes.
+pub const TRANSFER_BYTES_MAX: u32 = 64 << 20;
+
+/// Sizes and depths of one transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bytes a request.
+    pub transfer_bytes: u32,
+    /// Most reads in flight.
+    pub reads_max: u32,
+    /// Most writes in flight.
+    pub writes_max: u32,
+    /// Buffers for the checksum thread.
+    pub hash_buffers: u32,
+}
+
+impl Shape {
+    /// For one device or two, with or without checksums. What the user fixes is kept.
+    pub fn choose(same_device: bool, hashed: bool, transfer_bytes: Option<u32>, depth: Option<u32>) -> Self {
+        let (bytes, usual_depth) = if same_device { (SAME_DEVICE_BYTES, 2) } else { (TWO_DEVICES_BYTES, 8) };
+        let depth = depth.unwrap_or(usual_depth).clamp(1, 1024);
+        Self {
+            transfer_bytes: transfer_bytes
+                .unwrap_or(bytes)
+                .clamp(4096, TRANSFER_BYTES_MAX)
+                .next_multiple_of(4096),
+            reads_max: depth,
+            writes_max: depth,
+            hash_buffers: if hashed { HASH_BUFFERS } else { 0 },
+        }
+    }
+
+    /// Buffers it takes: those in flight on both sides, those with the checksum thread, one spare.
+    pub fn buffer_count(&self) -> u32 {
+        self.reads_max + self.writes_max + self.hash_buffers + 1
+    }
+
+    /// As it is stored and shown; the caller adds how the files were opened and the engine.
+    pub fn describe(&self, same_device: bool, fixed: bool) -> TransferShape {
+        let because = match (fixed, same_device) {
+            (true, _) => "asked for",
+            (false, true) => "one device: large requests, few in flight",
+            (false, false) => "two devices: both kept busy",
+        };
+        TransferShape {
+            transfer_bytes: self.transfer_bytes,
+            buffer_count: self.buffer_count(),
+            reads_max: self.reads_max,
+            writes_max: self.writes_max,
+            same_device,
+            chosen_because: because.to_owned(),
+            ..TransferShape::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_device_gets_few_large_requests_and_two_get_many_small_ones() {
+        let one = Shape::choose(true, false, None, None);
+        let two = Shape::choose(false, false, None, None);
+        assert!(one.transfer_bytes > two.transfer_bytes);
+        assert!(one.reads_max < two.reads_max);
+        assert_eq!(one.buffer_count(), 5);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_kept_within_reason() {
+        let asked = Shape::choose(true, true, Some(10_000), Some(3));
+        assert_eq!((asked.transfer_bytes, asked.reads_max, asked.writes_max), (12_288, 3, 3));
+        assert_eq!(Shape::choose(true, true, Some(u32::MAX), Some(0)).transfer_bytes, TRANSFER_BYTES_MAX);
+    }
+}

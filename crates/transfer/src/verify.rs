@@ -1,0 +1,141 @@
+//! Checking files against a manifest, as they are on the media.
+
+use iostall_engine::files;
+use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_model::transfer::{Mismatch, VerifyOutcome};
+
+use crate::copy::CopyError;
+use crate::copy::read_back::Reader;
+use crate::manifest::ManifestFile;
+use crate::pipeline::HashWanted;
+use crate::progress::Progress;
+use crate::rate::RateLimit;
+use crate::rig::Rig;
+
+/// Bytes a read: large, because nothing is written in between.
+const TRANSFER_BYTES: u32 = 4 << 20;
+/// Reads in flight and at the checksum.
+const BUFFERS: u32 = 6;
+
+/// Reads every file of a manifest past the page cache and compares.
+///
+/// A file that is missing, unreadable or different is a mismatch; only being cancelled, or having no memory
+/// or engine to read with, is an error.
+pub fn verify_files(
+    files: &[ManifestFile],
+    rate: Option<&RateLimit>,
+    progress: &Progress,
+) -> Result<VerifyOutcome, CopyError> {
+    let clock = MonotonicClock::new();
+    let begun_ns = clock.now_ns();
+    let mut rig = Rig::new(BUFFERS, TRANSFER_BYTES)
+        .map_err(CopyError::system("map buffers to check", std::path::Path::new("files")))?;
+    for file in files {
+        let bytes = files::stamp_of_path(&file.path).map_or(0, |stamp| stamp.size_bytes);
+        progress.add_total(1, bytes);
+    }
+    let mut outcome = VerifyOutcome { files: files.len() as u64, ..VerifyOutcome::default() };
+    for file in files {
+        let mut reader =
+            Reader { rig: &mut rig, clock: &clock, progress, rate, transfer_bytes: TRANSFER_BYTES };
+        match check(file, &mut reader, progress, &mut outcome.bytes) {
+            Ok(None) => outcome.equal += 1,
+            Ok(Some(mismatch)) => outcome.mismatches.push(mismatch),
+            Err(error) if error.is_cancelled() => return Err(error),
+            Err(error @ CopyError::Engine(_)) => return Err(error),
+            Err(error) => outcome.mismatches.push(mismatch(file, None, error.to_string())),
+        }
+        progress.end_file();
+    }
+    outcome.elapsed_ns = clock.now_ns() - begun_ns;
+    outcome.series = progress.series();
+    Ok(outcome)
+}
+
+fn check(
+    file: &ManifestFile,
+    reader: &mut Reader<'_, MonotonicClock>,
+    progress: &Progress,
+    bytes: &mut u64,
+) -> Result<Option<Mismatch>, CopyError> {
+    let size_bytes =
+        files::stamp_of_path(&file.path).map_err(CopyError::system("find", &file.path))?.size_bytes;
+    progress.begin_file(&file.path, size_bytes, "checking");
+    let block_bytes = (file.block_bytes > 0).then_some(file.block_bytes);
+    let wanted = HashWanted { whole: Some(file.digest.kind()), block_bytes, pieces: false };
+    let found = reader.hashes(&file.path, size_bytes, wanted)?;
+    *bytes += size_bytes;
+    if found.whole.as_ref() == Some(&file.digest) {
+        return Ok(None);
+    }
+    let blocks = found.blocks.iter().zip(&file.blocks);
+    let differing = blocks.into_iter().position(|(found, expected)| found != expected);
+    let shorter = file.bytes.filter(|expected| *expected != size_bytes);
+    Ok(Some(match (differing, shorter) {
+        (Some(block), _) => {
+            let start = block as u64 * file.block_bytes;
+            let end = (start + file.block_bytes).min(size_bytes);
+            mismatch(file, Some(start), format!("first differs between bytes {start} and {end}"))
+        }
+        (None, Some(expected)) => mismatch(
+            file,
+            Some(expected.min(size_bytes)),
+            format!("has {size_bytes} bytes instead of {expected}"),
+        ),
+        (None, None) => {
+            let found = found.whole.map(|digest| digest.hex()).unwrap_or_default();
+            let expected = file.digest.hex();
+            mismatch(file, None, format!("has {} {found} instead of {expected}", file.digest.kind()))
+        }
+    }))
+}
+
+fn mismatch(file: &ManifestFile, first_offset: Option<u64>, message: String) -> Mismatch {
+    Mismatch { path: file.path.display().to_string(), first_offset, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::{BlockHashes, Hasher};
+    use iostall_model::transfer::HashKind;
+
+    fn entry(path: &std::path::Path, data: &[u8], blocks: bool) -> ManifestFile {
+        let mut hasher = Hasher::new(HashKind::Blake3);
+        hasher.update(data);
+        let mut of_blocks = BlockHashes::new(4096);
+        of_blocks.update(data);
+        ManifestFile {
+            path: path.to_owned(),
+            bytes: Some(data.len() as u64),
+            digest: hasher.finish(),
+            blocks: if blocks { of_blocks.finish() } else { Vec::new() },
+            block_bytes: if blocks { 4096 } else { 0 },
+        }
+    }
+
+    #[test]
+    fn what_changed_is_found_and_where() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let data = vec![3u8; 50_000];
+        let mut damaged = data.clone();
+        damaged[20_000] ^= 4;
+        std::fs::write(path("equal"), &data).unwrap();
+        std::fs::write(path("damaged"), &damaged).unwrap();
+        std::fs::write(path("short"), &data[..49_999]).unwrap();
+        let files = [
+            entry(&path("equal"), &data, true),
+            entry(&path("damaged"), &data, true),
+            entry(&path("damaged"), &data, false),
+            entry(&path("short"), &data, false),
+            entry(&path("absent"), &data, true),
+        ];
+        let outcome = verify_files(&files, None, &Progress::default()).unwrap();
+        assert_eq!((outcome.files, outcome.equal, outcome.mismatches.len()), (5, 1, 4));
+        let offsets: Vec<_> = outcome.mismatches.iter().map(|mismatch| mismatch.first_offset).collect();
+        assert_eq!(offsets, [Some(16_384), None, Some(49_999), None]);
+        assert!(outcome.mismatches[2].message.contains("49999 bytes instead of 50000"));
+        assert!(outcome.mismatches[3].message.contains("cannot find"));
+    }
+}

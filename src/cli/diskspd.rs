@@ -1,0 +1,78 @@
+//! `iostall diskspd`: DiskSpd's words are its own parser's business; ours begin with two hyphens, which DiskSpd's never do.
+
+use std::ffi::OsString;
+
+use clap::{Args, Parser};
+
+use super::load::{EngineChoice, OutputArgs, SafetyArgs};
+
+/// Everything after `iostall diskspd`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall diskspd -d15 -o32 -t2 -b64K -h -r -L -w0 /data/test.dat\n  \
+    iostall diskspd -c4G -d15 -o1 -t1 -b60K -h -s -L -w100 --html log.html /data/test.dat\n  \
+    iostall diskspd -Xprofile.xml -Rtext,xml\n  \
+    iostall diskspd -?          DiskSpd's options\n\n\
+    Beside DiskSpd's options: --json, --csv, --html, --svg FILE; --overwrite, --destroy, --destroy-database PATH; \
+    --engine; --name TEXT; --no-store. See docs/diskspd.md.")]
+pub(crate) struct DiskspdArgs {
+    /// DiskSpd's options and targets (`-?` lists them), and ours, which begin with two hyphens
+    #[arg(value_name = "OPTION|TARGET", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// Our own options beside DiskSpd's.
+#[derive(Debug, Parser)]
+#[command(name = "iostall diskspd", disable_help_flag = true, no_binary_name = true)]
+pub(crate) struct DiskspdExtras {
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) safety: SafetyArgs,
+    /// I/O engine
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    pub(crate) engine: EngineChoice,
+    /// Name under which the run is kept
+    #[arg(long, value_name = "TEXT", default_value = "diskspd")]
+    pub(crate) name: String,
+    /// Do not keep the run in the store
+    #[arg(long)]
+    pub(crate) no_store: bool,
+}
+
+impl DiskspdArgs {
+    /// Our words, and DiskSpd's.
+    pub(crate) fn split(&self) -> (Vec<OsString>, Vec<OsString>) {
+        let (mut ours, mut diskspds) = (Vec::new(), Vec::new());
+        let mut words = self.words.iter();
+        while let Some(word) = words.next() {
+            let text = word.to_string_lossy();
+            if !text.starts_with("--") {
+                diskspds.push(word.clone());
+                continue;
+            }
+            ours.push(word.clone());
+            let flag = matches!(text.as_ref(), "--no-store" | "--percentiles");
+            if !flag && !text.contains('=') {
+                ours.extend(words.next().cloned());
+            }
+        }
+        (ours, diskspds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_with_two_hyphens_are_ours_with_their_values_and_the_rest_is_diskspds() {
+        let words = ["-d15", "--json", "o.json", "-w100", "--no-store", "--overwrite=t.dat", "t.dat"];
+        let args = DiskspdArgs { words: words.map(OsString::from).to_vec() };
+        let (ours, diskspds) = args.split();
+        assert_eq!(ours, ["--json", "o.json", "--no-store", "--overwrite=t.dat"]);
+        assert_eq!(diskspds, ["-d15", "-w100", "t.dat"]);
+        let extras = DiskspdExtras::try_parse_from(ours).unwrap();
+        assert!(extras.no_store && extras.safety.overwrite.len() == 1);
+    }
+}

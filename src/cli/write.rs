@@ -1,0 +1,122 @@
+//! `iostall write`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use iostall_measure::{ByteCount, Nanos};
+
+use super::load::OutputArgs;
+
+const EXAMPLES: &str = "Examples:
+  iostall write --size 4GiB t.dat                               all methods, as fast as they go
+  iostall write --rate 622Mbit/s --period 50ms --duration 1m t.dat
+  iostall write --burst 6 --period 50ms --size 10GB --methods buffered,direct t.dat
+  iostall write --sweep 1,2,4,8,12,16 --period 50ms --duration 20s --methods direct t.dat
+  iostall write --memory-limit 512M --size 4GiB --html w.html t.dat     as on a small machine
+
+The file is made anew for each method and removed at the end, unless --keep. Exit status 1 where a pace was not kept.";
+
+/// What is written, at what pace, by which methods.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct WriteArgs {
+    /// The file to write; it must not exist, or be one that iostall made
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Bytes of a packet: one write. Past the page cache, a multiple of 4096
+    #[arg(long, value_name = "SIZE", default_value = "800K", help_heading = "Pace")]
+    pub(crate) packet: ByteCount,
+    /// Packets of a burst
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
+    pub(crate) burst: u32,
+    /// From the start of one burst to the start of the next [default: no pause]
+    #[arg(long, value_name = "TIME", help_heading = "Pace")]
+    pub(crate) period: Option<Nanos>,
+    /// The rate of a line, such as 622Mbit/s or 100MB/s; bursts are made large enough for it
+    #[arg(long, value_name = "RATE", value_parser = line_rate, conflicts_with_all = ["burst", "sweep"], help_heading = "Pace")]
+    pub(crate) rate: Option<f64>,
+    /// Tries these numbers of packets a burst, one after the other, and names the best
+    #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "period", conflicts_with = "burst", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
+    pub(crate) sweep: Vec<u32>,
+
+    /// Bytes that each method writes [default: 1 GiB where no duration is given]
+    #[arg(long, value_name = "SIZE", help_heading = "What")]
+    pub(crate) size: Option<ByteCount>,
+    /// How long each method writes at most
+    #[arg(long, short, value_name = "TIME", help_heading = "What")]
+    pub(crate) duration: Option<Nanos>,
+    /// Methods, one after the other
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        default_value = "buffered,direct,direct-dsync",
+        help_heading = "What"
+    )]
+    pub(crate) methods: Vec<MethodChoice>,
+    /// Bytes of a sampling interval
+    #[arg(long, value_name = "SIZE", default_value = "100MB", help_heading = "What")]
+    pub(crate) interval: ByteCount,
+    /// Memory that this process may use, page cache included: as on a small machine. Needs the right to make a control group
+    #[arg(long, value_name = "SIZE", help_heading = "What")]
+    pub(crate) memory_limit: Option<ByteCount>,
+    /// Keeps the file that the last method wrote
+    #[arg(long, help_heading = "What")]
+    pub(crate) keep: bool,
+    /// May destroy PATH, which must name the file itself
+    #[arg(long, value_name = "PATH", help_heading = "What")]
+    pub(crate) overwrite: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Do not keep the run in the store
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_store: bool,
+}
+
+/// How writes are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodChoice {
+    /// Through the page cache
+    Buffered,
+    /// Past the page cache
+    Direct,
+    /// Past the page cache, each write durable before the next
+    DirectDsync,
+}
+
+/// Bytes a second from `622Mbit/s` (decimal, as lines are sold) or `100MB/s`.
+fn line_rate(text: &str) -> Result<f64, String> {
+    let refuse =
+        || format!("{text:?} is not a rate: write bits or bytes a second, such as 622Mbit/s or 100MB/s");
+    let amount = text.strip_suffix("/s").ok_or_else(refuse)?;
+    let bytes = if let Some(bits) = amount.strip_suffix("bit") {
+        let split = bits.len() - usize::from(bits.ends_with(['k', 'K', 'M', 'G']));
+        let factor = match &bits[split..] {
+            "k" | "K" => 1e3,
+            "M" => 1e6,
+            "G" => 1e9,
+            _ => 1.0,
+        };
+        bits[..split].trim().parse::<f64>().map_err(|_| refuse())? * factor / 8.0
+    } else {
+        amount.parse::<ByteCount>().map_err(|_| refuse())?.bytes() as f64
+    };
+    if bytes.is_finite() && bytes > 0.0 { Ok(bytes) } else { Err(refuse()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_sold_in_bits_and_disks_in_bytes() {
+        assert!((line_rate("622Mbit/s").unwrap() - 77.75e6).abs() < 1.0);
+        assert!((line_rate("1Gbit/s").unwrap() - 125e6).abs() < 1.0);
+        assert!((line_rate("100MB/s").unwrap() - 1e8).abs() < 1.0);
+        for text in ["622", "fast/s", "0MB/s", "-1Mbit/s"] {
+            assert!(line_rate(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! `iostall copy`: sources → copier → manifest, report and store.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use iostall_model::transfer::{CopyOutcome, VerifyMode};
+use iostall_model::{RunBody, Warning, WarningCode};
+use iostall_transfer::copy::{Specials, Symlinks};
+use iostall_transfer::manifest::{ManifestFile, write_json, write_sums};
+use iostall_transfer::rate::RateLimit;
+use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
+
+use crate::cli::{CopyArgs, GlobalArgs, SpecialChoice, SymlinkChoice};
+use crate::failure::{Status, hinted};
+use crate::output;
+use crate::printer::Printer;
+use crate::store;
+use crate::transferring::{Transferring, target};
+
+/// Losses of metadata that are told one by one; the rest are counted.
+const LOSSES_TOLD: usize = 5;
+
+/// Copies, and reports it.
+pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let Some((destination, sources)) = args.paths.split_last() else { unreachable!("clap asks for two") };
+    output::check(&args.output)?;
+    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
+    let transferring = Transferring::begin(args.nice, printer)?;
+    let options = options(args);
+    let (result, log) = transferring.work(|progress| {
+        let mut copier = Copier::new(&options, progress);
+        let result = copier.copy_all(sources, destination);
+        (result, copier.into_log())
+    });
+    let was_cancelled = match result {
+        Err(error) if !error.is_cancelled() => return Err(with_hint(error)),
+        Err(error) => {
+            printer.error(&with_hint(error));
+            true
+        }
+        Ok(()) => false,
+    };
+    if let Some(path) = &args.manifest {
+        write_manifest(path, &log)?;
+    }
+    let warnings = warnings(&log);
+    let targets = log.files.iter().take(1).filter_map(|file| target(&file.path)).collect();
+    let outcome = outcome(log, &options, args, &transferring);
+    let status = match (was_cancelled, outcome.mismatches.is_empty()) {
+        (true, _) => Status::Interrupted,
+        (false, true) => Status::Done,
+        (false, false) => Status::No,
+    };
+    let name = destination.file_name().unwrap_or(destination.as_os_str()).to_string_lossy().into_owned();
+    let run = transferring.run(&name, targets, warnings, RunBody::Copy(Box::new(outcome)));
+    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
+    if !global.quiet || args.output.json.is_some() || status == Status::No {
+        output::write(&run, number, &args.output, printer)?;
+    }
+    Ok(status)
+}
+
+fn options(args: &CopyArgs) -> CopyOptions {
+    let verify = match (args.verify, &args.manifest) {
+        (Some(verify), _) => verify,
+        (None, Some(_)) => VerifyMode::OnTheFly,
+        (None, None) => VerifyMode::None,
+    };
+    let usual = CopyOptions::default();
+    CopyOptions {
+        verify,
+        hash: args.hash,
+        reflink: args.reflink,
+        overwrite: args.overwrite,
+        resume: args.resume,
+        rate: args.limit.map(|limit| Arc::new(RateLimit::new(limit))),
+        source_caching: args.source_caching,
+        target_caching: args.target_caching,
+        transfer_bytes: args.transfer_size.map(|size| u32::try_from(size.bytes()).unwrap_or(u32::MAX)),
+        depth: args.depth,
+        small_file_bytes: args.small_file.bytes(),
+        checkpoint_bytes: args.checkpoint.bytes(),
+        symlinks: match args.symlinks {
+            SymlinkChoice::Keep => Symlinks::Keep,
+            SymlinkChoice::Follow => Symlinks::Follow,
+            SymlinkChoice::Skip => Symlinks::Skip,
+        },
+        specials: match args.specials {
+            SpecialChoice::Skip => Specials::Skip,
+            SpecialChoice::Keep => Specials::Keep,
+            SpecialChoice::Refuse => Specials::Refuse,
+        },
+        one_file_system: args.one_file_system,
+        workers: args.workers.unwrap_or(usual.workers),
+    }
+}
+
+fn outcome(
+    log: CopyLog,
+    options: &CopyOptions,
+    args: &CopyArgs,
+    transferring: &Transferring<'_>,
+) -> CopyOutcome {
+    let cpu = transferring.cpu();
+    CopyOutcome {
+        settings: options.settings(args.limit),
+        shape: log.shape,
+        counts: log.counts,
+        bytes: log.bytes,
+        hole_bytes: log.hole_bytes,
+        kept_bytes: log.kept_bytes,
+        elapsed_ns: transferring.elapsed_ns(),
+        prepare_ns: log.prepare_ns,
+        sync_ns: log.sync_ns,
+        verify_ns: log.verify_ns,
+        buffer_time: transferring.progress.now().buffer_time,
+        series: transferring.progress.series(),
+        cpu_user_ns: cpu.user_ns,
+        cpu_system_ns: cpu.system_ns,
+        verified_files: log.verified_files,
+        mismatches: log.mismatches,
+    }
+}
+
+/// What was not kept, as doubts beside the outcome.
+fn warnings(log: &CopyLog) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = log
+        .losses
+        .iter()
+        .take(LOSSES_TOLD)
+        .map(|(path, loss)| {
+            let message = format!("{} of {} could not be kept: {}", loss.what, path.display(), loss.cause);
+            Warning::new(WarningCode::MetadataLost, message).about(path.display().to_string())
+        })
+        .collect();
+    if log.losses.len() > LOSSES_TOLD {
+        let message = format!("{} more losses of metadata are not listed", log.losses.len() - LOSSES_TOLD);
+        warnings.push(Warning::new(WarningCode::MetadataLost, message));
+    }
+    if let Some(shape) = &log.shape {
+        warnings.extend(shape.caching_reasons.iter().map(|reason| {
+            Warning::new(WarningCode::DirectRefused, format!("not past the page cache: {reason}"))
+        }));
+    }
+    warnings
+}
+
+fn write_manifest(path: &Path, log: &CopyLog) -> anyhow::Result<()> {
+    let files: Vec<ManifestFile> = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
+    let write = || {
+        let mut out = BufWriter::new(File::create(path)?);
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+            write_json(&files, &mut out)?;
+        } else {
+            write_sums(&files, &mut out)?;
+        }
+        out.flush()?;
+        out.get_ref().sync_all()
+    };
+    write().with_context(|| format!("cannot write the manifest {}", path.display()))
+}
+
+fn with_hint(error: CopyError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
+    }
+}

@@ -1,0 +1,179 @@
+//! `iostall diskspd`: DiskSpd's command lines, reports and exit statuses on our engine.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use iostall_engine::guard::{WriteConsent, made_by_iostall};
+use iostall_load::diskspd::command_line::Surroundings;
+use iostall_load::diskspd::xml::write_profile;
+use iostall_load::diskspd::{
+    DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, MappedProfile, Parsed, Request, parse, to_profile, usage,
+};
+use iostall_measure::ByteCount;
+use iostall_measure::clock::utc_now;
+use iostall_model::{Run, WarningCode};
+use iostall_report::diskspd::{from_run, write_text, write_xml};
+
+use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs, TargetBinding};
+use crate::failure::{Status, hinted};
+use crate::measuring::{Interrupted, Session, TargetRequest};
+use crate::output;
+use crate::printer::Printer;
+use crate::store;
+
+/// Runs as DiskSpd would, with its exit statuses: 0, 1 where the run failed, 3 where what was typed is rejected.
+pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) -> ExitCode {
+    let (ours, words) = args.split();
+    let asked = DiskspdExtras::try_parse_from(ours).map_err(anyhow::Error::from).and_then(|extras| {
+        output::check(&extras.output)?;
+        Ok((extras, read(&words, printer)?))
+    });
+    let (extras, request) = match asked {
+        Ok((_, None)) => return ExitCode::SUCCESS,
+        Ok((extras, Some(request))) => (extras, request),
+        Err(error) => {
+            printer.error(&error);
+            return ExitCode::from(EXIT_REJECTED);
+        }
+    };
+    match carry_out(&request, &extras, global, printer) {
+        Ok(status) => status,
+        Err(error) => {
+            printer.error(&error);
+            if error.is::<Interrupted>() { Status::Interrupted.into() } else { ExitCode::from(EXIT_FAILED) }
+        }
+    }
+}
+
+/// The request that was typed; `None` where all it asked for was to be shown something.
+fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>> {
+    let words = words
+        .iter()
+        .map(|word| {
+            word.clone().into_string().map_err(|word| anyhow::anyhow!("{} is not UTF-8", word.display()))
+        })
+        .collect::<anyhow::Result<Vec<String>>>()?;
+    let exists = |path: &str| Path::new(path).exists();
+    let clock_seed = u32::try_from(utc_now().as_millisecond().rem_euclid(1 << 32)).unwrap_or(0);
+    let request = match parse(&words, &Surroundings { exists: &exists, clock_seed })? {
+        Parsed::Usage => {
+            printer.result(usage::USAGE)?;
+            return Ok(None);
+        }
+        Parsed::Run(request) => *request,
+        Parsed::ProfileFile(file) => {
+            let bytes =
+                fs::read(&file.path).with_context(|| format!("cannot read the profile {}", file.path))?;
+            file.apply(&bytes)?
+        }
+    };
+    for warning in &request.warnings {
+        printer.note(&format!("WARNING: {warning}"));
+    }
+    for unsupported in &request.unsupported {
+        printer.note(&format!("WARNING: {unsupported}"));
+    }
+    if request.profile_only {
+        printer.result(&(write_profile(&request.profile) + "\n"))?;
+        return Ok(None);
+    }
+    Ok(Some(request))
+}
+
+fn carry_out(
+    request: &Request,
+    extras: &DiskspdExtras,
+    global: &GlobalArgs,
+    printer: &Printer,
+) -> anyhow::Result<ExitCode> {
+    let mapped = to_profile(&request.profile)?;
+    for note in &mapped.notes {
+        printer.note(&format!("WARNING: {note}"));
+    }
+    let targets = target_request(&mapped, &extras.safety.consent())?;
+    let mut store = if extras.no_store { None } else { Some(store::open(global)?) };
+    // DiskSpd is silent until its report unless -P or -v asks for more.
+    let silent = Printer::new(true, global.color);
+    let talks = request.profile.progress > 0 || request.profile.verbose;
+    let session = Session::begin(extras.engine, if talks { printer } else { &silent })?;
+    let prepared = session.prepare(&targets, &mapped.profile)?;
+    let run = session.measure(mapped.profile, &prepared, &extras.name)?;
+    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
+    warn(&run, &request.profile, printer);
+    output::write_files(&run, number, &extras.output, printer)?;
+    printer.result(&report(&run, &request.profile))?;
+    Ok(match (session.interrupted(), failed(&run)) {
+        (true, _) => Status::Interrupted.into(),
+        (false, true) => ExitCode::from(EXIT_FAILED),
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// The targets by the names that the mapped roles use, with DiskSpd's own rules: what is not there is made only
+/// with `-c`, and what `-c` would replace must be ours or be named.
+fn target_request(mapped: &MappedProfile, consent: &WriteConsent) -> anyhow::Result<TargetRequest> {
+    let mut request = TargetRequest {
+        paths: Vec::new(),
+        bindings: Vec::new(),
+        sizes: Vec::new(),
+        size: None,
+        consent: consent.clone(),
+    };
+    for target in &mapped.targets {
+        let path = PathBuf::from(&target.path);
+        match (path.exists(), target.create_bytes) {
+            (false, None) => {
+                let error = anyhow::anyhow!("Error opening file: {} is not there", target.path);
+                return Err(hinted(error, "-c<size> makes it: -c4G"));
+            }
+            (true, Some(_))
+                if path.is_file()
+                    && !made_by_iostall(&path).unwrap_or(false)
+                    && !consent.overwrite.contains(&path) =>
+            {
+                let error = anyhow::anyhow!("-c would replace {}, which iostall did not make", target.path);
+                return Err(hinted(
+                    error,
+                    format!("leave -c out to use the file as it is, or add --overwrite {}", target.path),
+                ));
+            }
+            _ => {}
+        }
+        request.sizes.extend(target.create_bytes.map(|bytes| (target.name.clone(), ByteCount(bytes))));
+        request.bindings.push(TargetBinding { name: target.name.clone(), path });
+    }
+    Ok(request)
+}
+
+/// What doubts the report has no room for, on standard error.
+fn warn(run: &Run, profile: &DiskspdProfile, printer: &Printer) {
+    let measures_latency = profile.time_spans.iter().any(|span| span.measure_latency);
+    for warning in &run.warnings {
+        if warning.code == WarningCode::FewSamples && !measures_latency {
+            continue;
+        }
+        let subject = warning.subject.as_ref().map(|subject| format!("{subject}: ")).unwrap_or_default();
+        printer.note(&format!("WARNING: {subject}{}", warning.message));
+    }
+}
+
+fn report(run: &Run, profile: &DiskspdProfile) -> String {
+    let Some(report) = from_run(run, profile.clone()) else { return String::new() };
+    let mut text = String::new();
+    if profile.result_formats.text {
+        text.push_str(&write_text(&report));
+    }
+    if profile.result_formats.xml {
+        text.push_str(&write_xml(&report));
+        text.push('\n');
+    }
+    text
+}
+
+fn failed(run: &Run) -> bool {
+    run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors)
+}

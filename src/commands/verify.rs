@@ -1,0 +1,46 @@
+//! `iostall verify`: manifest → every file past the page cache → report and store.
+
+use anyhow::Context;
+use iostall_model::RunBody;
+use iostall_transfer::manifest::parse;
+use iostall_transfer::rate::RateLimit;
+use iostall_transfer::verify::verify_files;
+
+use crate::cli::{GlobalArgs, VerifyArgs};
+use crate::failure::{Status, hinted};
+use crate::output;
+use crate::printer::Printer;
+use crate::store;
+use crate::transferring::{Transferring, target};
+
+/// Checks, and reports it.
+pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    output::check(&args.output)?;
+    let shown = args.manifest.display().to_string();
+    let text = std::fs::read(&args.manifest).with_context(|| format!("cannot read the manifest {shown}"))?;
+    let files = parse(&text, &args.manifest, args.hash).map_err(|error| {
+        hinted(
+            anyhow::Error::new(error).context(format!("cannot use the manifest {shown}")),
+            "--hash xxh3|blake3|sha256|md5|crc32c says what a list has",
+        )
+    })?;
+    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
+    let transferring = Transferring::begin(args.nice, printer)?;
+    let rate = args.limit.map(RateLimit::new);
+    let mut outcome = match transferring.work(|progress| verify_files(&files, rate.as_ref(), progress)) {
+        Err(error) if error.is_cancelled() => {
+            printer.error(&anyhow::anyhow!("interrupted: nothing is said about the files of {shown}"));
+            return Ok(Status::Interrupted);
+        }
+        checked => checked?,
+    };
+    outcome.manifest.clone_from(&shown);
+    let status = if outcome.mismatches.is_empty() { Status::Done } else { Status::No };
+    let targets = files.iter().take(1).filter_map(|file| target(&file.path)).collect();
+    let run = transferring.run(&shown, targets, Vec::new(), RunBody::Verify(outcome));
+    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
+    if !global.quiet || args.output.json.is_some() || status == Status::No {
+        output::write(&run, number, &args.output, printer)?;
+    }
+    Ok(status)
+}

@@ -1,0 +1,240 @@
+//! `iostall write`: one method after the other at one pace after the other → report and store.
+
+use std::fs::File;
+use std::os::fd::AsFd as _;
+use std::path::Path;
+
+use anyhow::Context;
+use iostall_engine::guard::{self, WriteConsent, check_write};
+use iostall_engine::host::{self, MemoryGroup};
+use iostall_engine::{Access, BufferPool, OpenOptions, OpenTarget, Pages, PsyncEngine, open_target};
+use iostall_measure::{Caching, Durability, MonotonicClock};
+use iostall_model::paced::{MethodOutcome, Pace, PacedOutcome, WriteMethod};
+use iostall_model::{RunBody, Warning, WarningCode};
+use iostall_transfer::Progress;
+use iostall_transfer::paced::{PacedJob, fill_packet, sweet_spot, write_paced};
+
+use crate::cli::{GlobalArgs, MethodChoice, WriteArgs};
+use crate::failure::{Status, hinted};
+use crate::output;
+use crate::printer::Printer;
+use crate::store;
+use crate::transferring::{Transferring, target};
+
+/// What is written where neither a size nor a time is asked for, bytes.
+const TOTAL_BYTES: u64 = 1 << 30;
+/// The pause between bursts where only a rate is asked for, nanoseconds.
+const PERIOD_NS: u64 = 50_000_000;
+/// What packets past the page cache must be multiples of, bytes.
+const DIRECT_ALIGN: u32 = 4096;
+
+/// Writes, and reports it.
+pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    output::check(&args.output)?;
+    let paces = paces(args)?;
+    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
+    prepare(args)?;
+    let group = match args.memory_limit {
+        Some(limit) => Some(MemoryGroup::enter(limit.bytes()).map_err(|error| {
+            let hint =
+                format!("`systemd-run --scope -p MemoryMax={} iostall write …` does the same", limit.bytes());
+            hinted(anyhow::Error::new(error).context("cannot limit the memory of this process"), hint)
+        })?),
+        None => None,
+    };
+    let transferring = Transferring::begin(None, printer)?;
+    let total_bytes = total_bytes(args);
+    let written = transferring.work(|progress| write_all(args, &paces, total_bytes, progress));
+    let facts = target(&args.file);
+    if !args.keep {
+        std::fs::remove_file(&args.file).with_context(|| format!("cannot remove {}", args.file.display()))?;
+    }
+    drop(group);
+    let outcome = PacedOutcome {
+        interval_bytes: args.interval.bytes(),
+        total_bytes,
+        memory_limit_bytes: args.memory_limit.map(iostall_measure::ByteCount::bytes),
+        methods: written?,
+    };
+    let late = outcome.methods.iter().any(|method| method.kept_pace() == Some(false));
+    let spots = spots(&outcome);
+    let name = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let run =
+        transferring.run(&name, facts.into_iter().collect(), warnings(&outcome), RunBody::Write(outcome));
+    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
+    output::write(&run, number, &args.output, printer)?;
+    for spot in spots {
+        printer.note(&spot);
+    }
+    Ok(match () {
+        () if run.interrupted => Status::Interrupted,
+        () if late => Status::No,
+        () => Status::Done,
+    })
+}
+
+fn total_bytes(args: &WriteArgs) -> Option<u64> {
+    match (args.size, args.duration) {
+        (Some(size), _) => Some(size.bytes()),
+        (None, Some(_)) => None,
+        (None, None) => Some(TOTAL_BYTES),
+    }
+}
+
+/// The paces that are tried, checked against the methods.
+fn paces(args: &WriteArgs) -> anyhow::Result<Vec<Pace>> {
+    let packet_bytes = u32::try_from(args.packet.bytes()).ok().filter(|bytes| (8..=1 << 30).contains(bytes));
+    let Some(packet_bytes) = packet_bytes else {
+        let error = anyhow::anyhow!("--packet {}: a packet has 8 bytes to 1 GiB", args.packet);
+        return Err(error);
+    };
+    let direct = args.methods.iter().any(|method| *method != MethodChoice::Buffered);
+    if direct && !packet_bytes.is_multiple_of(DIRECT_ALIGN) {
+        let next = packet_bytes.next_multiple_of(DIRECT_ALIGN);
+        let error = anyhow::anyhow!(
+            "--packet {packet_bytes}: past the page cache a packet must be a multiple of {DIRECT_ALIGN} bytes"
+        );
+        return Err(hinted(error, format!("--packet {next} is the next one, or --methods buffered")));
+    }
+    if args.interval.bytes() < u64::from(packet_bytes) {
+        anyhow::bail!("--interval {}: an interval is at least one packet", args.interval);
+    }
+    let period_ns = args.period.map_or(0, iostall_measure::Nanos::nanos);
+    let pace = |packets_per_burst, period_ns| Pace { packet_bytes, packets_per_burst, period_ns };
+    if let Some(rate) = args.rate {
+        let wanted_ns = if period_ns > 0 { period_ns } else { PERIOD_NS };
+        let packets = (rate * wanted_ns as f64 / 1e9 / f64::from(packet_bytes)).ceil().clamp(1.0, 1e6);
+        // Whole packets, and then the period that gives exactly the rate with them.
+        let exact_ns = packets * f64::from(packet_bytes) / rate * 1e9;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped, and casts saturate"
+        )]
+        return Ok(vec![pace(packets as u32, exact_ns.round() as u64)]);
+    }
+    if args.sweep.is_empty() {
+        return Ok(vec![pace(args.burst, period_ns)]);
+    }
+    Ok(args.sweep.iter().map(|packets| pace(*packets, period_ns)).collect())
+}
+
+/// Makes the file, if it may be written.
+fn prepare(args: &WriteArgs) -> anyhow::Result<()> {
+    let consent = WriteConsent { overwrite: args.overwrite.clone(), ..WriteConsent::none() };
+    let grant = check_write(&args.file, &consent).map_err(|refusal| {
+        let hint = refusal.hint();
+        hinted(refusal, hint)
+    })?;
+    if !grant.file().metadata().is_ok_and(|metadata| metadata.is_file()) {
+        anyhow::bail!("{} is a block device: a paced writing grows a file", args.file.display());
+    }
+    mark(grant.file(), &args.file)
+}
+
+/// Empties the file and marks it as ours, so that the next method may write it, and a next run if this one dies.
+fn mark(file: &File, path: &Path) -> anyhow::Result<()> {
+    let made =
+        file.set_len(0).and_then(|()| guard::mark_made_by_iostall(file)).and_then(|()| file.sync_all());
+    made.with_context(|| format!("cannot make {}", path.display()))
+}
+
+fn write_all(
+    args: &WriteArgs,
+    paces: &[Pace],
+    total_bytes: Option<u64>,
+    progress: &Progress,
+) -> anyhow::Result<Vec<MethodOutcome>> {
+    let mut outcomes = Vec::new();
+    let runs = args.methods.len() * paces.len();
+    progress.add_total(runs as u64, total_bytes.unwrap_or(0) * runs as u64);
+    for choice in &args.methods {
+        for pace in paces {
+            if progress.is_cancelled() {
+                break;
+            }
+            let method = match choice {
+                MethodChoice::Buffered => WriteMethod::Buffered,
+                MethodChoice::Direct => WriteMethod::Direct,
+                MethodChoice::DirectDsync => WriteMethod::DirectDsync,
+            };
+            progress.begin_file(&args.file, total_bytes.unwrap_or(0), method.name());
+            outcomes.push(write_one(args, method, *pace, total_bytes, progress)?);
+            progress.end_file();
+        }
+    }
+    Ok(outcomes)
+}
+
+fn write_one(
+    args: &WriteArgs,
+    method: WriteMethod,
+    pace: Pace,
+    total_bytes: Option<u64>,
+    progress: &Progress,
+) -> anyhow::Result<MethodOutcome> {
+    let opened = open(&args.file, method)?;
+    let refused = opened.direct.as_ref().and_then(|direct| direct.reason.clone());
+    let (_pool, mut buffers) =
+        BufferPool::new(1, pace.packet_bytes, Pages::HugeIfPossible).context("cannot map a packet")?;
+    let Some(mut buffer) = buffers.pop() else { anyhow::bail!("cannot map a packet") };
+    fill_packet(&mut buffer);
+    let mut engine = PsyncEngine::new(1, &[opened.file().as_fd()])?;
+    let job = PacedJob {
+        method,
+        pace,
+        total_bytes,
+        duration_ns: args.duration.map(iostall_measure::Nanos::nanos),
+        interval_bytes: args.interval.bytes(),
+        dirty_bytes: &host::dirty_bytes,
+        progress,
+    };
+    let mut outcome = write_paced(&mut engine, &MonotonicClock::new(), buffer, &job)
+        .with_context(|| format!("{} of {}", method.name(), args.file.display()))?;
+    outcome.refused = refused;
+    Ok(outcome)
+}
+
+/// Empties the file and opens it as the method wants it.
+fn open(path: &Path, method: WriteMethod) -> anyhow::Result<OpenTarget> {
+    let file =
+        File::options().write(true).open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    mark(&file, path)?;
+    let caching = if method == WriteMethod::Buffered { Caching::Buffered } else { Caching::Direct };
+    let durability =
+        if method == WriteMethod::DirectDsync { Durability::WriteThrough } else { Durability::None };
+    Ok(open_target(path, &OpenOptions { access: Access::Write, caching, durability, exclusive: false })?)
+}
+
+/// The sweet spot of each method of a sweep, in a sentence.
+fn spots(outcome: &PacedOutcome) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for method in WriteMethod::ALL {
+        let steps: Vec<&MethodOutcome> =
+            outcome.methods.iter().filter(|step| step.method == method).collect();
+        if steps.len() < 2 {
+            continue;
+        }
+        sentences.push(match sweet_spot(&steps).and_then(|index| steps.get(index)) {
+            Some(step) => format!(
+                "{}: the sweet spot is {} packets a burst: {:.0} MB/s with no write slower than {:.1} ms.",
+                method.name(),
+                step.pace.packets_per_burst,
+                step.bytes_per_second().unwrap_or(0.0) / 1e6,
+                step.write_ns.max().unwrap_or(0) as f64 / 1e6,
+            ),
+            None => {
+                format!("{}: there is no sweet spot: already the first step lost its pace.", method.name())
+            }
+        });
+    }
+    sentences
+}
+
+fn warnings(outcome: &PacedOutcome) -> Vec<Warning> {
+    let refused = outcome.methods.iter().filter_map(|method| {
+        let reason = method.refused.as_ref()?;
+        Some(Warning::new(WarningCode::DirectRefused, reason.clone()).about(method.method.name()))
+    });
+    refused.collect()
+}
