@@ -17,8 +17,8 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    collect, completions, copy, diskspd, load, man, presets, reference, report, runs, store as store_command,
-    verify, write,
+    collect, compare, completions, copy, diskspd, load, man, matrix, presets, reference, report, runs,
+    store as store_command, sweep, verify, write,
 };
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -34,6 +34,9 @@ fn main() -> ExitCode {
         Command::Write(args) => write::run(args, &cli.global, &printer),
         Command::Presets(args) => presets::run(args, &printer),
         Command::Report(args) => report::run(args, &cli.global, &printer),
+        Command::Sweep(args) => sweep::run(args, &cli.global, &printer),
+        Command::Matrix(args) => matrix::run(args, &cli.global, &printer),
+        Command::Compare(args) => compare::run(args, &cli.global, &printer),
         Command::Runs(args) => runs::run(args, &cli.global, &printer),
         Command::Diskspd(args) => return diskspd::run(args, &cli.global, &printer),
         Command::Completions(args) => completions::run(args, &printer),

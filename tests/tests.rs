@@ -2,6 +2,7 @@
 
 mod cli;
 mod collect;
+mod compare;
 mod copy;
 mod copy_crash;
 mod copy_media;
@@ -9,9 +10,11 @@ mod devices;
 mod diskspd;
 mod load;
 mod manual;
+mod matrix;
 mod open_loop;
 mod reference;
 mod runs;
 mod support;
+mod sweep;
 mod verify;
 mod write;

@@ -1,13 +1,16 @@
 //! What can be typed. No system calls here.
 
 mod collect;
+mod compare;
 mod copy;
 mod diskspd;
 mod load;
 mod manual;
+mod matrix;
 mod report;
 mod runs;
 mod store;
+mod sweep;
 mod write;
 
 use std::ffi::OsString;
@@ -16,13 +19,16 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use collect::{CollectArgs, CollectCommand, OnceArgs, RunArgs, SourceChoice};
+pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
+pub(crate) use matrix::MatrixArgs;
 pub(crate) use report::{LevelChoice, ReportArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
+pub(crate) use sweep::{PatternArgs, SweepArgs};
 pub(crate) use write::{MethodChoice, WriteArgs};
 
 /// Load-test, watch, move and judge the storage under database servers.
@@ -71,6 +77,12 @@ pub(crate) enum Command {
     Collect(CollectArgs),
     /// Put a database-shaped load on files or devices and measure it
     Load(Box<LoadArgs>),
+    /// Raise the load until the storage saturates, and say which setting to use
+    Sweep(Box<SweepArgs>),
+    /// Measure sizes, patterns and depths in one table, on one device or several side by side
+    Matrix(Box<MatrixArgs>),
+    /// Hold runs against each other and say which differences are significant
+    Compare(Box<CompareArgs>),
     /// Copy large files and trees past the page cache, durably, and check them
     Copy(Box<CopyArgs>),
     /// Check files against a manifest, as they are on the media

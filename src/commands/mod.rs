@@ -1,15 +1,18 @@
 //! One verb a file (or folder). Verbs never import each other.
 
 pub(crate) mod collect;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod copy;
 pub(crate) mod diskspd;
 pub(crate) mod load;
 pub(crate) mod man;
+pub(crate) mod matrix;
 pub(crate) mod presets;
 pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod store;
+pub(crate) mod sweep;
 pub(crate) mod verify;
 pub(crate) mod write;

@@ -2,6 +2,7 @@
 //! judge the numbers. The commands differ in the profiles they run and in what they make of the runs.
 
 mod progress;
+mod survey;
 mod targets;
 
 use std::fmt;
@@ -10,13 +11,15 @@ use std::sync::Arc;
 use iostall_engine::host;
 use iostall_engine::uring::{UringConfig, UringEngine};
 use iostall_load::runner::{RunError, SpanJob, run_span};
-use iostall_load::seat::EngineKind;
+use iostall_load::seat::{EngineKind, LoadTarget};
 use iostall_load::trust::{BusyBefore, Evidence, judge};
 use iostall_load::window::StopSign;
 use iostall_measure::clock::utc_now;
+use iostall_measure::platform::{Host, Target};
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
-use iostall_model::{LoadOutcome, Profile, Run, RunBody, RunId, SpanOutcome};
+use iostall_model::{LoadOutcome, Profile, Run, RunBody, RunId, SpanOutcome, SpanProfile, Warning};
+use jiff::Timestamp;
 
 use crate::cli::EngineChoice;
 use crate::failure::hinted;
@@ -24,6 +27,7 @@ use crate::interrupt::raise_on_signal;
 use crate::printer::Printer;
 
 use progress::LiveLine;
+pub(crate) use survey::{Effort, PointJob, Survey};
 pub(crate) use targets::{TargetRequest, Targets};
 
 /// How long the devices are watched before the load begins.
@@ -91,21 +95,8 @@ impl<'a> Session<'a> {
             busy_before: &busy_before,
             outcome: &outcome,
         });
-        Ok(Run {
-            schema: SCHEMA.to_owned(),
-            schema_version: SCHEMA_VERSION,
-            id: RunId::new(started_utc),
-            name: name.to_owned(),
-            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-            started_utc,
-            ended_utc: utc_now(),
-            interrupted,
-            host,
-            targets: facts,
-            warnings,
-            body: RunBody::Load(outcome),
-        })
+        let body = RunBody::Load(outcome);
+        Ok(Run { interrupted, ..record(name, started_utc, host, facts, warnings, body) })
     }
 
     /// What the devices do before we do anything.
@@ -137,24 +128,56 @@ impl<'a> Session<'a> {
         let load_targets = targets.for_load();
         let mut outcomes = Vec::with_capacity(profile.spans.len());
         for (index, span) in profile.spans.iter().enumerate() {
-            let lengths = [span.warmup, span.duration, span.cooldown];
-            let mut line = LiveLine::new(self.printer, lengths, index, profile.spans.len());
-            let job = SpanJob {
-                span,
-                seed: profile.seed,
-                targets: &load_targets,
-                engine: self.engine,
-                fallback: self.fallback.as_deref(),
-                devices,
-            };
-            let outcome = run_span(job, &self.clock, &self.stop, &mut line);
-            self.printer.clear();
-            outcomes.push(outcome.map_err(with_hint)?);
+            let spans = profile.spans.len();
+            let prefix = if spans > 1 { format!("span {}/{spans}  ", index + 1) } else { String::new() };
+            outcomes.push(self.run_span(span, profile.seed, &load_targets, devices, prefix)?);
             if self.stop.is_raised() {
                 break;
             }
         }
         Ok(outcomes)
+    }
+
+    fn run_span(
+        &self,
+        span: &SpanProfile,
+        seed: u64,
+        targets: &[LoadTarget],
+        devices: &[String],
+        prefix: String,
+    ) -> anyhow::Result<SpanOutcome> {
+        let mut line = LiveLine::new(self.printer, [span.warmup, span.duration, span.cooldown], prefix);
+        let (engine, fallback) = (self.engine, self.fallback.as_deref());
+        let job = SpanJob { span, seed, targets, engine, fallback, devices };
+        let outcome = run_span(job, &self.clock, &self.stop, &mut line);
+        self.printer.clear();
+        outcome.map_err(with_hint)
+    }
+}
+
+/// A run that ends now.
+fn record(
+    name: &str,
+    started_utc: Timestamp,
+    host: Host,
+    targets: Vec<Target>,
+    warnings: Vec<Warning>,
+    body: RunBody,
+) -> Run {
+    Run {
+        schema: SCHEMA.to_owned(),
+        schema_version: SCHEMA_VERSION,
+        id: RunId::new(started_utc),
+        name: name.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        started_utc,
+        ended_utc: utc_now(),
+        interrupted: false,
+        host,
+        targets,
+        warnings,
+        body,
     }
 }
 

@@ -11,13 +11,12 @@ pub(super) struct LiveLine<'a> {
     printer: &'a Printer,
     /// Length of the phases: warm-up, measured, cool-down.
     lengths_ns: [u64; 3],
-    /// `2/3 `, where the run has several spans.
+    /// Which part of the run it is, where there are several: `span 2/3  `.
     prefix: String,
 }
 
 impl<'a> LiveLine<'a> {
-    pub(super) fn new(printer: &'a Printer, lengths: [Nanos; 3], span: usize, spans: usize) -> Self {
-        let prefix = if spans > 1 { format!("span {}/{spans}  ", span + 1) } else { String::new() };
+    pub(super) fn new(printer: &'a Printer, lengths: [Nanos; 3], prefix: String) -> Self {
         Self { printer, lengths_ns: lengths.map(Nanos::nanos), prefix }
     }
 }

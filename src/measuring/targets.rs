@@ -115,6 +115,11 @@ impl Targets {
         Self { ready: vec![Ready { load, facts, _grant: None }], _scratch: None }
     }
 
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.ready.len()
+    }
+
     /// For the runner.
     pub(super) fn for_load(&self) -> Vec<LoadTarget> {
         self.ready.iter().map(|ready| ready.load.clone()).collect()

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::outcome::LoadOutcome;
 use crate::paced::PacedOutcome;
+use crate::point::{MatrixOutcome, MaxRateOutcome, SweepOutcome};
 use crate::transfer::{CopyOutcome, VerifyOutcome};
 use crate::warning::Warning;
 
@@ -85,6 +86,12 @@ pub struct Run {
 pub enum RunBody {
     /// `iostall load` and everything that drives it.
     Load(LoadOutcome),
+    /// `iostall sweep`.
+    Sweep(Box<SweepOutcome>),
+    /// `iostall matrix`.
+    Matrix(Box<MatrixOutcome>),
+    /// `iostall sweep --max-rate`.
+    MaxRate(Box<MaxRateOutcome>),
     /// `iostall copy`.
     Copy(Box<CopyOutcome>),
     /// `iostall verify`.
@@ -98,6 +105,9 @@ impl RunBody {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Load(_) => "load",
+            Self::Sweep(_) => "sweep",
+            Self::Matrix(_) => "matrix",
+            Self::MaxRate(_) => "max-rate",
             Self::Copy(_) => "copy",
             Self::Verify(_) => "verify",
             Self::Write(_) => "write",

@@ -13,8 +13,9 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::figures::per_second;
+use crate::point;
 
-/// Why the series was not written.
+/// Why a table was not written or read.
 #[derive(Debug, Error)]
 pub enum CsvError {
     /// The writer failed.
@@ -23,6 +24,19 @@ pub enum CsvError {
     /// A row was refused by the CSV writer.
     #[error("cannot write a row of the series: {0}")]
     Row(#[from] ::csv::Error),
+    /// What was to be read is no CSV.
+    #[error("cannot read the table: {0}")]
+    Read(::csv::Error),
+    /// A row of a table of jobs has no name or no seconds.
+    #[error("line {line}: a job's name and its seconds are wanted, here are {name:?} and {seconds:?}")]
+    Work {
+        /// Line, from 1.
+        line: u64,
+        /// What stands where the name should.
+        name: String,
+        /// What stands where the seconds should.
+        seconds: String,
+    },
 }
 
 /// One row. An interval in which the operation completed nothing has zero requests and no latency.
@@ -62,8 +76,38 @@ const HEADER: [&str; 14] = [
     "latency_ms_max",
 ];
 
-/// Writes the series of every span and role of `run`.
+/// Reads a table of jobs: a name and seconds in each row, with or without a header; further columns are left aside.
+pub fn read_work(text: impl io::Read) -> Result<Vec<(String, f64)>, CsvError> {
+    let mut reader = ::csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(::csv::Trim::All)
+        .from_reader(text);
+    let mut rows = Vec::new();
+    for (index, record) in reader.records().enumerate() {
+        let record = record.map_err(CsvError::Read)?;
+        let name = record.get(0).unwrap_or_default().trim_start_matches('\u{feff}');
+        let seconds = record.get(1).unwrap_or_default();
+        match seconds.parse::<f64>() {
+            Ok(seconds) if seconds.is_finite() && seconds >= 0.0 && !name.is_empty() => {
+                rows.push((name.to_owned(), seconds));
+            }
+            // A first row whose second field is no number is a header.
+            Err(_) if index == 0 && record.len() >= 2 => {}
+            _ => {
+                let line = record.position().map_or(0, ::csv::Position::line);
+                return Err(CsvError::Work { line, name: name.to_owned(), seconds: seconds.to_owned() });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Writes the series of every span and role of `run`; for a run made of points, a row a point.
 pub fn write_csv(run: &Run, out: impl io::Write) -> Result<(), CsvError> {
+    if matches!(run.body, RunBody::Sweep(_) | RunBody::Matrix(_) | RunBody::MaxRate(_)) {
+        return point::write_rows(run, out);
+    }
     let mut writer =
         ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).has_headers(false).from_writer(out);
     let load = match &run.body {
@@ -189,6 +233,21 @@ mod tests {
         assert_eq!(first.mib_per_s, Some(2100.0 * 8192.0 / 1_048_576.0));
         assert_eq!(rows[79].latency_kind, "response");
         insta::assert_snapshot!(text.lines().take(3).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn a_table_of_jobs_is_read_with_and_without_a_header_and_a_broken_row_is_named() {
+        let read = |text: &str| read_work(text.as_bytes());
+        let row = |name: &str, seconds: f64| (name.to_owned(), seconds);
+        assert_eq!(
+            read("job,seconds\nload, 1218\n\"a, b\",0.5,x\n").unwrap(),
+            [row("load", 1218.0), row("a, b", 0.5)]
+        );
+        assert_eq!(read("\u{feff}load,12\r\n").unwrap(), [row("load", 12.0)]);
+        assert!(read("").unwrap().is_empty());
+        for text in ["load,1\nindex,fast\n", "load,1\nindex,-3\n", "load,1\n,3\n", "load,1\nindex,NaN\n"] {
+            assert!(read(text).unwrap_err().to_string().starts_with("line 2"), "{text}");
+        }
     }
 
     #[test]

@@ -79,11 +79,19 @@ pub fn ran_on(run: &Run, detail: Detail) -> Vec<Fact> {
             facts.extend(devices(top, detail).into_iter().map(|text| Fact::new("device", text)));
         }
     }
-    let RunBody::Load(load) = &run.body else { return facts };
+    let used: Vec<&EngineUse> = match &run.body {
+        RunBody::Load(load) => {
+            load.spans.iter().flat_map(|span| &span.roles).map(|role| &role.engine).collect()
+        }
+        RunBody::Sweep(outcome) => vec![&outcome.engine],
+        RunBody::Matrix(outcome) => vec![&outcome.engine],
+        RunBody::MaxRate(outcome) => vec![&outcome.engine],
+        _ => Vec::new(),
+    };
     let mut engines: Vec<&EngineUse> = Vec::new();
-    for role in load.spans.iter().flat_map(|span| &span.roles) {
-        if !engines.contains(&&role.engine) {
-            engines.push(&role.engine);
+    for engine in used.into_iter().filter(|engine| !engine.name.is_empty()) {
+        if !engines.contains(&engine) {
+            engines.push(engine);
         }
     }
     facts.extend(engines.into_iter().map(|used| Fact::new("engine", engine(used))));

@@ -13,7 +13,7 @@ use iostall_model::profile::{
     Access, Arrivals, BlockMix, Distribution, Profile, Region, RoleProfile, SpanProfile, SyncRule,
 };
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
-use iostall_model::{Run, RunBody, RunId, Warning, WarningCode};
+use iostall_model::{Point, Repeat, Run, RunBody, RunId, SweepOutcome, Warning, WarningCode};
 use uuid::Uuid;
 
 const SECONDS: u64 = 20;
@@ -390,4 +390,52 @@ pub(crate) fn hostile() -> Run {
 pub(crate) fn p99_of_reads(run: &Run) -> u64 {
     let reads = load(run).spans[0].roles[0].op(Op::Read).expect("it reads");
     reads.service_ns.value_at(Percentile::P99).expect("it has samples")
+}
+
+/// A sweep of a device of eight parallel units that each take 100 µs, limited at 60,000 IOPS.
+pub(crate) fn sweep() -> Run {
+    let in_flight = |power: u32| 1_u32 << power;
+    let points: Vec<Point> = (0..8).map(|power| swept(in_flight(power), u64::from(power))).collect();
+    let mut role = profile().spans[0].roles[0].clone();
+    (role.write_pct, role.distribution, role.region) = Default::default();
+    let span = SpanProfile { roles: vec![role], ..profile().spans[0].clone() };
+    let body = SweepOutcome {
+        profile: Profile { name: "sweep".into(), description: String::new(), seed: 0, spans: vec![span] },
+        engine: EngineUse { name: "io_uring".into(), ..EngineUse::default() },
+        latency_ns_p99_target: Some(500_000),
+        precision_pct: 3.0,
+        repeats_max: 8,
+        checked: Some(points[2].clone()),
+        points,
+    };
+    let targets = vec![target("/var/lib/db/data.bin", 8 << 30)];
+    Run { name: "sweep".into(), targets, warnings: Vec::new(), body: RunBody::Sweep(Box::new(body)), ..run() }
+}
+
+/// The point of [`sweep`] with `queue_depth` in flight.
+fn swept(queue_depth: u32, seed: u64) -> Point {
+    let count = u64::from(queue_depth.min(6)) * 10_000;
+    let typical_ns = u64::from(queue_depth) * SECOND_NS / count;
+    let latency_ns = latencies(seed, 3000, typical_ns * 19 / 20);
+    let repeat = |index: u64| Repeat {
+        start_ns: (seed * 4 + index) * SECOND_NS,
+        measured_ns: SECOND_NS,
+        count: count + index * 100,
+        bytes: count * 8192,
+        failed: 0,
+        latency_ns_mean: latency_ns.mean(),
+        latency_ns_p99: latency_ns.value_at(Percentile::P99),
+        backlog_at_end: None,
+    };
+    Point {
+        targets: vec![0],
+        block_size: BlockMix::single(BlockSize::new(8192).expect("a size")),
+        access: Access::Random,
+        write_pct: Percent::ZERO,
+        queue_depth,
+        workers: 1,
+        rate_iops: None,
+        repeats: (0..3).map(repeat).collect(),
+        latency_ns,
+    }
 }

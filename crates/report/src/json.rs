@@ -11,6 +11,9 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
 use crate::figures::{CpuUse, Row, machine_busy, rows};
+use crate::max_rate::MaxRateSummary;
+use crate::point::{PointRow, points};
+use crate::sweep::SweepSummary;
 
 /// How the document is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +35,12 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct Summary {
     spans: Vec<SpanSummary>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    points: Vec<PointRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sweep: Option<SweepSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_rate: Option<MaxRateSummary>,
 }
 
 #[derive(Serialize)]
@@ -146,7 +155,16 @@ pub fn write_json(run: &Run, layout: JsonLayout, mut out: impl io::Write) -> io:
         RunBody::Load(load) => load.spans.iter().map(summary_of).collect(),
         _ => Vec::new(),
     };
-    let document = Document { run, summary: Summary { spans } };
+    let points = points(run).iter().map(|point| PointRow::of(run, point)).collect();
+    let sweep = match &run.body {
+        RunBody::Sweep(outcome) => Some(SweepSummary::of(run, outcome)),
+        _ => None,
+    };
+    let max_rate = match &run.body {
+        RunBody::MaxRate(outcome) => Some(MaxRateSummary::of(outcome)),
+        _ => None,
+    };
+    let document = Document { run, summary: Summary { spans, points, sweep, max_rate } };
     match layout {
         JsonLayout::Pretty => {
             document.serialize(&mut Serializer::with_formatter(&mut out, Folded::default()))?;

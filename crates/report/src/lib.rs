@@ -4,6 +4,8 @@
 //! The figures are derived once ([`figures`]) and laid out once ([`tables`], [`facts`]); text and HTML show
 //! the same tables, so the two can never disagree.
 
+pub mod chapter;
+pub mod compare;
 pub mod csv;
 pub mod diskspd;
 pub mod facts;
@@ -12,13 +14,18 @@ pub mod format;
 pub mod html;
 pub mod json;
 pub mod line;
+pub mod matrix;
+pub mod max_rate;
+pub mod point;
 pub mod svg;
+pub mod sweep;
 pub mod table;
 pub mod tables;
 pub mod text;
 pub mod transfer;
 pub mod warnings;
 pub mod watch;
+pub mod work;
 
 #[cfg(test)]
 mod fixture;
@@ -28,4 +35,4 @@ pub use html::write_html;
 pub use json::{read_json, write_json};
 pub use line::run_line;
 pub use svg::text_to_svg;
-pub use text::{TextOptions, write_text};
+pub use text::{TextOptions, write_chapters, write_text};

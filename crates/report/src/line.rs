@@ -6,6 +6,7 @@ use iostall_model::{Run, RunBody};
 
 use crate::figures::{RowKind, rows};
 use crate::format::{duration, number, shown};
+use crate::point;
 
 /// `45,210 IOPS · 353 MiB/s · p99 1.20 ms`; a part that is not known is left out.
 pub fn rates(iops: f64, mib_per_s: f64, p99_ns: Option<u64>) -> String {
@@ -15,7 +16,7 @@ pub fn rates(iops: f64, mib_per_s: f64, p99_ns: Option<u64>) -> String {
 
 /// What a run found, on one line: each role of its last span (where a sweep ends), marked where it was interrupted or doubted.
 pub fn run_line(run: &Run) -> String {
-    let RunBody::Load(load) = &run.body else { return String::new() };
+    let RunBody::Load(load) = &run.body else { return point::measured_words(run) };
     let found = load.spans.last().map_or_else(|| "nothing measured".to_owned(), span_line);
     let span = match load.profile.spans.len() {
         0 | 1 => String::new(),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use iostall_measure::{Op, Percentile};
 use iostall_model::paced::MethodOutcome;
-use iostall_model::{OpOutcome, Run, RunBody, RunId};
+use iostall_model::{LoadOutcome, OpOutcome, Point, Run, RunBody, RunId};
 use jiff::Timestamp;
 
 /// The number a store gives a run, counted from 1 and never given twice. Written `#12`.
@@ -71,16 +71,35 @@ impl Summary {
 
     /// The summary of `run`.
     pub fn of(run: &Run) -> Self {
-        let outcome = match &run.body {
-            RunBody::Load(outcome) => outcome,
-            RunBody::Copy(copy) => return Self::of_moved(copy.bytes, copy.elapsed_ns),
-            RunBody::Verify(verify) => return Self::of_moved(verify.bytes, verify.elapsed_ns),
+        match &run.body {
+            RunBody::Load(outcome) => Self::of_load(outcome),
+            RunBody::Sweep(outcome) => Self::of_points(&outcome.points, fastest(&outcome.points)),
+            RunBody::Matrix(outcome) => Self::of_points(&outcome.points, fastest(&outcome.points)),
+            // A search ends with the rate that it confirms.
+            RunBody::MaxRate(outcome) => Self::of_points(&outcome.points, outcome.points.last()),
+            RunBody::Copy(copy) => Self::of_moved(copy.bytes, copy.elapsed_ns),
+            RunBody::Verify(verify) => Self::of_moved(verify.bytes, verify.elapsed_ns),
             RunBody::Write(paced) => {
                 let sum = |of: fn(&MethodOutcome) -> u64| paced.methods.iter().map(of).sum();
-                return Self::of_moved(sum(|method| method.bytes), sum(|method| method.elapsed_ns));
+                Self::of_moved(sum(|method| method.bytes), sum(|method| method.elapsed_ns))
             }
-            _ => return Self::default(),
-        };
+            _ => Self::default(),
+        }
+    }
+
+    /// Of several settings one is shown.
+    fn of_points(points: &[Point], shown: Option<&Point>) -> Self {
+        let Some(best) = shown else { return Self::default() };
+        Self {
+            measured_ns: Some(points.iter().map(Point::measured_ns).sum()),
+            block_size: Some(best.block_size.to_string()),
+            iops: best.iops(),
+            mib_per_s: best.mib_per_s(),
+            latency_ns_p99: best.latency_ns.value_at(Percentile::P99),
+        }
+    }
+
+    fn of_load(outcome: &LoadOutcome) -> Self {
         let mut block_sizes: Vec<String> = Vec::new();
         for role in outcome.profile.spans.iter().flat_map(|span| &span.roles) {
             let text = role.block_size.to_string();
@@ -99,6 +118,12 @@ impl Summary {
             latency_ns_p99: sum.as_ref().and_then(|sum| sum.latency_ns().value_at(Percentile::P99)),
         }
     }
+}
+
+/// The setting with the most throughput: what the storage can do.
+fn fastest(points: &[Point]) -> Option<&Point> {
+    let rate = |point: &&Point| point.iops().unwrap_or(0.0);
+    points.iter().max_by(|left, right| rate(left).total_cmp(&rate(right)))
 }
 
 /// What a listing is narrowed by. Everything that is set must hold.

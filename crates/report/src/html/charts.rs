@@ -1,6 +1,8 @@
 //! The figures of the HTML report, as the chart library reads them. Times are in seconds, so that the
 //! library's SI prefixes give `µs` and `ms` at every zoom.
 
+use std::borrow::Cow;
+
 use iostall_measure::{Histogram, Op, Percentile};
 use iostall_model::outcome::{IntervalOp, IntervalPoint, RoleOutcome, SpanOutcome};
 use iostall_model::paced::{PacedInterval, PacedOutcome};
@@ -16,9 +18,9 @@ use crate::transfer::method_name;
 /// One chart.
 pub(super) struct Chart {
     /// Unique in its span.
-    pub(super) id: &'static str,
+    pub(super) id: Cow<'static, str>,
     /// What it shows.
-    pub(super) title: &'static str,
+    pub(super) title: Cow<'static, str>,
     /// How to read it.
     pub(super) caption: &'static str,
     /// Its traces and layout.
@@ -26,21 +28,21 @@ pub(super) struct Chart {
 }
 
 /// Colours that stay apart for the colour-blind and on light and dark ground.
-const COLOURS: [&str; 8] =
+pub(super) const COLOURS: [&str; 8] =
     ["#3b82c4", "#e07b1a", "#2e9e6b", "#8b63c7", "#d1495b", "#1b9aaa", "#a0703c", "#d65fa0"];
 
 /// The charts of a span; empty where nothing completed.
 pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
     let all = [
         Chart {
-            id: "percentiles",
-            title: "Latency by percentile",
+            id: "percentiles".into(),
+            title: "Latency by percentile".into(),
             caption: "How slow the slowest requests were: each step to the right is ten times rarer.",
             figure: figure(&percentile_traces(span), &percentile_axis(), &latency_axis(), "closest"),
         },
         Chart {
-            id: "distribution",
-            title: "Requests answered within",
+            id: "distribution".into(),
+            title: "Requests answered within".into(),
             caption: "Share of the requests that took at most this long.",
             figure: figure(
                 &distribution_traces(span),
@@ -50,8 +52,8 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             ),
         },
         Chart {
-            id: "iops",
-            title: "IOPS over time",
+            id: "iops".into(),
+            title: "IOPS over time".into(),
             caption: "Requests completed each second, by role and operation.",
             figure: figure(
                 &rate_traces(span, Op::ALL.as_slice(), "%{y:,.0f} IOPS", |op| op.count as f64),
@@ -61,8 +63,8 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             ),
         },
         Chart {
-            id: "throughput",
-            title: "Throughput over time",
+            id: "throughput".into(),
+            title: "Throughput over time".into(),
             caption: "Data moved each second, by role and operation.",
             figure: figure(
                 &rate_traces(span, &[Op::Read, Op::Write], "%{y:,.1f} MiB/s", |op| {
@@ -74,8 +76,8 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             ),
         },
         Chart {
-            id: "latency",
-            title: "Latency over time",
+            id: "latency".into(),
+            title: "Latency over time".into(),
             caption: "Median, 99th percentile and maximum of each second; response time where the loop is open.",
             figure: figure(&latency_traces(span), &time_axis(), &latency_axis(), "x unified"),
         },
@@ -117,8 +119,8 @@ fn moved_chart(points: &[TransferPoint]) -> Chart {
         })
         .collect();
     Chart {
-        id: "moved",
-        title: "Throughput over time",
+        id: "moved".into(),
+        title: "Throughput over time".into(),
         caption: "Data read and written, in megabytes (10^6 bytes) a second.",
         figure: figure(
             &traces,
@@ -150,8 +152,8 @@ fn paced_charts(paced: &PacedOutcome) -> Vec<Chart> {
     let written = json!({"title": {"text": "gigabytes written"}, "rangemode": "tozero"});
     vec![
         Chart {
-            id: "peak",
-            title: "Peak write time",
+            id: "peak".into(),
+            title: "Peak write time".into(),
             caption: "The slowest write of each interval, against the data written so far.",
             figure: figure(
                 &trace(|interval| Some(seconds(interval.write_ns_max.max(1) as f64)), "%{y:.3~s}s"),
@@ -161,8 +163,8 @@ fn paced_charts(paced: &PacedOutcome) -> Vec<Chart> {
             ),
         },
         Chart {
-            id: "speed",
-            title: "Throughput",
+            id: "speed".into(),
+            title: "Throughput".into(),
             caption: "Bytes of each interval over its time, pauses included, against the data written so far.",
             figure: figure(
                 &trace(
@@ -177,7 +179,7 @@ fn paced_charts(paced: &PacedOutcome) -> Vec<Chart> {
     ]
 }
 
-fn figure(traces: &[Value], x: &Value, y: &Value, hover: &str) -> Value {
+pub(super) fn figure(traces: &[Value], x: &Value, y: &Value, hover: &str) -> Value {
     // Where the label is for a whole second, it is there wherever the mouse is; else it belongs to a line nearby.
     let distance = if hover == "closest" { 20 } else { -1 };
     let layout = json!({"xaxis": x, "yaxis": y, "hovermode": hover, "hoverdistance": distance});
@@ -191,7 +193,7 @@ fn trace_name(role: &str, rest: &str) -> String {
     format!("{role} {rest}")
 }
 
-fn latency_axis() -> Value {
+pub(super) fn latency_axis() -> Value {
     json!({"title": {"text": "latency"}, "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1})
 }
 
@@ -199,7 +201,7 @@ fn time_axis() -> Value {
     json!({"title": {"text": "seconds from the start of the measured part"}, "rangemode": "tozero"})
 }
 
-fn rate_axis(unit: &str) -> Value {
+pub(super) fn rate_axis(unit: &str) -> Value {
     json!({"title": {"text": unit}, "rangemode": "tozero", "tickformat": "~s"})
 }
 
@@ -219,11 +221,11 @@ fn percentile_axis() -> Value {
 }
 
 /// Six significant digits: finer than any screen, and a third of the bytes.
-fn rounded(value: f64) -> f64 {
+pub(super) fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-fn seconds(ns: f64) -> f64 {
+pub(super) fn seconds(ns: f64) -> f64 {
     rounded(ns / 1e9)
 }
 

@@ -4,6 +4,8 @@
 //! in the page forbids every request, so that a mistake here could not leak where a report is opened.
 
 mod charts;
+mod curves;
+mod maps;
 mod page;
 
 use std::fmt;

@@ -7,7 +7,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
 use super::charts::{Chart, charts, transfer_charts};
-use super::{plotly_script, script_json};
+use super::{curves, maps, plotly_script, script_json};
+use crate::chapter::{Chapter, chapters};
 use crate::facts::{self, Detail, Fact};
 use crate::figures::{CpuUse, RowKind, rows, span_total};
 use crate::format::{count, duration, maybe_duration, maybe_number, shown};
@@ -26,9 +27,13 @@ pub(super) fn page(run: &Run) -> Markup {
         RunBody::Load(load) => Some(load),
         _ => None,
     };
-    let drawn: Vec<Vec<Chart>> = match load {
-        Some(load) => load.spans.iter().map(charts).collect(),
-        None => vec![transfer_charts(run)],
+    let chapters = chapters(run);
+    let drawn: Vec<Vec<Chart>> = match &run.body {
+        RunBody::Load(load) => load.spans.iter().map(charts).collect(),
+        RunBody::Sweep(outcome) => vec![curves::charts(outcome)],
+        RunBody::MaxRate(outcome) => vec![curves::rate_charts(outcome)],
+        RunBody::Matrix(outcome) => vec![maps::charts(run, outcome)],
+        _ => vec![transfer_charts(run)],
     };
     let kind = run.body.kind();
     html! {
@@ -52,8 +57,11 @@ pub(super) fn page(run: &Run) -> Markup {
                         }
                         @if load.spans.is_empty() { p { "Nothing was measured." } }
                         (asked(load))
-                    } @else {
+                    } @else if chapters.is_empty() {
                         (transfer_section(run, &drawn[0]))
+                    }
+                    @for (index, chapter) in chapters.iter().enumerate() {
+                        (chapter_section(index + 1, chapter, drawn.get(index).map_or(&[], Vec::as_slice)))
                     }
                     (ran_on(run))
                 }
@@ -137,6 +145,19 @@ fn span_section(run: &Run, load: &LoadOutcome, index: usize, span: &SpanOutcome,
             }
             @for one in tables::below_results(span, &run.targets) { (table(&one)) }
             @for one in span.roles.iter().filter_map(tables::percentiles) { (table(&one)) }
+        }
+    }
+}
+
+fn chapter_section(number: usize, chapter: &Chapter, drawn: &[Chart]) -> Markup {
+    html! {
+        section aria-labelledby={ "chapter-" (number) } {
+            h2 id={ "chapter-" (number) } { (chapter.title) }
+            ul.findings {
+                @for finding in &chapter.findings { li class=[tone_class(finding.tone)] { (finding.text) } }
+            }
+            @if !drawn.is_empty() { div.charts { @for chart in drawn { (figure(number, chart)) } } }
+            @for one in chapter.tables.iter().chain(&chapter.details) { (table(one)) }
         }
     }
 }

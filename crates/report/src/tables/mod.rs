@@ -8,6 +8,7 @@ use iostall_model::outcome::SpanOutcome;
 
 use crate::table::Table;
 
+pub(crate) use latency::{ladder, percentile_cell};
 pub use latency::{percentiles, results};
 pub use resources::{cpu, devices, errors, open_loop};
 

@@ -9,10 +9,11 @@ use std::fmt;
 use iostall_model::outcome::{LoadOutcome, SpanOutcome};
 use iostall_model::{Run, RunBody, SpanProfile};
 
+use crate::chapter::{Chapter, chapters};
 use crate::facts::{self, Detail, Fact};
 use crate::format::{duration, shown};
 use crate::table::{Table, Tone};
-use crate::{tables, transfer, warnings};
+use crate::{matrix, point, sweep, tables, transfer, warnings};
 use style::Style;
 
 /// How the text is drawn.
@@ -38,12 +39,33 @@ impl Default for TextOptions {
 pub fn write_text(run: &Run, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
     let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
     page.head(run);
+    let chapters = chapters(run);
     if let RunBody::Load(load) = &run.body {
         page.load(run, load);
-    } else {
+    } else if chapters.is_empty() {
         page.transfer(run);
     }
+    for chapter in &chapters {
+        page.chapter(chapter);
+    }
     page.warnings(run);
+    let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
+    out.write_str(&text)
+}
+
+/// Writes chapters that belong to no single run, under `title`. Fails only where `out` does.
+pub fn write_chapters(
+    title: &str,
+    chapters: &[Chapter],
+    options: &TextOptions,
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
+    let title = page.style.tone(Tone::Strong, &shown(title));
+    page.line(&title);
+    for chapter in chapters {
+        page.chapter(chapter);
+    }
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
     out.write_str(&text)
 }
@@ -76,6 +98,9 @@ impl Page {
     fn head(&mut self, run: &Run) {
         let description = match &run.body {
             RunBody::Load(load) => shown(&load.profile.description),
+            RunBody::Sweep(outcome) => sweep::asked(&outcome.profile),
+            RunBody::MaxRate(outcome) => sweep::asked(&outcome.profile),
+            RunBody::Matrix(outcome) => matrix::asked(outcome),
             _ => String::new(),
         };
         let name = self.style.tone(Tone::Strong, &shown(&run.name));
@@ -85,7 +110,7 @@ impl Page {
         }
         let measured = match &run.body {
             RunBody::Load(load) => measured_words(load),
-            _ => transfer::headline(run).unwrap_or_default(),
+            _ => transfer::headline(run).unwrap_or_else(|| point::measured_words(run)),
         };
         let when = facts::moment(run.started_utc);
         self.prose(None, 0, &format!("{when} · {measured} · iostall {} · run {}", run.tool_version, run.id));
@@ -155,6 +180,23 @@ impl Page {
         }
         for table in tables::below_results(span, &run.targets) {
             self.titled(&table);
+        }
+    }
+
+    fn chapter(&mut self, chapter: &Chapter) {
+        self.line("");
+        let title = self.style.tone(Tone::Strong, &chapter.title);
+        self.line(&title);
+        for finding in &chapter.findings {
+            self.prose(Some(finding.tone), 2, &finding.text);
+        }
+        for table in &chapter.tables {
+            self.titled(table);
+        }
+        if self.options.percentiles {
+            for table in &chapter.details {
+                self.titled(table);
+            }
         }
     }
 

@@ -1,0 +1,104 @@
+//! What keeps two runs from being compared: anything but what the comparison is about that differs between them.
+
+use iostall_model::{Profile, RoleProfile, Run, RunBody, WarningCode};
+
+/// Sizes of targets within this share of each other are alike.
+const SIZE_SHARE: f64 = 0.01;
+
+/// Every reason to doubt a comparison of `first` with `second`, one sentence each.
+pub fn doubts(first: &Run, second: &Run) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if first.body.kind() != second.body.kind() {
+        doubts.push(format!("one is a {}, the other a {}", first.body.kind(), second.body.kind()));
+    }
+    for (run, word) in [(first, "first"), (second, "second")] {
+        if run.interrupted {
+            doubts.push(format!("the {word} was interrupted before its end"));
+        }
+        let busy = run.warnings.iter().find(|warning| warning.code == WarningCode::DeviceBusy);
+        doubts.extend(
+            busy.map(|warning| format!("before the {word}, the device was busy: {}", warning.message)),
+        );
+        if run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors) {
+            doubts.push(format!("requests of the {word} failed"));
+        }
+    }
+    doubts.extend(sizes(first, second));
+    let differs =
+        |what: &str, one: String, other: String| (one != other).then(|| format!("{what}: {one} and {other}"));
+    doubts.extend(differs("they ran on different engines", engines(first), engines(second)));
+    let (ours, theirs) = (profile(first), profile(second));
+    if let (Some(ours), Some(theirs)) = (ours, theirs) {
+        for (ours, theirs) in roles(ours).zip(roles(theirs)) {
+            doubts.extend(role_doubts(ours, theirs));
+        }
+        if roles(ours).count() != roles(theirs).count() {
+            doubts.push("they have different numbers of roles".to_owned());
+        }
+    }
+    doubts
+}
+
+fn profile(run: &Run) -> Option<&Profile> {
+    match &run.body {
+        RunBody::Load(load) => Some(&load.profile),
+        RunBody::Sweep(sweep) => Some(&sweep.profile),
+        RunBody::MaxRate(search) => Some(&search.profile),
+        _ => None,
+    }
+}
+
+fn roles(profile: &Profile) -> impl Iterator<Item = &RoleProfile> {
+    profile.spans.iter().flat_map(|span| &span.roles)
+}
+
+fn engines(run: &Run) -> String {
+    let mut names: Vec<&str> = match &run.body {
+        RunBody::Load(load) => {
+            load.spans.iter().flat_map(|span| &span.roles).map(|role| role.engine.name.as_str()).collect()
+        }
+        RunBody::Sweep(sweep) => vec![&sweep.engine.name],
+        RunBody::Matrix(matrix) => vec![&matrix.engine.name],
+        RunBody::MaxRate(search) => vec![&search.engine.name],
+        _ => Vec::new(),
+    };
+    names.sort_unstable();
+    names.dedup();
+    names.join(", ")
+}
+
+fn sizes(first: &Run, second: &Run) -> Option<String> {
+    let total = |run: &Run| run.targets.iter().map(|target| target.size_bytes).sum::<u64>();
+    let (ours, theirs) = (total(first), total(second));
+    let apart = ours.abs_diff(theirs) as f64 > ours.max(theirs) as f64 * SIZE_SHARE;
+    apart.then(|| {
+        format!(
+            "their targets have different sizes: {} and {}",
+            iostall_measure::ByteCount(ours),
+            iostall_measure::ByteCount(theirs)
+        )
+    })
+}
+
+/// What two roles of the same place in their profiles do differently.
+fn role_doubts(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
+    let subject =
+        if ours.name == theirs.name { ours.name.clone() } else { format!("{}, {}", ours.name, theirs.name) };
+    let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+    let rate = |role: &RoleProfile| role.rate.map_or("closed loop".to_owned(), |rate| rate.to_string());
+    let compared: [(&str, String, String); 9] = [
+        ("block sizes", ours.block_size.to_string(), theirs.block_size.to_string()),
+        ("shares of writes", ours.write_pct.to_string(), theirs.write_pct.to_string()),
+        ("access", word(&ours.access), word(&theirs.access)),
+        ("distributions", ours.distribution.to_string(), theirs.distribution.to_string()),
+        ("caching", word(&ours.caching), word(&theirs.caching)),
+        ("durability", word(&ours.durability), word(&theirs.durability)),
+        ("rates", rate(ours), rate(theirs)),
+        ("queue depths", ours.queue_depth.to_string(), theirs.queue_depth.to_string()),
+        ("workers", ours.workers.to_string(), theirs.workers.to_string()),
+    ];
+    let differing = compared.into_iter().filter(|(_, ours, theirs)| ours != theirs);
+    differing
+        .map(|(what, ours, theirs)| format!("{subject}: different {what}: {ours} and {theirs}"))
+        .collect()
+}

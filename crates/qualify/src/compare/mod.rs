@@ -1,0 +1,133 @@
+//! Whether two sets of measurements differ, by how much, and how sure that is.
+
+mod bootstrap;
+mod comparable;
+mod dependence;
+mod rank;
+pub mod work;
+
+pub use bootstrap::{Interval, RESAMPLES, ratio_interval};
+pub use comparable::doubts;
+pub use dependence::{block_length, block_means};
+pub use rank::{RankTest, rank_test};
+
+/// A difference whose probability under chance alone is below this is called significant.
+pub const ALPHA: f64 = 0.05;
+/// Fewest repeats, or blocks of a series, of each side that a verdict rests on: with three against three even the most
+/// extreme ranks come about by chance one time in ten.
+pub const SAMPLES_MIN: usize = 4;
+
+/// What the samples are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Samples {
+    /// One value a run: independent of each other.
+    Runs,
+    /// The seconds of one run: neighbours are alike, so they are taken in blocks.
+    Seconds,
+}
+
+/// What is found about the difference of two sides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Mean of the first side.
+    pub first: f64,
+    /// Mean of the second side.
+    pub second: f64,
+    /// 95 % confidence interval of second / first.
+    pub ratio: Interval,
+    /// Probability of ranks this far apart if both sides were alike, two-sided.
+    pub p_value: f64,
+    /// Values, or blocks of seconds, of each side.
+    pub counts: (usize, usize),
+}
+
+impl Difference {
+    /// Second minus first.
+    pub fn difference(&self) -> f64 {
+        self.second - self.first
+    }
+
+    /// Second over first.
+    pub fn ratio(&self) -> f64 {
+        self.second / self.first
+    }
+
+    /// Whether both the interval and the ranks say that the sides differ.
+    pub fn is_significant(&self) -> bool {
+        self.p_value < ALPHA && !(self.ratio.low <= 1.0 && 1.0 <= self.ratio.high)
+    }
+}
+
+/// Compares two sides: a bootstrap interval of the ratio of their means, and the Mann–Whitney rank test. Seconds are put
+/// together in blocks first, as long as their correlation lasts, and the blocks are what is resampled and ranked. `None`
+/// for fewer than [`SAMPLES_MIN`] values or blocks on a side, or a first side whose mean is not above 0.
+pub fn compare(first: &[f64], second: &[f64], samples: Samples, seed: u64) -> Option<Difference> {
+    let units = |values: &[f64]| match samples {
+        Samples::Runs => values.to_vec(),
+        Samples::Seconds => block_means(values, block_length(values)),
+    };
+    let (left, right) = (units(first), units(second));
+    if left.len() < SAMPLES_MIN || right.len() < SAMPLES_MIN {
+        return None;
+    }
+    let ratio = ratio_interval(&left, &right, seed)?;
+    let ranks = rank_test(&left, &right)?;
+    Some(Difference {
+        first: mean(first),
+        second: mean(second),
+        ratio,
+        p_value: ranks.p_value,
+        counts: (left.len(), right.len()),
+    })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::bootstrap::tests::noise;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sides_that_plainly_differ_do_so_significantly_and_by_as_much() {
+        let first = [100.0, 101.0, 99.0, 100.5, 99.5];
+        let second = first.map(|value| value * 1.2);
+        let found = compare(&first, &second, Samples::Runs, 1).unwrap();
+        assert!(found.is_significant());
+        assert!((found.ratio() - 1.2).abs() < 1e-9 && (found.difference() - 20.0).abs() < 1e-9);
+        assert!(found.ratio.low < 1.2 && 1.2 < found.ratio.high);
+    }
+
+    #[test]
+    fn three_runs_a_side_are_too_few_for_any_verdict() {
+        assert_eq!(compare(&[1.0, 1.1, 1.2], &[9.0, 9.1, 9.2, 9.3], Samples::Runs, 1), None);
+    }
+
+    #[test]
+    fn a_wave_of_many_seconds_is_no_difference_though_each_second_alone_would_look_like_one() {
+        // Two halves of one slow wave: as independent seconds they differ, as a series they are the same storage.
+        let wave = |second: usize| 1000.0 + 100.0 * (second as f64 / 15.0).sin() + noise(second as u64);
+        let series: Vec<f64> = (0..120).map(wave).collect();
+        let (first, second) = series.split_at(60);
+        let as_seconds = compare(first, second, Samples::Seconds, 1);
+        assert!(as_seconds.is_none_or(|found| !found.is_significant()), "{as_seconds:?}");
+        assert!(compare(first, second, Samples::Runs, 1).unwrap().is_significant());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn the_other_way_round_the_same_is_found(
+            first in prop::collection::vec(50.0_f64..150.0, 4..12),
+            second in prop::collection::vec(50.0_f64..150.0, 4..12),
+        ) {
+            let there = compare(&first, &second, Samples::Runs, 7).unwrap();
+            let back = compare(&second, &first, Samples::Runs, 7).unwrap();
+            prop_assert!((there.p_value - back.p_value).abs() < 1e-9);
+            prop_assert!((there.ratio() * back.ratio() - 1.0).abs() < 1e-9);
+        }
+    }
+}

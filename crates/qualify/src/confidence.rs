@@ -1,0 +1,59 @@
+//! How sure a mean of a few repeats is.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The level of every confidence interval that is shown.
+pub const LEVEL: f64 = 0.95;
+
+/// A mean and how far the true one may lie from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Mean of the repeats.
+    pub mean: f64,
+    /// Half the width of the confidence interval around it, in the same unit.
+    pub half_width: f64,
+}
+
+impl Estimate {
+    /// The half width as a share of the mean; infinite where the mean is 0.
+    pub fn relative(self) -> f64 {
+        if self.mean.abs() > 0.0 { self.half_width / self.mean.abs() } else { f64::INFINITY }
+    }
+}
+
+/// Mean of `values` with its confidence interval at `level` (such as 0.95), by Student's t: right for means of
+/// independent repeats of about normal spread. `None` for fewer than two values or a level outside 0 to 1.
+pub fn estimate(values: &[f64], level: f64) -> Option<Estimate> {
+    let count = values.len() as f64;
+    if values.len() < 2 || !(level > 0.0 && level < 1.0) {
+        return None;
+    }
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(f64::midpoint(1.0, level));
+    Some(Estimate { mean, half_width: t * (variance / count).sqrt() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_half_width_is_that_of_the_printed_t_table() {
+        // t for 95 %, two-sided: 12.706 with 1 degree of freedom, 2.776 with 4.
+        let two = estimate(&[9.0, 11.0], 0.95).unwrap();
+        assert!((two.mean - 10.0).abs() < 1e-12);
+        assert!((two.half_width - 12.706).abs() < 1e-2, "{two:?}");
+        let five = estimate(&[8.0, 9.0, 10.0, 11.0, 12.0], 0.95).unwrap();
+        assert!((five.half_width - 2.776 * (2.5_f64 / 5.0).sqrt()).abs() < 1e-3, "{five:?}");
+        assert!((five.relative() - five.half_width / 10.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_value_says_nothing_about_its_spread_and_equal_ones_say_everything() {
+        assert_eq!(estimate(&[5.0], 0.95), None);
+        assert_eq!(estimate(&[5.0, 6.0], 1.0), None);
+        assert!(estimate(&[5.0, 5.0, 5.0], 0.95).unwrap().half_width.abs() < 1e-12);
+        assert!(estimate(&[0.0, 0.0], 0.95).unwrap().relative().is_infinite());
+    }
+}

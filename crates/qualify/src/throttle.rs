@@ -1,0 +1,191 @@
+//! Throttling: volumes with a limit on IOPS or bandwidth, and credits that run out.
+
+/// Throughputs this close together are one level.
+const FLAT_SPREAD: f64 = 0.02;
+/// A level is called a cap only over at least so many points of a sweep …
+const FLAT_POINTS_MIN: usize = 3;
+/// … and over at least this range of requests in flight.
+const FLAT_RANGE_MIN: f64 = 4.0;
+
+/// The level on which a sweep ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plateau {
+    /// Its mean throughput, in the unit of the sweep.
+    pub level: f64,
+    /// Largest minus smallest throughput on it, as a share of the level.
+    pub spread: f64,
+    /// Requests in flight at its first point.
+    pub from_in_flight: f64,
+    /// Requests in flight at its last point.
+    pub to_in_flight: f64,
+}
+
+/// The flat end of a sweep of `(in flight, throughput)` with rising in flight: throughput stays within 2 % over three points
+/// and a fourfold range of requests in flight. A device that saturates wavers and sags; a limiter does not.
+pub fn plateau(points: &[(f64, f64)]) -> Option<Plateau> {
+    let mut flat: Option<Plateau> = None;
+    for count in FLAT_POINTS_MIN..=points.len() {
+        let tail = &points[points.len() - count..];
+        let level = tail.iter().map(|point| point.1).sum::<f64>() / count as f64;
+        let low = tail.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+        let high = tail.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+        let spread = (high - low) / level;
+        if level.is_nan() || level <= 0.0 || spread > FLAT_SPREAD {
+            break;
+        }
+        let (from_in_flight, to_in_flight) = (tail[0].0, tail[count - 1].0);
+        if to_in_flight >= from_in_flight * FLAT_RANGE_MIN {
+            flat = Some(Plateau { level, spread, from_in_flight, to_in_flight });
+        }
+    }
+    flat
+}
+
+/// What a volume is limited in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cap {
+    /// Requests a second, whatever their size.
+    Iops(f64),
+    /// 2^20 bytes a second, whatever the size of a request.
+    MibPerSecond(f64),
+}
+
+/// Whether the best rates at several block sizes, `(bytes, requests a second)`, show one limit: the same IOPS, or the same
+/// bandwidth, within 2 % over a fourfold range of sizes.
+pub fn cap(best: &[(f64, f64)]) -> Option<Cap> {
+    let mut best = best.to_vec();
+    best.sort_by(|left, right| left.0.total_cmp(&right.0));
+    // Small requests run into a limit on IOPS, large ones into one on bandwidth.
+    let reversed: Vec<(f64, f64)> = best.iter().rev().map(|(bytes, iops)| (1.0 / bytes, *iops)).collect();
+    let bandwidth: Vec<(f64, f64)> =
+        best.iter().map(|(bytes, iops)| (*bytes, bytes * iops / 1_048_576.0)).collect();
+    plateau(&bandwidth)
+        .map(|flat| Cap::MibPerSecond(flat.level))
+        .or_else(|| plateau(&reversed).map(|flat| Cap::Iops(flat.level)))
+}
+
+/// A lasting change of level in a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Change {
+    /// Index of the first value of the new level.
+    pub at: usize,
+    /// Mean before.
+    pub before: f64,
+    /// Mean after.
+    pub after: f64,
+}
+
+impl Change {
+    /// The change as a share of the level before; below 0 where it fell.
+    pub fn share(&self) -> f64 {
+        (self.after - self.before) / self.before
+    }
+}
+
+/// The one lasting change of level in `series`: the split that leaves the least squares, where both sides have at least
+/// `side_min` values, the levels lie at least `share_min` of the first apart, and the gap stands out of the scatter around
+/// the levels (Welch's t of 6 or more: far beyond what the best of all splits of pure noise reaches). A fall late in a long
+/// run at full rate is what burst credits running out looks like.
+pub fn change(series: &[f64], side_min: usize, share_min: f64) -> Option<Change> {
+    const T_MIN: f64 = 6.0;
+    let side_min = side_min.max(2);
+    if series.len() < 2 * side_min {
+        return None;
+    }
+    let splits = (side_min..=series.len() - side_min).map(|at| {
+        let (before, after) = (moments(&series[..at]), moments(&series[at..]));
+        (at, before, after)
+    });
+    let (at, before, after) = splits.min_by(|left, right| {
+        (left.1.squares + left.2.squares).total_cmp(&(right.1.squares + right.2.squares))
+    })?;
+    let change = Change { at, before: before.mean, after: after.mean };
+    let error = (before.variance_of_mean() + after.variance_of_mean()).sqrt();
+    let stands_out = (after.mean - before.mean).abs() >= T_MIN * error;
+    (before.mean > 0.0 && change.share().abs() >= share_min && stands_out).then_some(change)
+}
+
+struct Moments {
+    count: f64,
+    mean: f64,
+    /// Sum of squared differences from the mean.
+    squares: f64,
+}
+
+impl Moments {
+    fn variance_of_mean(&self) -> f64 {
+        self.squares / (self.count - 1.0) / self.count
+    }
+}
+
+fn moments(values: &[f64]) -> Moments {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    Moments { count, mean, squares: values.iter().map(|value| (value - mean).powi(2)).sum() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_sweep_into_a_limit_is_flat_from_where_it_meets_it() {
+        let points: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+            .into_iter()
+            .zip([800.0, 1600.0, 2990.0, 3001.0, 2999.0, 3002.0, 3000.0])
+            .collect();
+        let flat = plateau(&points).unwrap();
+        assert!((flat.level - 2998.4).abs() < 0.1, "{flat:?}");
+        assert!((flat.from_in_flight, flat.to_in_flight) == (4.0, 64.0), "{flat:?}");
+    }
+
+    #[test]
+    fn a_device_that_still_gains_or_sags_has_no_cap() {
+        let grid = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let of = |xs: [f64; 6]| plateau(&grid.into_iter().zip(xs).collect::<Vec<_>>());
+        assert_eq!(of([100.0, 190.0, 350.0, 600.0, 800.0, 900.0]), None);
+        assert_eq!(of([100.0, 190.0, 350.0, 400.0, 380.0, 360.0]), None);
+        assert_eq!(plateau(&[(16.0, 5.0), (24.0, 5.0), (32.0, 5.0)]), None, "not a fourfold range");
+        assert_eq!(plateau(&[]), None);
+    }
+
+    #[test]
+    fn the_same_iops_at_every_size_is_a_cap_on_iops_and_the_same_mib_one_on_bandwidth() {
+        let sizes = [4096.0, 8192.0, 65536.0, 262_144.0];
+        let with = |iops: [f64; 4]| cap(&sizes.into_iter().zip(iops).collect::<Vec<_>>());
+        assert!(
+            matches!(with([3000.0, 3001.0, 2999.0, 500.0]), Some(Cap::Iops(level)) if (level - 3000.0).abs() < 1.0)
+        );
+        let of_bandwidth = sizes.map(|bytes| 125.0 * 1_048_576.0 / bytes);
+        assert!(matches!(with(of_bandwidth), Some(Cap::MibPerSecond(level)) if (level - 125.0).abs() < 1e-6));
+        assert_eq!(with([9000.0, 8000.0, 3000.0, 900.0]), None);
+    }
+
+    #[test]
+    fn credits_that_run_out_are_found_with_both_levels() {
+        let series: Vec<f64> =
+            (0..60).map(|second| if second < 37 { 3000.0 } else { 300.0 } + f64::from(second % 3)).collect();
+        let found = change(&series, 5, 0.1).unwrap();
+        assert_eq!(found.at, 37);
+        assert!((found.before - 3001.0).abs() < 0.1 && (found.after - 301.0).abs() < 0.1, "{found:?}");
+        assert!((found.share() + 0.9).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_dip_that_recovers_and_a_small_drift_are_no_change_of_level() {
+        let mut series = vec![3000.0; 40];
+        series[20] = 100.0;
+        assert_eq!(change(&series, 5, 0.1), None);
+        let drift: Vec<f64> = (0..40).map(|second| 3000.0 - f64::from(second)).collect();
+        assert_eq!(change(&drift, 5, 0.1), None);
+        assert_eq!(change(&[1.0, 2.0], 5, 0.1), None);
+    }
+
+    proptest! {
+        #[test]
+        fn noise_alone_is_never_a_change(values in prop::collection::vec(900.0_f64..1100.0, 30..120)) {
+            prop_assert_eq!(change(&values, 5, 0.1), None);
+        }
+    }
+}

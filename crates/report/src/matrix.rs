@@ -1,0 +1,332 @@
+//! The report of a matrix: SQLIO's rows for each pattern with sizes as columns, then every cell with its percentiles, and
+//! where there are several devices, one beside the other.
+
+use iostall_measure::{BlockSize, Caching, Durability, Percent, Percentile};
+use iostall_model::profile::{Access, BlockMix};
+use iostall_model::{MatrixOutcome, Point, Run};
+use iostall_qualify::throttle::{Cap, cap};
+
+use crate::chapter::{Chapter, Finding};
+use crate::facts;
+use crate::format::{NONE, duration, maybe_duration, maybe_number, number, percent};
+use crate::point::precision;
+use crate::table::{Column, Table, TableCell, Tone};
+use crate::tables::percentile_cell;
+
+/// A pattern of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pattern {
+    access: Access,
+    write_pct: Percent,
+}
+
+impl Pattern {
+    fn writes(self) -> bool {
+        self.write_pct > Percent::ZERO
+    }
+
+    /// `random write`.
+    pub(crate) fn name(self) -> &'static str {
+        match (self.access, self.writes()) {
+            (Access::Random, false) => "random read",
+            (Access::Random, true) => "random write",
+            (Access::Sequential, false) => "sequential read",
+            (Access::Sequential, true) => "sequential write",
+        }
+    }
+}
+
+/// A matrix with the names of its devices.
+pub(crate) struct Grid<'a> {
+    pub(crate) outcome: &'a MatrixOutcome,
+    /// `A`, `B`, …, and each one's path; a single device has no letter.
+    pub(crate) devices: Vec<(String, String)>,
+}
+
+impl<'a> Grid<'a> {
+    pub(crate) fn of(run: &Run, outcome: &'a MatrixOutcome) -> Self {
+        let paths = run.targets.iter().map(|target| facts::path(&target.path));
+        let letters = ('A'..='Z').map(String::from).chain((27..).map(|number: u32| number.to_string()));
+        let several = run.targets.len() > 1;
+        let devices =
+            letters.zip(paths).map(|(letter, path)| (if several { letter } else { String::new() }, path));
+        Self { outcome, devices: devices.collect() }
+    }
+
+    pub(crate) fn patterns(&self) -> Vec<Pattern> {
+        let plan = &self.outcome.plan;
+        let patterns = plan.write_pcts.iter().flat_map(|write_pct| {
+            plan.accesses.iter().map(|access| Pattern { access: *access, write_pct: *write_pct })
+        });
+        patterns.collect()
+    }
+
+    /// The cell of a device, where it was measured.
+    pub(crate) fn cell(
+        &self,
+        device: usize,
+        pattern: Pattern,
+        size: BlockSize,
+        depth: u32,
+    ) -> Option<&'a Point> {
+        self.outcome.points.iter().find(|point| {
+            point.targets.iter().map(|index| *index as usize).eq([device])
+                && point.access == pattern.access
+                && point.write_pct == pattern.write_pct
+                && point.block_size == BlockMix::single(size)
+                && point.queue_depth == depth
+        })
+    }
+
+    /// The depth with the most IOPS.
+    fn best(&self, device: usize, pattern: Pattern, size: BlockSize) -> Option<&'a Point> {
+        let depths = self.outcome.plan.depths.iter();
+        let cells = depths.filter_map(|depth| self.cell(device, pattern, size, *depth));
+        cells.max_by(|left, right| iops(left).total_cmp(&iops(right)))
+    }
+
+    /// `64K`, or `64K A` where there are several devices.
+    fn column(&self, size: BlockSize, device: usize) -> String {
+        format!("{} {}", BlockMix::single(size), self.devices[device].0).trim_end().to_owned()
+    }
+
+    fn planned(&self) -> usize {
+        let plan = &self.outcome.plan;
+        self.patterns().len() * plan.sizes.len() * plan.depths.len() * self.devices.len()
+    }
+}
+
+fn iops(point: &Point) -> f64 {
+    point.iops().unwrap_or(0.0)
+}
+
+/// The chapter of a matrix.
+pub(crate) fn chapters(run: &Run, outcome: &MatrixOutcome) -> Vec<Chapter> {
+    let grid = Grid::of(run, outcome);
+    let measured = |pattern: &Pattern| {
+        outcome
+            .points
+            .iter()
+            .any(|point| point.access == pattern.access && point.write_pct == pattern.write_pct)
+    };
+    let patterns: Vec<Pattern> = grid.patterns().into_iter().filter(measured).collect();
+    let mut tables: Vec<Table> = patterns.iter().map(|pattern| sqlio(&grid, *pattern)).collect();
+    if grid.devices.len() > 1 && !patterns.is_empty() {
+        tables.push(side_by_side(&grid, &patterns));
+    }
+    if !patterns.is_empty() {
+        tables.push(cells(&grid, &patterns));
+    }
+    vec![Chapter { title: "The matrix".to_owned(), findings: findings(&grid), tables, details: Vec::new() }]
+}
+
+fn findings(grid: &Grid<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let (measured, planned) = (grid.outcome.points.len(), grid.planned());
+    if measured < planned {
+        findings.push(Finding::doubt(format!(
+            "{measured} of {planned} cells were measured; the same command with --resume measures the rest."
+        )));
+    }
+    for (device, (letter, path)) in grid.devices.iter().enumerate() {
+        let name = if letter.is_empty() { path.clone() } else { format!("{letter} ({path})") };
+        for pattern in grid.patterns() {
+            findings.extend(best_of(grid, device, pattern, &name));
+            findings.extend(limit_of(grid, device, pattern, &name));
+        }
+    }
+    findings
+}
+
+/// The most IOPS and the most MiB/s of a pattern.
+fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Finding> {
+    let sizes = grid.outcome.plan.sizes.iter();
+    let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();
+    let most = |value: fn(&Point) -> f64| {
+        best.iter().copied().max_by(|left, right| value(left).total_cmp(&value(right)))
+    };
+    let (rate, bandwidth) = (most(iops)?, most(|point| point.mib_per_s().unwrap_or(0.0))?);
+    Some(Finding::plain(format!(
+        "{name}, {}: up to {} IOPS ({}, depth {}) and {} MiB/s ({}, depth {}).",
+        pattern.name(),
+        number(iops(rate)),
+        rate.block_size,
+        rate.queue_depth,
+        maybe_number(bandwidth.mib_per_s()),
+        bandwidth.block_size,
+        bandwidth.queue_depth
+    )))
+}
+
+/// A limit that shows as the same IOPS, or the same bandwidth, at several sizes.
+fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Finding> {
+    let sizes = grid.outcome.plan.sizes.iter();
+    let best: Vec<(f64, f64)> = sizes
+        .filter_map(|size| Some((f64::from(size.bytes()), iops(grid.best(device, pattern, *size)?))))
+        .collect();
+    let level = match cap(&best)? {
+        Cap::Iops(level) => format!("IOPS stay at {} whatever the size", number(level)),
+        Cap::MibPerSecond(level) => format!("throughput stays at {} MiB/s whatever the size", number(level)),
+    };
+    Some(Finding::doubt(format!(
+        "{name}, {}: {level}: that is a limit (of the volume, the link, a control group), not a device at its end.",
+        pattern.name()
+    )))
+}
+
+/// SQLIO's five rows, a group a depth, a column a size and device.
+fn sqlio(grid: &Grid<'_>, pattern: Pattern) -> Table {
+    let plan = &grid.outcome.plan;
+    let columns: Vec<(BlockSize, usize)> =
+        plan.sizes.iter().flat_map(|size| (0..grid.devices.len()).map(|device| (*size, device))).collect();
+    let heads = columns.iter().map(|(size, device)| Column::numbers(&grid.column(*size, *device)));
+    let heads = std::iter::once(Column::words("")).chain(heads).collect();
+    let mut title = pattern.name().to_owned();
+    title[..1].make_ascii_uppercase();
+    let mut table = Table::new(&title, heads);
+    let millis = |ns: Option<f64>| ns.map_or(NONE.to_owned(), |ns| format!("{:.2}", ns / 1e6));
+    for depth in &plan.depths {
+        let workers = if plan.workers == 1 { String::new() } else { format!(" × {} workers", plan.workers) };
+        table.group(format!("depth {depth}{workers}"), "");
+        let mut row = |name: &str, value: &dyn Fn(&Point) -> String| {
+            let cell = |(size, device): &(BlockSize, usize)| {
+                grid.cell(*device, pattern, *size, *depth).map_or(NONE.into(), |point| value(point).into())
+            };
+            table.row(std::iter::once(TableCell::from(name)).chain(columns.iter().map(cell)).collect());
+        };
+        row("IOs/sec", &|point| maybe_number(point.iops()));
+        row("MBs/sec", &|point| maybe_number(point.mib_per_s()));
+        row("Min_Latency(ms)", &|point| millis(point.latency_ns.min().map(|ns| ns as f64)));
+        row("Avg_Latency(ms)", &|point| millis(point.latency_ns.mean()));
+        row("Max_Latency(ms)", &|point| millis(point.latency_ns.max().map(|ns| ns as f64)));
+    }
+    table.note("Rows and units as SQLIO's: a MB is 2^20 bytes.");
+    name_devices(&mut table, grid);
+    table
+}
+
+fn name_devices(table: &mut Table, grid: &Grid<'_>) {
+    if grid.devices.len() > 1 {
+        let named: Vec<String> =
+            grid.devices.iter().map(|(letter, path)| format!("{letter}: {path}")).collect();
+        table.note(&format!("{}.", named.join(", ")));
+    }
+}
+
+/// Every cell of every device, with how the others compare to the first.
+fn side_by_side(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
+    let mut columns = vec![Column::numbers("size"), Column::numbers("depth")];
+    for (index, (letter, _)) in grid.devices.iter().enumerate() {
+        columns.push(Column::numbers(&format!("IOPS {letter}")));
+        columns.push(Column::numbers(&format!("p99 {letter}")));
+        if index > 0 {
+            columns.push(Column::numbers(&format!("IOPS {letter} / A")));
+        }
+    }
+    let mut table = Table::new("Side by side", columns);
+    for pattern in patterns {
+        table.group(pattern.name(), "");
+        for size in &grid.outcome.plan.sizes {
+            for depth in &grid.outcome.plan.depths {
+                table.row(beside(grid, *pattern, *size, *depth));
+            }
+        }
+    }
+    name_devices(&mut table, grid);
+    table.note("One run each is no proof: `iostall compare --fresh` measures two targets in turn and says what is significant.");
+    table
+}
+
+fn beside(grid: &Grid<'_>, pattern: Pattern, size: BlockSize, depth: u32) -> Vec<TableCell> {
+    let first = grid.cell(0, pattern, size, depth).and_then(Point::iops).filter(|iops| *iops > 0.0);
+    let mut cells: Vec<TableCell> = vec![BlockMix::single(size).to_string().into(), depth.to_string().into()];
+    for device in 0..grid.devices.len() {
+        let point = grid.cell(device, pattern, size, depth);
+        let rate = point.and_then(Point::iops);
+        cells.push(maybe_number(rate).into());
+        cells.push(point.map_or(NONE.into(), |point| percentile_cell(&point.latency_ns, Percentile::P99)));
+        if device > 0 {
+            let ratio = first.zip(rate).map(|(first, rate)| format!("{:.2}×", rate / first));
+            cells.push(ratio.unwrap_or_else(|| NONE.to_owned()).into());
+        }
+    }
+    cells
+}
+
+/// Every cell with its percentiles.
+fn cells(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
+    let several = grid.devices.len() > 1;
+    let mut columns = vec![Column::numbers("size"), Column::numbers("depth")];
+    columns.extend(several.then(|| Column::words("target")));
+    columns.extend([
+        Column::numbers("IOPS"),
+        Column::numbers("±").droppable(1),
+        Column::numbers("MiB/s"),
+        Column::numbers("mean").droppable(3),
+        Column::numbers("p50").droppable(4),
+        Column::numbers("p95").droppable(2),
+        Column::numbers("p99"),
+        Column::numbers("p99.9").droppable(5),
+        Column::numbers("max"),
+    ]);
+    let mut table = Table::new("Cells", columns);
+    for pattern in patterns {
+        table.group(pattern.name(), "");
+        for size in &grid.outcome.plan.sizes {
+            for depth in &grid.outcome.plan.depths {
+                for (device, (letter, _)) in grid.devices.iter().enumerate() {
+                    let Some(point) = grid.cell(device, *pattern, *size, *depth) else { continue };
+                    let mut cells: Vec<TableCell> =
+                        vec![point.block_size.to_string().into(), depth.to_string().into()];
+                    cells.extend(several.then(|| TableCell::from(letter.clone())));
+                    cells.extend(figures(point));
+                    table.row(cells);
+                }
+            }
+        }
+    }
+    table.note("± is half the 95 % confidence interval of IOPS; ? is a percentile with fewer than 10 samples beyond it.");
+    table
+}
+
+fn figures(point: &Point) -> Vec<TableCell> {
+    let at = |percentile: Percentile| percentile_cell(&point.latency_ns, percentile);
+    let rate = TableCell::from(maybe_number(point.iops()));
+    let rate = if point.failed() > 0 { rate.tone(Tone::Bad) } else { rate };
+    vec![
+        rate,
+        precision(point).map_or(NONE.to_owned(), percent).into(),
+        maybe_number(point.mib_per_s()).into(),
+        maybe_duration(point.latency_ns.mean()).into(),
+        at(Percentile::P50),
+        at(Percentile::P95),
+        at(Percentile::P99),
+        at(Percentile::P99_9),
+        maybe_duration(point.latency_ns.max().map(|ns| ns as f64)).into(),
+    ]
+}
+
+/// What a matrix was asked to measure, in words.
+pub(crate) fn asked(outcome: &MatrixOutcome) -> String {
+    let plan = &outcome.plan;
+    let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).to_string()).collect();
+    let depths: Vec<String> = plan.depths.iter().map(u32::to_string).collect();
+    let caching = match plan.caching {
+        Caching::Direct => "direct",
+        Caching::Buffered => "buffered",
+    };
+    let durability = if plan.durability == Durability::WriteThrough { ", write-through" } else { "" };
+    let plural = if plan.workers == 1 { "" } else { "s" };
+    let intervals = if plan.repeats_max == 1 {
+        "1 interval".to_owned()
+    } else {
+        format!("up to {} intervals", plan.repeats_max)
+    };
+    format!(
+        "sizes {} × depths {}, {} worker{plural}, {caching}{durability}, {intervals} of {} a cell",
+        sizes.join(", "),
+        depths.join(", "),
+        plan.workers,
+        duration(plan.interval.0 as f64)
+    )
+}

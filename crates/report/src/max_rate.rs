@@ -1,0 +1,194 @@
+//! The report of a search for the highest rate.
+
+use iostall_measure::Percentile;
+use iostall_model::{MaxRateOutcome, Point, Run};
+use iostall_qualify::rate::meets;
+use serde::Serialize;
+
+use crate::chapter::{Chapter, Finding};
+use crate::facts;
+use crate::format::{NONE, count, duration, maybe_number, number, percent};
+use crate::table::{Column, Table, TableCell, Tone};
+use crate::tables;
+
+/// The confirmed point with the highest rate; `None` where there is none.
+pub fn found(outcome: &MaxRateOutcome) -> Option<&Point> {
+    let first = outcome.points.len().saturating_sub(outcome.confirmations as usize);
+    let confirmed =
+        outcome.points[first..].iter().filter(|point| meets(point, outcome.latency_ns_p99_target));
+    confirmed.max_by(|left, right| rate(left).total_cmp(&rate(right)))
+}
+
+fn rate(point: &Point) -> f64 {
+    point.rate_iops.unwrap_or(0.0)
+}
+
+/// The chapter of a search.
+pub(crate) fn chapters(run: &Run, outcome: &MaxRateOutcome) -> Vec<Chapter> {
+    let details = found(outcome)
+        .and_then(|point| tables::ladder("Response time percentiles at the highest rate", &point.latency_ns));
+    let tables = if outcome.points.is_empty() { Vec::new() } else { vec![trials(outcome)] };
+    vec![Chapter {
+        title: "The highest rate".to_owned(),
+        findings: findings(run, outcome),
+        tables,
+        details: details.into_iter().collect(),
+    }]
+}
+
+fn findings(run: &Run, outcome: &MaxRateOutcome) -> Vec<Finding> {
+    let target = duration(outcome.latency_ns_p99_target as f64);
+    let Some(point) = found(outcome) else {
+        let why = if run.interrupted {
+            "The search was stopped before a rate was confirmed.".to_owned()
+        } else {
+            format!("No rate that was tried keeps the 99th percentile of the response time within {target}.")
+        };
+        return vec![Finding::doubt(why)];
+    };
+    let p99_ns = point.latency_ns.value_at(Percentile::P99).unwrap_or(0);
+    let mut findings = vec![Finding::strong(format!(
+        "Up to {} requests a second ({} MiB/s) are answered in time: p99 of the response time {}, promised {target}.",
+        number(rate(point)),
+        maybe_number(point.mib_per_s()),
+        duration(p99_ns as f64),
+    ))];
+    findings.extend(outcome.probe.as_ref().and_then(Point::iops).filter(|closed| *closed > 0.0).map(
+        |closed| {
+            Finding::plain(format!(
+                "A closed loop reached {} IOPS; {} of it can be promised to users who arrive by themselves.",
+                number(closed),
+                percent(rate(point) / closed)
+            ))
+        },
+    ));
+    let paths: Vec<String> = run.targets.iter().map(|target| facts::path(&target.path)).collect();
+    findings.push(Finding::plain(format!(
+        "To hold it for longer: iostall load --rate {:.0} --arrivals poisson --queue-depth {} --workers {} --block-size {} {}",
+        rate(point),
+        point.queue_depth,
+        point.workers,
+        point.block_size,
+        paths.join(" ")
+    )));
+    findings
+}
+
+fn trials(outcome: &MaxRateOutcome) -> Table {
+    let columns = vec![
+        Column::numbers("rate asked"),
+        Column::numbers("IOPS"),
+        Column::numbers("mean").droppable(1),
+        Column::numbers("p50").droppable(2),
+        Column::numbers("p99"),
+        Column::numbers("p99.9").droppable(3),
+        Column::numbers("max"),
+        Column::numbers("backlog"),
+        Column::words("in time"),
+    ];
+    let mut table = Table::new("Rates that were tried (response times)", columns);
+    let searches = outcome.points.len().saturating_sub(outcome.confirmations as usize);
+    for (index, point) in outcome.points.iter().enumerate() {
+        let at = |percentile: Percentile| tables::percentile_cell(&point.latency_ns, percentile);
+        let backlog = point.repeats.iter().filter_map(|repeat| repeat.backlog_at_end).max();
+        let met = meets(point, outcome.latency_ns_p99_target);
+        let word = match (met, index >= searches) {
+            (true, false) => "yes",
+            (true, true) => "yes, confirmed",
+            (false, false) => "no",
+            (false, true) => "no, not confirmed",
+        };
+        table.row(vec![
+            number(rate(point)).into(),
+            maybe_number(point.iops()).into(),
+            point.latency_ns.mean().map_or(NONE.to_owned(), duration).into(),
+            at(Percentile::P50),
+            at(Percentile::P99),
+            at(Percentile::P99_9),
+            point.latency_ns.max().map_or(NONE.to_owned(), |ns| duration(ns as f64)).into(),
+            backlog.map_or(NONE.to_owned(), count).into(),
+            TableCell::from(word).tone(if met { Tone::Strong } else { Tone::Plain }),
+        ]);
+    }
+    table.note(
+        "Response time: from the moment a request was to arrive (Poisson) to its answer, waiting included.",
+    );
+    table
+}
+
+/// The finding for scripts.
+#[derive(Debug, Serialize)]
+pub(crate) struct MaxRateSummary {
+    rate_iops: Option<f64>,
+    latency_ns_p99: Option<u64>,
+    latency_ns_p99_target: u64,
+    closed_loop_iops: Option<f64>,
+}
+
+impl MaxRateSummary {
+    pub(crate) fn of(outcome: &MaxRateOutcome) -> Self {
+        let found = found(outcome);
+        Self {
+            rate_iops: found.map(rate),
+            latency_ns_p99: found.and_then(|point| point.latency_ns.value_at(Percentile::P99)),
+            latency_ns_p99_target: outcome.latency_ns_p99_target,
+            closed_loop_iops: outcome.probe.as_ref().and_then(Point::iops),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::text::{TextOptions, write_text};
+    use iostall_model::RunBody;
+
+    fn run(p99_ns_target: u64) -> Run {
+        let mut run = fixture::sweep();
+        let RunBody::Sweep(sweep) = run.body else { unreachable!("the fixture is a sweep") };
+        let mut points = sweep.points[..4].to_vec();
+        for point in &mut points {
+            point.rate_iops = point.iops();
+            point.repeats.iter_mut().for_each(|repeat| repeat.backlog_at_end = Some(0));
+        }
+        let confirmed = points[2].clone();
+        points.push(confirmed);
+        run.body = RunBody::MaxRate(Box::new(MaxRateOutcome {
+            profile: sweep.profile,
+            engine: sweep.engine,
+            latency_ns_p99_target: p99_ns_target,
+            probe: Some(sweep.points[5].clone()),
+            points,
+            confirmations: 1,
+        }));
+        run
+    }
+
+    fn text(run: &Run) -> String {
+        let mut text = String::new();
+        write_text(run, &TextOptions { width: 120, ..TextOptions::default() }, &mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn the_report_of_a_search_reads_so() {
+        insta::assert_snapshot!(text(&run(500_000)));
+    }
+
+    #[test]
+    fn only_a_confirmed_rate_is_an_answer() {
+        let RunBody::MaxRate(mut outcome) = run(500_000).body else { unreachable!("just made") };
+        assert_eq!(found(&outcome).unwrap().queue_depth, 4);
+        outcome.confirmations = 0;
+        assert_eq!(found(&outcome), None);
+        assert!(text(&run(1000)).contains("No rate that was tried keeps"));
+    }
+
+    #[test]
+    fn the_page_of_a_search_draws_response_time_against_rate() {
+        let mut page = String::new();
+        crate::html::write_html(&run(500_000), &mut page).unwrap();
+        assert!(page.contains("id=\"span-1-rates\"") && page.contains("iostall max-rate report"));
+    }
+}

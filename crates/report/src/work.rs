@@ -1,0 +1,103 @@
+//! The before and after table of real work.
+
+use iostall_qualify::compare::SAMPLES_MIN;
+use iostall_qualify::compare::work::{Job, WorkVerdict};
+
+use crate::chapter::{Chapter, Finding};
+use crate::format::{NONE, shown};
+use crate::table::{Column, Table, TableCell, Tone};
+
+/// The chapter of the jobs; `seed` is the bootstrap's.
+pub fn chapter(jobs: &[Job], seed: u64) -> Chapter {
+    let columns = vec![
+        Column::words("job"),
+        Column::numbers("runs"),
+        Column::numbers("before s"),
+        Column::numbers("after s"),
+        Column::numbers("improvement s"),
+        Column::numbers("improvement %"),
+        Column::words("verdict"),
+    ];
+    let mut table = Table::new("Before and after", columns);
+    for job in jobs {
+        table.row(cells(job, seed));
+    }
+    table.note("Times are means. p: Mann–Whitney rank test; the interval of the improvement is a percentile bootstrap, 95 %.");
+    let anecdotes = jobs.iter().filter(|job| matches!(job.verdict(seed), WorkVerdict::Anecdote(..))).count();
+    let mut findings = Vec::new();
+    if anecdotes > 0 {
+        findings.push(Finding::doubt(format!(
+            "{anecdotes} of {} jobs have too few repeats for a verdict: it takes {SAMPLES_MIN} runs before and after. Until \
+             then the table is an anecdote, however large the difference.",
+            jobs.len()
+        )));
+    }
+    findings.push(Finding::plain(
+        "It compares storage only where both times processed the same data with the same plan and the same empty caches.",
+    ));
+    Chapter { title: "Work".to_owned(), findings, tables: vec![table], details: Vec::new() }
+}
+
+fn cells(job: &Job, seed: u64) -> Vec<TableCell> {
+    let seconds = |value: Option<f64>| value.map_or(NONE.to_owned(), in_seconds);
+    vec![
+        shown(&job.name).into(),
+        format!("{} / {}", job.before_s.len(), job.after_s.len()).into(),
+        seconds(job.before()).into(),
+        seconds(job.after()).into(),
+        seconds(job.improvement_s()).into(),
+        job.improvement_pct().map_or(NONE.to_owned(), |percent| format!("{percent:.1}")).into(),
+        verdict(job, seed),
+    ]
+}
+
+/// Whole seconds without decimals, others with as many as they were likely measured with.
+fn in_seconds(seconds: f64) -> String {
+    let text = format!("{seconds:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn verdict(job: &Job, seed: u64) -> TableCell {
+    let because = job.difference(seed).map(|found| {
+        let improvement = |ratio: f64| (1.0 - ratio) * 100.0;
+        format!(
+            " ({:.1} to {:.1} %, p = {:.3})",
+            improvement(found.ratio.high),
+            improvement(found.ratio.low),
+            found.p_value
+        )
+    });
+    let because = because.unwrap_or_default();
+    match job.verdict(seed) {
+        WorkVerdict::Faster => TableCell::from(format!("faster{because}")).tone(Tone::Strong),
+        WorkVerdict::Slower => TableCell::from(format!("slower{because}")).tone(Tone::Bad),
+        WorkVerdict::NoDifference => format!("no significant difference{because}").into(),
+        WorkVerdict::Anecdote(0, _) | WorkVerdict::Anecdote(_, 0) => {
+            TableCell::from("only on one side").tone(Tone::Doubt)
+        }
+        WorkVerdict::Anecdote(..) => TableCell::from("too few repeats").tone(Tone::Doubt),
+    }
+}
+
+/// The jobs for scripts.
+pub fn to_json(jobs: &[Job], seed: u64) -> serde_json::Value {
+    let rows: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            let found = job.difference(seed);
+            serde_json::json!({
+                "name": job.name, "before_s": job.before_s, "after_s": job.after_s, "before_s_mean": job.before(),
+                "after_s_mean": job.after(), "improvement_s": job.improvement_s(),
+                "improvement_pct": job.improvement_pct(), "p_value": found.map(|found| found.p_value),
+                "ratio_low": found.map(|found| found.ratio.low), "ratio_high": found.map(|found| found.ratio.high),
+                "verdict": match job.verdict(seed) {
+                    WorkVerdict::Faster => "faster",
+                    WorkVerdict::Slower => "slower",
+                    WorkVerdict::NoDifference => "no-difference",
+                    WorkVerdict::Anecdote(..) => "too-few-repeats",
+                },
+            })
+        })
+        .collect();
+    serde_json::json!({"schema": "iostall-work", "schema_version": 1, "jobs": rows})
+}

@@ -1,0 +1,74 @@
+//! `iostall compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use iostall_measure::{ByteCount, Nanos};
+
+use super::load::{EngineChoice, SafetyArgs};
+
+const EXAMPLES: &str = "Examples:
+  iostall compare last~1 last                       two saved runs, second by second
+  iostall compare 1,3,5,7 2,4,6,8                   two sides of four runs each, run by run
+  iostall compare 12 13 14                          13 and 14, each against 12
+  iostall compare --fresh 5 old.dat new.dat         measures old, new, old, new, … five times each
+  iostall compare --fresh 5 --profile a.toml --profile b.toml data.dat
+  iostall compare --work before.csv after.csv       jobs and their seconds: name,seconds in each row";
+
+/// What to compare with what.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// Saved runs (12, last, last~1, an id), the first being what the others are held against; several of one side are joined
+    /// with commas. With --fresh: the files or devices to measure
+    #[arg(value_name = "RUN|FILE")]
+    pub(crate) sides: Vec<String>,
+
+    /// Two tables of jobs and their seconds, as CSV: before and after
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["sides", "fresh"], help_heading = "What")]
+    pub(crate) work: Option<Vec<PathBuf>>,
+    /// Measure each side so many times, in turn; each run is kept
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
+    pub(crate) fresh: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) load: FreshArgs,
+    #[command(flatten)]
+    pub(crate) safety: SafetyArgs,
+
+    /// Writes the comparison as JSON; - for standard output instead of the text
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) json: Option<PathBuf>,
+    /// Seed of the bootstrap's draws: the same seed, the same intervals
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Output")]
+    pub(crate) bootstrap_seed: u64,
+}
+
+/// The load of a fresh comparison.
+#[derive(Debug, Args)]
+pub(crate) struct FreshArgs {
+    /// A built-in profile; given twice, the two are compared [default: random-read]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "fresh",
+        conflicts_with = "profile",
+        help_heading = "Fresh runs"
+    )]
+    pub(crate) preset: Vec<String>,
+    /// A profile of your own; given twice, the two are compared
+    #[arg(long, value_name = "FILE", requires = "fresh", help_heading = "Fresh runs")]
+    pub(crate) profile: Vec<PathBuf>,
+    /// Size of a file that is made; of an existing target, use only so much from its start
+    #[arg(long, value_name = "SIZE", requires = "fresh", help_heading = "Fresh runs")]
+    pub(crate) size: Option<ByteCount>,
+    /// Length of the measured part of each run
+    #[arg(long, short, value_name = "TIME", requires = "fresh", help_heading = "Fresh runs")]
+    pub(crate) duration: Option<Nanos>,
+    /// Load before it that is not measured
+    #[arg(long, value_name = "TIME", requires = "fresh", help_heading = "Fresh runs")]
+    pub(crate) warmup: Option<Nanos>,
+    /// I/O engine
+    #[arg(long, value_name = "ENGINE", default_value = "auto", help_heading = "Fresh runs")]
+    pub(crate) engine: EngineChoice,
+}

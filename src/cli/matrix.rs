@@ -1,0 +1,83 @@
+//! `iostall matrix`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use iostall_measure::{BlockSize, ByteCount, Caching, Durability};
+use iostall_model::profile::Access;
+
+use super::load::{EngineChoice, OutputArgs, SafetyArgs, kebab};
+use super::sweep::EffortArgs;
+
+const EXAMPLES: &str = "Examples:
+  iostall matrix --quick data.dat                   the whole table in under a minute
+  iostall matrix --sizes 64K,128K --html m.html data.dat
+  iostall matrix --read-only /dev/nvme0n1 /dev/sdb  two devices side by side, nothing written
+  iostall matrix --overwrite /dev/nvme1n1 /dev/nvme1n1
+  iostall matrix --resume data.dat                  goes on where Ctrl-C ended the last one";
+
+/// Which combinations to measure, on what.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct MatrixArgs {
+    /// Files or block devices, each a column of its own. None: a scratch file in this directory, removed afterwards
+    #[arg(value_name = "FILE")]
+    pub(crate) targets: Vec<PathBuf>,
+
+    /// Sizes of requests
+    #[arg(
+        long,
+        value_name = "SIZE,…",
+        value_delimiter = ',',
+        default_value = "8K,64K,128K,256K",
+        help_heading = "What"
+    )]
+    pub(crate) sizes: Vec<BlockSize>,
+    /// Requests in flight per worker
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,8,32", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
+    pub(crate) depths: Vec<u32>,
+    /// Random, sequential, or both
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', default_value = "random,sequential", value_parser = kebab::<Access>, help_heading = "What")]
+    pub(crate) access: Vec<Access>,
+    /// Only reads: nothing is written to what was there before
+    #[arg(long, help_heading = "What")]
+    pub(crate) read_only: bool,
+    /// Threads
+    #[arg(long, short = 't', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
+    pub(crate) workers: u32,
+    /// direct (past the page cache) or buffered
+    #[arg(long, value_name = "MODE", default_value = "direct", help_heading = "What", value_parser = kebab::<Caching>)]
+    pub(crate) caching: Caching,
+    /// none, or write-through (each write on stable media before it completes)
+    #[arg(long, value_name = "MODE", default_value = "none", help_heading = "What", value_parser = kebab::<Durability>)]
+    pub(crate) durability: Durability,
+    /// Size of a file that is made; of an existing target, use only so much from its start
+    #[arg(long, value_name = "SIZE", help_heading = "What")]
+    pub(crate) size: Option<ByteCount>,
+    /// Seed of the random sequences
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What")]
+    pub(crate) seed: u64,
+    /// I/O engine
+    #[arg(long, value_name = "ENGINE", default_value = "auto", help_heading = "What")]
+    pub(crate) engine: EngineChoice,
+
+    /// One short interval a cell, so that the whole takes less than a minute (a file to be made comes on top)
+    #[arg(long, conflicts_with_all = ["interval", "warmup", "precision", "repeats_max"], help_heading = "Effort")]
+    pub(crate) quick: bool,
+    /// Go on from the newest stopped matrix with the same settings: what it measured is not measured again
+    #[arg(long, help_heading = "Effort")]
+    pub(crate) resume: bool,
+    #[command(flatten)]
+    pub(crate) effort: EffortArgs,
+    #[command(flatten)]
+    pub(crate) safety: SafetyArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Name under which the run is kept
+    #[arg(long, value_name = "TEXT", default_value = "matrix", help_heading = "Output")]
+    pub(crate) name: String,
+    /// Do not keep the run in the store
+    #[arg(long, conflicts_with = "resume", help_heading = "Output")]
+    pub(crate) no_store: bool,
+}

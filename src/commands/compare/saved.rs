@@ -1,0 +1,26 @@
+//! Sides made of saved runs.
+
+use iostall_report::compare::Side;
+use iostall_store::{SqliteStore, Store};
+
+use super::need_two;
+use crate::cli::GlobalArgs;
+use crate::store::{self, with_hint};
+
+/// Reads every side; the runs of one are joined with commas.
+pub(super) fn read(sides: &[String], global: &GlobalArgs) -> anyhow::Result<Vec<Side>> {
+    need_two(sides.len())?;
+    let store = store::open(global)?;
+    sides.iter().map(|side| read_side(side, &store)).collect()
+}
+
+fn read_side(text: &str, store: &SqliteStore) -> anyhow::Result<Side> {
+    let mut numbers: Vec<String> = Vec::new();
+    let mut runs = Vec::new();
+    for word in text.split(',') {
+        let stored = store.get(&store::selector(word)?).map_err(with_hint)?;
+        numbers.push(stored.number.to_string());
+        runs.push(stored.run);
+    }
+    Ok(Side { label: numbers.join(","), runs })
+}

@@ -1,0 +1,36 @@
+//! Tables of real work: CSV with a job's name and its seconds in each row; a job may come several times.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use iostall_qualify::compare::work::{Job, pair};
+use iostall_report::csv::{CsvError, read_work};
+
+use crate::failure::hinted;
+
+/// Reads the table before and the one after.
+pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
+    let [before, after] = paths else {
+        anyhow::bail!("--work takes two files, {} given", paths.len());
+    };
+    Ok(pair(&table(before)?, &table(after)?))
+}
+
+fn table(path: &Path) -> anyhow::Result<Vec<(String, f64)>> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let rows = read_work(bytes.as_slice()).map_err(|error: CsvError| {
+        hinted(
+            anyhow::Error::new(error).context(format!("{} is no table of jobs", path.display())),
+            "write a job's name and its seconds in each row, such as: nightly load,1218.5",
+        )
+    })?;
+    if rows.is_empty() {
+        let error = anyhow::anyhow!("{} has no jobs", path.display());
+        return Err(hinted(
+            error,
+            "write a job's name and its seconds in each row, such as: nightly load,1218.5",
+        ));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,59 @@
+//! The cells of a matrix, in the order they are measured.
+
+use iostall_measure::{BlockSize, Percent};
+use iostall_model::profile::{Access, BlockMix};
+use iostall_model::{MatrixPlan, Point};
+
+/// One cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cell {
+    pub(super) write_pct: Percent,
+    pub(super) access: Access,
+    pub(super) size: BlockSize,
+    pub(super) depth: u32,
+    /// Index of the target.
+    pub(super) device: usize,
+}
+
+impl Cell {
+    /// `random read 64K, depth 8`, with the target's number where there are several.
+    pub(super) fn in_words(&self) -> String {
+        let access = match self.access {
+            Access::Random => "random",
+            Access::Sequential => "sequential",
+        };
+        let op = if self.write_pct > Percent::ZERO { "write" } else { "read" };
+        format!(
+            "{access} {op} {}, depth {}, target {}",
+            BlockMix::single(self.size),
+            self.depth,
+            self.device + 1
+        )
+    }
+
+    /// Whether `point` is this cell's.
+    pub(super) fn is(&self, point: &Point, workers: u32) -> bool {
+        point.targets.iter().map(|index| *index as usize).eq([self.device])
+            && point.block_size == BlockMix::single(self.size)
+            && point.access == self.access
+            && point.write_pct == self.write_pct
+            && point.queue_depth == self.depth
+            && point.workers == workers
+    }
+}
+
+/// Reads before writes, which change what later cells meet; devices in turn, so that what else goes on on the machine meets
+/// them alike.
+pub(super) fn cells(plan: &MatrixPlan, devices: usize) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for write_pct in plan.write_pcts.iter().copied() {
+        for access in plan.accesses.iter().copied() {
+            for size in plan.sizes.iter().copied() {
+                for depth in plan.depths.iter().copied() {
+                    cells.extend((0..devices).map(|device| Cell { write_pct, access, size, depth, device }));
+                }
+            }
+        }
+    }
+    cells
+}

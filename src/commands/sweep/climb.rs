@@ -1,0 +1,169 @@
+//! The order in which settings are tried: requests in flight doubled until throughput stops to grow, then the same
+//! with more workers, then the gaps around the knees.
+
+use iostall_model::{Point, RoleProfile};
+use iostall_qualify::knee::{CurvePoint, Knees};
+use iostall_report::point::setting_of;
+
+use crate::measuring::{Effort, PointJob, Survey, Targets};
+
+/// A step that gives less than this share more throughput gives nothing.
+const GAIN: f64 = 0.05;
+/// After so many steps without a gain nothing more is expected of this many workers.
+const STEPS_WITHOUT_GAIN: u32 = 2;
+/// How often the gaps beside the knees are halved.
+const REFINEMENTS: u32 = 2;
+
+/// How far to go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Most requests in flight over all workers and targets.
+    pub(super) in_flight_max: u64,
+    /// Most workers.
+    pub(super) workers_max: u32,
+    /// The 99th percentile to keep, nanoseconds.
+    pub(super) latency_ns_p99_target: Option<u64>,
+}
+
+/// A sweep while it goes on.
+pub(super) struct Climb<'a> {
+    survey: Survey<'a>,
+    targets: &'a Targets,
+    role: RoleProfile,
+    seed: u64,
+    effort: Effort,
+    limits: Limits,
+    points: Vec<Point>,
+    checked: Option<Point>,
+}
+
+impl<'a> Climb<'a> {
+    pub(super) fn new(
+        survey: Survey<'a>,
+        targets: &'a Targets,
+        role: RoleProfile,
+        seed: u64,
+        effort: Effort,
+        limits: Limits,
+    ) -> Self {
+        Self { survey, targets, role, seed, effort, limits, points: Vec::new(), checked: None }
+    }
+
+    /// Measures until the knees are known, or until told to stop.
+    pub(super) fn run(&mut self) -> anyhow::Result<()> {
+        self.double()?;
+        for _ in 0..REFINEMENTS {
+            for (queue_depth, workers) in self.gaps() {
+                self.measure(queue_depth, workers)?;
+            }
+        }
+        self.check()
+    }
+
+    /// What is needed for the record.
+    pub(super) fn finish(self) -> (Survey<'a>, Vec<Point>, Option<Point>) {
+        (self.survey, self.points, self.checked)
+    }
+
+    fn double(&mut self) -> anyhow::Result<()> {
+        let mut best = Best { iops: 0.0, in_flight: 0 };
+        let mut workers = 1;
+        while workers <= self.limits.workers_max {
+            // More workers are first tried with as much in flight as has served best with fewer.
+            let per_depth = u64::from(workers) * self.target_count();
+            let mut queue_depth = u32::try_from(best.in_flight / per_depth).unwrap_or(u32::MAX).max(1);
+            let (mut gained, mut without_gain) = (false, 0);
+            while u64::from(queue_depth) * per_depth <= self.limits.in_flight_max
+                && without_gain < STEPS_WITHOUT_GAIN
+            {
+                let Some(point) = self.measure(queue_depth, workers)? else { return Ok(()) };
+                let iops = point.iops().unwrap_or(0.0);
+                if iops > best.iops * (1.0 + GAIN) {
+                    (gained, without_gain) = (true, 0);
+                    best = Best { iops, in_flight: point.in_flight() };
+                } else {
+                    without_gain += 1;
+                }
+                queue_depth *= 2;
+            }
+            if !gained {
+                break;
+            }
+            workers *= 2;
+        }
+        Ok(())
+    }
+
+    fn target_count(&self) -> u64 {
+        self.targets.count() as u64
+    }
+
+    /// Measures one setting and keeps it. `None`: told to stop.
+    fn measure(&mut self, queue_depth: u32, workers: u32) -> anyhow::Result<Option<&Point>> {
+        let Some(point) = self.measure_as(queue_depth, workers, "")? else { return Ok(None) };
+        self.points.push(point);
+        Ok(self.points.last())
+    }
+
+    fn measure_as(&mut self, queue_depth: u32, workers: u32, why: &str) -> anyhow::Result<Option<Point>> {
+        let label = setting_of(queue_depth, workers);
+        let role = RoleProfile { queue_depth, workers, ..self.role.clone() };
+        let job =
+            PointJob { role: &role, targets: self.targets, first_target: 0, seed: self.seed, label: &label };
+        let point = self.survey.point(&job, &self.effort)?;
+        if let Some(point) = &point {
+            self.survey.note(&format!("{label}{why}: {}", iostall_report::point::in_words(point)));
+        }
+        Ok(point)
+    }
+
+    fn knees(&self) -> (Vec<CurvePoint>, Vec<usize>, Knees) {
+        let (measured, points): (Vec<usize>, Vec<CurvePoint>) = self
+            .points
+            .iter()
+            .enumerate()
+            .filter_map(|(index, point)| Some((index, CurvePoint::of(point)?)))
+            .unzip();
+        let knees = Knees::of(&points, self.limits.latency_ns_p99_target.map(|target| target as f64));
+        (points, measured, knees)
+    }
+
+    /// The settings half way between a knee and its neighbours on the curve that were not measured yet.
+    fn gaps(&self) -> Vec<(u32, u32)> {
+        let (points, measured, knees) = self.knees();
+        let mut gaps = Vec::new();
+        for knee in [knees.power, knees.slo].into_iter().flatten() {
+            let Some(place) = knees.curve.iter().position(|index| *index == knee) else { continue };
+            let workers = self.points[measured[knee]].workers;
+            let step = u64::from(workers) * self.target_count();
+            let neighbours = [place.checked_sub(1), Some(place + 1)].into_iter().flatten();
+            for neighbour in neighbours.filter_map(|place| knees.curve.get(place)) {
+                let middle = u64::midpoint(points[knee].in_flight, points[*neighbour].in_flight);
+                let queue_depth = u32::try_from(middle / step).unwrap_or(u32::MAX);
+                let is_new = queue_depth > 0
+                    && !gaps.contains(&(queue_depth, workers))
+                    && points.iter().all(|point| point.in_flight != u64::from(queue_depth) * step);
+                if is_new {
+                    gaps.push((queue_depth, workers));
+                }
+            }
+        }
+        gaps
+    }
+
+    /// Measures the chosen setting once more: storage that lives on credits, or on an empty cache, gives less by now.
+    fn check(&mut self) -> anyhow::Result<()> {
+        let (_, measured, knees) = self.knees();
+        let Some(choice) = knees.choice else { return Ok(()) };
+        let point = &self.points[measured[choice.index()]];
+        let (queue_depth, workers) = (point.queue_depth, point.workers);
+        self.checked = self.measure_as(queue_depth, workers, " again")?;
+        Ok(())
+    }
+}
+
+/// The most throughput so far, and what it took.
+struct Best {
+    iops: f64,
+    in_flight: u64,
+}

@@ -1,0 +1,110 @@
+//! `iostall sweep --max-rate --p99 5ms`: the most arrivals a second, Poisson as independent users arrive, that are answered in
+//! time.
+
+use iostall_measure::{Nanos, Rate};
+use iostall_model::profile::Arrivals;
+use iostall_model::{Point, RoleProfile};
+use iostall_qualify::rate::{RateSearch, Trial, meets};
+use iostall_report::format::number;
+use iostall_report::point::in_words;
+
+use super::climb::Limits;
+use crate::measuring::{Effort, PointJob, Survey, Targets};
+
+/// Rates are found to this share.
+const PRECISION: f64 = 0.05;
+/// The closed loop that is looked at first has this much in flight.
+const PROBE_IN_FLIGHT: u64 = 32;
+/// The lowest rate that is tried: below, a minute does not give the samples of a 99th percentile.
+const RATE_MIN: f64 = 20.0;
+/// The same over what the closed loop gave: at so little load nothing queues, and less would not help.
+const RATE_MIN_SHARE: f64 = 1.0 / 64.0;
+/// The highest rate that is tried, over what the closed loop gave.
+const RATE_MAX_SHARE: f64 = 16.0;
+/// Arrivals that an interval has at least, so that its 99th percentile has ten samples beyond it.
+const ARRIVALS_MIN: f64 = 1200.0;
+/// Intervals of a confirmation.
+const CONFIRM_REPEATS: u32 = 3;
+
+/// A search while it goes on.
+pub(super) struct MaxRate<'a> {
+    pub(super) survey: Survey<'a>,
+    pub(super) targets: &'a Targets,
+    pub(super) role: RoleProfile,
+    pub(super) seed: u64,
+    pub(super) effort: Effort,
+    pub(super) limits: Limits,
+    pub(super) p99_ns_target: u64,
+}
+
+/// What a search measured.
+pub(super) struct Searched {
+    /// In closed loop, to know where to begin.
+    pub(super) probe: Option<Point>,
+    pub(super) points: Vec<Point>,
+    /// The last so many points were confirmations.
+    pub(super) confirmations: u32,
+}
+
+impl<'a> MaxRate<'a> {
+    /// Searches to the end, or until told to stop.
+    pub(super) fn run(mut self) -> anyhow::Result<(Survey<'a>, Searched)> {
+        let mut searched = Searched { probe: self.probe()?, points: Vec::new(), confirmations: 0 };
+        let Some(closed) = searched.probe.as_ref().and_then(Point::iops).filter(|iops| *iops > 0.0) else {
+            return Ok((self.survey, searched));
+        };
+        let floor = (closed * RATE_MIN_SHARE).max(RATE_MIN);
+        let ceiling = (closed * RATE_MAX_SHARE).max(floor);
+        let mut search = RateSearch::new(closed / 2.0, floor, ceiling, PRECISION);
+        while let Some(trial) = search.next() {
+            let Some(point) = self.try_rate(trial)? else { break };
+            let met = meets(&point, self.p99_ns_target);
+            let word = if met { "in time" } else { "too late" };
+            self.survey.note(&format!("{} a second: {} ({word})", number(trial.rate()), in_words(&point)));
+            searched.points.push(point);
+            searched.confirmations += u32::from(matches!(trial, Trial::Confirm(_)));
+            search.tell(met);
+        }
+        Ok((self.survey, searched))
+    }
+
+    fn probe(&mut self) -> anyhow::Result<Option<Point>> {
+        let in_flight = PROBE_IN_FLIGHT.min(self.limits.in_flight_max) / self.targets.count() as u64;
+        let queue_depth = u32::try_from(in_flight).unwrap_or(1).max(1);
+        let role = RoleProfile { queue_depth, workers: 1, ..self.role.clone() };
+        let effort = Effort { repeats_min: 1, repeats_max: 1, ..self.effort };
+        let label = format!("closed loop, depth {queue_depth}");
+        let point = self.point(&role, &effort, &label)?;
+        if let Some(point) = &point {
+            self.survey.note(&format!("{label}: {}", in_words(point)));
+        }
+        Ok(point)
+    }
+
+    fn try_rate(&mut self, trial: Trial) -> anyhow::Result<Option<Point>> {
+        let rate = trial.rate();
+        let workers = self.limits.workers_max;
+        let per_depth = u64::from(workers) * self.targets.count() as u64;
+        let role = RoleProfile {
+            rate: Some(Rate::Iops(rate)),
+            arrivals: Arrivals::Poisson,
+            workers,
+            queue_depth: u32::try_from(self.limits.in_flight_max / per_depth).unwrap_or(u32::MAX).max(1),
+            ..self.role.clone()
+        };
+        let repeats = match trial {
+            Trial::Search(_) => 1,
+            Trial::Confirm(_) => CONFIRM_REPEATS,
+        };
+        let interval = Nanos(self.effort.interval.0.max(Nanos::from_seconds(ARRIVALS_MIN / rate).0));
+        let effort = Effort { interval, repeats_min: repeats, repeats_max: repeats, ..self.effort };
+        let point = self.point(&role, &effort, &format!("{} a second", number(rate)))?;
+        // A confirmation that was cut off confirms nothing.
+        Ok(point.filter(|_| !self.survey.stopped()))
+    }
+
+    fn point(&mut self, role: &RoleProfile, effort: &Effort, label: &str) -> anyhow::Result<Option<Point>> {
+        let job = PointJob { role, targets: self.targets, first_target: 0, seed: self.seed, label };
+        self.survey.point(&job, effort)
+    }
+}

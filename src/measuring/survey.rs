@@ -1,0 +1,242 @@
+//! A run made of many short measurements: points of a sweep, cells of a matrix. What belongs to the machine is looked
+//! at once; doubts of the single measurements are gathered, each kind once.
+
+use iostall_engine::host;
+use iostall_load::trust::{BusyBefore, Evidence, judge};
+use iostall_measure::clock::utc_now;
+use iostall_measure::platform::{Host, Target};
+use iostall_measure::{Clock, Histogram, Nanos, Percentile};
+use iostall_model::outcome::{EngineUse, RoleOutcome};
+use iostall_model::{
+    LoadOutcome, Point, Profile, Repeat, RoleProfile, Run, RunBody, SpanOutcome, SpanProfile, Warning,
+    WarningCode,
+};
+use iostall_qualify::confidence::{LEVEL, estimate};
+use jiff::Timestamp;
+
+use super::{Session, Targets, record};
+
+/// The warm-up before a repeat of a setting that has just run is this part of the first.
+const WARMUP_SHARE: u64 = 5;
+
+/// Doubts that say nothing here: intervals are short on purpose; how sure their mean is, and which percentile they support, is
+/// shown with them, and so is the backlog of a rate that was too high.
+const IGNORED: [WarningCode; 4] =
+    [WarningCode::ShortRun, WarningCode::FewSamples, WarningCode::Interrupted, WarningCode::RateNotHeld];
+
+/// How long and how often a setting is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Before the first interval.
+    pub(crate) warmup: Nanos,
+    /// Length of an interval.
+    pub(crate) interval: Nanos,
+    /// Half width of the confidence interval of IOPS, as a share of the mean, at which a point is done.
+    pub(crate) precision: f64,
+    /// Intervals that are measured at least.
+    pub(crate) repeats_min: u32,
+    /// Intervals after which a point is done however wide its confidence interval.
+    pub(crate) repeats_max: u32,
+}
+
+impl Effort {
+    fn is_done(&self, repeats: &[Repeat]) -> bool {
+        let count = u32::try_from(repeats.len()).unwrap_or(u32::MAX);
+        let iops: Vec<f64> = repeats.iter().filter_map(Repeat::iops).collect();
+        let sure = || estimate(&iops, LEVEL).is_some_and(|found| found.relative() <= self.precision);
+        count >= self.repeats_max || (count >= self.repeats_min && (self.repeats_min == 1 || sure()))
+    }
+}
+
+/// One setting to measure.
+pub(crate) struct PointJob<'a> {
+    /// What to do.
+    pub(crate) role: &'a RoleProfile,
+    /// On what.
+    pub(crate) targets: &'a Targets,
+    /// Index in the run's targets of the first of them.
+    pub(crate) first_target: u32,
+    /// The run's seed; every interval of a survey gets its own from it, or caches would know its blocks.
+    pub(crate) seed: u64,
+    /// What it is called on the live line and in warnings.
+    pub(crate) label: &'a str,
+}
+
+/// See the module.
+pub(crate) struct Survey<'s> {
+    session: &'s Session<'s>,
+    started_utc: Timestamp,
+    started_ns: u64,
+    host: Host,
+    facts: Vec<Target>,
+    busy_before: Vec<BusyBefore>,
+    engine: EngineUse,
+    intervals: u64,
+    /// A doubt, the setting that raised it first, and how many did.
+    doubts: Vec<(Warning, String, u32)>,
+}
+
+impl<'s> Survey<'s> {
+    /// Looks at machine and devices. `all` are all targets of the run, in its order.
+    pub(crate) fn begin(session: &'s Session<'s>, all: &[&Targets]) -> Self {
+        let mut devices: Vec<String> = all.iter().flat_map(|targets| targets.devices()).collect();
+        devices.sort();
+        devices.dedup();
+        let busy_before = session.look_before(&devices);
+        Self {
+            session,
+            started_utc: utc_now(),
+            started_ns: session.clock.now_ns(),
+            host: host::host(),
+            facts: all.iter().flat_map(|targets| targets.facts()).collect(),
+            busy_before,
+            engine: EngineUse::default(),
+            intervals: 0,
+            doubts: Vec::new(),
+        }
+    }
+
+    /// Whether nothing more is to be measured: the user asked to stop, or the load gave up by itself.
+    pub(crate) fn stopped(&self) -> bool {
+        self.session.stop.is_raised()
+    }
+
+    /// The engine that did the last interval.
+    pub(crate) fn engine(&self) -> EngineUse {
+        self.engine.clone()
+    }
+
+    /// Tells what goes on.
+    pub(crate) fn note(&self, text: &str) {
+        self.session.printer.note(text);
+    }
+
+    /// Measures one setting. `None`: told to stop before an interval was done.
+    pub(crate) fn point(&mut self, job: &PointJob<'_>, effort: &Effort) -> anyhow::Result<Option<Point>> {
+        let mut point = Point {
+            targets: (job.first_target..).take(job.targets.count()).collect(),
+            block_size: job.role.block_size.clone(),
+            access: job.role.access,
+            write_pct: job.role.write_pct,
+            queue_depth: job.role.queue_depth,
+            workers: job.role.workers,
+            rate_iops: job.role.rate.map(|rate| rate.iops(job.role.block_size.mean_bytes())),
+            repeats: Vec::new(),
+            latency_ns: Histogram::new(),
+        };
+        while !self.stopped() && !effort.is_done(&point.repeats) {
+            let again = !point.repeats.is_empty();
+            let warmup = if again { Nanos(effort.warmup.0 / WARMUP_SHARE) } else { effort.warmup };
+            self.interval(job, warmup, effort.interval, &mut point)?;
+        }
+        Ok((!point.repeats.is_empty()).then_some(point))
+    }
+
+    fn interval(
+        &mut self,
+        job: &PointJob<'_>,
+        warmup: Nanos,
+        duration: Nanos,
+        point: &mut Point,
+    ) -> anyhow::Result<()> {
+        let span = SpanProfile {
+            warmup,
+            duration,
+            cooldown: Nanos(0),
+            interval: SpanProfile::default_interval(),
+            worker_series: false,
+            roles: vec![job.role.clone()],
+        };
+        let seed = job.seed.wrapping_add(self.intervals);
+        self.intervals += 1;
+        let begun_ns = self.session.clock.now_ns();
+        let prefix = format!("{}  ", job.label);
+        let outcome =
+            self.session.run_span(&span, seed, &job.targets.for_load(), &job.targets.devices(), prefix)?;
+        let Some(role) = outcome.roles.first() else { return Ok(()) };
+        self.engine = role.engine.clone();
+        // What the user cut off by more than half says too little about a setting.
+        if outcome.measured_ns >= duration.0 / 2 {
+            let start_ns = begun_ns + warmup.0 - self.started_ns;
+            let (repeat, latency_ns) = repeat_of(role, outcome.measured_ns, start_ns);
+            point.repeats.push(repeat);
+            point.latency_ns.merge(&latency_ns);
+        }
+        self.judge(job, span, seed, outcome);
+        Ok(())
+    }
+
+    fn judge(&mut self, job: &PointJob<'_>, span: SpanProfile, seed: u64, outcome: SpanOutcome) {
+        let profile = Profile { name: String::new(), description: String::new(), seed, spans: vec![span] };
+        let outcome = LoadOutcome { profile, spans: vec![outcome] };
+        let doubts = judge(&Evidence {
+            host: &self.host,
+            targets: &job.targets.facts(),
+            sizes_after: &job.targets.sizes_now(),
+            busy_before: &self.busy_before,
+            outcome: &outcome,
+        });
+        for doubt in doubts.into_iter().filter(|doubt| !IGNORED.contains(&doubt.code)) {
+            let known = self
+                .doubts
+                .iter_mut()
+                .find(|(known, _, _)| known.code == doubt.code && known.subject == doubt.subject);
+            match known {
+                Some((_, label, count)) => *count += u32::from(label != job.label),
+                None => self.doubts.push((doubt, job.label.to_owned(), 0)),
+            }
+        }
+    }
+
+    /// The run.
+    pub(crate) fn finish(self, name: &str, body: RunBody) -> Run {
+        let interrupted = self.stopped();
+        let mut warnings: Vec<Warning> =
+            self.doubts.into_iter().map(|(doubt, label, more)| at_setting(doubt, &label, more)).collect();
+        if interrupted {
+            let message = "stopped before its end; what was measured until then is whole";
+            warnings.insert(0, Warning::new(WarningCode::Interrupted, message));
+        }
+        Run { interrupted, ..record(name, self.started_utc, self.host, self.facts, warnings, body) }
+    }
+}
+
+/// The doubt with the setting it is about, where it is about the load and not about the platform.
+fn at_setting(mut doubt: Warning, label: &str, more: u32) -> Warning {
+    let of_the_load = matches!(
+        doubt.code,
+        WarningCode::DepthNotReached
+            | WarningCode::GeneratorBound
+            | WarningCode::IoErrors
+            | WarningCode::UnfinishedRequests
+            | WarningCode::RequestsSplit
+            | WarningCode::RateNotHeld
+            | WarningCode::SyncTooFast
+    );
+    if of_the_load {
+        let others = match more {
+            0 => String::new(),
+            more => format!(" (and {more} times more at other settings)"),
+        };
+        doubt.message = format!("at {label}: {}{others}", doubt.message);
+        doubt.subject = None;
+    }
+    doubt
+}
+
+/// The numbers of one interval, and the latencies behind them.
+fn repeat_of(role: &RoleOutcome, measured_ns: u64, start_ns: u64) -> (Repeat, Histogram) {
+    let sum = role.reads_and_writes().unwrap_or_default();
+    let latency_ns = sum.latency_ns();
+    let repeat = Repeat {
+        start_ns,
+        measured_ns,
+        count: sum.count(),
+        bytes: sum.bytes,
+        failed: sum.failed,
+        latency_ns_mean: latency_ns.mean(),
+        latency_ns_p99: latency_ns.value_at(Percentile::P99),
+        backlog_at_end: role.open_loop.as_ref().map(|open| open.backlog_at_end),
+    };
+    (repeat, latency_ns.clone())
+}

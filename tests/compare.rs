@@ -1,0 +1,154 @@
+//! `iostall compare`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::Workspace;
+
+fn load(here: &Workspace, name: &str, more: &[&str]) {
+    let base = ["load", "--engine", "null", "--warmup", "0", "--name", name, "--preset", "random-read", "-q"];
+    here.run(&[&base[..], more].concat()).expect_status(0);
+}
+
+fn metric<'a>(comparison: &'a Value, subject: &str, metric: &str) -> &'a Value {
+    let metrics = comparison["others"][0]["metrics"].as_array().unwrap();
+    metrics.iter().find(|row| row["subject"] == subject && row["metric"] == metric).unwrap()
+}
+
+#[test]
+fn two_saved_runs_are_held_against_each_other_metric_by_metric() {
+    let here = Workspace::new();
+    load(&here, "slow", &["--rate", "500", "--duration", "5s"]);
+    load(&here, "fast", &["--rate", "1000", "--duration", "5s", "--block-size", "64K"]);
+    let ran = here.run(&["compare", "last~1", "last", "--json", "c.json"]).expect_status(0);
+    for words in ["#2 against #1", "IOPS", "p99 latency", "ratio", "bootstrap", "Mann–Whitney", "better, +"]
+    {
+        assert!(ran.stdout.contains(words), "{words}:\n{}", ran.stdout);
+    }
+    assert!(ran.stdout.contains("different block sizes: 8K and 64K"), "{}", ran.stdout);
+    let comparison = here.json("c.json");
+    let iops = metric(&comparison, "data read", "iops");
+    assert!((iops["ratio"].as_f64().unwrap() - 2.0).abs() < 0.1, "{iops}");
+    assert_eq!(iops["significant"], true, "{iops}");
+    assert!(iops["ratio_low"].as_f64().unwrap() > 1.0);
+    let again = here.run(&["compare", "last~1", "last", "--json", "-"]).expect_status(0).stdout;
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap(), comparison);
+}
+
+#[test]
+fn runs_too_short_for_a_verdict_get_none() {
+    let here = Workspace::new();
+    for name in ["one", "two"] {
+        load(&here, name, &["--duration", "1s"]);
+    }
+    let ran = here.run(&["compare", "1", "2"]).expect_status(0);
+    assert!(ran.stdout.contains("No verdict: there are too few samples"), "{}", ran.stdout);
+}
+
+#[test]
+fn fresh_runs_take_turns_and_are_kept() {
+    let here = Workspace::new();
+    let ran = here
+        .run(&[
+            "compare",
+            "--fresh",
+            "4",
+            "--duration",
+            "200ms",
+            "--warmup",
+            "0",
+            "--size",
+            "16MiB",
+            "--json",
+            "c.json",
+            "a.dat",
+            "b.dat",
+        ])
+        .expect_status(0);
+    assert!(ran.stdout.contains("b.dat against a.dat"), "{}", ran.stdout);
+    assert_eq!(here.json("c.json")["others"][0]["samples"], "runs");
+    let listed: Value = serde_json::from_str(&here.run(&["runs", "--json"]).expect_status(0).stdout).unwrap();
+    let mut names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
+    names.reverse();
+    assert_eq!(names, ["compare a.dat", "compare b.dat"].repeat(4));
+    let saved = here.run(&["compare", "1,3,5,7", "2,4,6,8", "--json", "s.json"]).expect_status(0);
+    assert!(saved.stdout.contains("each run is one sample"), "{}", saved.stdout);
+    let (fresh, saved) = (here.json("c.json"), here.json("s.json"));
+    assert_eq!(fresh["others"][0]["metrics"], saved["others"][0]["metrics"]);
+}
+
+#[test]
+fn two_profiles_are_compared_on_one_file() {
+    let here = Workspace::new();
+    let ran = here
+        .run(&[
+            "compare",
+            "--fresh",
+            "1",
+            "--preset",
+            "random-read",
+            "--preset",
+            "scan",
+            "--duration",
+            "200ms",
+            "--warmup",
+            "0",
+            "--engine",
+            "null",
+            "x.dat",
+        ])
+        .expect_status(0);
+    assert!(ran.stdout.contains("scan against random-read"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("different access: random and sequential"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_published_table_of_work_comes_out_and_is_called_an_anecdote() {
+    let here = Workspace::new();
+    fs::write(here.path("before.csv"), "job,seconds\nload,1218\nindex,1207\nreport,1344\n").unwrap();
+    fs::write(here.path("after.csv"), "job,seconds\nload,526\nindex,1035\nreport,1062\n").unwrap();
+    let ran =
+        here.run(&["compare", "--work", "before.csv", "after.csv", "--json", "w.json"]).expect_status(0);
+    for row in [
+        ["load", "1218", "526", "692", "56.8"],
+        ["index", "1207", "1035", "172", "14.3"],
+        ["report", "1344", "1062", "282", "21.0"],
+    ] {
+        let line = ran.stdout.lines().find(|line| line.trim_start().starts_with(row[0])).unwrap();
+        for cell in row {
+            assert!(line.split_whitespace().any(|word| word == cell), "{cell}: {line}");
+        }
+        assert!(line.ends_with("too few repeats"), "{line}");
+    }
+    assert!(ran.stdout.contains("anecdote"), "{}", ran.stdout);
+    assert_eq!(here.json("w.json")["jobs"][0]["improvement_s"], 692.0);
+}
+
+#[test]
+fn repeated_work_gets_a_verdict() {
+    let here = Workspace::new();
+    let table = |times: [u32; 4]| times.map(|seconds| format!("load,{seconds}\n")).concat();
+    fs::write(here.path("before.csv"), table([1218, 1225, 1209, 1230])).unwrap();
+    fs::write(here.path("after.csv"), table([526, 530, 519, 541])).unwrap();
+    let ran = here.run(&["compare", "--work", "before.csv", "after.csv"]).expect_status(0);
+    assert!(ran.stdout.contains("faster (56."), "{}", ran.stdout);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_what_to_write() {
+    let here = Workspace::new();
+    for (arguments, words) in [
+        (&["compare", "last"][..], "two sides"),
+        (&["compare", "1", "2"], "#1"),
+        (&["compare", "--fresh", "2", "a.dat"], "two sides"),
+        (&["compare", "--work", "no.csv", "none.csv"], "no.csv"),
+    ] {
+        let refused = here.run(arguments).expect_status(2);
+        assert!(refused.stderr.contains(words), "{words}: {}", refused.stderr);
+    }
+    fs::write(here.path("bad.csv"), "load,1\nindex,fast\n").unwrap();
+    let refused = here.run(&["compare", "--work", "bad.csv", "bad.csv"]).expect_status(2);
+    assert!(refused.stderr.contains("line 2") && refused.stderr.contains("1218.5"), "{}", refused.stderr);
+}

@@ -1,0 +1,123 @@
+//! `iostall matrix`.
+
+use std::fs;
+
+use iostall_measure::{Clock, MonotonicClock};
+use serde_json::Value;
+
+use crate::support::{Ran, Workspace, signal};
+
+const SHORT: [&str; 9] =
+    ["matrix", "--interval", "40ms", "--warmup", "0", "--repeats-max", "1", "--size", "16MiB"];
+
+fn with_short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    SHORT.iter().copied().chain(arguments.iter().copied()).collect()
+}
+
+fn points(run: &Value) -> &Vec<Value> {
+    run["summary"]["points"].as_array().unwrap()
+}
+
+#[test]
+fn two_files_stand_side_by_side_in_sqlio_s_rows() {
+    let here = Workspace::new();
+    let forms = ["--json", "m.json", "--csv", "m.csv", "--html", "m.html"];
+    let what = ["--sizes", "64K,128K", "--depths", "1,4", "a.dat", "b.dat"];
+    let ran = here.run(&with_short(&[&forms[..], &what].concat())).expect_status(0);
+    for row in ["IOs/sec", "MBs/sec", "Min_Latency(ms)", "Avg_Latency(ms)", "Max_Latency(ms)"] {
+        // Four patterns, two depths each.
+        assert_eq!(ran.stdout.lines().filter(|line| line.trim_start().starts_with(row)).count(), 8, "{row}");
+    }
+    for words in ["Random write", "Sequential read", "64K A", "128K B", "Side by side", "IOPS B / A"] {
+        assert!(ran.stdout.contains(words), "{words}:\n{}", ran.stdout);
+    }
+    let run = here.json("m.json");
+    assert_eq!(points(&run).len(), 4 * 2 * 2 * 2);
+    for point in points(&run) {
+        let (iops, mib) = (point["iops"].as_f64().unwrap(), point["mib_per_s"].as_f64().unwrap());
+        let kib = if point["block_size"] == "64K" { 64.0 } else { 128.0 };
+        assert!(iops > 0.0 && (mib - iops * kib / 1024.0).abs() < 1e-6, "{point}");
+        let [min, mean, max] =
+            ["min", "mean", "max"].map(|name| point[format!("latency_ms_{name}")].as_f64().unwrap());
+        assert!(min <= mean && mean <= max, "{point}");
+    }
+    assert_eq!(fs::read_to_string(here.path("m.csv")).unwrap().lines().count(), 33);
+    let page = fs::read_to_string(here.path("m.html")).unwrap();
+    assert!(page.contains("heatmap") && page.contains("id=\"span-1-heat-1\""));
+    assert!(here.run(&["runs"]).expect_status(0).stdout.contains("matrix"));
+}
+
+#[test]
+fn the_quick_matrix_shares_a_minute_among_its_cells() {
+    let here = Workspace::new();
+    let arguments =
+        ["matrix", "--engine", "null", "--quick", "--sizes", "8K", "--depths", "1", "--json", "m.json"];
+    let mut child = here.start(&arguments);
+    wait(2000);
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let plan = here.json("m.json")["matrix"]["plan"].clone();
+    // Four cells: 42 s / 4, a fifth of it warm-up.
+    assert_eq!((plan["warmup"].as_str(), plan["interval"].as_str()), (Some("2s 100ms"), Some("8s 400ms")));
+    assert_eq!(plan["repeats_max"], 1);
+}
+
+fn wait(millis: u64) {
+    let clock = MonotonicClock::new();
+    clock.sleep_until(clock.now_ns() + millis * 1_000_000);
+}
+
+#[test]
+fn a_matrix_that_was_stopped_goes_on_where_it_was() {
+    let here = Workspace::new();
+    let settings = [
+        "matrix",
+        "--interval",
+        "300ms",
+        "--warmup",
+        "0",
+        "--repeats-max",
+        "1",
+        "--size",
+        "16MiB",
+        "--sizes",
+        "8K",
+        "--depths",
+        "1,2,4,8",
+    ];
+    let run = |more: &[&'static str]| -> Vec<&'static str> { settings.iter().chain(more).copied().collect() };
+    let nothing = here.run(&run(&["--resume", "data.dat"])).expect_status(2);
+    assert!(nothing.stderr.contains("no stopped matrix"), "{}", nothing.stderr);
+    let child = here.start(&run(&["--json", "first.json", "data.dat"]));
+    wait(2500);
+    signal(&child, "INT");
+    let stopped: Ran = child.wait_with_output().unwrap().into();
+    let stopped = stopped.expect_status(130);
+    assert!(stopped.stdout.contains("--resume"), "{}", stopped.stdout);
+    let first = here.json("first.json");
+    let done = points(&first).len();
+    assert!((1..16).contains(&done), "{done} cells before the stop");
+    let other = here.run(&run(&["--resume", "--workers", "2", "data.dat"])).expect_status(2);
+    assert!(other.stderr.contains("no stopped matrix"), "{}", other.stderr);
+    here.run(&run(&["--resume", "--json", "second.json", "data.dat"])).expect_status(0);
+    let second = here.json("second.json");
+    assert_eq!(points(&second).len(), 16);
+    assert_eq!(
+        second["matrix"]["points"].as_array().unwrap()[..done],
+        first["matrix"]["points"].as_array().unwrap()[..]
+    );
+    assert_eq!(second["matrix"]["resumed"], first["id"]);
+}
+
+#[test]
+fn a_file_of_somebody_else_is_read_and_not_written() {
+    let here = Workspace::new();
+    fs::write(here.path("mine.dat"), vec![7_u8; 1 << 20]).unwrap();
+    let what = ["--sizes", "8K", "--depths", "1"];
+    let refused = here.run(&with_short(&[&what[..], &["mine.dat"]].concat())).expect_status(2);
+    assert!(refused.stderr.contains("--overwrite"), "{}", refused.stderr);
+    here.run(&with_short(&[&what[..], &["--read-only", "--json", "m.json", "mine.dat"]].concat()))
+        .expect_status(0);
+    assert_eq!(points(&here.json("m.json")).len(), 2);
+    assert!(fs::read(here.path("mine.dat")).unwrap().iter().all(|byte| *byte == 7));
+}

@@ -1,0 +1,147 @@
+//! `iostall sweep`.
+
+use std::fs;
+use std::io::Read;
+
+use iostall_measure::{Clock, MonotonicClock};
+use serde_json::Value;
+
+use crate::support::{Workspace, signal};
+
+const SHORT: [&str; 7] = ["sweep", "--interval", "60ms", "--warmup", "10ms", "--repeats-max", "3"];
+
+fn with_short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    SHORT.iter().copied().chain(arguments.iter().copied()).collect()
+}
+
+#[test]
+fn a_sweep_of_a_real_file_ends_with_the_setting_to_use_in_every_form() {
+    let here = Workspace::new();
+    let forms = ["--json", "s.json", "--csv", "s.csv", "--html", "s.html"];
+    let ran = here
+        .run(&with_short(
+            &[&["--size", "64MiB", "--in-flight-max", "32"][..], &forms, &["data.dat"]].concat(),
+        ))
+        .expect_status(0);
+    assert!(ran.stdout.contains("Use depth"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("-o") && ran.stdout.contains("diskspd -d60 -b8K"), "{}", ran.stdout);
+    let run = here.json("s.json");
+    let points = run["summary"]["points"].as_array().unwrap();
+    let in_flight: Vec<u64> = points.iter().map(|point| point["in_flight"].as_u64().unwrap()).collect();
+    assert_eq!(in_flight[..3], [1, 2, 4]);
+    assert!(in_flight.iter().all(|count| *count <= 32), "{in_flight:?}");
+    assert!(points.iter().all(|point| point["iops"].as_f64().unwrap() > 0.0));
+    let sweep = &run["sweep"];
+    assert!(sweep["checked"]["repeats"].as_array().unwrap().len() >= 2);
+    let recommended = recommended(&run);
+    let options = format!("-o{} -t{}", recommended["queue_depth"], recommended["workers"]);
+    assert!(ran.stdout.contains(&options), "{options}: {}", ran.stdout);
+    assert_eq!(fs::read_to_string(here.path("s.csv")).unwrap().lines().count(), points.len() + 1);
+    assert!(fs::read_to_string(here.path("s.html")).unwrap().contains("Latency against throughput"));
+    let listed = here.run(&["runs"]).expect_status(0).stdout;
+    assert!(listed.contains("sweep") && listed.contains("IOPS"), "{listed}");
+    let again = here.run(&["runs", "show", "last"]).expect_status(0).stdout;
+    assert!(ran.stdout.starts_with(again.trim_end()), "first:\n{}\nagain:\n{again}", ran.stdout);
+}
+
+fn recommended(run: &Value) -> Value {
+    let knees = run["summary"]["sweep"]["knees"].as_array().unwrap();
+    knees.iter().find(|knee| knee["recommended"] == true).unwrap().clone()
+}
+
+#[test]
+fn a_latency_target_decides_and_one_that_nothing_keeps_is_answered_with_no() {
+    let here = Workspace::new();
+    let met = ["--engine", "null", "--in-flight-max", "4", "--target-latency", "10s", "--json", "met.json"];
+    here.run(&with_short(&met)).expect_status(0);
+    assert_eq!(recommended(&here.json("met.json"))["by"], "latency");
+    let missed = here
+        .run(&with_short(&["--size", "64MiB", "--in-flight-max", "2", "--target-latency", "1ns", "data.dat"]))
+        .expect_status(1);
+    assert!(missed.stdout.contains("No setting keeps the target"), "{}", missed.stdout);
+}
+
+#[test]
+fn a_sweep_that_is_stopped_keeps_what_it_has_measured() {
+    let here = Workspace::new();
+    let arguments = ["sweep", "--engine", "null", "--interval", "300ms", "--json", "s.json"];
+    let mut child = here.start(&arguments);
+    let clock = MonotonicClock::new();
+    clock.sleep_until(clock.now_ns() + 4_000_000_000);
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("INTERRUPTED"), "{said}");
+    let run = here.json("s.json");
+    assert_eq!(run["interrupted"], true);
+    assert!(!run["summary"]["points"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_sweep_that_writes_needs_the_flag_that_names_the_file() {
+    let here = Workspace::new();
+    fs::write(here.path("mine.dat"), vec![7_u8; 1 << 20]).unwrap();
+    let refused = here.run(&with_short(&["--write-pct", "50", "mine.dat"])).expect_status(2);
+    assert!(refused.stderr.contains("--overwrite"), "{}", refused.stderr);
+    assert!(fs::read(here.path("mine.dat")).unwrap().iter().all(|byte| *byte == 7));
+    let options = ["--write-pct", "50", "--overwrite", "mine.dat", "--in-flight-max", "2", "mine.dat"];
+    here.run(&with_short(&options)).expect_status(0);
+}
+
+#[test]
+fn what_measures_nothing_is_refused() {
+    let here = Workspace::new();
+    let refused = here.run(&["sweep", "--interval", "0", "data.dat"]).expect_status(2);
+    assert!(refused.stderr.contains("--interval"), "{}", refused.stderr);
+    assert!(!here.path("data.dat").exists());
+}
+
+#[test]
+fn the_highest_rate_keeps_the_promise_it_was_asked_for() {
+    let here = Workspace::new();
+    let short = ["sweep", "--max-rate", "--p99", "100ms", "--interval", "100ms", "--warmup", "20ms"];
+    let forms =
+        ["--json", "m.json", "--html", "m.html", "--size", "64MiB", "--in-flight-max", "16", "data.dat"];
+    let ran = here.run(&[&short[..], &forms].concat());
+    let run = here.json("m.json");
+    let found = &run["summary"]["max_rate"];
+    let points = run["summary"]["points"].as_array().unwrap();
+    assert!(points.iter().all(|point| point["rate_iops"].as_f64().unwrap() > 0.0));
+    match found["rate_iops"].as_f64() {
+        // A machine that stands still for a tenth of a second again and again keeps no promise.
+        None => ran.expect_status(1),
+        Some(rate) => {
+            assert!(found["latency_ns_p99"].as_u64().unwrap() <= 100_000_000, "{found}");
+            assert!(
+                points.iter().any(|point| point["rate_iops"] == rate && point["intervals"] == 3),
+                "{found}"
+            );
+            let ran = ran.expect_status(0);
+            assert!(ran.stdout.contains("are answered in time"), "{}", ran.stdout);
+            ran
+        }
+    };
+}
+
+#[test]
+fn a_promise_that_nothing_can_keep_is_answered_with_no() {
+    let here = Workspace::new();
+    let ran = here
+        .run(&[
+            "sweep",
+            "--max-rate",
+            "--p99",
+            "1ns",
+            "--engine",
+            "null",
+            "--interval",
+            "50ms",
+            "--warmup",
+            "0",
+        ])
+        .expect_status(1);
+    assert!(ran.stdout.contains("No rate that was tried keeps"), "{}", ran.stdout);
+    let refused = here.run(&["sweep", "--max-rate", "data.dat"]).expect_status(2);
+    assert!(refused.stderr.contains("--p99"), "{}", refused.stderr);
+}
