@@ -23,17 +23,15 @@ fn statements(engine: Engine) -> Vec<String> {
     text.join("\n").split(';').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
 }
 
-const TABLE_BLOCKS: &str =
-    "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_all_tables WHERE relname = 't'";
+const TABLE_BLOCKS: &str = include_str!("../testdata/sql/postgres_table_blocks.sql");
 
 /// The life of one PostgreSQL server.
 fn postgres_tells_the_truth_and_the_reasons(version: u32) {
     let Some(mut server) = Postgres::start(version, None) else {
         return skip(&format!("PostgreSQL {version} could not be had: nothing of it was tested"));
     };
-    server
-        .sql("CREATE TABLE t AS SELECT g AS id, repeat('x', 500) AS filler FROM generate_series(1, 20000) g");
-    server.sql("SELECT count(*) FROM t");
+    server.sql(include_str!("../testdata/sql/postgres_make_table.sql"));
+    server.sql(include_str!("../testdata/sql/postgres_scan_twice.sql"));
     let url = format!("postgres://postgres@127.0.0.1:{}", server.port);
     let mut source = source(&url);
 
@@ -44,7 +42,7 @@ fn postgres_tells_the_truth_and_the_reasons(version: u32) {
         (counted > 0 && server.number(TABLE_BLOCKS) == counted).then_some((counted, sample))
     });
     let (counted_before, before) = before;
-    server.sql("SELECT count(*) FROM t; SELECT count(*) FROM t");
+    server.sql(include_str!("../testdata/sql/postgres_scan_twice.sql"));
     let (counted, now) = until("the scans to be counted", || {
         let counted = server.number(TABLE_BLOCKS);
         (counted > counted_before).then(|| (counted, read(source.as_mut())))
@@ -72,14 +70,14 @@ fn postgres_tells_the_truth_and_the_reasons(version: u32) {
 
     // pg_stat_reset zeroes this database and its relations, and nothing else.
     let before = read(source.as_mut());
-    server.sql("SELECT pg_stat_reset()");
+    server.sql(include_str!("../testdata/sql/postgres_reset_database.sql"));
     let now = read(source.as_mut());
     assert_eq!(change(&before, &now, table("public.t")), Change::Reset(ResetReason::StatisticsReset));
     assert!(change(&before, &now, of_kind(Kind::PostgresCheckpointer)).delta().is_some());
 
     // A table dropped and made anew has its name and nothing else.
     let before = read(source.as_mut());
-    server.sql("DROP TABLE t; CREATE TABLE t AS SELECT 1 AS id");
+    server.sql(include_str!("../testdata/sql/postgres_make_table_again.sql"));
     let now = read(source.as_mut());
     assert_eq!(change(&before, &now, table("public.t")), Change::Reset(ResetReason::IdentityChange));
 
@@ -133,7 +131,7 @@ fn resetting_the_io_view_of_postgres_resets_its_rows_alone() {
     let Some(server) = Postgres::start(18, None) else { return skip("PostgreSQL 18 could not be had") };
     let mut source = source(&format!("postgres://postgres@127.0.0.1:{}", server.port));
     let before = read(source.as_mut());
-    server.sql("SELECT pg_stat_reset_shared('io')");
+    server.sql(include_str!("../testdata/sql/postgres_reset_io.sql"));
     let now = read(source.as_mut());
     assert_eq!(change(&before, &now, of_kind(Kind::PostgresIo)), Change::Reset(ResetReason::StatisticsReset));
     assert!(change(&before, &now, of_kind(Kind::PostgresWal)).delta().is_some());
@@ -172,8 +170,7 @@ fn file(part: &'static str) -> impl Fn(&Row) -> bool {
     move |row| row.subject.kind == Kind::MysqlFile && row.subject.name.ends_with(part)
 }
 
-const FILE_WRITES: &str = "SELECT CAST(SUM_NUMBER_OF_BYTES_WRITE AS UNSIGNED) \
-                           FROM performance_schema.file_summary_by_instance WHERE FILE_NAME LIKE '%/shop/t.ibd'";
+const FILE_WRITES: &str = include_str!("../testdata/sql/mariadb_file_writes.sql");
 
 #[test]
 fn mariadb_tells_the_truth_and_the_reasons() {
@@ -181,7 +178,7 @@ fn mariadb_tells_the_truth_and_the_reasons() {
         return skip("MariaDB is not installed (mariadb-server-core): nothing of it was tested");
     };
     server.sql("CREATE DATABASE shop");
-    server.sql("CREATE TABLE shop.t (id INT PRIMARY KEY AUTO_INCREMENT, filler VARCHAR(500)) ENGINE=InnoDB");
+    server.sql(include_str!("../testdata/sql/mariadb_make_table.sql"));
     for statement in statements(Engine::Mysql) {
         server.sql(&statement.replace("'localhost'", "'127.0.0.1'").replace("choose-one", "secret"));
     }
@@ -190,7 +187,7 @@ fn mariadb_tells_the_truth_and_the_reasons() {
     let before = read(source.as_mut());
     assert!(before.warnings.is_empty(), "{:?}", before.warnings);
     let counted_before = server.number(FILE_WRITES);
-    server.sql("INSERT INTO shop.t (filler) SELECT REPEAT('x', 500) FROM shop.seq_1_to_20000");
+    server.sql(include_str!("../testdata/sql/mariadb_fill_table.sql"));
     server.sql("FLUSH TABLES shop.t FOR EXPORT");
     let (counted, now) = until("quiet", || {
         let counted = server.number(FILE_WRITES);
@@ -217,8 +214,8 @@ fn mariadb_tells_the_truth_and_the_reasons() {
 
     // Dropped and made anew: the same name, another file.
     let before = read(source.as_mut());
-    server.sql("DROP TABLE shop.t");
-    server.sql("CREATE TABLE shop.t (id INT PRIMARY KEY, filler VARCHAR(500)) ENGINE=InnoDB");
+    server.sql(include_str!("../testdata/sql/mariadb_drop_table.sql"));
+    server.sql(include_str!("../testdata/sql/mariadb_make_table.sql"));
     let now = read(source.as_mut());
     assert_eq!(change(&before, &now, file("/shop/t.ibd")), Change::Reset(ResetReason::IdentityChange));
 

@@ -1,3 +1,4 @@
+/* iostall:grants_mysql */
 -- MariaDB and MySQL: one table, nothing else. Run as an administrator; choose the host part and a password.
 CREATE USER 'iostall'@'localhost' IDENTIFIED BY 'choose-one' WITH MAX_USER_CONNECTIONS 5;
 GRANT SELECT ON performance_schema.file_summary_by_instance TO 'iostall'@'localhost';

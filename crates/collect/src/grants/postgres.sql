@@ -1,3 +1,4 @@
+/* iostall:grants_postgres */
 -- PostgreSQL: a plain login reads every counter that iostall stores. Run as an administrator, in psql:
 --   \password iostall     sets the password without writing it anywhere
 CREATE ROLE iostall LOGIN CONNECTION LIMIT 5;

@@ -1,3 +1,4 @@
+/* iostall:grants_sqlserver */
 -- SQL Server 2008 R2 to 2019. Run as an administrator in master; choose a password.
 CREATE LOGIN iostall WITH PASSWORD = N'choose-one', CHECK_POLICY = ON;
 GRANT VIEW SERVER STATE TO iostall;     -- the counters

@@ -22,6 +22,7 @@ use crate::tls;
 /// First version whose counters are read.
 const OLDEST: u32 = 12;
 
+const VERSION: &str = include_str!("sql/version.sql");
 const INSTANCE: [(u32, &str); 3] = [
     (12, include_str!("sql/instance_12.sql")),
     (14, include_str!("sql/instance_14.sql")),
@@ -177,8 +178,7 @@ async fn read(address: &Address, client: &Client) -> Result<Sample, SourceError>
 
 /// The major version, which chooses every other query.
 async fn version(address: &Address, client: &Client) -> Result<u32, SourceError> {
-    let text = "/* iostall:version */ SELECT current_setting('server_version_num')::int / 10000";
-    let rows = query(address, client, "iostall:version", Some(text)).await?;
+    let rows = query(address, client, "iostall:version", Some(VERSION)).await?;
     let version = rows.first().map_or(0, |row| row.get::<_, i32>(0));
     match u32::try_from(version) {
         Ok(version) if version >= OLDEST => Ok(version),

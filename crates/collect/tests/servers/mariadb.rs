@@ -49,7 +49,7 @@ impl Mariadb {
             server.arg("--performance-schema=ON");
         }
         self.process = Some(Process(server.spawn().unwrap()));
-        until("MariaDB", || self.try_sql("root", "SELECT 1").ok());
+        until("MariaDB", || self.try_sql("root", include_str!("../../testdata/sql/ping.sql")).ok());
     }
 
     /// Ends it as an administrator does.

@@ -93,7 +93,7 @@ impl Postgres {
                 if process.0.try_wait().unwrap().is_some() {
                     return None;
                 }
-                if self.try_sql("SELECT 1").is_ok() {
+                if self.try_sql(include_str!("../../testdata/sql/ping.sql")).is_ok() {
                     return Some(process);
                 }
                 super::pause();

@@ -1,2 +1,2 @@
-/* iostall:watch/add_source */
+/* iostall:add_source */
 INSERT INTO watch_source (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;

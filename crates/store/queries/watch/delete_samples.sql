@@ -1,4 +1,4 @@
-/* iostall:watch/delete_samples */
+/* iostall:delete_samples */
 -- Only whole chains, and only what has been rolled up: up to the last whole sample before the limit.
 DELETE FROM watch_sample
 WHERE source = :source

@@ -1,2 +1,2 @@
-/* iostall:watch/find_source */
+/* iostall:find_source */
 SELECT number, rolled_up_to FROM watch_source WHERE name = :name;

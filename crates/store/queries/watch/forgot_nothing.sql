@@ -1,2 +1,2 @@
-/* iostall:watch/forgot_nothing */
+/* iostall:forgot_nothing */
 SELECT forgot_samples = 0 FROM watch_source WHERE number = :source;

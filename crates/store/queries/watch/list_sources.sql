@@ -1,4 +1,4 @@
-/* iostall:watch/list_sources */
+/* iostall:list_sources */
 SELECT s.number, s.name,
        (SELECT min(taken_utc_ns) FROM watch_sample WHERE source = s.number) AS first_utc_ns,
        (SELECT max(taken_utc_ns) FROM watch_sample WHERE source = s.number) AS last_utc_ns

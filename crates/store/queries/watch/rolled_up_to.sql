@@ -1,2 +1,2 @@
-/* iostall:watch/rolled_up_to */
+/* iostall:rolled_up_to */
 SELECT rolled_up_to FROM watch_source WHERE number = :source;

@@ -229,7 +229,7 @@ fn a_row_takes_at_most_25_bytes_of_the_file() {
     let (files, beats) = (1_000, 130);
     store.add_sample(source, sample(0, files)).unwrap();
     let size = |store: &WatchStore| {
-        store.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        store.connection.execute_batch(include_str!("../../testdata/write_log_back.sql")).unwrap();
         std::fs::metadata(directory.path().join("watch.db")).unwrap().len()
     };
     let before = size(&store);

@@ -1,0 +1,2 @@
+/* iostall:mariadb_drop_table */
+DROP TABLE shop.t

@@ -1,0 +1,2 @@
+/* iostall:mariadb_make_table */
+CREATE TABLE shop.t (id INT PRIMARY KEY AUTO_INCREMENT, filler VARCHAR(500)) ENGINE = InnoDB

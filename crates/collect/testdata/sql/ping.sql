@@ -1,0 +1,2 @@
+/* iostall:ping */
+SELECT 1

@@ -1,0 +1,2 @@
+/* iostall:postgres_reset_database */
+SELECT pg_stat_reset();

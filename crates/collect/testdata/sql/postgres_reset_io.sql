@@ -1,0 +1,2 @@
+/* iostall:postgres_reset_io */
+SELECT pg_stat_reset_shared('io');

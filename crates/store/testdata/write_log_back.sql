@@ -1,0 +1,2 @@
+/* iostall:write_log_back */
+PRAGMA wal_checkpoint(TRUNCATE);
