@@ -51,8 +51,8 @@ fn a_copy_killed_at_any_moment_is_absent_or_whole_and_can_be_continued() {
         fs::remove_file(here.path("to")).unwrap();
         assert_eq!(names(&here.path(".")), ["from", "o.json"], "round {round}");
     }
-    // Otherwise nothing was ever resumed, and this test tests nothing.
-    assert!(kept > ROUNDS / 10, "only {kept} of {ROUNDS} rounds had anything to go on from");
+    // Otherwise nothing was ever resumed, and this test tests nothing. How many were depends on how busy the machine is.
+    assert!(kept > 0, "none of {ROUNDS} rounds had anything to go on from");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts a thread for every source. Events arrive until the last beat is over or [`Sampler::stop`] is
+    /// Starts a thread for every source. Events arrive until the last beat is over or `Sampler::stop` is
     /// called; then the channel closes.
     pub fn start(sources: Vec<Box<dyn Source>>, options: &SamplerOptions) -> (Self, Receiver<Event>) {
         let (sender, receiver) = sync_channel(EVENTS_WAITING_MAX);

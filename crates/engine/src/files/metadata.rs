@@ -53,17 +53,17 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
 }
 
 fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
-    // 64 KiB is the most that Linux lets a list of names or one value be. Most files have none: asked first.
-    let mut names = Vec::new();
-    let length = match rustix::fs::flistxattr(source, &mut [0_u8; 0][..]) {
+    // 64 KiB is the most that Linux lets a list of names or one value be. Most files have few or none, so a small
+    // buffer is tried first. An empty one, by which C asks for the length alone, tells nothing through this library.
+    let mut names = vec![0; 1 << 10];
+    let mut listed = rustix::fs::flistxattr(source, &mut names[..]);
+    if listed == Err(Errno::RANGE) {
+        names.resize(64 << 10, 0);
+        listed = rustix::fs::flistxattr(source, &mut names[..]);
+    }
+    let length = match listed {
         Ok(0) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return,
-        Ok(_) => {
-            names.resize(64 << 10, 0);
-            match rustix::fs::flistxattr(source, &mut names[..]) {
-                Ok(length) => length,
-                Err(errno) => return losses.push(loss("extended attributes", errno)),
-            }
-        }
+        Ok(length) => length,
         Err(errno) => return losses.push(loss("extended attributes", errno)),
     };
     let mut value = Vec::new();

@@ -71,7 +71,7 @@ pub enum MappingError {
     },
 }
 
-/// Maps a profile that [`super::validate`] finds nothing wrong with.
+/// Maps a profile that [`super::validate()`] finds nothing wrong with.
 pub fn to_profile(profile: &DiskspdProfile) -> Result<MappedProfile, MappingError> {
     let refused: Vec<_> = Unsupported::all_in(profile).into_iter().filter(Unsupported::is_refused).collect();
     if !refused.is_empty() {

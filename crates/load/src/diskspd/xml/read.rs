@@ -69,7 +69,7 @@ const TARGET_ELEMENTS: [&str; 32] = [
 ];
 
 /// Reads a profile. The result holds together element by element; whether it can run is
-/// [`crate::diskspd::validate`]'s to say.
+/// [`crate::diskspd::validate()`]'s to say.
 pub fn read_profile(bytes: &[u8]) -> Result<DiskspdProfile, ProfileError> {
     let root = Element::parse(bytes)?;
     if root.name != "Profile" {
