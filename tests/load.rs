@@ -111,7 +111,7 @@ fn every_preset_runs_on_one_file() {
             "--preset",
             name,
             "--duration",
-            "500ms",
+            "1s",
             "--warmup",
             "0",
             "--size",

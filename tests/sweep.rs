@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Workspace, signal};
 
-const SHORT: [&str; 7] = ["sweep", "--interval", "60ms", "--warmup", "10ms", "--repeats-max", "3"];
+const SHORT: [&str; 7] = ["sweep", "--interval", "150ms", "--warmup", "10ms", "--repeats-max", "3"];
 
 fn with_short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     SHORT.iter().copied().chain(arguments.iter().copied()).collect()
