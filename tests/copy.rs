@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::Child;
 
@@ -62,13 +62,59 @@ fn what_cannot_be_copied_exits_with_two_and_says_why() {
     // UBCopy said "Invalid path" and returned success.
     let here = Workspace::new();
     let ran = here.run(&["copy", "absent", "to"]).expect_status(2);
-    assert!(ran.stderr.contains("cannot find absent"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot find absent") && ran.stderr.contains("hint:"), "{}", ran.stderr);
     fs::write(here.path("from"), b"x").unwrap();
     let ran = here.run(&["copy", "from", "no/such/dir/to"]).expect_status(2);
-    assert!(ran.stderr.contains("no/such/dir"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no/such/dir") && ran.stderr.contains("hint:"), "{}", ran.stderr);
     here.run(&["copy", "from"]).expect_status(2);
     here.run(&["copy", "--checkpoint", "much", "from", "to"]).expect_status(2);
     assert_eq!(names(&here.path(".")), ["from"]);
+}
+
+#[test]
+fn the_source_stays_whatever_becomes_of_the_copy() {
+    // UBCopy's move deleted the source when the target merely existed. iostall has no move: nothing removes a source.
+    let here = Workspace::new();
+    fs::write(here.path("from"), content(3_000_000)).unwrap();
+    fs::write(here.path("to"), b"something else").unwrap();
+    here.run(&["copy", "from", "to"]).expect_status(2);
+    here.run(&["copy", "--move", "from", "new"]).expect_status(2);
+    here.run(&["copy", "--verify", "--overwrite", "from", "to"]).expect_status(0);
+    assert_eq!(fs::read(here.path("from")).unwrap(), content(3_000_000));
+    assert_eq!(fs::read(here.path("to")).unwrap(), content(3_000_000));
+}
+
+#[test]
+fn a_destination_that_comes_back_different_exits_with_one_and_names_the_offset() {
+    // UBCopy's comparison left out all but the last short block, and its target kept the final name whatever it found.
+    let here = Workspace::new();
+    let size = 48 << 20;
+    fs::write(here.path("from"), content(size)).unwrap();
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let source = File::options().write(true).open(here.path("from")).unwrap();
+    source.set_modified(old).unwrap();
+    // The rate makes the reading back last for seconds, in which the unfinished copy is damaged near its end.
+    let mut child = here.start(&["copy", "--verify", "--limit", "24MB/s", "--json", "o.json", "from", "to"]);
+    let part = iostall_transfer::copy::part_path(&here.path("to"));
+    // It has the times of its source from when all was written until it gets its name.
+    while !fs::metadata(&part).is_ok_and(|found| found.modified().unwrap() == old) {
+        assert!(child.try_wait().unwrap().is_none(), "the copy ended before it was looked at");
+        std::thread::yield_now();
+    }
+    let damaged_at = size as u64 - 5000;
+    let file = File::options().read(true).write(true).open(&part).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, damaged_at).unwrap();
+    file.write_all_at(&[byte[0] ^ 0x10], damaged_at).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("DIFFERENT"), "{said}");
+    let mismatch = &here.json("o.json")["copy"]["mismatches"][0];
+    assert_eq!(mismatch["first_offset"].as_u64(), Some(damaged_at), "{mismatch}");
+    assert!(!here.path("to").exists() && !part.exists(), "a copy that differs must not look whole");
 }
 
 #[test]

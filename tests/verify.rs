@@ -63,5 +63,6 @@ fn what_is_no_manifest_is_refused() {
     fs::write(here.path("junk"), "hello\n").unwrap();
     let ran = here.run(&["verify", "junk"]).expect_status(2);
     assert!(ran.stderr.contains("junk") && ran.stderr.contains("line 1"), "{}", ran.stderr);
-    here.run(&["verify", "absent"]).expect_status(2);
+    let ran = here.run(&["verify", "absent"]).expect_status(2);
+    assert!(ran.stderr.contains("hint:") && ran.stderr.contains("--manifest"), "{}", ran.stderr);
 }

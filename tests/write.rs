@@ -91,9 +91,17 @@ fn a_sweep_tries_every_step() {
         "t.dat",
     ]);
     assert!(matches!(ran.status, Some(0 | 1)), "{}", ran.stderr);
-    assert_eq!(here.json("o.json")["write"]["methods"].as_array().unwrap().len(), 3);
+    let written = &here.json("o.json")["write"];
+    assert_eq!(written["methods"].as_array().unwrap().len(), 3);
     assert!(ran.stdout.contains("direct × 3"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("sweet spot"), "{}", ran.stderr);
+    // What the sweep was made for is kept with the run, and shown again with it.
+    assert_eq!(written["sweet_spots"][0]["method"], "direct");
+    let shown = here.run(&["runs", "show", "last"]).expect_status(0).stdout;
+    let sentence = match written["sweet_spots"][0]["packets_per_burst"].as_u64() {
+        Some(packets) => format!("the sweet spot is {packets} packets a burst"),
+        None => "there is no sweet spot".to_owned(),
+    };
+    assert!(ran.stdout.contains(&sentence) && shown.contains(&sentence), "{}\n{shown}", ran.stdout);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `iostall verify`: manifest → every file past the page cache → report and store.
 
-use anyhow::Context;
 use iostall_model::RunBody;
 use iostall_transfer::manifest::parse;
 use iostall_transfer::rate::RateLimit;
@@ -17,7 +16,12 @@ use crate::transferring::{Transferring, target};
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     output::check(&args.output)?;
     let shown = args.manifest.display().to_string();
-    let text = std::fs::read(&args.manifest).with_context(|| format!("cannot read the manifest {shown}"))?;
+    let text = std::fs::read(&args.manifest).map_err(|error| {
+        hinted(
+            anyhow::Error::new(error).context(format!("cannot read the manifest {shown}")),
+            "`iostall copy --manifest FILE` writes one; a list of md5sum, sha256sum, b3sum or xxhsum serves too",
+        )
+    })?;
     let files = parse(&text, &args.manifest, args.hash).map_err(|error| {
         hinted(
             anyhow::Error::new(error).context(format!("cannot use the manifest {shown}")),

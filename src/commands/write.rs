@@ -12,7 +12,7 @@ use iostall_measure::{Caching, Durability, MonotonicClock};
 use iostall_model::paced::{MethodOutcome, Pace, PacedOutcome, WriteMethod};
 use iostall_model::{RunBody, Warning, WarningCode};
 use iostall_transfer::Progress;
-use iostall_transfer::paced::{PacedJob, fill_packet, sweet_spot, write_paced};
+use iostall_transfer::paced::{PacedJob, fill_packet, sweet_spots, write_paced};
 
 use crate::cli::{GlobalArgs, MethodChoice, WriteArgs};
 use crate::failure::{Status, hinted};
@@ -50,22 +50,20 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
         std::fs::remove_file(&args.file).with_context(|| format!("cannot remove {}", args.file.display()))?;
     }
     drop(group);
+    let methods = written?;
     let outcome = PacedOutcome {
+        sweet_spots: sweet_spots(&methods),
         interval_bytes: args.interval.bytes(),
         total_bytes,
         memory_limit_bytes: args.memory_limit.map(iostall_measure::ByteCount::bytes),
-        methods: written?,
+        methods,
     };
     let late = outcome.methods.iter().any(|method| method.kept_pace() == Some(false));
-    let spots = spots(&outcome);
     let name = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let run =
         transferring.run(&name, facts.into_iter().collect(), warnings(&outcome), RunBody::Write(outcome));
     let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
     output::write(&run, number, &args.output, printer)?;
-    for spot in spots {
-        printer.note(&spot);
-    }
     Ok(match () {
         () if run.interrupted => Status::Interrupted,
         () if late => Status::No,
@@ -86,7 +84,7 @@ fn paces(args: &WriteArgs) -> anyhow::Result<Vec<Pace>> {
     let packet_bytes = u32::try_from(args.packet.bytes()).ok().filter(|bytes| (8..=1 << 30).contains(bytes));
     let Some(packet_bytes) = packet_bytes else {
         let error = anyhow::anyhow!("--packet {}: a packet has 8 bytes to 1 GiB", args.packet);
-        return Err(error);
+        return Err(hinted(error, "--packet 800K is the usual one"));
     };
     let direct = args.methods.iter().any(|method| *method != MethodChoice::Buffered);
     if direct && !packet_bytes.is_multiple_of(DIRECT_ALIGN) {
@@ -97,7 +95,8 @@ fn paces(args: &WriteArgs) -> anyhow::Result<Vec<Pace>> {
         return Err(hinted(error, format!("--packet {next} is the next one, or --methods buffered")));
     }
     if args.interval.bytes() < u64::from(packet_bytes) {
-        anyhow::bail!("--interval {}: an interval is at least one packet", args.interval);
+        let error = anyhow::anyhow!("--interval {}: an interval is at least one packet", args.interval);
+        return Err(hinted(error, format!("a packet has {packet_bytes} bytes: give at least those")));
     }
     let period_ns = args.period.map_or(0, iostall_measure::Nanos::nanos);
     let pace = |packets_per_burst, period_ns| Pace { packet_bytes, packets_per_burst, period_ns };
@@ -127,7 +126,9 @@ fn prepare(args: &WriteArgs) -> anyhow::Result<()> {
         hinted(refusal, hint)
     })?;
     if !grant.file().metadata().is_ok_and(|metadata| metadata.is_file()) {
-        anyhow::bail!("{} is a block device: a paced writing grows a file", args.file.display());
+        let error =
+            anyhow::anyhow!("{} is a block device: a paced writing grows a file", args.file.display());
+        return Err(hinted(error, "name a file on it, or use `iostall load` for the device itself"));
     }
     mark(grant.file(), &args.file)
 }
@@ -204,31 +205,6 @@ fn open(path: &Path, method: WriteMethod) -> anyhow::Result<OpenTarget> {
     let durability =
         if method == WriteMethod::DirectDsync { Durability::WriteThrough } else { Durability::None };
     Ok(open_target(path, &OpenOptions { access: Access::Write, caching, durability, exclusive: false })?)
-}
-
-/// The sweet spot of each method of a sweep, in a sentence.
-fn spots(outcome: &PacedOutcome) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for method in WriteMethod::ALL {
-        let steps: Vec<&MethodOutcome> =
-            outcome.methods.iter().filter(|step| step.method == method).collect();
-        if steps.len() < 2 {
-            continue;
-        }
-        sentences.push(match sweet_spot(&steps).and_then(|index| steps.get(index)) {
-            Some(step) => format!(
-                "{}: the sweet spot is {} packets a burst: {:.0} MB/s with no write slower than {:.1} ms.",
-                method.name(),
-                step.pace.packets_per_burst,
-                step.bytes_per_second().unwrap_or(0.0) / 1e6,
-                step.write_ns.max().unwrap_or(0) as f64 / 1e6,
-            ),
-            None => {
-                format!("{}: there is no sweet spot: already the first step lost its pace.", method.name())
-            }
-        });
-    }
-    sentences
 }
 
 fn warnings(outcome: &PacedOutcome) -> Vec<Warning> {

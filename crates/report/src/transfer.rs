@@ -1,6 +1,6 @@
 //! What a copy, a verification or a paced writing gave: facts, tables and sentences that text and HTML share.
 
-use iostall_model::paced::{MethodOutcome, PacedOutcome};
+use iostall_model::paced::{MethodOutcome, PacedOutcome, SweetSpot};
 use iostall_model::transfer::{CopyOutcome, LimitSide, Mismatch, TransferShape, VerifyMode, VerifyOutcome};
 use iostall_model::{Run, RunBody};
 
@@ -285,8 +285,28 @@ fn methods_table(paced: &PacedOutcome) -> Table {
     table
 }
 
+/// What a sweep over the packets of a burst has found.
+fn spot_sentence(paced: &PacedOutcome, spot: &SweetSpot) -> Sentence {
+    let method = spot.method.name();
+    match paced.step_of(spot) {
+        Some(step) => say(
+            Tone::Strong,
+            format!(
+                "{method}: the sweet spot is {} packets a burst: {} with no write slower than {}.",
+                count(step.pace.packets_per_burst.into()),
+                megabytes(step.bytes_per_second()),
+                maybe_duration(step.write_ns.max().map(|ns| ns as f64)),
+            ),
+        ),
+        None => {
+            say(Tone::Bad, format!("{method}: there is no sweet spot: already the first step lost its pace."))
+        }
+    }
+}
+
 fn paced_sentences(paced: &PacedOutcome) -> Vec<Sentence> {
-    let mut sentences = Vec::new();
+    let mut sentences: Vec<Sentence> =
+        paced.sweet_spots.iter().map(|spot| spot_sentence(paced, spot)).collect();
     for method in &paced.methods {
         let name = method_name(paced, method);
         if let Some(refused) = &method.refused {

@@ -152,6 +152,16 @@ impl CopyError {
             Self::System { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on the destination; nothing there has been changed"
             }
+            Self::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "check the name: a relative one is looked for from the current directory, and the directory that a \
+                 copy goes to must be there"
+            }
+            Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "run as a user who may read the source and write to the directory of the destination"
+            }
+            Self::SameFile { .. } | Self::IntoItself { .. } => "choose a destination outside of the source",
+            Self::Loop { .. } => "--one-file-system leaves out mounts, --symlinks keep does not follow links",
+            Self::Busy { .. } => "wait until the other copy has ended, or choose another destination",
             _ => return None,
         };
         Some(hint.to_owned())

@@ -145,23 +145,34 @@ impl SmallFiles<'_> {
     }
 
     /// Runs `work` on every item, by several threads; stops at the first error or when cancelled.
+    ///
+    /// Each thread begins in a section of its own and then helps with the others: items are in the order of the
+    /// tree, so threads mostly make names in different directories and do not wait for one directory's lock.
     fn for_each<T: Sync>(
         &self,
         items: &[T],
         work: impl Fn(&mut Vec<u8>, &T) -> Result<(), CopyError> + Sync,
     ) -> Result<(), CopyError> {
-        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let workers = (self.options.workers.max(1) as usize).min(items.len().max(1));
+        let sections: Vec<(&[T], AtomicUsize)> = items
+            .chunks(items.len().div_ceil(workers).max(1))
+            .map(|part| (part, AtomicUsize::new(0)))
+            .collect();
+        let stop = AtomicBool::new(false);
         let failure = Mutex::new(None);
         std::thread::scope(|scope| {
-            for _ in 0..self.options.workers.max(1) {
-                scope.spawn(|| {
+            for own in 0..sections.len() {
+                let (sections, stop, failure, work) = (&sections, &stop, &failure, &work);
+                scope.spawn(move || {
                     let mut buffer = Vec::new();
-                    while !stop.load(Ordering::Relaxed)
-                        && let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed))
-                    {
-                        if let Err(error) = work(&mut buffer, item) {
-                            stop.store(true, Ordering::Relaxed);
-                            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    for (part, next) in sections[own..].iter().chain(&sections[..own]) {
+                        while !stop.load(Ordering::Relaxed)
+                            && let Some(item) = part.get(next.fetch_add(1, Ordering::Relaxed))
+                        {
+                            if let Err(error) = work(&mut buffer, item) {
+                                stop.store(true, Ordering::Relaxed);
+                                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                            }
                         }
                     }
                 });

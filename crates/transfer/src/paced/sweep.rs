@@ -1,16 +1,29 @@
 //! The sweet spot of a sweep over the packets of a burst.
 
-use iostall_model::paced::MethodOutcome;
+use iostall_model::paced::{MethodOutcome, SweetSpot, WriteMethod};
 
 /// A peak write time above this many times the usual one has jumped.
 const JUMP_FACTOR: f64 = 4.0;
+
+/// The sweet spot of each method that was tried at more than one pace.
+pub fn sweet_spots(steps: &[MethodOutcome]) -> Vec<SweetSpot> {
+    let mut spots = Vec::new();
+    for method in WriteMethod::ALL {
+        let of_method: Vec<&MethodOutcome> = steps.iter().filter(|step| step.method == method).collect();
+        if of_method.len() > 1 {
+            let best = sweet_spot(&of_method).and_then(|index| of_method.get(index));
+            spots.push(SweetSpot { method, packets_per_burst: best.map(|step| step.pace.packets_per_burst) });
+        }
+    }
+    spots
+}
 
 /// Index of the step with the highest throughput before the peak write time jumps or the pace is lost.
 ///
 /// Steps are of one method, with more and more packets a burst. A jump is a peak of more than four times the median
 /// of the peaks before it, counted for each packet of the burst that waits for it. `None` where the first
 /// step already lost its pace, or there is none.
-pub fn sweet_spot(steps: &[&MethodOutcome]) -> Option<usize> {
+fn sweet_spot(steps: &[&MethodOutcome]) -> Option<usize> {
     let mut peaks: Vec<u64> = Vec::new();
     let mut best: Option<(usize, f64)> = None;
     for (index, step) in steps.iter().enumerate() {
@@ -83,5 +96,19 @@ mod tests {
         assert_eq!(sweet_spot(&steps), Some(0));
         assert_eq!(sweet_spot(&steps[1..]), None);
         assert_eq!(sweet_spot(&[]), None);
+    }
+
+    #[test]
+    fn each_method_of_a_sweep_has_its_own_and_a_method_with_one_pace_has_none() {
+        let mut steps = vec![step(40, 12, 0), step(80, 15, 0), step(100, 400, 0)];
+        for (packets, step) in (1..).zip(&mut steps) {
+            step.pace.packets_per_burst = packets;
+        }
+        let buffered = MethodOutcome { method: WriteMethod::Buffered, ..step(10, 1, 0) };
+        steps.push(buffered);
+        let spots = sweet_spots(&steps);
+        assert_eq!(spots, [SweetSpot { method: WriteMethod::Direct, packets_per_burst: Some(2) }]);
+        steps[0].late_bursts = 500;
+        assert_eq!(sweet_spots(&steps)[0].packets_per_burst, None);
     }
 }
