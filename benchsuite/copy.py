@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """iostall copy beside cp, dd, rclone and rsync: one incompressible file, and many small ones, in one run.
 
-    cargo build --release && benchsuite/copy.py [--rounds 5] [--gib 4] [--files 100000] [--directory DIR] [--second DIR]
+    cargo build --release && benchsuite/copy.py [--rounds 3] [--gib 4] [--files 100000] [--directory DIR]
 
 Every tool copies the same file in turn (A B C A B C ...) to a new name, each followed by a sync of the destination's
 file system, whose time counts. Each round is done twice: on warm memory (a throw-away buffered copy before it has made
 the page cache's memory ready) and cold (after dropping the caches), because a buffered tool pays for fresh pages
-then. R and W are measured in the same rounds with the same buffers (iostall verify, iostall write), and give
-the limit 1/(1/R + 1/W) on one device and min(R, W) on two. --second names a directory on another file system.
-Tools that are not there are left out. Needs root for dropping caches. Writes results/copy.md.
+then. Three destinations: the device of the source; a second device, which is ext4 on a loop device over memory
+that is there before the first copy; and tmpfs. R and W are measured in the same rounds with the same buffers (iostall
+verify, iostall write), and give the limit 1/(1/R + 1/W) on one device and min(R, W) on two. Tools that are not there are
+left out; rsync runs in the first round only, because it takes longer than all others together. Needs root for
+dropping caches and for the loop device. Writes results/copy.md.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -22,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import date
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -77,14 +81,16 @@ def page_cache_bytes():
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Cached:"))
 
 
-def large_table(source, directory, rounds, one_device):
+def large_table(source, directory, rounds, one_device, states=("warm", "cold")):
     size = os.path.getsize(source)
     target = directory / "target.iostall-scratch"
-    out, growth = [], {}
-    for state in ("warm", "cold"):
-        rows, reads, writes = {}, [], []
+    out = []
+    for state in states:
+        rows, reads, writes, growth = {}, [], [], {}
         for number in range(rounds):
             for name, command in large_tools(str(source), str(target)).items():
+                if name.startswith("rsync") and number > 0:
+                    continue
                 target.unlink(missing_ok=True)
                 if state == "warm":
                     warm_memory(source, directory)
@@ -111,13 +117,19 @@ def large_table(source, directory, rounds, one_device):
         target.unlink(missing_ok=True)
         read, write = statistics.median(reads), statistics.median(writes)
         limit = 1 / (1 / read + 1 / write) if one_device else min(read, write)
-        peers = [name for name in rows if not name.startswith("iostall")]
-        best = min(peers, key=lambda name: statistics.median(seconds for seconds, _ in rows[name]))
-        ours = [seconds for seconds, _ in rows["iostall copy"]]
-        ratio = statistics.median(theirs / mine for mine, (theirs, _) in zip(ours, rows[best], strict=True))
+        median = {name: statistics.median(seconds for seconds, _ in runs) for name, runs in rows.items()}
+        best = min((name for name in rows if not name.startswith("iostall")), key=median.get)
+        ours = median["iostall copy"]
+        # Round by round, because the machine is not the same from one minute to the next.
+        ratios = sorted(theirs / mine for (mine, _), (theirs, _) in zip(rows["iostall copy"], rows[best]))
+        hashed = statistics.median(
+            hashed / plain for (plain, _), (hashed, _) in zip(rows["iostall copy"], rows["iostall copy, checksum in flight"]))
+        one_read = size / read
+        read_back = (median["iostall copy, read back"] - median["iostall copy, checksum in flight"]) / one_read
         out.append(f"\n{state} memory: R {read / 2**20:,.0f}, W {write / 2**20:,.0f} MiB/s, limit {limit / 2**20:,.0f}. "
-                   f"iostall copy: **{ratio:.2f} ×** the best peer ({best}), "
-                   f"**{size / statistics.median(ours) / limit:.2f}** of the limit.\n")
+                   f"iostall copy: **{statistics.median(ratios):.2f} ×** the best peer ({best}; "
+                   f"{ratios[0]:.2f} to {ratios[-1]:.2f}), **{size / ours / limit:.2f}** of the limit. With a checksum in flight "
+                   f"it takes {hashed:.2f} × the time; reading back takes {read_back:.2f} × one more read.\n")
         out.append("| tool | MiB/s (median) | of all rounds | CPU s/GiB | page cache growth |\n|---|---:|---|---:|---:|")
         for name, runs in rows.items():
             speeds = sorted(size / seconds / 2**20 for seconds, _ in runs)
@@ -163,32 +175,67 @@ def small_table(directory, count, rounds):
     return "\n".join(out)
 
 
+@contextlib.contextmanager
+def memory_device(directory, gib):
+    """ext4 on a loop device over memory; the memory is there before anything is measured."""
+    image, mounted_at = Path("/dev/shm/image.iostall-scratch"), directory / "memory-device.iostall-scratch"
+    mounted_at.mkdir()
+    with open(image, "wb") as file:
+        for _ in range(int((gib + 1.5) * 64)):
+            file.write(bytes(16 << 20))
+    made = subprocess.run(["losetup", "--find", "--show", "--direct-io=on", image], check=True, capture_output=True, text=True)
+    device = made.stdout.strip()
+    try:
+        # Without discard: freed blocks would give their memory back.
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0", device], check=True)
+        subprocess.run(["mount", device, mounted_at], check=True)
+        yield mounted_at
+    finally:
+        subprocess.run(["umount", mounted_at], check=False)
+        subprocess.run(["losetup", "--detach", device], check=False)
+        image.unlink()
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--gib", type=float, default=4)
     options.add_argument("--files", type=int, default=100_000)
     options.add_argument("--directory", type=Path, default=HERE)
-    options.add_argument("--second", type=Path, default=Path("/dev/shm"))
     args = options.parse_args()
-    with tempfile.TemporaryDirectory(dir=args.directory) as first, tempfile.TemporaryDirectory(dir=args.second) as second:
+    with (tempfile.TemporaryDirectory(dir=args.directory) as first, tempfile.TemporaryDirectory(dir="/dev/shm") as memory):
+        # First: removing large files and trees costs the file system for a while.
+        small = small_table(Path(first), args.files, args.rounds)
         source = Path(first) / "source.iostall-scratch"
         with open(source, "wb") as file:
             for _ in range(int(args.gib * 64)):
                 file.write(os.urandom(16 << 20))
             os.fsync(file.fileno())
-        report = [
-            "# iostall copy beside other tools", "",
-            f"One incompressible file of {args.gib:g} GiB, {args.rounds} rounds, tools in turn, each with the sync after it. "
-            f"{platform.system()} {platform.release()}, {os.cpu_count()} processors. Ratios within this run only.",
-            "", "## On one device", large_table(source, Path(first), args.rounds, one_device=True),
-            "", "## To a second file system", large_table(source, Path(second), args.rounds, one_device=False),
-            "", "## Small files", "", small_table(Path(first), args.files, args.rounds), "",
-        ]
+        one = large_table(source, Path(first), args.rounds, one_device=True)
+        with memory_device(Path(first), args.gib) as mounted_at:
+            two = large_table(source, mounted_at, args.rounds, one_device=False)
+        tmpfs = large_table(source, Path(memory), args.rounds, one_device=False, states=("warm",))
+    report = [
+        "# iostall copy beside other tools", "",
+        f"`benchsuite/copy.py --rounds {args.rounds} --gib {args.gib:g} --files {args.files}`, {date.today()}: one incompressible "
+        f"file of {args.gib:g} GiB, tools in turn, each with the sync after it. {platform.system()} {platform.release()}, "
+        f"{os.cpu_count()} processors, {versions()}. Ratios within this run only.",
+        "", "## On one device", one, "", "## To a second device (ext4 on a loop device over memory)", two,
+        "", "## To tmpfs", tmpfs, "", "## Small files", "", small, "",
+    ]
     results = HERE / "results" / "copy.md"
     results.parent.mkdir(exist_ok=True)
     results.write_text("\n".join(report))
     print(results)
+
+
+def versions():
+    """What ran, by its own word."""
+    said = []
+    for command in ([IOSTALL, "--version"], ["cp", "--version"], ["rclone", "version"], ["rsync", "--version"]):
+        if shutil.which(command[0]):
+            said.append(subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()[0].strip())
+    return ", ".join(said)
 
 
 if __name__ == "__main__":
