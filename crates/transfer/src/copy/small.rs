@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use iostall_engine::files::{self, Loss};
 use iostall_engine::host;
@@ -27,7 +28,7 @@ use crate::pipeline::PipelineError;
 use crate::progress::Progress;
 
 /// Most files of a batch.
-const BATCH_FILES: usize = 32_768;
+const BATCH_FILES: usize = 16_384;
 /// Most bytes of a batch.
 const BATCH_BYTES: u64 = 1 << 30;
 /// How long to sleep at most while files are held back, nanoseconds: cancelling is looked for in between.
@@ -73,29 +74,76 @@ pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
     batches
 }
 
+/// A batch whose files are written and not yet durable, nor named.
+pub(super) struct WrittenBatch<'e> {
+    entries: &'e [&'e Entry],
+    parts: Vec<Unfinished<'e>>,
+    losses: Vec<(PathBuf, Loss)>,
+}
+
 impl SmallFiles<'_> {
-    /// Copies one batch. On an error nothing unfinished stays; files that were named before it are whole.
-    pub(super) fn copy_batch(&self, batch: &[&Entry], log: &mut BatchLog) -> Result<(), CopyError> {
+    /// Copies all batches, and hands each finished one to `note`. On an error nothing unfinished stays; files that were
+    /// named before it are whole.
+    ///
+    /// While one batch is made durable, the next is written: a sync is a wait for the device and one processor's
+    /// work in the file system, and leaves the others idle.
+    pub(super) fn copy_batches<'e>(
+        &self,
+        batches: &[&'e [&'e Entry]],
+        mut note: impl FnMut(BatchLog),
+    ) -> Result<(), CopyError> {
+        std::thread::scope(|scope| {
+            let mut before: Option<ScopedJoinHandle<'_, _>> = None;
+            for batch in batches {
+                if let Some(entry) = batch.first() {
+                    let bytes = batch.iter().map(|entry| entry.stamp.size_bytes).sum();
+                    self.progress.begin_file(directory_of(&entry.target), bytes, "copying small files in");
+                }
+                let written = self.write_batch(batch);
+                if let Some(before) = before.take() {
+                    let finished = noted(before, &mut note);
+                    if finished.is_err() {
+                        remove_parts(batch);
+                        return finished;
+                    }
+                }
+                let written = written?;
+                before = Some(scope.spawn(move || self.finish_batch(written)));
+            }
+            before.map_or(Ok(()), |last| noted(last, &mut note))
+        })
+    }
+
+    /// Writes the unfinished destinations of one batch.
+    fn write_batch<'e>(&self, batch: &'e [&'e Entry]) -> Result<WrittenBatch<'e>, CopyError> {
         let unfinished = Mutex::new(Vec::with_capacity(batch.len()));
         let written = self.for_each(batch, |buffer, entry| {
             let written = self.write_part(buffer, entry)?;
             unfinished.lock().unwrap_or_else(PoisonError::into_inner).push((*entry, written));
             Ok(())
         });
-        let mut parts = Vec::with_capacity(batch.len());
+        if let Err(error) = written {
+            remove_parts(batch);
+            return Err(error);
+        }
+        let mut whole =
+            WrittenBatch { entries: batch, parts: Vec::with_capacity(batch.len()), losses: Vec::new() };
         for (entry, (digest, losses)) in unfinished.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            log.losses.extend(losses.into_iter().map(|loss| (entry.target.clone(), loss)));
-            parts.push(Unfinished { entry, digest });
+            whole.losses.extend(losses.into_iter().map(|loss| (entry.target.clone(), loss)));
+            whole.parts.push(Unfinished { entry, digest });
         }
+        Ok(whole)
+    }
+
+    /// Makes a batch durable, checks it where that was asked for, and names its files.
+    fn finish_batch(&self, batch: WrittenBatch<'_>) -> (BatchLog, Result<(), CopyError>) {
+        let mut log = BatchLog { losses: batch.losses, ..BatchLog::default() };
         let finished =
-            written.and_then(|()| self.make_durable(&parts, log)).and_then(|()| self.finish(&parts, log));
+            self.make_durable(&batch.parts, &mut log).and_then(|()| self.finish(&batch.parts, &mut log));
         if finished.is_err() {
-            for entry in batch {
-                // What has its final name has no part any more.
-                let _ = std::fs::remove_file(part_path(&entry.target));
-            }
+            remove_parts(batch.entries);
         }
-        finished
+        (log, finished)
     }
 
     /// One sync for each file system that the batch lies on: usually one.
@@ -270,6 +318,23 @@ impl SmallFiles<'_> {
         })?;
         self.progress.end_file();
         Ok(None)
+    }
+}
+
+/// Waits for a batch and hands over what became of it.
+fn noted(
+    batch: ScopedJoinHandle<'_, (BatchLog, Result<(), CopyError>)>,
+    note: &mut impl FnMut(BatchLog),
+) -> Result<(), CopyError> {
+    let (log, finished) = batch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    note(log);
+    finished
+}
+
+/// Removes what is unfinished of a batch; what has its final name has no part any more.
+fn remove_parts(batch: &[&Entry]) {
+    for entry in batch {
+        let _ = std::fs::remove_file(part_path(&entry.target));
     }
 }
 

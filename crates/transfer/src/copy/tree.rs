@@ -11,7 +11,7 @@ use iostall_model::transfer::{Reflink, VerifyMode};
 use super::Copier;
 use super::error::CopyError;
 use super::part::{Part, directory_of, journal_path, part_path};
-use super::small::{BatchLog, SmallFiles, batches};
+use super::small::{SmallFiles, batches};
 use super::walk::{Action, Entry, Inventory, pair_names};
 
 /// Whether a file may have holes: it has fewer blocks than bytes, by more than a last block or what small files keep
@@ -83,25 +83,18 @@ impl Copier<'_> {
 
     fn copy_small(&mut self, small: &[&Entry]) -> Result<(), CopyError> {
         let workers = SmallFiles { options: self.options, progress: self.progress, clock: &self.clock };
-        for batch in batches(small) {
-            let mut log = BatchLog::default();
-            if let Some(entry) = batch.first() {
-                let bytes = batch.iter().map(|entry| entry.stamp.size_bytes).sum();
-                self.progress.begin_file(directory_of(&entry.target), bytes, "copying small files in");
-            }
-            let copied = workers.copy_batch(batch, &mut log);
+        let all = &mut self.log;
+        workers.copy_batches(&batches(small), |mut log| {
             let files = log.files.len() as u64;
-            self.log.counts.files += files;
-            self.log.counts.small_files += files;
-            self.log.bytes += log.files.iter().map(|file| file.bytes).sum::<u64>();
-            self.log.verified_files += log.verified_files;
-            self.log.sync_ns += log.sync_ns;
-            self.log.losses.append(&mut log.losses);
-            self.log.mismatches.append(&mut log.mismatches);
-            self.log.files.append(&mut log.files);
-            copied?;
-        }
-        Ok(())
+            all.counts.files += files;
+            all.counts.small_files += files;
+            all.bytes += log.files.iter().map(|file| file.bytes).sum::<u64>();
+            all.verified_files += log.verified_files;
+            all.sync_ns += log.sync_ns;
+            all.losses.append(&mut log.losses);
+            all.mismatches.append(&mut log.mismatches);
+            all.files.append(&mut log.files);
+        })
     }
 
     fn make_links(&mut self, inventory: &Inventory) -> Result<(), CopyError> {
