@@ -3,6 +3,9 @@
 //! Whole milliseconds, counted when an I/O completes. The length of an interval comes from the computer's own
 //! tick counter, read with the counters.
 
+mod fault;
+
+use std::io;
 use std::time::Duration;
 
 use iostall_model::{Epoch, Kind, Moment, Sample, Warning, WarningCode};
@@ -88,11 +91,16 @@ impl Source for SqlServerSource {
 }
 
 async fn connect(address: &Address, config: Config) -> Result<Connection, SourceError> {
-    let refused = |reason: String| SourceError::Connect { source_name: address.to_string(), reason };
-    let stream = TcpStream::connect(config.get_addr()).await.map_err(|error| refused(error.to_string()))?;
+    let refused = |error: io::Error| SourceError::Connect {
+        source_name: address.to_string(),
+        reason: error.to_string(),
+    };
+    let stream = TcpStream::connect(config.get_addr()).await.map_err(refused)?;
     // Requests are small and answers are waited for: nothing is won by gathering them.
-    stream.set_nodelay(true).map_err(|error| refused(error.to_string()))?;
-    Box::pin(Client::connect(config, stream.compat_write())).await.map_err(|error| refused(error.to_string()))
+    stream.set_nodelay(true).map_err(refused)?;
+    Box::pin(Client::connect(config, stream.compat_write()))
+        .await
+        .map_err(|error| fault::connecting(address, error))
 }
 
 /// A result as named columns, apart from the driver.
@@ -104,11 +112,7 @@ async fn query(
     tag: &'static str,
     text: &'static str,
 ) -> Result<Vec<Columns>, SourceError> {
-    let fail = |error: tiberius::error::Error| SourceError::Query {
-        source_name: address.to_string(),
-        query: tag,
-        reason: error.to_string(),
-    };
+    let fail = |error| fault::asking(address, tag, error);
     let stream = connection.simple_query(text).await.map_err(fail)?;
     let rows = stream.into_first_result().await.map_err(fail)?;
     Ok(rows.into_iter().map(columns).collect())
