@@ -23,8 +23,7 @@ IF OBJECT_ID(N'iostall.run', N'U') IS NULL
         end_reason NVARCHAR(20) NULL,
         interval_s INT NOT NULL,
         duration_s BIGINT NULL,
-        database_filter NVARCHAR(128) NULL,
-        file_filter NVARCHAR(260) NULL,
+        filter_text NVARCHAR(450) COLLATE Latin1_General_BIN2 NULL,
         stop_requested BIT NOT NULL CONSTRAINT run_stop_requested DEFAULT (0),
         login_name NVARCHAR(128) NOT NULL,
         samples BIGINT NOT NULL CONSTRAINT run_samples_count DEFAULT (0)
@@ -67,7 +66,8 @@ IF OBJECT_ID(N'iostall.sample', N'U') IS NULL
         taken_utc DATETIME2(3) NOT NULL,
         ticks_ms BIGINT NOT NULL,
         files INT NOT NULL,
-        is_filtered BIT NOT NULL,
+        -- Which files were asked for; NULL is all. Samples of one filter have the same files.
+        filter_text NVARCHAR(450) COLLATE Latin1_General_BIN2 NULL,
         -- Requests that had not come back, and how long the oldest had waited: a hung one is in no counter yet.
         pending_count INT NULL,
         pending_ms_max BIGINT NULL

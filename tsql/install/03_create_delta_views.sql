@@ -9,7 +9,7 @@ ALTER VIEW iostall.file_delta AS
 /* iostall:file_delta */
 WITH pair AS (
     SELECT
-        c.sample_id, c.file_key, s.taken_utc, s.is_filtered, c.size_bytes, c.previous_sample_id,
+        c.sample_id, c.file_key, s.taken_utc, s.filter_text, c.size_bytes, c.previous_sample_id,
         c.reads, c.read_bytes, c.read_stall_ms, c.writes, c.write_bytes, c.write_stall_ms,
         c.queued_read_stall_ms, c.queued_write_stall_ms,
         p.reads AS p_reads, p.read_bytes AS p_read_bytes, p.read_stall_ms AS p_read_stall_ms,
@@ -44,7 +44,7 @@ WITH pair AS (
         SELECT TOP (1) x.sample_id, x.ticks_ms
         FROM iostall.sample AS x
         WHERE c.previous_sample_id IS NULL AND x.sample_id < c.sample_id AND x.epoch_id = s.epoch_id
-            AND x.is_filtered = 0
+            AND x.filter_text IS NULL
         ORDER BY x.sample_id DESC
     ) AS before
     -- If its database was made since, all that the file counts it did since. A renamed database looks as young, but
@@ -68,7 +68,7 @@ WITH pair AS (
 )
 
 SELECT
-    sample_id, file_key, taken_utc, is_filtered, previous_sample_id, reset_reason, size_bytes,
+    sample_id, file_key, taken_utc, filter_text, previous_sample_id, reset_reason, size_bytes,
     CASE WHEN reset_reason IS NULL THEN interval_ms END AS interval_ms,
     CASE WHEN reset_reason IS NULL THEN reads - ISNULL(p_reads, 0) END AS reads,
     CASE WHEN reset_reason IS NULL THEN read_bytes - ISNULL(p_read_bytes, 0) END AS read_bytes,

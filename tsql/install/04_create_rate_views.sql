@@ -8,7 +8,7 @@ GO
 ALTER VIEW iostall.file_rate AS
 /* iostall:file_rate */
 SELECT
-    d.sample_id, d.file_key, d.taken_utc, d.is_filtered,
+    d.sample_id, d.file_key, d.taken_utc, d.filter_text,
     f.database_name, f.physical_name, f.logical_name, f.type_name, f.volume,
     d.reset_reason, d.interval_ms, d.reads, d.read_bytes, d.read_stall_ms, d.writes, d.write_bytes,
     d.write_stall_ms, d.queued_read_stall_ms, d.queued_write_stall_ms, d.size_bytes,
@@ -48,7 +48,7 @@ WITH member AS (
         UNION ALL
         SELECT N'server' AS kind, N'all files' AS name
     ) AS g
-    WHERE r.is_filtered = 0
+    WHERE r.filter_text IS NULL
 )
 
 SELECT

@@ -133,11 +133,11 @@ BEGIN
 
         /* iostall:add_sample */
         INSERT INTO iostall.sample (
-            run_id, epoch_id, taken_utc, ticks_ms, files, is_filtered, pending_count, pending_ms_max
+            run_id, epoch_id, taken_utc, ticks_ms, files, filter_text, pending_count, pending_ms_max
         )
         SELECT
             @run_id, @epoch_id, MAX(c.utc), MAX(c.ticks_ms), (SELECT COUNT(*) FROM #seen),
-            CASE WHEN @database IS NULL AND @file IS NULL THEN 0 ELSE 1 END,
+            NULLIF(ISNULL(N'database LIKE ' + @database + N' ', N'') + ISNULL(N'file LIKE ' + @file, N''), N''),
             (SELECT COUNT(*) FROM sys.dm_io_pending_io_requests),
             (SELECT MAX(q.io_pending_ms_ticks) FROM sys.dm_io_pending_io_requests AS q)
         FROM #counter AS c;

@@ -84,8 +84,12 @@ BEGIN
     EXEC iostall.close_dead_runs;
     -- In one transaction: nobody may see the run without its lock, and take it for dead.
     BEGIN TRANSACTION;
-    INSERT INTO iostall.run (started_utc, interval_s, duration_s, database_filter, file_filter, login_name)
-    VALUES (SYSUTCDATETIME(), @interval_s, @duration_s, @database, @file, ORIGINAL_LOGIN());
+    INSERT INTO iostall.run (started_utc, interval_s, duration_s, filter_text, login_name)
+    VALUES (
+        SYSUTCDATETIME(), @interval_s, @duration_s,
+        NULLIF(ISNULL(N'database LIKE ' + @database + N' ', N'') + ISNULL(N'file LIKE ' + @file, N''), N''),
+        ORIGINAL_LOGIN()
+    );
     SET @run_id = SCOPE_IDENTITY();
     SET @resource = N'iostall.run.' + CONVERT(NVARCHAR(20), @run_id);
     EXEC @lock = sys.sp_getapplock

@@ -66,6 +66,17 @@ pub enum SourceError {
         /// What the server said.
         reason: String,
     },
+    /// There is no management database where one was said to be.
+    #[error(
+        "{source_name} holds nothing that iostall sampled there: {reason}; \
+         name the database with the schema iostall, as in sqlserver://USER@HOST/DATABASE"
+    )]
+    NoHistory {
+        /// Which source.
+        source_name: String,
+        /// What the server said.
+        reason: String,
+    },
     /// A query failed.
     #[error("{source_name} refused the query {query}: {reason}")]
     Query {

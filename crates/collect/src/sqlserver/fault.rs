@@ -10,6 +10,9 @@ const LOGIN: [u32; 7] = [18_456, 18_452, 18_470, 18_486, 18_487, 18_488, 4060];
 /// A right on an object, on the server or in the database is missing.
 const DENIED: [u32; 5] = [229, 262, 297, 300, 371];
 
+/// An object with this name is not there.
+const NO_OBJECT: u32 = 208;
+
 /// Where the driver's message goes over to advice for those who program with it.
 const ADVICE: &str = " To connect anyway you can:";
 
@@ -40,6 +43,9 @@ pub(super) fn asking(address: &Address, query: &'static str, error: Error) -> So
         Error::Server(token) if DENIED.contains(&token.code()) => {
             let (user, engine) = (address.user.clone(), address.engine.scheme());
             SourceError::Denied { source_name, user, engine, reason: said(&token) }
+        }
+        Error::Server(token) if token.code() == NO_OBJECT && query.starts_with("iostall:history_") => {
+            SourceError::NoHistory { source_name, reason: said(&token) }
         }
         Error::Server(token) => SourceError::Query { source_name, query, reason: said(&token) },
         other => SourceError::Query { source_name, query, reason: other.to_string() },

@@ -4,15 +4,18 @@
 //! tick counter, read with the counters.
 
 mod fault;
+mod history;
 
 use std::io;
 use std::time::Duration;
 
 use iostall_model::{Epoch, Kind, Moment, Sample, Warning, WarningCode};
-use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel};
+use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, ToSql};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
+
+pub use history::{Batch, History, HistoryGap, Position};
 
 use crate::address::{Address, Tls};
 use crate::moment;
@@ -47,30 +50,29 @@ impl SqlServerSource {
         let runtime = remote::runtime(&address)?;
         Ok(Self { address, password, limit, runtime, connection: None })
     }
+}
 
-    fn config(&self) -> Config {
-        let mut config = Config::new();
-        config.host(&self.address.host);
-        config.port(self.address.port);
-        config.application_name("iostall");
-        // From another database the query would be parsed at that database's compatibility level.
-        let database = if self.address.database.is_empty() { "master" } else { &self.address.database };
-        config.database(database);
-        config.authentication(AuthMethod::sql_server(&self.address.user, self.password.reveal()));
-        match &self.address.tls {
-            Tls::Off => config.encryption(EncryptionLevel::NotSupported),
-            Tls::Verify => config.encryption(EncryptionLevel::Required),
-            Tls::VerifyWith(path) => {
-                config.encryption(EncryptionLevel::Required);
-                config.trust_cert_ca(path.display().to_string());
-            }
-            Tls::Unverified => {
-                config.encryption(EncryptionLevel::Required);
-                config.trust_cert();
-            }
+fn config(address: &Address, password: &Secret) -> Config {
+    let mut config = Config::new();
+    config.host(&address.host);
+    config.port(address.port);
+    config.application_name("iostall");
+    // From another database the query would be parsed at that database's compatibility level.
+    config.database(if address.database.is_empty() { "master" } else { &address.database });
+    config.authentication(AuthMethod::sql_server(&address.user, password.reveal()));
+    match &address.tls {
+        Tls::Off => config.encryption(EncryptionLevel::NotSupported),
+        Tls::Verify => config.encryption(EncryptionLevel::Required),
+        Tls::VerifyWith(path) => {
+            config.encryption(EncryptionLevel::Required);
+            config.trust_cert_ca(path.display().to_string());
         }
-        config
+        Tls::Unverified => {
+            config.encryption(EncryptionLevel::Required);
+            config.trust_cert();
+        }
     }
+    config
 }
 
 impl Source for SqlServerSource {
@@ -79,7 +81,7 @@ impl Source for SqlServerSource {
         let work = async {
             let mut connection = match kept {
                 Some(connection) => connection,
-                None => Box::pin(connect(&self.address, self.config())).await?,
+                None => Box::pin(connect(&self.address, config(&self.address, &self.password))).await?,
             };
             let sample = read(&self.address, &mut connection).await?;
             Ok((connection, sample))
@@ -114,6 +116,20 @@ async fn query(
 ) -> Result<Vec<Columns>, SourceError> {
     let fail = |error| fault::asking(address, tag, error);
     let stream = connection.simple_query(text).await.map_err(fail)?;
+    let rows = stream.into_first_result().await.map_err(fail)?;
+    Ok(rows.into_iter().map(columns).collect())
+}
+
+/// The same with values for `@P1`, `@P2` and so on.
+async fn query_with(
+    address: &Address,
+    connection: &mut Connection,
+    tag: &'static str,
+    text: &'static str,
+    values: &[&dyn ToSql],
+) -> Result<Vec<Columns>, SourceError> {
+    let fail = |error| fault::asking(address, tag, error);
+    let stream = connection.query(text, values).await.map_err(fail)?;
     let rows = stream.into_first_result().await.map_err(fail)?;
     Ok(rows.into_iter().map(columns).collect())
 }

@@ -46,8 +46,7 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 8] =
-    ["database", "name", "identity", "volume", "instance", "message", "clock", "instance_name"];
+const TEXTS: [&str; 7] = ["database", "name", "identity", "volume", "instance", "message", "filter"];
 
 impl ResultSet {
     /// Reads a hand-written result set: a note, the names of the columns, the rows. `\N` is NULL.
