@@ -6,7 +6,7 @@ SET NOCOUNT ON;
 -- One life of the server's counters. The beginning is on the computer's own clock, which knows no summer time.
 IF OBJECT_ID(N'iostall.epoch', N'U') IS NULL
     CREATE TABLE iostall.epoch (
-        epoch_id BIGINT IDENTITY(1, 1) NOT NULL CONSTRAINT epoch_pk PRIMARY KEY,
+        epoch_id BIGINT IDENTITY (1, 1) NOT NULL CONSTRAINT epoch_pk PRIMARY KEY,
         instance_name NVARCHAR(256) COLLATE Latin1_General_BIN2 NOT NULL,
         version INT NOT NULL,
         start_ticks_ms BIGINT NOT NULL,
@@ -17,7 +17,7 @@ IF OBJECT_ID(N'iostall.epoch', N'U') IS NULL
 -- One call of iostall.run_samples. ended_utc stays NULL while it runs; a killed one is closed by the next that starts.
 IF OBJECT_ID(N'iostall.run', N'U') IS NULL
     CREATE TABLE iostall.run (
-        run_id BIGINT IDENTITY(1, 1) NOT NULL CONSTRAINT run_pk PRIMARY KEY,
+        run_id BIGINT IDENTITY (1, 1) NOT NULL CONSTRAINT run_pk PRIMARY KEY,
         started_utc DATETIME2(3) NOT NULL,
         ended_utc DATETIME2(3) NULL,
         end_reason NVARCHAR(20) NULL,
@@ -32,7 +32,7 @@ IF OBJECT_ID(N'iostall.run', N'U') IS NULL
 -- What went wrong, and how many beats have no sample because of it.
 IF OBJECT_ID(N'iostall.event', N'U') IS NULL
     CREATE TABLE iostall.event (
-        event_id BIGINT IDENTITY(1, 1) NOT NULL CONSTRAINT event_pk PRIMARY KEY,
+        event_id BIGINT IDENTITY (1, 1) NOT NULL CONSTRAINT event_pk PRIMARY KEY,
         run_id BIGINT NULL,
         at_utc DATETIME2(3) NOT NULL,
         beats BIGINT NOT NULL,
@@ -42,7 +42,7 @@ IF OBJECT_ID(N'iostall.event', N'U') IS NULL
 -- One file of one database. Ids are used again by the server, so the identity holds what is not.
 IF OBJECT_ID(N'iostall.data_file', N'U') IS NULL
     CREATE TABLE iostall.data_file (
-        file_key BIGINT IDENTITY(1, 1) NOT NULL CONSTRAINT data_file_pk PRIMARY KEY,
+        file_key BIGINT IDENTITY (1, 1) NOT NULL CONSTRAINT data_file_pk PRIMARY KEY,
         identity_text NVARCHAR(200) COLLATE Latin1_General_BIN2 NOT NULL CONSTRAINT data_file_once UNIQUE,
         database_id INT NOT NULL,
         file_id INT NOT NULL,
@@ -60,7 +60,7 @@ IF OBJECT_ID(N'iostall.data_file', N'U') IS NULL
 -- One reading. taken_utc is for people; intervals are differences of ticks_ms, read in the statement that read the counters.
 IF OBJECT_ID(N'iostall.sample', N'U') IS NULL
     CREATE TABLE iostall.sample (
-        sample_id BIGINT IDENTITY(1, 1) NOT NULL CONSTRAINT sample_pk PRIMARY KEY,
+        sample_id BIGINT IDENTITY (1, 1) NOT NULL CONSTRAINT sample_pk PRIMARY KEY,
         run_id BIGINT NULL,
         epoch_id BIGINT NOT NULL CONSTRAINT sample_epoch REFERENCES iostall.epoch (epoch_id),
         taken_utc DATETIME2(3) NOT NULL,
@@ -127,7 +127,7 @@ IF OBJECT_ID(N'iostall.roll_up', N'U') IS NULL
 IF OBJECT_ID(N'iostall.rolled_up', N'U') IS NULL
     CREATE TABLE iostall.rolled_up (
         only_row BIT NOT NULL CONSTRAINT rolled_up_pk PRIMARY KEY
-            CONSTRAINT rolled_up_one_row CHECK (only_row = 1) CONSTRAINT rolled_up_default DEFAULT (1),
+        CONSTRAINT rolled_up_one_row CHECK (only_row = 1) CONSTRAINT rolled_up_default DEFAULT (1),
         up_to_sample_id BIGINT NOT NULL
     );
 

@@ -24,26 +24,29 @@ WITH pair AS (
             WHEN e.version <> pe.version THEN N'upgrade'
             WHEN e.instance_name <> pe.instance_name THEN N'identity-change'
             WHEN e.epoch_id <> pe.epoch_id THEN N'restart'
-            WHEN c.handle <> p.handle OR (c.handle IS NULL AND p.handle IS NOT NULL)
+            WHEN
+                c.handle <> p.handle OR (c.handle IS NULL AND p.handle IS NOT NULL)
                 OR (c.handle IS NOT NULL AND p.handle IS NULL) THEN N'reattach'
             WHEN s.ticks_ms <= ps.ticks_ms THEN N'clock-change'
-            WHEN c.reads < p.reads OR c.read_bytes < p.read_bytes OR c.read_stall_ms < p.read_stall_ms
+            WHEN
+                c.reads < p.reads OR c.read_bytes < p.read_bytes OR c.read_stall_ms < p.read_stall_ms
                 OR c.writes < p.writes OR c.write_bytes < p.write_bytes OR c.write_stall_ms < p.write_stall_ms
                 OR c.queued_read_stall_ms < p.queued_read_stall_ms
                 OR c.queued_write_stall_ms < p.queued_write_stall_ms THEN N'reattach'
         END AS reset_reason
     FROM iostall.file_sample AS c
-    INNER JOIN iostall.sample AS s ON s.sample_id = c.sample_id
-    INNER JOIN iostall.epoch AS e ON e.epoch_id = s.epoch_id
-    INNER JOIN iostall.data_file AS f ON f.file_key = c.file_key
-    LEFT JOIN iostall.file_sample AS p ON p.sample_id = c.previous_sample_id AND p.file_key = c.file_key
-    LEFT JOIN iostall.sample AS ps ON ps.sample_id = p.sample_id
-    LEFT JOIN iostall.epoch AS pe ON pe.epoch_id = ps.epoch_id
+    INNER JOIN iostall.sample AS s ON c.sample_id = s.sample_id
+    INNER JOIN iostall.epoch AS e ON s.epoch_id = e.epoch_id
+    INNER JOIN iostall.data_file AS f ON c.file_key = f.file_key
+    LEFT JOIN iostall.file_sample AS p ON c.previous_sample_id = p.sample_id AND c.file_key = p.file_key
+    LEFT JOIN iostall.sample AS ps ON p.sample_id = ps.sample_id
+    LEFT JOIN iostall.epoch AS pe ON ps.epoch_id = pe.epoch_id
     -- The last sample of all files before a file was first seen.
     OUTER APPLY (
         SELECT TOP (1) x.sample_id, x.ticks_ms
         FROM iostall.sample AS x
-        WHERE c.previous_sample_id IS NULL AND x.sample_id < c.sample_id AND x.epoch_id = s.epoch_id
+        WHERE
+            c.previous_sample_id IS NULL AND x.sample_id < c.sample_id AND x.epoch_id = s.epoch_id
             AND x.filter_text IS NULL
         ORDER BY x.sample_id DESC
     ) AS before
@@ -51,7 +54,8 @@ WITH pair AS (
     -- its handles were there before.
     OUTER APPLY (
         SELECT before.ticks_ms
-        WHERE f.first_age_ms < s.ticks_ms - before.ticks_ms AND c.handle IS NOT NULL
+        WHERE
+            f.first_age_ms < s.ticks_ms - before.ticks_ms AND c.handle IS NOT NULL
             AND NOT EXISTS (
                 SELECT 1
                 FROM iostall.file_sample AS x
@@ -61,7 +65,8 @@ WITH pair AS (
     OUTER APPLY (
         SELECT TOP (1) o.file_key
         FROM iostall.data_file AS o
-        WHERE c.previous_sample_id IS NULL AND o.file_key < c.file_key
+        WHERE
+            c.previous_sample_id IS NULL AND o.file_key < c.file_key
             AND o.database_name = f.database_name AND o.physical_name = f.physical_name
         ORDER BY o.file_key DESC
     ) AS replaced

@@ -25,7 +25,7 @@ SELECT
     -- Little's law: time waited in all, by time passed.
     CONVERT(DECIMAL(19, 6), (d.read_stall_ms + d.write_stall_ms) * 1.0 / d.interval_ms) AS in_flight_mean
 FROM iostall.file_delta AS d
-INNER JOIN iostall.data_file AS f ON f.file_key = d.file_key;
+INNER JOIN iostall.data_file AS f ON d.file_key = f.file_key;
 GO
 
 IF OBJECT_ID(N'iostall.group_rate', N'V') IS NULL
@@ -96,5 +96,5 @@ SELECT
     u.reads_per_s_max, u.writes_per_s_max, u.read_bytes_per_s_max, u.write_bytes_per_s_max,
     u.read_stall_ms_per_read_max, u.write_stall_ms_per_write_max
 FROM iostall.roll_up AS u
-INNER JOIN iostall.data_file AS f ON f.file_key = u.file_key;
+INNER JOIN iostall.data_file AS f ON u.file_key = f.file_key;
 GO

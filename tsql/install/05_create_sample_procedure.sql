@@ -25,10 +25,10 @@ BEGIN
 
     -- A roll-back here would take the caller's work with it, and a lock would be held as long as the caller likes.
     IF @@TRANCOUNT > 0
-    BEGIN
-        RAISERROR(N'iostall.take_sample must not be called inside a transaction.', 16, 1);
-        RETURN 1;
-    END;
+        BEGIN
+            RAISERROR (N'iostall.take_sample must not be called inside a transaction.', 16, 1);
+            RETURN 1;
+        END;
 
     CREATE TABLE #counter (
         database_id INT NOT NULL,
@@ -65,7 +65,7 @@ BEGIN
         EXEC @lock = sys.sp_getapplock
             @Resource = N'iostall.take_sample', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 60000;
         IF @lock < 0
-            RAISERROR(N'Another sample has been under way for a minute; this one is left out.', 16, 1);
+            RAISERROR (N'Another sample has been under way for a minute; this one is left out.', 16, 1);
 
         -- The counters alone, in one statement with the clock they belong to. The stalls of the resource governor
         -- came with version 12, and a column that is not there cannot be named.
@@ -86,7 +86,7 @@ BEGIN
         )
         EXEC sys.sp_executesql @read_counters;
         IF NOT EXISTS (SELECT 1 FROM #counter)
-            RAISERROR(N'sys.dm_io_virtual_file_stats returned no row: the login may lack VIEW SERVER STATE.', 16, 1);
+            RAISERROR (N'sys.dm_io_virtual_file_stats returned no row: the login may lack VIEW SERVER STATE.', 16, 1);
 
         -- What the files are. LEFT JOIN: a file that master does not list still counts. tempdb is made anew at each
         -- start, and its files are the same ones: the start is an epoch.
@@ -100,7 +100,8 @@ BEGIN
             + N'/' + ISNULL(CONVERT(NVARCHAR(36), f.file_guid), N'')
             + N'/' + CASE
                 WHEN c.database_id = 2 THEN N''
-                ELSE ISNULL(CONVERT(NVARCHAR(30), d.create_date, 126), N'')
+                ELSE
+                    ISNULL(CONVERT(NVARCHAR(30), d.create_date, 126), N'')
                     + N'/' + ISNULL(CONVERT(NVARCHAR(36), d.service_broker_guid), N'')
             END,
             ISNULL(d.name, N'database ' + CONVERT(NVARCHAR(12), c.database_id)),
@@ -108,28 +109,31 @@ BEGIN
             ISNULL(f.physical_name, N'file ' + CONVERT(NVARCHAR(12), c.file_id)),
             f.type_desc,
             CASE
-                WHEN DATEDIFF(DAY, d.create_date, GETDATE()) BETWEEN 0 AND 20000
+                WHEN
+                    DATEDIFF(DAY, d.create_date, GETDATE()) BETWEEN 0 AND 20000
                     AND DATEDIFF(SECOND, d.create_date, GETDATE()) >= 0
                     THEN CONVERT(BIGINT, DATEDIFF(SECOND, d.create_date, GETDATE())) * 1000
             END
         FROM #counter AS c
-        LEFT JOIN sys.master_files AS f ON f.database_id = c.database_id AND f.file_id = c.file_id
-        LEFT JOIN sys.databases AS d ON d.database_id = c.database_id
-        WHERE (@database IS NULL OR d.name COLLATE DATABASE_DEFAULT LIKE @database)
+        LEFT JOIN sys.master_files AS f ON c.database_id = f.database_id AND c.file_id = f.file_id
+        LEFT JOIN sys.databases AS d ON c.database_id = d.database_id
+        WHERE
+            (@database IS NULL OR d.name COLLATE DATABASE_DEFAULT LIKE @database)
             AND (@file IS NULL OR f.physical_name COLLATE DATABASE_DEFAULT LIKE @file);
         IF NOT EXISTS (SELECT 1 FROM #seen)
-            RAISERROR(N'No file matches @database and @file.', 16, 1);
+            RAISERROR (N'No file matches @database and @file.', 16, 1);
 
         SELECT @epoch_id = e.epoch_id
         FROM iostall.epoch AS e
-        WHERE e.instance_name = @instance AND e.version = @version
+        WHERE
+            e.instance_name = @instance AND e.version = @version
             AND e.start_ticks_ms = (SELECT MAX(c.start_ticks_ms) FROM #counter AS c);
         IF @epoch_id IS NULL
-        BEGIN
-            INSERT INTO iostall.epoch (instance_name, version, start_ticks_ms, first_seen_utc)
-            SELECT @instance, @version, MAX(c.start_ticks_ms), MAX(c.utc) FROM #counter AS c;
-            SET @epoch_id = SCOPE_IDENTITY();
-        END;
+            BEGIN
+                INSERT INTO iostall.epoch (instance_name, version, start_ticks_ms, first_seen_utc)
+                SELECT @instance, @version, MAX(c.start_ticks_ms), MAX(c.utc) FROM #counter AS c;
+                SET @epoch_id = SCOPE_IDENTITY();
+            END;
 
         /* iostall:add_sample */
         INSERT INTO iostall.sample (
@@ -162,9 +166,10 @@ BEGIN
             database_name = n.database_name, logical_name = n.logical_name, physical_name = n.physical_name,
             type_name = n.type_name, volume = v.volume_mount_point
         FROM iostall.data_file AS k
-        INNER JOIN #seen AS n ON n.identity_text = k.identity_text
+        INNER JOIN #seen AS n ON k.identity_text = n.identity_text
         OUTER APPLY sys.dm_os_volume_stats(n.database_id, n.file_id) AS v
-        WHERE k.database_name <> n.database_name OR k.physical_name <> n.physical_name
+        WHERE
+            k.database_name <> n.database_name OR k.physical_name <> n.physical_name
             OR ISNULL(k.logical_name, N'') <> ISNULL(n.logical_name, N'');
 
         /* iostall:add_file_samples */
@@ -177,13 +182,13 @@ BEGIN
             c.writes, c.write_bytes, c.write_stall_ms, c.queued_read_stall_ms, c.queued_write_stall_ms,
             c.size_bytes, c.handle
         FROM #seen AS n
-        INNER JOIN #counter AS c ON c.database_id = n.database_id AND c.file_id = n.file_id
-        INNER JOIN iostall.data_file AS k ON k.identity_text = n.identity_text;
+        INNER JOIN #counter AS c ON n.database_id = c.database_id AND n.file_id = c.file_id
+        INNER JOIN iostall.data_file AS k ON n.identity_text = k.identity_text;
 
         UPDATE k
         SET last_sample_id = @sample_id
         FROM iostall.data_file AS k
-        INNER JOIN #seen AS n ON n.identity_text = k.identity_text;
+        INNER JOIN #seen AS n ON k.identity_text = n.identity_text;
 
         UPDATE iostall.run
         SET samples = samples + 1
@@ -199,7 +204,7 @@ BEGIN
         SET @sample_id = NULL;
         IF @severity NOT BETWEEN 11 AND 16
             SET @severity = 16;
-        RAISERROR(N'%s', @severity, 1, @message);
+        RAISERROR (N'%s', @severity, 1, @message);
         RETURN 1;
     END CATCH;
     RETURN 0;

@@ -29,8 +29,9 @@ BEGIN
     INSERT INTO @dead (run_id, last_utc)
     SELECT r.run_id, ISNULL(MAX(s.taken_utc), r.started_utc)
     FROM iostall.run AS r
-    LEFT JOIN iostall.sample AS s ON s.run_id = r.run_id
-    WHERE r.ended_utc IS NULL
+    LEFT JOIN iostall.sample AS s ON r.run_id = s.run_id
+    WHERE
+        r.ended_utc IS NULL
         AND APPLOCK_TEST('public', N'iostall.run.' + CONVERT(NVARCHAR(20), r.run_id), 'Exclusive', 'Session') = 1
     GROUP BY r.run_id, r.started_utc;
 
@@ -41,7 +42,7 @@ BEGIN
     UPDATE r
     SET ended_utc = d.last_utc, end_reason = N'lost'
     FROM iostall.run AS r
-    INNER JOIN @dead AS d ON d.run_id = r.run_id;
+    INNER JOIN @dead AS d ON r.run_id = d.run_id;
 END;
 GO
 
@@ -71,15 +72,15 @@ BEGIN
         @wait_ms BIGINT, @delay CHAR(12), @reason NVARCHAR(20), @message NVARCHAR(2048);
 
     IF @@TRANCOUNT > 0
-    BEGIN
-        RAISERROR(N'iostall.run_samples must not be called inside a transaction.', 16, 1);
-        RETURN 1;
-    END;
+        BEGIN
+            RAISERROR (N'iostall.run_samples must not be called inside a transaction.', 16, 1);
+            RETURN 1;
+        END;
     IF @interval_s IS NULL OR @interval_s NOT BETWEEN 1 AND 43200 OR @duration_s <= 0
-    BEGIN
-        RAISERROR(N'@interval_s must be 1 to 43200 and @duration_s at least 1, or NULL for no end.', 16, 1);
-        RETURN 1;
-    END;
+        BEGIN
+            RAISERROR (N'@interval_s must be 1 to 43200 and @duration_s at least 1, or NULL for no end.', 16, 1);
+            RETURN 1;
+        END;
 
     EXEC iostall.close_dead_runs;
     -- In one transaction: nobody may see the run without its lock, and take it for dead.
@@ -99,45 +100,51 @@ BEGIN
     BEGIN TRY
         SELECT @start_ticks = i.ms_ticks FROM sys.dm_os_sys_info AS i;
         WHILE @reason IS NULL
-        BEGIN
+            BEGIN
             -- The next beat by the calendar, the end by the computer's ticks: a clock that is set moves beats, and
             -- never stretches the run.
-            SELECT @ticks = i.ms_ticks, @utc = SYSUTCDATETIME() FROM sys.dm_os_sys_info AS i;
-            SET @now_ms = CONVERT(BIGINT, DATEDIFF(DAY, CONVERT(DATETIME2(3), '2000-01-01'), @utc)) * 86400000
-                + DATEDIFF(MILLISECOND, CONVERT(DATETIME2(3), CONVERT(DATE, @utc)), @utc);
-            SET @beat = @now_ms / @interval_ms + 1;
-            SET @wait_ms = @beat * @interval_ms - @now_ms;
-            IF @ticks + @wait_ms > @start_ticks + @duration_s * 1000
-            BEGIN
-                SET @reason = N'duration';
-                BREAK;
+                SELECT @ticks = i.ms_ticks, @utc = SYSUTCDATETIME() FROM sys.dm_os_sys_info AS i;
+                SET
+                    @now_ms = CONVERT(BIGINT, DATEDIFF(DAY, CONVERT(DATETIME2(3), '2000-01-01'), @utc)) * 86400000
+                    + DATEDIFF(MILLISECOND, CONVERT(DATETIME2(3), CONVERT(DATE, @utc)), @utc);
+                SET @beat = @now_ms / @interval_ms + 1;
+                SET @wait_ms = @beat * @interval_ms - @now_ms;
+                IF @ticks + @wait_ms > @start_ticks + @duration_s * 1000
+                    BEGIN
+                        SET @reason = N'duration';
+                        BREAK;
+                    END;
+
+                IF @beat > @last_beat + 1
+                    INSERT INTO iostall.event (run_id, at_utc, beats, message)
+                    VALUES (
+                        @run_id,
+                        @utc,
+                        @beat - @last_beat - 1,
+                        N'no time was left for these beats: the sample before took longer than the interval, or the clock was set'
+                    );
+                SET @last_beat = @beat;
+
+                -- hh:mm:ss.mmm, the one documented form besides datetime.
+                SET @delay = SUBSTRING(
+                    CONVERT(CHAR(23), DATEADD(MILLISECOND, CONVERT(INT, @wait_ms), CONVERT(DATETIME2(3), '2000-01-01')), 121), 12, 12
+                );
+                WAITFOR DELAY @delay;
+
+                BEGIN TRY
+                    EXEC iostall.take_sample @database = @database, @file = @file, @run_id = @run_id;
+                END TRY
+                BEGIN CATCH
+                    SET @message = ERROR_MESSAGE();
+                    IF XACT_STATE() <> 0
+                        ROLLBACK TRANSACTION;
+                    INSERT INTO iostall.event (run_id, at_utc, beats, message)
+                    VALUES (@run_id, SYSUTCDATETIME(), 1, @message);
+                END CATCH;
+
+                IF EXISTS (SELECT 1 FROM iostall.run WHERE run_id = @run_id AND stop_requested = 1)
+                    SET @reason = N'stopped';
             END;
-
-            IF @beat > @last_beat + 1
-                INSERT INTO iostall.event (run_id, at_utc, beats, message)
-                VALUES (@run_id, @utc, @beat - @last_beat - 1, N'no time was left for these beats: the sample before took longer than the interval, or the clock was set');
-            SET @last_beat = @beat;
-
-            -- hh:mm:ss.mmm, the one documented form besides datetime.
-            SET @delay = SUBSTRING(
-                CONVERT(CHAR(23), DATEADD(MILLISECOND, CONVERT(INT, @wait_ms), CONVERT(DATETIME2(3), '2000-01-01')), 121), 12, 12
-            );
-            WAITFOR DELAY @delay;
-
-            BEGIN TRY
-                EXEC iostall.take_sample @database = @database, @file = @file, @run_id = @run_id;
-            END TRY
-            BEGIN CATCH
-                SET @message = ERROR_MESSAGE();
-                IF XACT_STATE() <> 0
-                    ROLLBACK TRANSACTION;
-                INSERT INTO iostall.event (run_id, at_utc, beats, message)
-                VALUES (@run_id, SYSUTCDATETIME(), 1, @message);
-            END CATCH;
-
-            IF EXISTS (SELECT 1 FROM iostall.run WHERE run_id = @run_id AND stop_requested = 1)
-                SET @reason = N'stopped';
-        END;
     END TRY
     BEGIN CATCH
         SET @message = ERROR_MESSAGE();
@@ -151,11 +158,11 @@ BEGIN
     WHERE run_id = @run_id;
     EXEC sys.sp_releaseapplock @Resource = @resource, @LockOwner = 'Session';
     IF @reason = N'error'
-    BEGIN
-        INSERT INTO iostall.event (run_id, at_utc, beats, message) VALUES (@run_id, SYSUTCDATETIME(), 0, @message);
-        RAISERROR(N'%s', 16, 1, @message);
-        RETURN 1;
-    END;
+        BEGIN
+            INSERT INTO iostall.event (run_id, at_utc, beats, message) VALUES (@run_id, SYSUTCDATETIME(), 0, @message);
+            RAISERROR (N'%s', 16, 1, @message);
+            RETURN 1;
+        END;
     RETURN 0;
 END;
 GO

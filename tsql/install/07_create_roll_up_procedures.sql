@@ -38,17 +38,17 @@ BEGIN
     );
 
     IF @@TRANCOUNT > 0
-    BEGIN
-        RAISERROR(N'iostall.roll_up_samples must not be called inside a transaction.', 16, 1);
-        RETURN 1;
-    END;
+        BEGIN
+            RAISERROR (N'iostall.roll_up_samples must not be called inside a transaction.', 16, 1);
+            RETURN 1;
+        END;
 
     BEGIN TRY
         BEGIN TRANSACTION;
         EXEC @lock = sys.sp_getapplock
             @Resource = N'iostall.roll_up', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 0;
         IF @lock < 0
-            RAISERROR(N'Another roll-up or purge is under way.', 16, 1);
+            RAISERROR (N'Another roll-up or purge is under way.', 16, 1);
         SELECT @from = u.up_to_sample_id FROM iostall.rolled_up AS u;
         SELECT @to = ISNULL(MAX(s.sample_id), @from) FROM iostall.sample AS s;
 
@@ -92,17 +92,21 @@ BEGIN
             writes = u.writes + a.writes,
             write_bytes = u.write_bytes + a.write_bytes,
             write_stall_ms = u.write_stall_ms + a.write_stall_ms,
-            queued_read_stall_ms = COALESCE(u.queued_read_stall_ms + a.queued_read_stall_ms, u.queued_read_stall_ms, a.queued_read_stall_ms),
-            queued_write_stall_ms = COALESCE(u.queued_write_stall_ms + a.queued_write_stall_ms, u.queued_write_stall_ms, a.queued_write_stall_ms),
-            size_bytes_max = CASE WHEN a.size_bytes_max > u.size_bytes_max THEN a.size_bytes_max ELSE u.size_bytes_max END,
-            reads_per_s_max = CASE WHEN u.reads_per_s_max >= a.reads_per_s_max THEN u.reads_per_s_max ELSE COALESCE(a.reads_per_s_max, u.reads_per_s_max) END,
-            writes_per_s_max = CASE WHEN u.writes_per_s_max >= a.writes_per_s_max THEN u.writes_per_s_max ELSE COALESCE(a.writes_per_s_max, u.writes_per_s_max) END,
-            read_bytes_per_s_max = CASE WHEN u.read_bytes_per_s_max >= a.read_bytes_per_s_max THEN u.read_bytes_per_s_max ELSE COALESCE(a.read_bytes_per_s_max, u.read_bytes_per_s_max) END,
-            write_bytes_per_s_max = CASE WHEN u.write_bytes_per_s_max >= a.write_bytes_per_s_max THEN u.write_bytes_per_s_max ELSE COALESCE(a.write_bytes_per_s_max, u.write_bytes_per_s_max) END,
-            read_stall_ms_per_read_max = CASE WHEN u.read_stall_ms_per_read_max >= a.read_stall_ms_per_read_max THEN u.read_stall_ms_per_read_max ELSE COALESCE(a.read_stall_ms_per_read_max, u.read_stall_ms_per_read_max) END,
-            write_stall_ms_per_write_max = CASE WHEN u.write_stall_ms_per_write_max >= a.write_stall_ms_per_write_max THEN u.write_stall_ms_per_write_max ELSE COALESCE(a.write_stall_ms_per_write_max, u.write_stall_ms_per_write_max) END
+            queued_read_stall_ms = COALESCE(
+                u.queued_read_stall_ms + a.queued_read_stall_ms, u.queued_read_stall_ms, a.queued_read_stall_ms
+            ),
+            queued_write_stall_ms = COALESCE(
+                u.queued_write_stall_ms + a.queued_write_stall_ms, u.queued_write_stall_ms, a.queued_write_stall_ms
+            ),
+            size_bytes_max = (SELECT MAX(v.x) FROM (VALUES (u.size_bytes_max), (a.size_bytes_max)) AS v(x)),
+            reads_per_s_max = (SELECT MAX(v.x) FROM (VALUES (u.reads_per_s_max), (a.reads_per_s_max)) AS v(x)),
+            writes_per_s_max = (SELECT MAX(v.x) FROM (VALUES (u.writes_per_s_max), (a.writes_per_s_max)) AS v(x)),
+            read_bytes_per_s_max = (SELECT MAX(v.x) FROM (VALUES (u.read_bytes_per_s_max), (a.read_bytes_per_s_max)) AS v(x)),
+            write_bytes_per_s_max = (SELECT MAX(v.x) FROM (VALUES (u.write_bytes_per_s_max), (a.write_bytes_per_s_max)) AS v(x)),
+            read_stall_ms_per_read_max = (SELECT MAX(v.x) FROM (VALUES (u.read_stall_ms_per_read_max), (a.read_stall_ms_per_read_max)) AS v(x)),
+            write_stall_ms_per_write_max = (SELECT MAX(v.x) FROM (VALUES (u.write_stall_ms_per_write_max), (a.write_stall_ms_per_write_max)) AS v(x))
         FROM iostall.roll_up AS u
-        INNER JOIN #addition AS a ON a.tier = u.tier AND a.beginning_utc = u.beginning_utc AND a.file_key = u.file_key;
+        INNER JOIN #addition AS a ON u.tier = a.tier AND u.beginning_utc = a.beginning_utc AND u.file_key = a.file_key;
 
         INSERT INTO iostall.roll_up (
             tier, beginning_utc, file_key, covered_ms, intervals, resets, reads, read_bytes, read_stall_ms,
@@ -130,7 +134,7 @@ BEGIN
         SET @message = ERROR_MESSAGE();
         IF XACT_STATE() <> 0
             ROLLBACK TRANSACTION;
-        RAISERROR(N'%s', 16, 1, @message);
+        RAISERROR (N'%s', 16, 1, @message);
         RETURN 1;
     END CATCH;
     RETURN 0;
@@ -155,43 +159,45 @@ BEGIN
         @now DATETIME2(3) = SYSUTCDATETIME(), @limit BIGINT, @first BIGINT, @to BIGINT, @deleted INT = 1;
 
     IF @keep_raw IS NULL OR @keep_raw < 1 OR @keep_hours < 1 OR @keep_days < 1 OR @batch IS NULL OR @batch < 1
-    BEGIN
-        RAISERROR(N'Every length is in whole days and at least 1; @batch is at least 1.', 16, 1);
-        RETURN 1;
-    END;
+        BEGIN
+            RAISERROR (N'Every length is in whole days and at least 1; @batch is at least 1.', 16, 1);
+            RETURN 1;
+        END;
     IF @@TRANCOUNT > 0
-    BEGIN
-        RAISERROR(N'iostall.purge_history must not be called inside a transaction.', 16, 1);
-        RETURN 1;
-    END;
+        BEGIN
+            RAISERROR (N'iostall.purge_history must not be called inside a transaction.', 16, 1);
+            RETURN 1;
+        END;
 
     -- Up to here samples may go: old enough, rolled up, and not the newest.
     SELECT @limit = MAX(s.sample_id)
     FROM iostall.sample AS s
-    WHERE s.taken_utc < DATEADD(DAY, -@keep_raw, @now)
+    WHERE
+        s.taken_utc < DATEADD(DAY, -@keep_raw, @now)
         AND s.sample_id <= (SELECT u.up_to_sample_id FROM iostall.rolled_up AS u)
         AND s.sample_id < (SELECT MAX(n.sample_id) FROM iostall.sample AS n);
     SELECT @first = MIN(s.sample_id) FROM iostall.sample AS s;
 
     WHILE @first <= @limit
-    BEGIN
-        SET @to = CASE WHEN @first + @batch - 1 < @limit THEN @first + @batch - 1 ELSE @limit END;
-        BEGIN TRANSACTION;
-        /* iostall:purge_samples */
-        DELETE FROM iostall.file_sample WHERE sample_id >= @first AND sample_id <= @to;
-        DELETE FROM iostall.sample WHERE sample_id >= @first AND sample_id <= @to;
-        COMMIT TRANSACTION;
-        SET @first = @to + 1;
-    END;
+        BEGIN
+            SET @to = CASE WHEN @first + @batch - 1 < @limit THEN @first + @batch - 1 ELSE @limit END;
+            BEGIN TRANSACTION;
+            /* iostall:purge_samples */
+            DELETE FROM iostall.file_sample WHERE sample_id >= @first AND sample_id <= @to;
+            DELETE FROM iostall.sample WHERE sample_id >= @first AND sample_id <= @to;
+            COMMIT TRANSACTION;
+            SET @first = @to + 1;
+        END;
 
     WHILE @deleted > 0
-    BEGIN
+        BEGIN
         /* iostall:purge_roll_ups */
-        DELETE TOP (10000) FROM iostall.roll_up
-        WHERE (tier = 'H' AND beginning_utc < DATEADD(DAY, -@keep_hours, @now))
-            OR (tier = 'D' AND beginning_utc < DATEADD(DAY, -@keep_days, @now));
-        SET @deleted = @@ROWCOUNT;
-    END;
+            DELETE TOP (10000) FROM iostall.roll_up
+            WHERE
+                (tier = 'H' AND beginning_utc < DATEADD(DAY, -@keep_hours, @now))
+                OR (tier = 'D' AND beginning_utc < DATEADD(DAY, -@keep_days, @now));
+            SET @deleted = @@ROWCOUNT;
+        END;
 
     DELETE FROM iostall.event WHERE at_utc < DATEADD(DAY, -@keep_raw, @now);
     RETURN 0;

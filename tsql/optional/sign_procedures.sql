@@ -9,20 +9,21 @@ DECLARE @sql NVARCHAR(MAX), @password NVARCHAR(80), @right NVARCHAR(60);
 -- What an earlier signing left.
 SELECT @sql = ISNULL(@sql, N'') + N'DROP SIGNATURE FROM iostall.' + QUOTENAME(o.name) + N' BY CERTIFICATE iostall_collector; '
 FROM sys.crypt_properties AS p
-INNER JOIN sys.objects AS o ON o.object_id = p.major_id
-INNER JOIN sys.certificates AS c ON c.thumbprint = p.thumbprint
+INNER JOIN sys.objects AS o ON p.major_id = o.object_id
+INNER JOIN sys.certificates AS c ON p.thumbprint = c.thumbprint
 WHERE c.name = N'iostall_collector';
 IF @sql IS NOT NULL
     EXEC sys.sp_executesql @sql;
 IF CERT_ID(N'iostall_collector') IS NOT NULL
-    DROP CERTIFICATE iostall_collector;
+    EXEC (N'DROP CERTIFICATE iostall_collector;');
 IF SUSER_ID(N'iostall_collector') IS NOT NULL
-    DROP LOGIN iostall_collector;
+    EXEC (N'DROP LOGIN iostall_collector;');
 EXEC (N'USE master; IF CERT_ID(N''iostall_collector'') IS NOT NULL DROP CERTIFICATE iostall_collector;');
 
 -- A password that nobody learns, for as long as this takes.
 SET @password = CONVERT(NVARCHAR(36), NEWID()) + N'aZ9!' + CONVERT(NVARCHAR(36), NEWID());
-SET @sql = N'CREATE CERTIFICATE iostall_collector ENCRYPTION BY PASSWORD = ''' + @password
+SET
+    @sql = N'CREATE CERTIFICATE iostall_collector ENCRYPTION BY PASSWORD = ''' + @password
     + N''' WITH SUBJECT = ''iostall reads I/O counters'', EXPIRY_DATE = ''2099-12-31'';
     ADD SIGNATURE TO iostall.take_sample BY CERTIFICATE iostall_collector WITH PASSWORD = ''' + @password + N''';
     ADD SIGNATURE TO iostall.run_samples BY CERTIFICATE iostall_collector WITH PASSWORD = ''' + @password + N''';
@@ -35,7 +36,8 @@ SET @right = CASE
         THEN N'VIEW SERVER PERFORMANCE STATE'
     ELSE N'VIEW SERVER STATE'
 END;
-SET @sql = N'USE master;
+SET
+    @sql = N'USE master;
     CREATE CERTIFICATE iostall_collector FROM BINARY = '
     + CONVERT(NVARCHAR(MAX), CERTENCODED(CERT_ID(N'iostall_collector')), 1) + N';
     CREATE LOGIN iostall_collector FROM CERTIFICATE iostall_collector;

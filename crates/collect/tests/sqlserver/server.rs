@@ -9,7 +9,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::tokens;
+use super::tokens;
 
 /// What a query is answered with.
 #[derive(Clone, Debug)]
@@ -76,6 +76,10 @@ pub(crate) type Encrypt = Arc<dyn Fn(Handshake) -> io::Result<Box<dyn Stream>> +
 #[derive(Default)]
 struct Shared {
     answers: HashMap<&'static str, Answer>,
+    /// Answers that are given before those, one each.
+    first_answers: HashMap<&'static str, Answer>,
+    /// Every whole number that came as a value for a query.
+    values: Vec<i64>,
     connections: Vec<TcpStream>,
     /// Logins that were let in, as `application@database`.
     logins: Vec<String>,
@@ -134,6 +138,17 @@ impl Server {
     /// Answers queries with this tag with a hand-written result set.
     pub(crate) fn answer_with(&self, tag: &'static str, tsv: &str) {
         self.answer(tag, Answer::Rows(ResultSet::from_tsv(tsv)));
+    }
+
+    /// Answers the next query with this tag with a hand-written result set, and those after it as ever.
+    pub(crate) fn answer_once(&self, tag: &'static str, tsv: &str) {
+        let answer = Answer::Rows(ResultSet::from_tsv(tsv));
+        self.with(|shared| shared.first_answers.insert(tag, answer));
+    }
+
+    /// Whether `number` ever came as a value for a query.
+    pub(crate) fn asked_with(&self, number: i64) -> bool {
+        self.with(|shared| shared.values.contains(&number))
     }
 
     /// Ends all connections, as a restart does.
@@ -240,7 +255,13 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
             return Err(protocol("a request that is neither a batch nor a call"));
         }
         let tag = tokens::tag(&request).ok_or_else(|| protocol("a query without a tag"))?;
-        let answer = shared.lock().unwrap_or_else(PoisonError::into_inner).answers.get(tag.as_str()).cloned();
+        let mut all = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if kind == RPC {
+            all.values.extend(tokens::numbers(&request));
+        }
+        let first = all.first_answers.remove(tag.as_str());
+        let answer = first.or_else(|| all.answers.get(tag.as_str()).cloned());
+        drop(all);
         match answer {
             Some(Answer::Rows(rows)) => respond(stream.as_mut(), &tokens::result(&rows))?,
             Some(Answer::Errors(errors)) => respond(stream.as_mut(), &tokens::errors(&errors))?,

@@ -1,7 +1,7 @@
 //! The tokens of TDS 7.4 that the mock server sends, and the two messages of which it reads more than their end.
 //! Numbers of tokens and layouts are those of MS-TDS, section 2.2.
 
-use crate::server::{Cell, ResultSet, Type};
+use super::server::{Cell, ResultSet, Type};
 
 /// TDS 7.3 as a client names it in its login.
 pub(crate) const VERSION_7_3: u32 = 0x7300_0000;
@@ -196,4 +196,14 @@ pub(crate) fn tag(request: &[u8]) -> Option<String> {
     let units: Vec<u16> =
         request[from..to].chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
     String::from_utf16(&units).ok()
+}
+
+/// The whole numbers among the values of a call: each a nullable integer of eight bytes that is not NULL.
+pub(crate) fn numbers(request: &[u8]) -> Vec<i64> {
+    const BIGINT: [u8; 3] = [0x26, 8, 8];
+    let places = (0..request.len()).filter(|place| request[*place..].starts_with(&BIGINT));
+    places
+        .filter_map(|place| request.get(place + 3..place + 11))
+        .map(|bytes| i64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+        .collect()
 }
