@@ -52,4 +52,5 @@ mapfile -t scripts < <(find tsql crates/collect/src/sqlserver/sql -name '*.sql' 
 status=0
 "$home/venv/bin/sqlfluff" lint --disable-progress-bar --nocolor tsql crates/collect/src/sqlserver/sql || status=1
 "$home/venv/bin/python" tsql/lint/parse.py "$home/unpacked" "${scripts[@]}" || status=1
+"$home/venv/bin/python" tsql/lint/arithmetic.py || status=1
 exit "$status"
