@@ -15,7 +15,8 @@ fn server() -> Server {
     let server = Server::start(None);
     server
         .answer_with("iostall:history_filters", include_str!("../../testdata/sqlserver/history_filters.tsv"));
-    server.answer_with("iostall:history_samples", SAMPLES);
+    server.answer_once("iostall:history_samples", SAMPLES);
+    server.answer_with("iostall:history_samples", NO_SAMPLES);
     server.answer_with("iostall:history_files", FILES);
     server.answer_with("iostall:history_gaps", include_str!("../../testdata/sqlserver/history_gaps.tsv"));
     server
@@ -47,10 +48,10 @@ fn samples_keep_their_own_times_and_epochs_and_their_deltas_follow_the_same_rule
     assert_eq!((batch.gaps.len(), batch.gaps[0].beats), (1, 1));
     assert_eq!(server.logins(), ["iostall@iostall"], "one connection for all of it");
 
-    server.answer_with("iostall:history_samples", NO_SAMPLES);
     let end = history.read("", &batch.next).unwrap();
     assert!(end.samples.is_empty() && end.gaps.is_empty());
     assert_eq!(end.next, batch.next);
+    assert!(server.asked_with(44), "for what is numbered above the last sample");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! one, against a real server with everything in `tsql/`.
 
 mod history;
+mod real;
 mod server;
 mod tls;
 mod tokens;
