@@ -84,6 +84,7 @@ fn install(server: &mut Server) {
     }
 }
 
+const FILL_TABLE: &str = include_str!("../../testdata/sql/sqlserver_fill_table.sql");
 const SAMPLES: &str = include_str!("../../testdata/sql/sqlserver_samples.sql");
 const RATES: &str = include_str!("../../testdata/sql/sqlserver_rates.sql");
 const OBJECTS: &str = include_str!("../../testdata/sql/sqlserver_objects.sql");
@@ -109,9 +110,7 @@ fn a_real_server_installs_samples_is_read_upgrades_and_uninstalls() {
     server.run("EXEC iostall.take_sample");
     install(&mut server);
     assert_eq!(server.number(SAMPLES), 1);
-    server.run("CREATE TABLE dbo.filler (a CHAR(8000) NOT NULL)");
-    server.run("INSERT INTO dbo.filler (a) SELECT TOP (2000) 'x' FROM sys.all_columns");
-    server.run("CHECKPOINT");
+    server.run_script(FILL_TABLE);
     server.run("EXEC iostall.run_samples @interval_s = 1, @duration_s = 4, @database = NULL, @file = NULL");
     server.run(&format!("EXEC iostall.take_sample @database = N'{name}'"));
     assert!(server.number(SAMPLES) >= 4);
