@@ -18,13 +18,12 @@ IF HAS_DBACCESS(N'msdb') = 1 AND IS_SRVROLEMEMBER(N'sysadmin') = 1
         EXEC (N'USE master; IF CERT_ID(N''iostall_collector'') IS NOT NULL DROP CERTIFICATE iostall_collector;');
     END;
 
--- Procedures before what they use; signatures go with them.
+-- Signatures go with their procedures.
 SELECT
     @sql = ISNULL(@sql, N'')
     + CASE o.type WHEN 'P' THEN N'DROP PROCEDURE iostall.' ELSE N'DROP VIEW iostall.' END + QUOTENAME(o.name) + N'; '
 FROM sys.objects AS o
-WHERE o.schema_id = SCHEMA_ID(N'iostall') AND o.type IN ('P', 'V')
-ORDER BY o.type, o.name;
+WHERE o.schema_id = SCHEMA_ID(N'iostall') AND o.type IN ('P', 'V');
 IF @sql IS NOT NULL
     EXEC sys.sp_executesql @sql;
 IF CERT_ID(N'iostall_collector') IS NOT NULL
@@ -42,17 +41,25 @@ IF @sql IS NOT NULL
 
 IF @history = N'delete all history'
     BEGIN
-        SET @sql = NULL;
         -- Those that refer to others come first.
-        SELECT @sql = ISNULL(@sql, N'') + N'DROP TABLE iostall.' + QUOTENAME(t.name) + N'; '
-        FROM sys.tables AS t
-        WHERE t.schema_id = SCHEMA_ID(N'iostall')
-        ORDER BY
-            CASE t.name
-                WHEN N'file_sample' THEN 1 WHEN N'roll_up' THEN 2 WHEN N'sample' THEN 3 ELSE 4
-            END;
-        IF @sql IS NOT NULL
-            EXEC sys.sp_executesql @sql;
+        IF OBJECT_ID(N'iostall.file_sample', N'U') IS NOT NULL
+            DROP TABLE iostall.file_sample;
+        IF OBJECT_ID(N'iostall.roll_up', N'U') IS NOT NULL
+            DROP TABLE iostall.roll_up;
+        IF OBJECT_ID(N'iostall.rolled_up', N'U') IS NOT NULL
+            DROP TABLE iostall.rolled_up;
+        IF OBJECT_ID(N'iostall.sample', N'U') IS NOT NULL
+            DROP TABLE iostall.sample;
+        IF OBJECT_ID(N'iostall.data_file', N'U') IS NOT NULL
+            DROP TABLE iostall.data_file;
+        IF OBJECT_ID(N'iostall.epoch', N'U') IS NOT NULL
+            DROP TABLE iostall.epoch;
+        IF OBJECT_ID(N'iostall.event', N'U') IS NOT NULL
+            DROP TABLE iostall.event;
+        IF OBJECT_ID(N'iostall.run', N'U') IS NOT NULL
+            DROP TABLE iostall.run;
+        IF OBJECT_ID(N'iostall.installation', N'U') IS NOT NULL
+            DROP TABLE iostall.installation;
         IF SCHEMA_ID(N'iostall') IS NOT NULL
             EXEC (N'DROP SCHEMA iostall');
     END;

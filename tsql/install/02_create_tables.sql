@@ -99,7 +99,7 @@ IF OBJECT_ID(N'iostall.file_sample', N'U') IS NULL
 -- Hours ('H') and days ('D') of a file: sums, covered time, maxima of intervals. Never averages.
 IF OBJECT_ID(N'iostall.roll_up', N'U') IS NULL
     CREATE TABLE iostall.roll_up (
-        tier CHAR(1) NOT NULL CONSTRAINT roll_up_tier CHECK (tier IN ('H', 'D')),
+        tier CHAR(1) COLLATE Latin1_General_BIN2 NOT NULL CONSTRAINT roll_up_tier CHECK (tier IN ('H', 'D')),
         beginning_utc DATETIME2(0) NOT NULL,
         file_key BIGINT NOT NULL CONSTRAINT roll_up_file REFERENCES iostall.data_file (file_key),
         covered_ms BIGINT NOT NULL,

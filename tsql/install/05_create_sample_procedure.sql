@@ -142,8 +142,8 @@ BEGIN
         SELECT
             @run_id, @epoch_id, MAX(c.utc), MAX(c.ticks_ms), (SELECT COUNT(*) FROM #seen),
             NULLIF(ISNULL(N'database LIKE ' + @database + N' ', N'') + ISNULL(N'file LIKE ' + @file, N''), N''),
-            (SELECT COUNT(*) FROM sys.dm_io_pending_io_requests),
-            (SELECT MAX(q.io_pending_ms_ticks) FROM sys.dm_io_pending_io_requests AS q)
+            (SELECT COUNT(*) FROM sys.dm_io_pending_io_requests AS q WHERE q.io_type = N'disk'),
+            (SELECT MAX(q.io_pending_ms_ticks) FROM sys.dm_io_pending_io_requests AS q WHERE q.io_type = N'disk')
         FROM #counter AS c;
         SET @sample_id = SCOPE_IDENTITY();
 

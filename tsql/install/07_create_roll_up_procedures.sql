@@ -13,7 +13,8 @@ BEGIN
     DECLARE @from BIGINT, @to BIGINT, @lock INT, @message NVARCHAR(2048);
 
     CREATE TABLE #addition (
-        tier CHAR(1) NOT NULL,
+        -- Named, because a temporary table takes the collation of tempdb.
+        tier CHAR(1) COLLATE Latin1_General_BIN2 NOT NULL,
         beginning_utc DATETIME2(0) NOT NULL,
         file_key BIGINT NOT NULL,
         covered_ms BIGINT NOT NULL,
@@ -48,7 +49,7 @@ BEGIN
         EXEC @lock = sys.sp_getapplock
             @Resource = N'iostall.roll_up', @LockMode = 'Exclusive', @LockOwner = 'Transaction', @LockTimeout = 0;
         IF @lock < 0
-            RAISERROR (N'Another roll-up or purge is under way.', 16, 1);
+            RAISERROR (N'Another roll-up is under way.', 16, 1);
         SELECT @from = u.up_to_sample_id FROM iostall.rolled_up AS u;
         SELECT @to = ISNULL(MAX(s.sample_id), @from) FROM iostall.sample AS s;
 

@@ -5,6 +5,8 @@
 SET NOCOUNT ON;
 DECLARE @database NVARCHAR(128) = DB_NAME();
 
+-- A job that is deleted while it runs would go on.
+EXEC iostall.stop_run;
 IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs AS j WHERE j.name = N'iostall sample')
     EXEC msdb.dbo.sp_delete_job @job_name = N'iostall sample';
 IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs AS j WHERE j.name = N'iostall roll up and purge')
