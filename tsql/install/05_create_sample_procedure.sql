@@ -16,6 +16,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    -- Somebody's setting must not leave a transaction open behind this.
+    SET IMPLICIT_TRANSACTIONS OFF;
 
     DECLARE
         @version INT = CONVERT(INT, PARSENAME(CONVERT(NVARCHAR(64), SERVERPROPERTY(N'ProductVersion')), 4)),

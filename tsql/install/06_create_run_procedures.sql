@@ -65,6 +65,8 @@ BEGIN
     SET NOCOUNT ON;
     -- Off, so that a sample that fails leaves the run alive: it rolls back itself.
     SET XACT_ABORT OFF;
+    -- Somebody's setting must not leave a transaction open behind this.
+    SET IMPLICIT_TRANSACTIONS OFF;
 
     DECLARE
         @resource NVARCHAR(60), @lock INT, @start_ticks BIGINT, @ticks BIGINT, @utc DATETIME2(3),
@@ -101,8 +103,8 @@ BEGIN
         SELECT @start_ticks = i.ms_ticks FROM sys.dm_os_sys_info AS i;
         WHILE @reason IS NULL
             BEGIN
-            -- The next beat by the calendar, the end by the computer's ticks: a clock that is set moves beats, and
-            -- never stretches the run.
+                -- The next beat by the calendar, the end by the computer's ticks: a clock that is set moves beats,
+                -- and never stretches the run.
                 SELECT @ticks = i.ms_ticks, @utc = SYSUTCDATETIME() FROM sys.dm_os_sys_info AS i;
                 SET
                     @now_ms = CONVERT(BIGINT, DATEDIFF(DAY, CONVERT(DATETIME2(3), '2000-01-01'), @utc)) * 86400000

@@ -10,6 +10,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    -- Somebody's setting must not leave a transaction open behind this.
+    SET IMPLICIT_TRANSACTIONS OFF;
     DECLARE @from BIGINT, @to BIGINT, @lock INT, @message NVARCHAR(2048);
 
     CREATE TABLE #addition (
@@ -156,6 +158,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
+    -- Somebody's setting must not leave a transaction open behind this.
+    SET IMPLICIT_TRANSACTIONS OFF;
     DECLARE
         @now DATETIME2(3) = SYSUTCDATETIME(), @limit BIGINT, @first BIGINT, @to BIGINT, @deleted INT = 1;
 

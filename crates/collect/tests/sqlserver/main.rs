@@ -175,6 +175,54 @@ fn a_server_that_says_nothing_is_waited_for_no_longer_than_asked() {
 }
 
 #[test]
+fn each_version_is_asked_for_the_columns_it_has_and_for_no_others() {
+    let volumes = "dm_os_volume_stats";
+    let queued = "io_stall_queued_read_ms";
+    let one_database = "dm_io_virtual_file_stats(DB_ID()";
+    for (instance, files, has, lacks) in [
+        (
+            include_str!("../../testdata/sqlserver/2008r2_instance.tsv"),
+            include_str!("../../testdata/sqlserver/2008r2_files.tsv"),
+            &[][..],
+            &[volumes, queued, one_database][..],
+        ),
+        (
+            include_str!("../../testdata/sqlserver/2012_instance.tsv"),
+            include_str!("../../testdata/sqlserver/2012_files.tsv"),
+            &[volumes],
+            &[queued, one_database],
+        ),
+        (
+            include_str!("../../testdata/sqlserver/2019_instance_1.tsv"),
+            include_str!("../../testdata/sqlserver/2019_files_1.tsv"),
+            &[volumes, queued],
+            &[one_database],
+        ),
+        (
+            include_str!("../../testdata/sqlserver/azure_instance.tsv"),
+            include_str!("../../testdata/sqlserver/azure_files.tsv"),
+            &[queued, one_database],
+            &[volumes],
+        ),
+    ] {
+        let server = Server::start(None);
+        server.answer_with("iostall:instance", instance);
+        server.answer_with("iostall:files", files);
+        let sample = source(&server, "").read().unwrap();
+        let named = &sample.epoch.instance;
+        for part in has {
+            assert!(server.was_asked("iostall:files", part), "{named}: {part}");
+        }
+        for part in lacks {
+            assert!(!server.was_asked("iostall:files", part), "{named}: {part}");
+        }
+        let row = &sample.rows[0];
+        assert_eq!(row.counters.get(Counter::QueuedReadStall).is_some(), has.contains(&queued), "{named}");
+        assert_eq!(row.subject.volume.is_some(), has.contains(&volumes), "{named}");
+    }
+}
+
+#[test]
 fn a_server_older_than_its_counters_is_named_as_such() {
     let server = server_of_2019(None);
     let old = "written by a test\nversion\tedition\tinstance\tnow_ms\tstart_ms\tsees_definitions\n9\t3\tOLD/\t1\t1\t1\n";

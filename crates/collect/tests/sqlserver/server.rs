@@ -80,6 +80,8 @@ struct Shared {
     first_answers: HashMap<&'static str, Answer>,
     /// Every whole number that came as a value for a query.
     values: Vec<i64>,
+    /// The last request with its tag, as it came.
+    requests: HashMap<String, Vec<u8>>,
     connections: Vec<TcpStream>,
     /// Logins that were let in, as `application@database`.
     logins: Vec<String>,
@@ -149,6 +151,11 @@ impl Server {
     /// Whether `number` ever came as a value for a query.
     pub(crate) fn asked_with(&self, number: i64) -> bool {
         self.with(|shared| shared.values.contains(&number))
+    }
+
+    /// Whether the last query with this tag has `part` in its text.
+    pub(crate) fn was_asked(&self, tag: &str, part: &str) -> bool {
+        self.with(|shared| shared.requests.get(tag).is_some_and(|request| tokens::contains(request, part)))
     }
 
     /// Ends all connections, as a restart does.
@@ -259,6 +266,7 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
         if kind == RPC {
             all.values.extend(tokens::numbers(&request));
         }
+        all.requests.insert(tag.clone(), request);
         let first = all.first_answers.remove(tag.as_str());
         let answer = first.or_else(|| all.answers.get(tag.as_str()).cloned());
         drop(all);

@@ -198,6 +198,12 @@ pub(crate) fn tag(request: &[u8]) -> Option<String> {
     String::from_utf16(&units).ok()
 }
 
+/// Whether the text of a request has `part` in it.
+pub(crate) fn contains(request: &[u8], part: &str) -> bool {
+    let part = utf16(part);
+    request.windows(part.len()).any(|piece| piece == part)
+}
+
 /// The whole numbers among the values of a call: each a nullable integer of eight bytes that is not NULL.
 pub(crate) fn numbers(request: &[u8]) -> Vec<i64> {
     const BIGINT: [u8; 3] = [0x26, 8, 8];
