@@ -32,7 +32,9 @@ install_tools() {
 
 if ! cmp -s tsql/lint/requirements.txt "$home/installed"; then
     rm -rf "${home:?}"/*
-    if ! install_tools >"$log" 2>&1; then
+    # In the background, because a function that is a condition goes on after its errors.
+    install_tools >"$log" 2>&1 &
+    if ! wait $!; then
         tail -n 5 "$log" >&2
         exit 3
     fi
