@@ -182,25 +182,51 @@ def check_groups_are_sums_and_say_what_they_lack():
     assert found == [(2, 1, 100)], found
 
 
-def check_roll_ups_are_sums_over_covered_time_with_maxima():
-    history = one_file()
-    history.sample("2026-05-01 10:00:10", 110_000, {1: (1100, 150, 10, 0, 7)})
-    history.sample("2026-05-01 10:00:20", 120_000, {1: (1400, 1350, 10, 0, 7)})
-    history.sample("2026-05-01 11:00:00", 3_700_000, {1: (1400, 1350, 10, 0, 8)})
+def roll_up(history):
+    """What iostall.roll_up_samples does: its own statements, one after the other."""
     text = (INSTALL / "07_create_roll_up_procedures.sql").read_text(encoding="utf-8")
-    found = re.search(r"/\* iostall:sum_samples \*/\s*INSERT INTO #addition \((.*?)\)\s*(SELECT.*?);", text, re.S)
-    query = translated(found.group(2).replace("@from", "0").replace("@to", "99"))
-    rows = history.connection.execute(query).fetchall()
-    names = [name.strip() for name in found.group(1).split(",")]
-    by_place = {(row[0], str(row[1])): dict(zip(names, row)) for row in rows}
-    hour = by_place[("H", "2026-05-01 10:00:00")]
-    assert (hour["covered_ms"], hour["intervals"], hour["resets"]) == (20_000, 2, 0), hour
-    assert (hour["reads"], hour["read_stall_ms"], str(hour["reads_per_s_max"])) == (400, 1300, "30.000"), hour
-    assert str(hour["read_stall_ms_per_read_max"]) == "4.000000", hour
-    next_hour = by_place[("H", "2026-05-01 11:00:00")]
-    assert (next_hour["covered_ms"], next_hour["resets"], next_hour["reads"]) == (0, 1, 0), next_hour
-    day = by_place[("D", "2026-05-01 00:00:00")]
-    assert (day["covered_ms"], day["reads"], day["resets"]) == (20_000, 400, 1), day
+    run = history.connection.execute
+    done = run("SELECT COALESCE(MAX(up_to_sample_id), 0) FROM iostall.rolled_up").fetchone()[0]
+    sums = re.search(r"INSERT INTO #addition \((.*?)\)\s*(SELECT.*?);", text, re.S)
+    query = sums.group(2).replace("@from", str(done)).replace("@to", str(history.samples))
+    run(f"CREATE OR REPLACE TEMP TABLE addition AS SELECT * FROM ({translated(query)}) AS t ({sums.group(1)})")
+    update = re.search(r"UPDATE u\s+SET(.*?)FROM iostall\.roll_up AS u\s+INNER JOIN #addition AS a ON (.*?);", text, re.S)
+    changes = re.sub(r"(?m)^\s+(\w+) = ", r" \1 = ", update.group(1))
+    run(f"UPDATE iostall.roll_up AS u SET {changes} FROM addition AS a WHERE {update.group(2)}")
+    added = re.search(r"INSERT INTO iostall\.roll_up \((.*?)\)\s*(SELECT.*?);", text, re.S)
+    run(f"INSERT INTO iostall.roll_up ({added.group(1)}) {translated(added.group(2).replace('#addition', 'addition'))}")
+    run("DELETE FROM iostall.rolled_up")
+    insert(history.connection, "rolled_up", up_to_sample_id=history.samples)
+
+
+def check_roll_ups_are_sums_over_covered_time_with_maxima_however_often_they_run():
+    def tick(history, number):
+        at = [("10:00:10", 110_000, (1100, 150, 10, 0, 7)), ("10:00:20", 120_000, (1400, 1350, 10, 0, 7)),
+              ("10:00:30", 130_000, (1410, 1351, 10, 0, 7)), ("11:00:00", 3_700_000, (1410, 1351, 10, 0, 8))]
+        utc, ticks_ms, counters = at[number]
+        history.sample(f"2026-05-01 {utc}", ticks_ms, {1: counters})
+
+    for often in (False, True):
+        history = one_file()
+        for number in range(4):
+            tick(history, number)
+            if often:
+                roll_up(history)
+                roll_up(history)
+        roll_up(history)
+        columns = ("covered_ms, intervals, resets, reads, read_stall_ms, reads_per_s_max, read_stall_ms_per_read_max, "
+                   "write_stall_ms_per_write_max, queued_read_stall_ms, size_bytes_max")
+        found = {(row[0], str(row[1])): [str(value) for value in row[2:]]
+                 for row in history.rows("roll_up", f"tier, beginning_utc, {columns}")}
+        size = str(1 << 30)
+        hour = ["30000", "3", "0", "410", "1301", "30.000", "4.000000", "None", "None", size]
+        assert found[("H", "2026-05-01 10:00:00")] == hour, (often, found)
+        nothing = ["0", "0", "1", "0", "0", "None", "None", "None", "None", size]
+        assert found[("H", "2026-05-01 11:00:00")] == nothing, (often, found)
+        day = ["30000", "3", "1", "410", "1301", "30.000", "4.000000", "None", "None", size]
+        assert found[("D", "2026-05-01 00:00:00")] == day, (often, found)
+        rate = history.rows("roll_up_rate", "reads_per_s, read_stall_ms_per_read", "tier = 'D'")[0]
+        assert [str(value) for value in rate] == ["13.667", "3.173171"], rate
 
 
 def main():
