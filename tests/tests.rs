@@ -14,6 +14,7 @@ mod matrix;
 mod open_loop;
 mod reference;
 mod runs;
+mod sqlserver;
 mod support;
 mod sweep;
 mod verify;

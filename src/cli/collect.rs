@@ -25,6 +25,8 @@ pub(crate) enum CollectCommand {
     Once(OnceArgs),
     /// Sample on a beat of the clock until stopped
     Run(RunArgs),
+    /// Fetch what the management database in a SQL Server (tsql/) sampled there
+    Import(ImportArgs),
     /// Print the statements that give a login what it needs, and no more
     Grants(GrantsArgs),
 }
@@ -60,6 +62,23 @@ pub(crate) struct RunArgs {
     /// Keep raw samples so long; hours and days stay
     #[arg(long, value_name = "TIME", default_value = "336h", value_parser = length)]
     pub(crate) keep_raw: Duration,
+}
+
+/// From where.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall collect import 'sqlserver://iostall@sql1/iostall?password-file=/etc/iostall/sql1'\n\n\
+    Run again, it fetches what came since. Samples that were taken with a filter become a source of their own.")]
+pub(crate) struct ImportArgs {
+    /// sqlserver://USER@HOST/DATABASE, with the database that holds the schema iostall
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: String,
+    /// Nothing older: a date, a time, or how long ago [default: everything]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Longest time to wait for an answer
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = length)]
+    pub(crate) timeout: Duration,
 }
 
 /// For what.

@@ -1,5 +1,7 @@
 //! `iostall collect`: one sample, or samples on a beat.
 
+mod import;
+
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -27,6 +29,7 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
     match &args.command {
         CollectCommand::Once(once) => sample_once(once, global, printer),
         CollectCommand::Run(run) => sample_on_a_beat(run, global, printer),
+        CollectCommand::Import(import_args) => import::run(import_args, global, printer),
         CollectCommand::Grants(grants_args) => {
             let engine = match grants_args.engine {
                 SourceChoice::Sqlserver => Engine::SqlServer,
@@ -51,15 +54,19 @@ fn sources(args: &OnceArgs) -> anyhow::Result<Vec<(String, Box<dyn Source>)>> {
             if !names.insert(name.clone()) {
                 anyhow::bail!("{name} is named twice: its samples would mix");
             }
-            let secret = match &address.password {
-                PasswordFrom::Nowhere => Secret::default(),
-                PasswordFrom::File(path) => Secret::from_file(path)?,
-                PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
-                PasswordFrom::Prompt => prompt(&name)?,
-            };
+            let secret = secret(&address, &name)?;
             Ok((name, open(address, secret, args.timeout)?))
         })
         .collect()
+}
+
+fn secret(address: &Address, name: &str) -> anyhow::Result<Secret> {
+    Ok(match &address.password {
+        PasswordFrom::Nowhere => Secret::default(),
+        PasswordFrom::File(path) => Secret::from_file(path)?,
+        PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
+        PasswordFrom::Prompt => prompt(name)?,
+    })
 }
 
 fn prompt(name: &str) -> anyhow::Result<Secret> {

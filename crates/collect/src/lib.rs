@@ -22,3 +22,4 @@ pub use address::{Address, AddressError, Engine};
 pub use sampler::{Event, Gap, Sampler, SamplerOptions};
 pub use secret::Secret;
 pub use source::{Filter, Source, SourceError, open};
+pub use sqlserver::{Batch, History, HistoryGap, Position};

@@ -41,6 +41,42 @@ pub enum SourceError {
         /// What the driver said.
         reason: String,
     },
+    /// The server does not know the login, its password or its database.
+    #[error("{source_name} refused the login {user:?}: {reason}")]
+    Login {
+        /// Which source.
+        source_name: String,
+        /// Who wanted in.
+        user: String,
+        /// What the server said.
+        reason: String,
+    },
+    /// The login may not read what it asked for.
+    #[error(
+        "{source_name} lets the login {user:?} in, but not at the counters: {reason}; \
+         iostall collect grants {engine} prints the statements for an administrator to run"
+    )]
+    Denied {
+        /// Which source.
+        source_name: String,
+        /// Who asked.
+        user: String,
+        /// The engine, as `iostall collect grants` calls it.
+        engine: &'static str,
+        /// What the server said.
+        reason: String,
+    },
+    /// There is no management database where one was said to be.
+    #[error(
+        "{source_name} holds nothing that iostall sampled there: {reason}; \
+         name the database with the schema iostall, as in sqlserver://USER@HOST/DATABASE"
+    )]
+    NoHistory {
+        /// Which source.
+        source_name: String,
+        /// What the server said.
+        reason: String,
+    },
     /// A query failed.
     #[error("{source_name} refused the query {query}: {reason}")]
     Query {

@@ -4,7 +4,8 @@
 //!
 //! 1. Another version, another instance or counters begun anew: every row is a reset, with the reason.
 //! 2. A thing that was not there before is a baseline. Its values are a delta only when the server says that
-//!    it was made after the previous sample. A known name with a new identity is a reset.
+//!    it was made after the previous sample, and nothing then had its open handle: SQL Server counts the age of a
+//!    database from its last renaming. A known name with a new identity is a reset.
 //! 3. A mark of the row (its statistics' beginning, its open handle) that differs is a reset.
 //! 4. Without a length of time there is no delta: both samples must be timed by one clock that moved forward.
 //! 5. Any column that decreased makes the whole row a reset. Only when nothing but time columns of a known width
@@ -13,7 +14,7 @@
 //! 7. Otherwise the row's delta is the difference, over the true length of the interval, however long. Equal
 //!    values are a delta of zeros: idle is not missing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -111,6 +112,7 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
         .iter()
         .map(|row| match known.find(&row.subject) {
             Ok(previous) => difference(row.subject.kind, &previous.counters, &row.counters, interval_ns),
+            Err(named_alike) if known.has_handle_of(row) => appeared(row, named_alike, None),
             Err(named_alike) => appeared(row, named_alike, interval_ns),
         })
         .collect()
@@ -120,13 +122,19 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
 struct Known<'a> {
     things: HashMap<(Kind, &'a str, &'a str), &'a Row>,
     names: HashMap<(Kind, &'a str, &'a str), &'a Row>,
+    handles: HashSet<(Kind, u64)>,
 }
 
 impl<'a> Known<'a> {
     fn of(rows: &'a [Row]) -> Self {
         let things = rows.iter().map(|row| (thing_key(&row.subject), row)).collect();
         let names = rows.iter().map(|row| (name_key(&row.subject), row)).collect();
-        Self { things, names }
+        Self { things, names, handles: rows.iter().filter_map(handle_key).collect() }
+    }
+
+    /// Whether some row then was read through the handle that `row` is read through now.
+    fn has_handle_of(&self, row: &Row) -> bool {
+        handle_key(row).is_some_and(|key| self.handles.contains(&key))
     }
 
     /// The earlier row of the same thing, or else whether some other thing had its name.
@@ -140,6 +148,10 @@ impl<'a> Known<'a> {
 
 fn thing_key(subject: &Subject) -> (Kind, &str, &str) {
     (subject.kind, &subject.database, &subject.identity)
+}
+
+fn handle_key(row: &Row) -> Option<(Kind, u64)> {
+    row.counters.get(Counter::Handle).map(|handle| (row.subject.kind, handle))
 }
 
 fn name_key(subject: &Subject) -> (Kind, &str, &str) {

@@ -3,13 +3,19 @@
 //! Whole milliseconds, counted when an I/O completes. The length of an interval comes from the computer's own
 //! tick counter, read with the counters.
 
+mod fault;
+mod history;
+
+use std::io;
 use std::time::Duration;
 
 use iostall_model::{Epoch, Kind, Moment, Sample, Warning, WarningCode};
-use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel};
+use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, ToSql};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
+
+pub use history::{Batch, History, HistoryGap, Position};
 
 use crate::address::{Address, Tls};
 use crate::moment;
@@ -44,30 +50,29 @@ impl SqlServerSource {
         let runtime = remote::runtime(&address)?;
         Ok(Self { address, password, limit, runtime, connection: None })
     }
+}
 
-    fn config(&self) -> Config {
-        let mut config = Config::new();
-        config.host(&self.address.host);
-        config.port(self.address.port);
-        config.application_name("iostall");
-        // From another database the query would be parsed at that database's compatibility level.
-        let database = if self.address.database.is_empty() { "master" } else { &self.address.database };
-        config.database(database);
-        config.authentication(AuthMethod::sql_server(&self.address.user, self.password.reveal()));
-        match &self.address.tls {
-            Tls::Off => config.encryption(EncryptionLevel::NotSupported),
-            Tls::Verify => config.encryption(EncryptionLevel::Required),
-            Tls::VerifyWith(path) => {
-                config.encryption(EncryptionLevel::Required);
-                config.trust_cert_ca(path.display().to_string());
-            }
-            Tls::Unverified => {
-                config.encryption(EncryptionLevel::Required);
-                config.trust_cert();
-            }
+fn config(address: &Address, password: &Secret) -> Config {
+    let mut config = Config::new();
+    config.host(&address.host);
+    config.port(address.port);
+    config.application_name("iostall");
+    // From another database the query would be parsed at that database's compatibility level.
+    config.database(if address.database.is_empty() { "master" } else { &address.database });
+    config.authentication(AuthMethod::sql_server(&address.user, password.reveal()));
+    match &address.tls {
+        Tls::Off => config.encryption(EncryptionLevel::NotSupported),
+        Tls::Verify => config.encryption(EncryptionLevel::Required),
+        Tls::VerifyWith(path) => {
+            config.encryption(EncryptionLevel::Required);
+            config.trust_cert_ca(path.display().to_string());
         }
-        config
+        Tls::Unverified => {
+            config.encryption(EncryptionLevel::Required);
+            config.trust_cert();
+        }
     }
+    config
 }
 
 impl Source for SqlServerSource {
@@ -76,7 +81,7 @@ impl Source for SqlServerSource {
         let work = async {
             let mut connection = match kept {
                 Some(connection) => connection,
-                None => Box::pin(connect(&self.address, self.config())).await?,
+                None => Box::pin(connect(&self.address, config(&self.address, &self.password))).await?,
             };
             let sample = read(&self.address, &mut connection).await?;
             Ok((connection, sample))
@@ -88,11 +93,16 @@ impl Source for SqlServerSource {
 }
 
 async fn connect(address: &Address, config: Config) -> Result<Connection, SourceError> {
-    let refused = |reason: String| SourceError::Connect { source_name: address.to_string(), reason };
-    let stream = TcpStream::connect(config.get_addr()).await.map_err(|error| refused(error.to_string()))?;
+    let refused = |error: io::Error| SourceError::Connect {
+        source_name: address.to_string(),
+        reason: error.to_string(),
+    };
+    let stream = TcpStream::connect(config.get_addr()).await.map_err(refused)?;
     // Requests are small and answers are waited for: nothing is won by gathering them.
-    stream.set_nodelay(true).map_err(|error| refused(error.to_string()))?;
-    Box::pin(Client::connect(config, stream.compat_write())).await.map_err(|error| refused(error.to_string()))
+    stream.set_nodelay(true).map_err(refused)?;
+    Box::pin(Client::connect(config, stream.compat_write()))
+        .await
+        .map_err(|error| fault::connecting(address, error))
 }
 
 /// A result as named columns, apart from the driver.
@@ -104,12 +114,22 @@ async fn query(
     tag: &'static str,
     text: &'static str,
 ) -> Result<Vec<Columns>, SourceError> {
-    let fail = |error: tiberius::error::Error| SourceError::Query {
-        source_name: address.to_string(),
-        query: tag,
-        reason: error.to_string(),
-    };
+    let fail = |error| fault::asking(address, tag, error);
     let stream = connection.simple_query(text).await.map_err(fail)?;
+    let rows = stream.into_first_result().await.map_err(fail)?;
+    Ok(rows.into_iter().map(columns).collect())
+}
+
+/// The same with values for `@P1`, `@P2` and so on.
+async fn query_with(
+    address: &Address,
+    connection: &mut Connection,
+    tag: &'static str,
+    text: &'static str,
+    values: &[&dyn ToSql],
+) -> Result<Vec<Columns>, SourceError> {
+    let fail = |error| fault::asking(address, tag, error);
+    let stream = connection.query(text, values).await.map_err(fail)?;
     let rows = stream.into_first_result().await.map_err(fail)?;
     Ok(rows.into_iter().map(columns).collect())
 }

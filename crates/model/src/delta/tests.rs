@@ -191,6 +191,18 @@ fn a_thing_made_after_the_previous_sample_counts_from_zero() {
     assert_eq!(only(&sample(10, vec![]), &sample(20, vec![young])), Change::Baseline);
 }
 
+/// A database that is renamed gets a new date of creation and keeps its open files: taken for new, its counters since
+/// the start would all have fallen into one interval.
+#[test]
+fn a_renamed_database_is_a_baseline_though_the_server_calls_it_young() {
+    let opened = |reads_: u64| reads(reads_).with(Counter::Handle, 2700);
+    let before = sample(10, vec![row(Kind::SqlServerFile, "sales.mdf", "5/1/old", opened(1_000_000))]);
+    let mut renamed = row(Kind::SqlServerFile, "sales.mdf", "5/1/new", opened(1_000_040));
+    renamed.subject.database = "sales_2026".into();
+    renamed.age_ms = Some(4_000);
+    assert_eq!(only(&before, &sample(20, vec![renamed])), Change::Baseline);
+}
+
 #[test]
 fn a_handle_that_changed_is_a_reattach_though_every_counter_grew() {
     let before = file(reads(100).with(Counter::Handle, 0xA8));

@@ -1,0 +1,58 @@
+//! What went wrong, from the driver's words to ours.
+
+use tiberius::error::Error;
+
+use crate::address::Address;
+use crate::source::SourceError;
+
+/// Login failed, by password, by trust, disabled, locked or expired; and a database that the login cannot open.
+const LOGIN: [u32; 7] = [18_456, 18_452, 18_470, 18_486, 18_487, 18_488, 4060];
+/// A right on an object, on the server or in the database is missing.
+const DENIED: [u32; 5] = [229, 262, 297, 300, 371];
+
+/// An object with this name is not there.
+const NO_OBJECT: u32 = 208;
+
+/// Where the driver's message goes over to advice for those who program with it.
+const ADVICE: &str = " To connect anyway you can:";
+
+/// Why there is no connection.
+pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
+    let source_name = address.to_string();
+    match error {
+        Error::Server(token) if LOGIN.contains(&token.code()) => {
+            SourceError::Login { source_name, user: address.user.clone(), reason: said(&token) }
+        }
+        Error::Server(token) => SourceError::Connect { source_name, reason: said(&token) },
+        Error::Tls(text) => {
+            let what = text.split(ADVICE).next().unwrap_or_default().trim_end_matches('.');
+            let reason = format!(
+                "{what}; name the file of the certificate's authority with ?ca=FILE, \
+                 or write ?tls=unverified to believe whoever answers"
+            );
+            SourceError::Tls { source_name, reason }
+        }
+        other => SourceError::Connect { source_name, reason: other.to_string() },
+    }
+}
+
+/// Why a query has no result.
+pub(super) fn asking(address: &Address, query: &'static str, error: Error) -> SourceError {
+    let source_name = address.to_string();
+    match error {
+        Error::Server(token) if DENIED.contains(&token.code()) => {
+            let (user, engine) = (address.user.clone(), address.engine.scheme());
+            SourceError::Denied { source_name, user, engine, reason: said(&token) }
+        }
+        Error::Server(token) if token.code() == NO_OBJECT && query.starts_with("iostall:history_") => {
+            SourceError::NoHistory { source_name, reason: said(&token) }
+        }
+        Error::Server(token) => SourceError::Query { source_name, query, reason: said(&token) },
+        other => SourceError::Query { source_name, query, reason: other.to_string() },
+    }
+}
+
+/// The server's own words with their number, by which they are looked up.
+fn said(token: &tiberius::error::TokenError) -> String {
+    format!("{} (error {})", token.message().trim_end_matches('.'), token.code())
+}

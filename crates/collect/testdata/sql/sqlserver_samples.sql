@@ -1,0 +1,2 @@
+/* iostall:test_sqlserver_samples */
+SELECT COUNT_BIG(*) FROM iostall.sample;

@@ -1,0 +1,269 @@
+//! The client's path to SQL Server, end to end against a mock of it; and, where `IOSTALL_TEST_SQLSERVER_URL` names
+//! one, against a real server with everything in `tsql/`.
+
+mod history;
+mod real;
+mod server;
+mod tls;
+mod tokens;
+
+use std::time::Duration;
+
+use iostall_collect::{Address, Event, Filter, Sampler, SamplerOptions, Secret, Source, SourceError, open};
+use iostall_model::{Change, Counter, ResetReason, Sample, WarningCode, delta};
+
+use server::{Answer, PASSWORD, Server, USER};
+use tls::Certificate;
+
+/// Long enough for any answer that comes.
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn source_at(url: &str, password: &str, limit: Duration) -> Box<dyn Source> {
+    let address: Address = url.parse().unwrap();
+    open(address, Secret::typed(password.to_owned()), limit).unwrap()
+}
+
+fn source(server: &Server, parameters: &str) -> Box<dyn Source> {
+    source_at(&format!("sqlserver://{USER}@127.0.0.1:{}{parameters}", server.port), PASSWORD, LIMIT)
+}
+
+/// A server that answers like a 2019 one did at the first of two moments.
+fn server_of_2019(encrypt: Option<server::Encrypt>) -> Server {
+    let server = Server::start(encrypt);
+    server.answer_with("iostall:instance", include_str!("../../testdata/sqlserver/2019_instance_1.tsv"));
+    server.answer_with("iostall:files", include_str!("../../testdata/sqlserver/2019_files_1.tsv"));
+    server
+}
+
+fn second_moment(server: &Server) {
+    server.answer_with("iostall:instance", include_str!("../../testdata/sqlserver/2019_instance_2.tsv"));
+    server.answer_with("iostall:files", include_str!("../../testdata/sqlserver/2019_files_2.tsv"));
+}
+
+fn assert_is_whole(sample: &Sample) {
+    assert_eq!((sample.epoch.instance.as_str(), sample.epoch.version), ("SQL19/", 15));
+    assert_eq!(sample.taken.clock_ns, 500_000_000 * 1_000_000);
+    assert_eq!(sample.rows.len(), 4);
+    let file = &sample.rows[0];
+    assert_eq!((file.subject.database.as_str(), file.subject.name.as_str()), ("sales", r"E:\data\sales.mdf"));
+    assert_eq!(file.subject.volume.as_deref(), Some(r"E:\"));
+    assert_eq!(file.counters.get(Counter::ReadBytes), Some(8_192_000));
+    assert_eq!(file.counters.get(Counter::Handle), Some(2700));
+    assert_eq!(sample.rows[3].subject.volume, None, "NULL is no text");
+}
+
+#[test]
+fn rows_arrive_with_their_types_and_their_nulls_and_two_samples_make_deltas() {
+    let server = server_of_2019(None);
+    let mut source = source(&server, "");
+    let before = source.read().unwrap();
+    assert_is_whole(&before);
+    second_moment(&server);
+    let now = source.read().unwrap();
+    let changes = delta::compare(&before, &now);
+    assert_eq!(changes[0].delta().unwrap().amounts.get(Counter::Reads), Some(600));
+    assert_eq!(changes[2], Change::Reset(ResetReason::Reattach));
+    assert_eq!(server.logins(), ["iostall@master"], "one connection, not by way of another database");
+}
+
+#[test]
+fn a_result_of_many_packets_is_put_together() {
+    let server = server_of_2019(None);
+    let mut text = "written by a test\ndatabase\tname\tidentity\tvolume\treads\n".to_owned();
+    for number in 0..5000 {
+        let volume = if number % 3 == 0 { "\\N" } else { "Ω:\\" };
+        text.push_str(&format!(
+            "db{number}\tE:\\data\\file {number} — größer.mdf\t{number}/1\t{volume}\t{number}\n"
+        ));
+    }
+    server.answer_with("iostall:files", &text);
+    let sample = source(&server, "").read().unwrap();
+    assert_eq!(sample.rows.len(), 5000);
+    for (number, row) in (0_u64..).zip(&sample.rows) {
+        assert_eq!(row.subject.name, format!("E:\\data\\file {number} — größer.mdf"));
+        assert_eq!(row.subject.volume.is_none(), number % 3 == 0);
+        assert_eq!(row.counters.get(Counter::Reads), Some(number));
+    }
+}
+
+#[test]
+fn a_wrong_password_is_told_from_a_server_that_is_not_there() {
+    let server = server_of_2019(None);
+    let url = format!("sqlserver://{USER}@127.0.0.1:{}", server.port);
+    let error = source_at(&url, "guess", LIMIT).read().unwrap_err();
+    assert!(matches!(&error, SourceError::Login { user, .. } if user == USER), "{error:?}");
+    let message = error.to_string();
+    assert!(message.contains("Login failed for user 'iostall' (error 18456)"), "{message}");
+    assert!(!message.contains("guess"), "{message}");
+    let error = source_at("sqlserver://iostall@127.0.0.1:9", PASSWORD, LIMIT).read().unwrap_err();
+    assert!(matches!(error, SourceError::Connect { .. }), "{error:?}");
+}
+
+#[test]
+fn a_login_without_the_right_to_the_counters_is_told_which_one_and_how_to_get_it() {
+    let server = server_of_2019(None);
+    let state = "VIEW SERVER STATE permission was denied on object 'server', database 'master'.";
+    let action = "The user does not have permission to perform this action.";
+    server.answer("iostall:instance", Answer::Errors(vec![(300, state.into()), (297, action.into())]));
+    let mut source = source(&server, "");
+    let error = source.read().unwrap_err();
+    assert!(matches!(error, SourceError::Denied { .. }), "{error:?}");
+    let message = error.to_string();
+    assert!(message.contains("VIEW SERVER STATE permission was denied"), "{message}");
+    assert!(message.contains("iostall collect grants sqlserver"), "{message}");
+    // Granted meanwhile: the same source reads, over a new connection.
+    server.answer_with("iostall:instance", include_str!("../../testdata/sqlserver/2019_instance_1.tsv"));
+    assert_is_whole(&source.read().unwrap());
+}
+
+#[test]
+fn a_login_that_may_not_see_definitions_reads_and_is_warned() {
+    let server = server_of_2019(None);
+    server.answer_with("iostall:instance", include_str!("../../testdata/sqlserver/2008r2_instance.tsv"));
+    server.answer_with("iostall:files", include_str!("../../testdata/sqlserver/2008r2_files.tsv"));
+    let sample = source(&server, "").read().unwrap();
+    assert_eq!(sample.warnings[0].code, WarningCode::MissingGrant);
+    assert!(sample.warnings[0].message.contains("VIEW ANY DEFINITION"));
+    assert_eq!(sample.rows[0].counters.get(Counter::QueuedReadStall), None);
+}
+
+#[test]
+fn a_connection_that_breaks_is_a_gap_with_its_reason_and_the_next_beat_connects_anew() {
+    let server = server_of_2019(None);
+    let options =
+        SamplerOptions { interval: Duration::from_millis(20), until: None, filter: Filter::default() };
+    let (sampler, events) = Sampler::start(vec![source(&server, "")], &options);
+    assert!(matches!(events.recv().unwrap(), Event::Sample { .. }));
+    server.answer("iostall:files", Answer::Gone);
+    let gap = events.iter().find_map(|event| match event {
+        Event::Gap(gap) if gap.reason.contains("127.0.0.1") => Some(gap),
+        _ => None,
+    });
+    assert!(gap.unwrap().reason.contains("iostall:files"), "the query that was under way is named");
+    second_moment(&server);
+    let sample = events.iter().find_map(|event| match event {
+        Event::Sample { sample, .. } => Some(sample),
+        Event::Gap(_) => None,
+    });
+    assert_eq!(sample.unwrap().rows.len(), 5);
+    assert!(server.logins().len() >= 2, "{:?}", server.logins());
+    // Between two readings the server restarts: the connection is only found dead when it is used.
+    server.end_connections();
+    let gap = events.iter().find_map(|event| match event {
+        Event::Gap(gap) => Some(gap),
+        Event::Sample { .. } => None,
+    });
+    assert!(gap.is_some());
+    assert!(events.iter().any(|event| matches!(event, Event::Sample { .. })));
+    sampler.stopper().stop();
+    drop(events);
+    sampler.join();
+}
+
+#[test]
+fn a_server_that_says_nothing_is_waited_for_no_longer_than_asked() {
+    let server = server_of_2019(None);
+    server.answer("iostall:files", Answer::Nothing);
+    let url = format!("sqlserver://{USER}@127.0.0.1:{}", server.port);
+    let mut source = source_at(&url, PASSWORD, Duration::from_secs(2));
+    let error = source.read().unwrap_err();
+    assert!(matches!(error, SourceError::TimedOut { .. }), "{error:?}");
+    // The connection is out of step now: the next reading makes another.
+    second_moment(&server);
+    assert_eq!(source.read().unwrap().rows.len(), 5);
+    assert_eq!(server.logins().len(), 2);
+}
+
+#[test]
+fn each_version_is_asked_for_the_columns_it_has_and_for_no_others() {
+    let volumes = "dm_os_volume_stats";
+    let queued = "io_stall_queued_read_ms";
+    let one_database = "dm_io_virtual_file_stats(DB_ID()";
+    for (instance, files, has, lacks) in [
+        (
+            include_str!("../../testdata/sqlserver/2008r2_instance.tsv"),
+            include_str!("../../testdata/sqlserver/2008r2_files.tsv"),
+            &[][..],
+            &[volumes, queued, one_database][..],
+        ),
+        (
+            include_str!("../../testdata/sqlserver/2012_instance.tsv"),
+            include_str!("../../testdata/sqlserver/2012_files.tsv"),
+            &[volumes],
+            &[queued, one_database],
+        ),
+        (
+            include_str!("../../testdata/sqlserver/2019_instance_1.tsv"),
+            include_str!("../../testdata/sqlserver/2019_files_1.tsv"),
+            &[volumes, queued],
+            &[one_database],
+        ),
+        (
+            include_str!("../../testdata/sqlserver/azure_instance.tsv"),
+            include_str!("../../testdata/sqlserver/azure_files.tsv"),
+            &[queued, one_database],
+            &[volumes],
+        ),
+    ] {
+        let server = Server::start(None);
+        server.answer_with("iostall:instance", instance);
+        server.answer_with("iostall:files", files);
+        let sample = source(&server, "").read().unwrap();
+        let named = &sample.epoch.instance;
+        for part in has {
+            assert!(server.was_asked("iostall:files", part), "{named}: {part}");
+        }
+        for part in lacks {
+            assert!(!server.was_asked("iostall:files", part), "{named}: {part}");
+        }
+        let row = &sample.rows[0];
+        assert_eq!(row.counters.get(Counter::QueuedReadStall).is_some(), has.contains(&queued), "{named}");
+        assert_eq!(row.subject.volume.is_some(), has.contains(&volumes), "{named}");
+    }
+}
+
+#[test]
+fn a_server_older_than_its_counters_is_named_as_such() {
+    let server = server_of_2019(None);
+    let old = "written by a test\nversion\tedition\tinstance\tnow_ms\tstart_ms\tsees_definitions\n9\t3\tOLD/\t1\t1\t1\n";
+    server.answer_with("iostall:instance", old);
+    let error = source(&server, "").read().unwrap_err();
+    assert!(matches!(error, SourceError::TooOld { .. }), "{error:?}");
+}
+
+#[test]
+fn encryption_is_believed_with_the_authority_or_without_asking_and_not_otherwise() {
+    let certificate = Certificate::new();
+    let server = server_of_2019(Some(certificate.encrypt.clone()));
+    let with_authority = format!("?ca={}", certificate.path().display());
+    for parameters in [with_authority.as_str(), "?tls=unverified"] {
+        assert_is_whole(&source(&server, parameters).read().unwrap());
+    }
+    // Neither the system's authorities nor those of another server know this certificate.
+    let other = Certificate::new();
+    let with_another = format!("?ca={}", other.path().display());
+    for parameters in ["?tls=on", with_another.as_str()] {
+        let error = source(&server, parameters).read().unwrap_err();
+        assert!(matches!(error, SourceError::Tls { .. }), "{error:?}");
+        let message = error.to_string();
+        assert!(message.contains("?ca=FILE") && message.contains("?tls=unverified"), "{message}");
+        assert!(!message.contains("Config::"), "advice for programmers: {message}");
+    }
+}
+
+#[test]
+fn a_certificate_for_another_name_is_refused_even_with_its_authority() {
+    let certificate = Certificate::new();
+    let server = server_of_2019(Some(certificate.encrypt.clone()));
+    let url = format!("sqlserver://{USER}@localhost:{}?ca={}", server.port, certificate.path().display());
+    let error = source_at(&url, PASSWORD, LIMIT).read().unwrap_err();
+    assert!(matches!(error, SourceError::Tls { .. }), "{error:?}");
+}
+
+#[test]
+fn a_server_that_cannot_encrypt_never_sees_the_password_of_a_login_that_wants_it() {
+    let server = server_of_2019(None);
+    let error = source(&server, "?tls=on").read().unwrap_err();
+    assert!(matches!(error, SourceError::Connect { .. }), "{error:?}");
+    assert!(server.logins().is_empty());
+}

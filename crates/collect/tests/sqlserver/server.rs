@@ -1,0 +1,339 @@
+//! A mock of SQL Server: it speaks the server's side of TDS 7.4 and answers each tagged query with what a test gave it.
+//!
+//! Written from the published description of the protocol, MS-TDS. It is no SQL Server: it reads of a query only its
+//! tag. What it proves is the client's path: framing, login, types, NULLs, errors, encryption, lost connections.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use super::tokens;
+
+/// What a query is answered with.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// Columns with their names, and rows.
+    Rows(ResultSet),
+    /// The errors a server sends: number and text.
+    Errors(Vec<(u32, String)>),
+    /// Nothing, for as long as the client waits.
+    Nothing,
+    /// The end of the connection, in the middle of a token.
+    Gone,
+}
+
+/// A result. Every column is `bigint` or `nvarchar`, as all queries of iostall are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResultSet {
+    pub(crate) columns: Vec<(String, Type)>,
+    pub(crate) rows: Vec<Vec<Option<Cell>>>,
+}
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    BigInt,
+    NVarChar,
+}
+
+/// A value that is not NULL.
+#[derive(Clone, Debug)]
+pub(crate) enum Cell {
+    Number(i64),
+    Text(String),
+}
+
+/// Columns that hold text; all others are numbers.
+const TEXTS: [&str; 7] = ["database", "name", "identity", "volume", "instance", "message", "filter"];
+
+impl ResultSet {
+    /// Reads a hand-written result set: a note, the names of the columns, the rows. `\N` is NULL.
+    pub(crate) fn from_tsv(text: &str) -> Self {
+        let mut lines = text.lines().skip(1);
+        let names = lines.next().expect("names of columns").split('\t');
+        let kind = |name: &str| if TEXTS.contains(&name) { Type::NVarChar } else { Type::BigInt };
+        let columns: Vec<_> = names.map(|name| (name.to_owned(), kind(name))).collect();
+        let cell = |(text, (_, kind)): (&str, &(String, Type))| match (text, kind) {
+            ("\\N", _) => None,
+            (text, Type::NVarChar) => Some(Cell::Text(text.to_owned())),
+            (number, Type::BigInt) => Some(Cell::Number(number.parse().expect("a number"))),
+        };
+        let rows = lines.map(|line| line.split('\t').zip(&columns).map(cell).collect()).collect();
+        Self { columns, rows }
+    }
+}
+
+/// Both directions of a connection, encrypted or not.
+pub(crate) trait Stream: Read + Write {}
+impl<T: Read + Write> Stream for T {}
+
+/// Puts encryption over a connection whose handshake travels in pre-login packets.
+pub(crate) type Encrypt = Arc<dyn Fn(Handshake) -> io::Result<Box<dyn Stream>> + Send + Sync>;
+
+/// What the threads of a server share.
+#[derive(Default)]
+struct Shared {
+    answers: HashMap<&'static str, Answer>,
+    /// Answers that are given before those, one each.
+    first_answers: HashMap<&'static str, Answer>,
+    /// Every whole number that came as a value for a query.
+    values: Vec<i64>,
+    /// The last request with its tag, as it came.
+    requests: HashMap<String, Vec<u8>>,
+    connections: Vec<TcpStream>,
+    /// Logins that were let in, as `application@database`.
+    logins: Vec<String>,
+    is_over: bool,
+}
+
+/// A server on a free port, until it is dropped.
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    shared: Arc<Mutex<Shared>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The one login that is let in.
+pub(crate) const USER: &str = "iostall";
+/// Its password: not all of it is ASCII, because passwords travel as UTF-16.
+pub(crate) const PASSWORD: &str = "s3cret€";
+
+impl Server {
+    /// Begins to listen. Without `encrypt` the server says that it cannot encrypt.
+    pub(crate) fn start(encrypt: Option<Encrypt>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Mutex::new(Shared::default()));
+        let theirs = shared.clone();
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mut all = theirs.lock().unwrap_or_else(PoisonError::into_inner);
+                if all.is_over {
+                    return;
+                }
+                all.connections.push(stream.try_clone().unwrap());
+                drop(all);
+                let (shared, encrypt) = (theirs.clone(), encrypt.clone());
+                std::thread::spawn(move || {
+                    let end = stream.try_clone();
+                    // A connection that breaks is the client's to notice; the test sees what the client made of it.
+                    let _ = serve(stream, encrypt.as_ref(), &shared);
+                    // The list above holds it open.
+                    let _ = end.and_then(|end| end.shutdown(Shutdown::Both));
+                });
+            }
+        });
+        Self { port, shared, thread: Some(thread) }
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
+        change(&mut self.shared.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Answers queries with this tag so from now on.
+    pub(crate) fn answer(&self, tag: &'static str, answer: Answer) {
+        self.with(|shared| shared.answers.insert(tag, answer));
+    }
+
+    /// Answers queries with this tag with a hand-written result set.
+    pub(crate) fn answer_with(&self, tag: &'static str, tsv: &str) {
+        self.answer(tag, Answer::Rows(ResultSet::from_tsv(tsv)));
+    }
+
+    /// Answers the next query with this tag with a hand-written result set, and those after it as ever.
+    pub(crate) fn answer_once(&self, tag: &'static str, tsv: &str) {
+        let answer = Answer::Rows(ResultSet::from_tsv(tsv));
+        self.with(|shared| shared.first_answers.insert(tag, answer));
+    }
+
+    /// Whether `number` ever came as a value for a query.
+    pub(crate) fn asked_with(&self, number: i64) -> bool {
+        self.with(|shared| shared.values.contains(&number))
+    }
+
+    /// Whether the last query with this tag has `part` in its text.
+    pub(crate) fn was_asked(&self, tag: &str, part: &str) -> bool {
+        self.with(|shared| shared.requests.get(tag).is_some_and(|request| tokens::contains(request, part)))
+    }
+
+    /// Ends all connections, as a restart does.
+    pub(crate) fn end_connections(&self) {
+        self.with(|shared| {
+            for connection in shared.connections.drain(..) {
+                // One that is closed already needs no closing.
+                let _ = connection.shutdown(Shutdown::Both);
+            }
+        });
+    }
+
+    /// The logins that were let in so far, as `application@database`.
+    pub(crate) fn logins(&self) -> Vec<String> {
+        self.with(|shared| shared.logins.clone())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.with(|shared| shared.is_over = true);
+        self.end_connections();
+        // Wakes the thread that listens; if that is gone, so is what would be woken.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Kinds of packet.
+const BATCH: u8 = 0x01;
+const RPC: u8 = 0x03;
+const RESPONSE: u8 = 0x04;
+const LOGIN: u8 = 0x10;
+const PRELOGIN: u8 = 0x12;
+
+/// The whole size of a packet that both sides agree on before anything is negotiated.
+const PACKET_SIZE: usize = 4096;
+const HEADER_SIZE: usize = 8;
+
+/// Reads a message, however many packets it takes: its kind and what is in it.
+fn read_message(stream: &mut dyn Stream) -> io::Result<(u8, Vec<u8>)> {
+    let mut message = Vec::new();
+    loop {
+        let mut header = [0; HEADER_SIZE];
+        stream.read_exact(&mut header)?;
+        let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
+        let begin = message.len();
+        message.resize(begin + length.saturating_sub(HEADER_SIZE), 0);
+        stream.read_exact(&mut message[begin..])?;
+        // Bit 0 of the status: the last packet of the message.
+        if header[1] & 1 == 1 {
+            return Ok((header[0], message));
+        }
+    }
+}
+
+fn write_packet(stream: &mut dyn Write, kind: u8, is_last: bool, part: &[u8]) -> io::Result<()> {
+    let length = u16::try_from(part.len() + HEADER_SIZE).expect("a packet").to_be_bytes();
+    let mut packet = vec![kind, u8::from(is_last), length[0], length[1], 0, 51, 1, 0];
+    packet.extend_from_slice(part);
+    stream.write_all(&packet)?;
+    stream.flush()
+}
+
+/// Writes a response, in as many packets as it takes.
+fn respond(stream: &mut dyn Stream, tokens: &[u8]) -> io::Result<()> {
+    let parts: Vec<&[u8]> = tokens.chunks(PACKET_SIZE - HEADER_SIZE).collect();
+    for (index, part) in parts.iter().enumerate() {
+        write_packet(stream, RESPONSE, index + 1 == parts.len(), part)?;
+    }
+    Ok(())
+}
+
+fn protocol(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
+}
+
+/// One connection, from pre-login to its end.
+fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) -> io::Result<()> {
+    let (kind, _) = read_message(&mut raw)?;
+    if kind != PRELOGIN {
+        return Err(protocol("a connection begins with a pre-login"));
+    }
+    write_packet(&mut raw, RESPONSE, true, &tokens::prelogin(encrypt.is_some()))?;
+    let mut stream: Box<dyn Stream> = match encrypt {
+        Some(encrypt) => encrypt(Handshake::new(raw))?,
+        None => Box::new(raw),
+    };
+    let (kind, login) = read_message(stream.as_mut())?;
+    let login = tokens::Login::read(&login).filter(|_| kind == LOGIN);
+    let login = login.ok_or_else(|| protocol("a login that cannot be read"))?;
+    if login.version < tokens::VERSION_7_3 || login.user != USER || login.password != PASSWORD {
+        let text = format!("Login failed for user '{}'.", login.user);
+        return respond(stream.as_mut(), &tokens::errors(&[(18_456, text)]));
+    }
+    let name = format!("{}@{}", login.application, login.database);
+    shared.lock().unwrap_or_else(PoisonError::into_inner).logins.push(name);
+    respond(stream.as_mut(), &tokens::login_accepted(&login.database))?;
+    loop {
+        let (kind, request) = read_message(stream.as_mut())?;
+        if kind != BATCH && kind != RPC {
+            return Err(protocol("a request that is neither a batch nor a call"));
+        }
+        let tag = tokens::tag(&request).ok_or_else(|| protocol("a query without a tag"))?;
+        let mut all = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if kind == RPC {
+            all.values.extend(tokens::numbers(&request));
+        }
+        all.requests.insert(tag.clone(), request);
+        let first = all.first_answers.remove(tag.as_str());
+        let answer = first.or_else(|| all.answers.get(tag.as_str()).cloned());
+        drop(all);
+        match answer {
+            Some(Answer::Rows(rows)) => respond(stream.as_mut(), &tokens::result(&rows))?,
+            Some(Answer::Errors(errors)) => respond(stream.as_mut(), &tokens::errors(&errors))?,
+            // Reading waits for the client to give up and go.
+            Some(Answer::Nothing) => {}
+            Some(Answer::Gone) => {
+                let half = tokens::result(&ResultSet::default());
+                return write_packet(stream.as_mut(), RESPONSE, false, &half[..half.len() / 2]);
+            }
+            None => {
+                let text = format!("Could not find stored procedure '{tag}'.");
+                respond(stream.as_mut(), &tokens::errors(&[(2812, text)]))?;
+            }
+        }
+    }
+}
+
+/// A connection during its TLS handshake, whose bytes travel in pre-login packets, and after it, when they do not.
+pub(crate) struct Handshake {
+    stream: TcpStream,
+    /// What is left of the packet that is being read.
+    left: usize,
+    is_over: bool,
+}
+
+impl Handshake {
+    fn new(stream: TcpStream) -> Self {
+        Self { stream, left: 0, is_over: false }
+    }
+
+    /// From here on the bytes stand for themselves.
+    pub(crate) fn finish(&mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Read for Handshake {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.is_over {
+            return self.stream.read(buffer);
+        }
+        if self.left == 0 {
+            let mut header = [0; HEADER_SIZE];
+            self.stream.read_exact(&mut header)?;
+            self.left = usize::from(u16::from_be_bytes([header[2], header[3]])).saturating_sub(HEADER_SIZE);
+        }
+        let wanted = buffer.len().min(self.left);
+        let read = self.stream.read(&mut buffer[..wanted])?;
+        self.left -= read;
+        Ok(read)
+    }
+}
+
+impl Write for Handshake {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_over {
+            return self.stream.write(bytes);
+        }
+        let part = &bytes[..bytes.len().min(PACKET_SIZE - HEADER_SIZE)];
+        write_packet(&mut self.stream, PRELOGIN, true, part)?;
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

@@ -1,0 +1,50 @@
+//! Encryption for the mock server: a certificate of its own, and the handshake inside pre-login packets.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use crate::server::Encrypt;
+
+/// What a server needs to encrypt, and what a client needs to believe it.
+pub(crate) struct Certificate {
+    directory: tempfile::TempDir,
+    pub(crate) encrypt: Encrypt,
+}
+
+impl Certificate {
+    /// Makes a key and a certificate that it signs itself, for this machine's loopback address.
+    pub(crate) fn new() -> Self {
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("ca.pem"), made.cert.pem()).unwrap();
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        // SQL Server speaks 1.2 inside pre-login packets: 1.3 would send tickets after the handshake is over.
+        let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS12])
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        let config = Arc::new(config);
+        let encrypt: Encrypt = Arc::new(move |mut handshake| {
+            let mut connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
+            while connection.is_handshaking() {
+                connection.complete_io(&mut handshake)?;
+            }
+            handshake.flush()?;
+            handshake.finish();
+            Ok(Box::new(StreamOwned::new(connection, handshake)))
+        });
+        Self { directory, encrypt }
+    }
+
+    /// The certificate's file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().join("ca.pem")
+    }
+}

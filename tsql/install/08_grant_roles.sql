@@ -1,0 +1,9 @@
+/* iostall:grant_roles */
+-- Two roles, and no rights on the tables beyond reading: procedures write through ownership.
+IF DATABASE_PRINCIPAL_ID(N'iostall_reader') IS NULL
+    CREATE ROLE iostall_reader AUTHORIZATION dbo;
+IF DATABASE_PRINCIPAL_ID(N'iostall_sampler') IS NULL
+    CREATE ROLE iostall_sampler AUTHORIZATION dbo;
+GRANT SELECT ON SCHEMA::iostall TO iostall_reader;
+GRANT EXECUTE ON SCHEMA::iostall TO iostall_sampler;
+GO
