@@ -188,7 +188,7 @@ pub(super) fn figure(traces: &[Value], x: &Value, y: &Value, hover: &str) -> Val
 
 /// The name of a trace. The chart library reads names as a small markup, links included: a role's name must
 /// not become any.
-fn trace_name(role: &str, rest: &str) -> String {
+pub(super) fn trace_name(role: &str, rest: &str) -> String {
     let role = shown(role).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     format!("{role} {rest}")
 }

@@ -54,9 +54,7 @@ impl WatchStore {
         let parameters = named_params! {":source": source.0};
         let (forgot, first, rolled_up): (bool, Option<i64>, Option<i64>) = self
             .connection
-            .query_row(statements::FIND_SEAM, parameters, |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
-            })
+            .query_row(statements::FIND_SEAM, parameters, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .map_err(fault(&self.path, "read"))?;
         if !forgot {
             return Ok(None);
