@@ -17,4 +17,5 @@ mod runs;
 mod support;
 mod sweep;
 mod verify;
+mod watch_report;
 mod write;

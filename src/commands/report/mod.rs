@@ -90,8 +90,10 @@ fn gathered(
         let hours_until = part.each_interval(&mut |interval| {
             window.add(&watched.name, interval.rows.iter().map(|(row, change)| (row, change)));
         })?;
-        if window.groups.keys().any(|key| key.source == watched.name) || watched.last >= Some(from) {
-            sources.push(part.history(&watched.name, hours_until)?);
+        let history = part.history(&watched.name, hours_until)?;
+        let has_numbers = window.groups.keys().any(|key| key.source == watched.name);
+        if has_numbers || !history.sentences().is_empty() {
+            sources.push(history);
         }
     }
     if window.groups.is_empty() {

@@ -69,8 +69,10 @@ pub(super) fn chapter_section(number: usize, chapter: &Chapter, drawn: &[Chart])
     html! {
         section aria-labelledby={ "chapter-" (number) } {
             h2 id={ "chapter-" (number) } { (chapter.title) }
-            ul.findings {
-                @for finding in &chapter.findings { li class=[tone_class(finding.tone)] { (finding.text) } }
+            @if !chapter.findings.is_empty() {
+                ul.findings {
+                    @for finding in &chapter.findings { li class=[tone_class(finding.tone)] { (finding.text) } }
+                }
             }
             @if !drawn.is_empty() { div.charts { @for chart in drawn { (figure(number, chart)) } } }
             @for one in chapter.tables.iter().chain(&chapter.details) { (table(one)) }

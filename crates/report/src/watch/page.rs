@@ -12,7 +12,12 @@ pub(super) const COVERAGE_ENOUGH: f64 = 0.9;
 
 /// What the report is called: what was summed, and when.
 pub fn title(report: &WatchReport) -> String {
-    format!("{}, {} to {}", level_word(report.window.level), moment(report.from), moment(report.to))
+    format!("{}, {} to {}", heading(report), moment(report.from), moment(report.to))
+}
+
+/// What was summed.
+pub fn heading(report: &WatchReport) -> &'static str {
+    level_word(report.window.level)
 }
 
 /// What a level is called above its groups.
@@ -34,6 +39,14 @@ pub fn chapters(report: &WatchReport) -> Vec<Chapter> {
             sources.push(&figure.key.source);
         }
     }
+    // A source without numbers is there with the reasons.
+    let silent = report.sources.iter().filter(|source| !source.sentences().is_empty());
+    for source in silent {
+        let has_numbers = report.window.groups.keys().any(|key| key.source == source.name);
+        if !has_numbers {
+            sources.push(&source.name);
+        }
+    }
     let chapter = |source: &&str| {
         let of_source: Vec<Figures<'_>> =
             shown.iter().filter(|figure| figure.key.source == **source).copied().collect();
@@ -41,7 +54,7 @@ pub fn chapters(report: &WatchReport) -> Vec<Chapter> {
         Chapter {
             title: crate::format::shown(source),
             findings: findings(report, source, history, &of_source),
-            tables: vec![table(&of_source)],
+            tables: if of_source.is_empty() { Vec::new() } else { vec![table(&of_source)] },
             details: Vec::new(),
         }
     };
@@ -158,6 +171,18 @@ mod tests {
             ]
         );
         assert!(text.contains("only the submission is timed"));
+    }
+
+    #[test]
+    fn a_source_without_a_number_is_there_with_the_reason() {
+        let mut report = fixture::report();
+        let silent =
+            crate::watch::SourceHistory { name: "mysql://db2:3306".into(), ..report.sources[0].clone() };
+        report.sources.push(silent);
+        let chapters = chapters(&report);
+        let last = chapters.last().unwrap();
+        assert_eq!((last.title.as_str(), last.tables.len()), ("mysql://db2:3306", 0));
+        assert!(last.findings.iter().any(|finding| finding.text.contains("timed out")));
     }
 
     #[test]

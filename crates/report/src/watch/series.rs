@@ -69,9 +69,11 @@ pub enum Cause {
 }
 
 impl WatchSeries {
-    /// Empty lines for the worst groups of `report`, `count` at most.
+    /// Empty lines for the worst groups of `report` that did anything, `count` at most.
     pub fn of(report: &WatchReport, count: usize) -> Self {
-        let worst = report.window.worst_first().into_iter().take(count.min(report.top));
+        let is_busy = |totals: &Totals| totals.iops().is_none_or(|iops| iops > 0.0);
+        let worst = report.window.worst_first().into_iter().take(report.top);
+        let worst = worst.filter(|(_, group)| is_busy(&group.totals)).take(count);
         let lines: Vec<Line> = worst.map(|(key, _)| Line { key: key.clone(), pieces: Vec::new() }).collect();
         let places = lines.iter().enumerate().map(|(place, line)| (line.key.clone(), place)).collect();
         let gaps = |history: &SourceHistory| (history.name.clone(), history.gaps.iter().cloned().collect());

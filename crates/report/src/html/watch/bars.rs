@@ -13,6 +13,7 @@ const GROUPS_MAX: usize = 12;
 /// The charts; none where no group did anything.
 pub(super) fn charts(comparison: &WatchComparison) -> Vec<Chart> {
     let mut pairs = comparison.pairs();
+    pairs.retain(|pair| !pair.is_idle());
     pairs.truncate(GROUPS_MAX);
     let name =
         |pair: &Pair<'_>| trace_name(&pair.key.name, &stall_label(pair.key.kind)).trim_end().to_owned();

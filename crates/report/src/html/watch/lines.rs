@@ -56,8 +56,8 @@ const PLOTS: [Plot; 5] = [
     Plot {
         id: "read-stall",
         title: "Stall per read",
-        caption: "Time waited over reads, on a logarithmic axis; no line where nothing was read.",
-        sides: &[("per read", "solid", |totals| totals.read_stall_ns_mean().map(drawable))],
+        caption: "Time waited over reads; no line where nothing was read.",
+        sides: &[("per read", "solid", |totals| totals.read_stall_ns_mean().map(seconds))],
         hover: "%{y:.3~s}s",
         axis: stall_axis,
         is_stall: true,
@@ -65,8 +65,8 @@ const PLOTS: [Plot; 5] = [
     Plot {
         id: "write-stall",
         title: "Stall per write",
-        caption: "Time waited over writes, on a logarithmic axis; no line where nothing was written.",
-        sides: &[("per write", "solid", |totals| totals.write_stall_ns_mean().map(drawable))],
+        caption: "Time waited over writes; no line where nothing was written.",
+        sides: &[("per write", "solid", |totals| totals.write_stall_ns_mean().map(seconds))],
         hover: "%{y:.3~s}s",
         axis: stall_axis,
         is_stall: true,
@@ -111,17 +111,12 @@ fn traces(plot: &Plot, line: &Line, several: bool, colour: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A logarithmic axis has no zero: a stall below what the source can tell is drawn as a nanosecond.
-fn drawable(ns: f64) -> f64 {
-    seconds(ns.max(1.0))
-}
-
 fn time_axis(report: &WatchReport) -> Value {
     json!({"title": {"text": "time (UTC)"}, "type": "date", "range": [ms(report.from), ms(report.to)]})
 }
 
 fn stall_axis() -> Value {
-    json!({"title": {"text": "stall"}, "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1})
+    json!({"title": {"text": "stall"}, "tickformat": "~s", "ticksuffix": "s", "rangemode": "tozero"})
 }
 
 fn ms(at: Timestamp) -> i64 {
@@ -170,13 +165,15 @@ fn shapes(series: &WatchSeries) -> Value {
 /// Share of the reads and writes whose interval's mean stall was at most so long.
 fn distribution(report: &WatchReport, series: &WatchSeries) -> Chart {
     const SHARES: std::ops::RangeInclusive<u8> = 1..=100;
+    // A logarithmic axis has no zero, which is what sources that count whole milliseconds often tell.
+    const SHORTEST_NS: u64 = 1_000;
     let lines = series.lines.iter().zip(COLOURS.iter().cycle());
     let traces: Vec<Value> = lines
         .filter_map(|(line, colour)| {
             let ops_by_stall = &report.window.groups.get(&line.key)?.ops_by_stall;
             let x: Vec<f64> = SHARES
                 .filter_map(|pct| ops_by_stall.stall_ns_at(f64::from(pct) / 100.0))
-                .map(|ns| drawable(ns as f64))
+                .map(|ns| seconds(ns.max(SHORTEST_NS) as f64))
                 .collect();
             (!x.is_empty()).then(|| {
                 json!({
@@ -193,7 +190,7 @@ fn distribution(report: &WatchReport, series: &WatchSeries) -> Chart {
         caption: "Share of the I/O by the mean of the interval it fell in. It is not the distribution of single requests.",
         figure: figure(
             &traces,
-            &stall_axis(),
+            &json!({"title": {"text": "stall"}, "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1}),
             &json!({"title": {"text": "share of reads and writes"}, "ticksuffix": " %", "range": [0, 101]}),
             "closest",
         ),

@@ -12,7 +12,7 @@ use crate::chapter::Chapter;
 use crate::facts::moment;
 use crate::format::shown;
 use crate::table::{Column, Table};
-use crate::watch::{Cause, WatchComparison, WatchReport, WatchSeries, chapters, comparison, title};
+use crate::watch::{Cause, WatchComparison, WatchReport, WatchSeries, chapters, comparison, heading, title};
 
 /// The page of one window.
 pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
@@ -20,7 +20,7 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
     let drawn = lines::charts(report, series);
     let warnings: Vec<&Warning> = report.sources.iter().flat_map(|source| &source.warnings).collect();
     let body = html! {
-        (head(&title(report), &[report]))
+        (head(&heading(report), &[("", report)]))
         main {
             (doubts(&warnings))
             section aria-labelledby="over-time" {
@@ -48,7 +48,7 @@ pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
         }
     }
     let body = html! {
-        (head(&comparison::title(both), &[&both.before, &both.after]))
+        (head(&comparison::title(both), &[("before: ", &both.before), ("after: ", &both.after)]))
         main {
             (doubts(&warnings))
             @if !drawn.is_empty() {
@@ -64,14 +64,14 @@ pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
     document(&format!("{} · iostall watch report", comparison::title(both)), &body, &[drawn])
 }
 
-fn head(title: &str, windows: &[&WatchReport]) -> Markup {
+fn head(title: &str, windows: &[(&str, &WatchReport)]) -> Markup {
     html! {
         header {
             p.kind { "iostall watch report" }
             h1 { (title) }
-            @for window in windows {
+            @for (word, window) in windows {
                 p.when {
-                    span { (moment(window.from)) " to " (moment(window.to)) }
+                    span { (word) (moment(window.from)) " to " (moment(window.to)) }
                     @for source in &window.sources { span { (shown(&source.name)) } }
                 }
             }

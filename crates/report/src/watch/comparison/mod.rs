@@ -166,6 +166,14 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// Whether it read and wrote nothing in either window.
+    pub(crate) fn is_idle(&self) -> bool {
+        [self.before, self.after]
+            .into_iter()
+            .flatten()
+            .all(|group| group.totals.iops().is_some_and(|iops| iops <= 0.0))
+    }
+
     /// One column of the report in both windows.
     pub(crate) fn values(&self, number: &Number) -> Values {
         let of = |group: Option<&'a Group>| (number.value)(&Figures { key: self.key, group: group? });

@@ -20,17 +20,21 @@ pub fn chapters(comparison: &WatchComparison) -> Vec<Chapter> {
     let overall = comparison.overall();
     let mut chapters = vec![windows(comparison)];
     for source in comparison.sources() {
-        let of_source: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.key.source == source).collect();
-        if of_source.is_empty() {
+        let (idle, busy): (Vec<&Pair<'_>>, Vec<&Pair<'_>>) =
+            pairs.iter().filter(|pair| pair.key.source == source).partition(|pair| pair.is_idle());
+        if idle.is_empty() && busy.is_empty() {
             continue;
         }
         let whole = overall.iter().filter(|one| one.source == source).map(whole_sentence);
         let mut findings: Vec<Finding> = whole.collect();
-        findings.extend(only_in_one(&of_source));
+        findings.extend(only_in_one(&busy));
+        if !idle.is_empty() {
+            findings.push(Finding::plain(format!("no I/O in either window: {}", names(&idle))));
+        }
         chapters.push(Chapter {
             title: shown(source),
             findings,
-            tables: vec![table(comparison, &of_source)],
+            tables: if busy.is_empty() { Vec::new() } else { vec![table(comparison, &busy)] },
             details: Vec::new(),
         });
     }
@@ -47,7 +51,7 @@ fn windows(comparison: &WatchComparison) -> Chapter {
         findings.extend(report.sources.iter().flat_map(|source| {
             let said = source.sentences().into_iter();
             let name = shown(&source.name);
-            let doubts = said.map(move |said| Finding::doubt(format!("{word}: {name}: {said}")));
+            let doubts = said.map(move |said| Finding::doubt(format!("{word} ({name}): {said}")));
             std::iter::once(coverage(word, report, &source.name)).chain(doubts)
         }));
     }
@@ -56,7 +60,7 @@ fn windows(comparison: &WatchComparison) -> Chapter {
 
 fn coverage(word: &str, report: &WatchReport, source: &str) -> Finding {
     let share = report.coverage(source);
-    let said = format!("{word}: {}: samples cover {} of the window", shown(source), percent(share));
+    let said = format!("{word} ({}): samples cover {} of the window", shown(source), percent(share));
     if share < COVERAGE_ENOUGH {
         return Finding::doubt(format!("{said}: the rest may have been otherwise"));
     }
@@ -79,13 +83,16 @@ fn whole_sentence(one: &Overall) -> Finding {
 }
 
 fn only_in_one(pairs: &[&Pair<'_>]) -> Vec<Finding> {
-    let names = |place: Place| {
-        let names: Vec<String> =
-            pairs.iter().filter(|pair| pair.place() == place).map(|pair| shown(&pair.key.name)).collect();
-        (!names.is_empty())
-            .then(|| Finding::doubt(format!("in the window {} alone: {}", place.word(), names.join(", "))))
+    let alone = |place: Place| {
+        let there: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.place() == place).copied().collect();
+        let said = || format!("in the window {} alone: {}", place.word(), names(&there));
+        (!there.is_empty()).then(|| Finding::doubt(said()))
     };
-    [names(Place::Before), names(Place::After)].into_iter().flatten().collect()
+    [alone(Place::Before), alone(Place::After)].into_iter().flatten().collect()
+}
+
+fn names(pairs: &[&Pair<'_>]) -> String {
+    pairs.iter().map(|pair| shown(&pair.key.name)).collect::<Vec<_>>().join(", ")
 }
 
 fn change_pct(values: Values) -> String {
