@@ -20,7 +20,7 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
     let drawn = lines::charts(report, series);
     let warnings: Vec<&Warning> = report.sources.iter().flat_map(|source| &source.warnings).collect();
     let body = html! {
-        (head(&heading(report), &[("", report)]))
+        (head(heading(report), &[("", report)]))
         main {
             (doubts(&warnings))
             section aria-labelledby="over-time" {

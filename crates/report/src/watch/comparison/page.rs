@@ -1,5 +1,7 @@
 //! A comparison as chapters, which text and HTML lay out alike.
 
+use jiff::Unit;
+
 use super::{Overall, Pair, Place, Values, WatchComparison, compared};
 use crate::chapter::{Chapter, Finding};
 use crate::facts::moment;
@@ -46,6 +48,7 @@ fn windows(comparison: &WatchComparison) -> Chapter {
     let mut findings = Vec::new();
     for (word, report) in [("before", &comparison.before), ("after", &comparison.after)] {
         let length = report.to.duration_since(report.from);
+        let length = length.round(Unit::Second).unwrap_or(length);
         let (from, to) = (moment(report.from), moment(report.to));
         findings.push(Finding::plain(format!("{word}: {from} to {to}, {length:#}")));
         findings.extend(report.sources.iter().flat_map(|source| {
