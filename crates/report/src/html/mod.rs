@@ -8,6 +8,7 @@ mod curves;
 mod maps;
 mod page;
 mod shell;
+mod transfers;
 mod watch;
 
 use std::fmt;

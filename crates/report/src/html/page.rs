@@ -5,9 +5,9 @@ use iostall_model::outcome::{LoadOutcome, SpanOutcome};
 use iostall_model::{Run, RunBody, SpanProfile, Warning};
 use maud::{Markup, html};
 
-use super::charts::{Chart, charts, transfer_charts};
+use super::charts::{Chart, charts};
 use super::shell::{chapter_section, document, doubts, figure, list, table, tone_class};
-use super::{curves, maps};
+use super::{curves, maps, transfers};
 use crate::chapter::chapters;
 use crate::facts::{self, Detail};
 use crate::figures::{CpuUse, RowKind, rows, span_total};
@@ -26,7 +26,7 @@ pub(super) fn page(run: &Run) -> Markup {
         RunBody::Sweep(outcome) => vec![curves::charts(outcome)],
         RunBody::MaxRate(outcome) => vec![curves::rate_charts(outcome)],
         RunBody::Matrix(outcome) => vec![maps::charts(run, outcome)],
-        _ => vec![transfer_charts(run)],
+        _ => vec![transfers::charts(run)],
     };
     let kind = run.body.kind();
     let title = format!("{} · iostall {kind} report", shown(&run.name));

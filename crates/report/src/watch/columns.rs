@@ -95,22 +95,25 @@ impl Figures<'_> {
     }
 }
 
-/// What the stall of a kind is the time of. Only those of one word can be held against each other.
-pub(crate) fn stall_is(kind: Kind) -> &'static str {
+/// The stall of most kinds: from the request to its completion.
+const TO_COMPLETION: &str = "to completion";
+
+/// What the stall of a kind is the time of; `None` where no time is told. Only those of one word can be held
+/// against each other.
+pub(crate) fn stall_is(kind: Kind) -> Option<&'static str> {
     match kind {
-        Kind::PostgresIo => "wait time",
-        Kind::PostgresIoBlocks | Kind::PostgresDatabase => "time in the system call",
-        Kind::MysqlFile => "submission only if asynchronous",
-        _ => "to completion",
+        Kind::SqlServerFile | Kind::LinuxDevice => Some(TO_COMPLETION),
+        Kind::PostgresIo | Kind::PostgresDatabase => Some("wait time"),
+        Kind::PostgresIoBlocks | Kind::PostgresWal => Some("time in the system call"),
+        Kind::MysqlFile => Some("submission only if asynchronous"),
+        _ => None,
     }
 }
 
 /// The same beside the name of a line or a bar; empty where it is the usual.
 pub(crate) fn stall_label(kind: Kind) -> String {
-    match stall_is(kind) {
-        "to completion" => String::new(),
-        other => format!(" ({other})"),
-    }
+    let unusual = stall_is(kind).filter(|word| *word != TO_COMPLETION);
+    unusual.map_or_else(String::new, |word| format!(" ({word})"))
 }
 
 /// Three significant digits, and whole numbers above a hundred; what is small is not zero.

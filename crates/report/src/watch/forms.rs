@@ -16,7 +16,11 @@ pub fn write_watch_csv(report: &WatchReport, out: &mut dyn Write) -> io::Result<
         let numbers =
             NUMBERS.iter().map(|number| (number.value)(&figure).map_or_else(String::new, |n| n.to_string()));
         let texts = [figure.key.source.clone(), figure.key.kind.to_string(), figure.key.name.clone()];
-        let rest = [figure.resets(), figure.volumes().join("; "), stall_is(figure.key.kind).to_owned()];
+        let rest = [
+            figure.resets(),
+            figure.volumes().join("; "),
+            stall_is(figure.key.kind).unwrap_or_default().to_owned(),
+        ];
         writer.write_record(texts.into_iter().chain(numbers).chain(rest))?;
     }
     writer.flush()

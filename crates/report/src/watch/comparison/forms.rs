@@ -39,7 +39,7 @@ pub fn write_comparison_csv(comparison: &WatchComparison, out: &mut dyn Write) -
                 pair.key.source.clone(),
                 pair.key.kind.to_string(),
                 pair.key.name.clone(),
-                stall_is(pair.key.kind).to_owned(),
+                stall_is(pair.key.kind).unwrap_or_default().to_owned(),
                 pair.place().word().to_owned(),
                 name.to_owned(),
                 text(values.before),

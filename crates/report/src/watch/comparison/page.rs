@@ -130,7 +130,7 @@ fn table(comparison: &WatchComparison, pairs: &[&Pair<'_>]) -> Table {
         };
         table.group(
             shown(&pair.key.name),
-            format!("{}, stall: {}{place}", pair.key.kind, stall_is(pair.key.kind)),
+            format!("{}, stall: {}{place}", pair.key.kind, stall_is(pair.key.kind).unwrap_or("not told")),
         );
         for number in compared() {
             let values = pair.values(number);
