@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::group_name;
 use crate::html::charts::{COLOURS, Chart, figure, rate_axis, rounded, trace_name};
 use crate::watch::WatchComparison;
 use crate::watch::columns::stall_label;
@@ -15,8 +16,12 @@ pub(super) fn charts(comparison: &WatchComparison) -> Vec<Chart> {
     let mut pairs = comparison.pairs();
     pairs.retain(|pair| !pair.is_idle());
     pairs.truncate(GROUPS_MAX);
-    let name =
-        |pair: &Pair<'_>| trace_name(&pair.key.name, &stall_label(pair.key.kind)).trim_end().to_owned();
+    // Two bars of one name would be one bar.
+    let several = comparison.sources().len() > 1;
+    let name = |pair: &Pair<'_>| {
+        let name = trace_name(&group_name(pair.key, several), &stall_label(pair.key.kind));
+        name.trim_end().to_owned()
+    };
     let names: Vec<String> = pairs.iter().map(name).collect();
     let bar = |window: &str, colour: &str, hover: &str, values: Vec<Option<f64>>| -> Option<Value> {
         values.iter().any(Option::is_some).then(|| {
@@ -70,4 +75,34 @@ pub(super) fn charts(comparison: &WatchComparison) -> Vec<Chart> {
             &rate_axis("a second"),
         ),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::comparison::fixture;
+
+    fn names(comparison: &WatchComparison) -> Vec<Value> {
+        charts(comparison)[0].figure["data"][0]["x"].as_array().unwrap().clone()
+    }
+
+    #[test]
+    fn files_of_one_name_on_two_servers_have_a_bar_each() {
+        let mut comparison = fixture::comparison();
+        let one = names(&comparison).len();
+        for report in [&mut comparison.before, &mut comparison.after] {
+            let other = "sqlserver://db2:1433";
+            let groups: Vec<_> = report.window.groups.clone().into_iter().collect();
+            for (mut key, group) in groups {
+                key.source = other.into();
+                report.window.groups.insert(key, group);
+            }
+            let twin = crate::watch::SourceHistory { name: other.into(), ..report.sources[0].clone() };
+            report.sources.push(twin);
+        }
+        let mut names: Vec<String> = names(&comparison).iter().map(Value::to_string).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 2 * one, "{names:?}");
+    }
 }

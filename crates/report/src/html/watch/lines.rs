@@ -4,6 +4,7 @@ use iostall_model::{Counter, Totals};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::group_name;
 use crate::html::charts::{COLOURS, Chart, figure, rate_axis, rounded, seconds, trace_name};
 use crate::watch::columns::stall_label;
 use crate::watch::{Cause, Line, WatchReport, WatchSeries};
@@ -98,11 +99,10 @@ pub(super) fn charts(report: &WatchReport, series: &WatchSeries) -> Vec<Chart> {
     super::filled(all)
 }
 
-/// The lines of a group in a chart, named after their source too where there are several.
+/// The lines of a group in a chart.
 fn traces(plot: &Plot, line: &Line, several: bool, colour: &str) -> Vec<Value> {
     let label = if plot.is_stall { stall_label(line.key.kind) } else { String::new() };
-    let owner = if several { format!("{}: ", line.key.source) } else { String::new() };
-    let group = format!("{owner}{}", line.key.name);
+    let group = group_name(&line.key, several);
     let sides = plot.sides.iter();
     sides
         .filter_map(|(side, dash, of)| {
@@ -167,6 +167,7 @@ fn distribution(report: &WatchReport, series: &WatchSeries) -> Chart {
     const SHARES: std::ops::RangeInclusive<u8> = 1..=100;
     // A logarithmic axis has no zero, which is what sources that count whole milliseconds often tell.
     const SHORTEST_NS: u64 = 1_000;
+    let several = report.sources.len() > 1;
     let lines = series.lines.iter().zip(COLOURS.iter().cycle());
     let traces: Vec<Value> = lines
         .filter_map(|(line, colour)| {
@@ -177,7 +178,7 @@ fn distribution(report: &WatchReport, series: &WatchSeries) -> Chart {
                 .collect();
             (!x.is_empty()).then(|| {
                 json!({
-                    "type": "scatter", "mode": "lines", "name": trace_name(&line.key.name, &stall_label(line.key.kind)),
+                    "type": "scatter", "mode": "lines", "name": trace_name(&group_name(&line.key, several), &stall_label(line.key.kind)),
                     "x": x, "y": SHARES.collect::<Vec<u8>>(), "line": {"color": colour, "width": 2, "shape": "vh"},
                     "hovertemplate": "%{y} % in intervals of at most %{x:.3~s}s",
                 })

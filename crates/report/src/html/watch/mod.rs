@@ -12,7 +12,9 @@ use crate::chapter::Chapter;
 use crate::facts::moment;
 use crate::format::shown;
 use crate::table::{Column, Table};
-use crate::watch::{Cause, WatchComparison, WatchReport, WatchSeries, chapters, comparison, heading, title};
+use crate::watch::{
+    Cause, GroupKey, WatchComparison, WatchReport, WatchSeries, chapters, comparison, heading, title,
+};
 
 /// The page of one window.
 pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
@@ -105,6 +107,11 @@ fn marks(series: &WatchSeries) -> Table {
     }
     table.note("A gap's mean over its true length is in the tables; a reset's interval is in no number.");
     table
+}
+
+/// What a group is called in charts: after its source too where there are several.
+fn group_name(key: &GroupKey, several: bool) -> String {
+    if several { format!("{}: {}", key.source, key.name) } else { key.name.clone() }
 }
 
 /// The charts that have something in them.
