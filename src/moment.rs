@@ -24,9 +24,36 @@ pub(crate) fn moment(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<T
     })
 }
 
+/// Reads the value of `flag`: two moments with two dots between; without the second, it ends `now`.
+pub(crate) fn window(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<(Timestamp, Timestamp)> {
+    let Some((from, to)) = text.split_once("..") else {
+        let error = anyhow::anyhow!("{flag} {text:?} is no window");
+        return Err(hinted(
+            error,
+            "write two moments with two dots between: 3h..2h, or 2026-11-01..2026-11-08",
+        ));
+    };
+    let from = moment(flag, from, now)?;
+    let to = if to.is_empty() { now } else { moment(flag, to, now)? };
+    if from >= to {
+        let error = anyhow::anyhow!("{flag} {text:?} ends before it begins");
+        return Err(hinted(error, "write the earlier moment first"));
+    }
+    Ok((from, to))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_is_two_moments_in_order_and_may_last_until_now() {
+        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let read = |text: &str| window("--before", text, now).map(|(from, to)| format!("{from} {to}"));
+        assert_eq!(read("3h..2h").unwrap(), "2026-11-21T09:00:00Z 2026-11-21T10:00:00Z");
+        assert_eq!(read("2026-11-20..").unwrap(), "2026-11-20T00:00:00Z 2026-11-21T12:00:00Z");
+        assert!(read("2h..3h").is_err() && read("2h").is_err() && read("soon..1h").is_err());
+    }
 
     #[test]
     fn a_moment_is_a_time_a_date_or_how_long_ago() {

@@ -17,7 +17,8 @@ use crate::printer::Printer;
 /// Columns of the text report drawn as a picture.
 const SVG_WIDTH: usize = 110;
 
-fn is_stdout(path: &Path) -> bool {
+/// Whether a form goes to standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
@@ -124,14 +125,21 @@ fn text_of(run: &Run, options: &TextOptions) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn to_stdout(printer: &Printer, render: &dyn Fn(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+/// Renders to standard output.
+pub(crate) fn to_stdout(
+    printer: &Printer,
+    render: &dyn Fn(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     render(&mut bytes)?;
     Ok(printer.result(&String::from_utf8_lossy(&bytes))?)
 }
 
 /// Writes beside the name and renames, so that the name never stands for half a document.
-fn to_file(path: &Path, render: &dyn Fn(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+pub(crate) fn to_file(
+    path: &Path,
+    render: &dyn Fn(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);

@@ -18,4 +18,5 @@ mod sqlserver;
 mod support;
 mod sweep;
 mod verify;
+mod watch_report;
 mod write;

@@ -10,7 +10,10 @@ use clap::{Args, ValueEnum};
 #[command(after_help = "Examples:\n  \
     iostall report files --since 1h              the files with the longest stall per I/O first\n  \
     iostall report volumes --over 20ms --sustained 5m\n  \
-    iostall report databases --since 2026-11-01 --until 2026-11-08 --csv week.csv\n\n\
+    iostall report databases --since 2026-11-01 --until 2026-11-08 --csv week.csv\n  \
+    iostall report files --since 8h --html files.html\n  \
+    iostall report files --before 2026-11-18T08:00Z..2026-11-18T18:00Z --after 2026-11-19T08:00Z..2026-11-19T18:00Z\n  \
+    iostall report volumes --before 3h..2h --after 1h.. --html change.html\n\n\
     Exit status 1: with --over, something was above it for the sustained time.")]
 pub(crate) struct ReportArgs {
     /// What the counters are summed to
@@ -24,6 +27,12 @@ pub(crate) struct ReportArgs {
     /// End [default: now]
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
+    /// Hold two windows against each other: the one before a change, as WHEN..WHEN
+    #[arg(long, value_name = "WINDOW", requires = "after", conflicts_with_all = ["since", "until", "over", "sustained"])]
+    pub(crate) before: Option<String>,
+    /// The one after it; without an end, it lasts until now
+    #[arg(long, value_name = "WINDOW", requires = "before", conflicts_with_all = ["since", "until", "over", "sustained"])]
+    pub(crate) after: Option<String>,
     /// Stall per I/O that is too long, such as 20ms
     #[arg(long, value_name = "TIME", value_parser = super::collect::length)]
     pub(crate) over: Option<Duration>,
@@ -33,6 +42,9 @@ pub(crate) struct ReportArgs {
     /// At most so many, the worst first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
+    /// As one HTML page with charts, which needs no network; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// As CSV, every column; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,

@@ -31,7 +31,7 @@ pub mod work;
 mod fixture;
 
 pub use csv::write_csv;
-pub use html::write_html;
+pub use html::{write_comparison_html, write_html, write_watch_html};
 pub use json::{read_json, write_json};
 pub use line::run_line;
 pub use svg::text_to_svg;

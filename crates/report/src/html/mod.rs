@@ -7,14 +7,33 @@ mod charts;
 mod curves;
 mod maps;
 mod page;
+mod shell;
+mod transfers;
+mod watch;
 
 use std::fmt;
 
 use iostall_model::Run;
 
+use crate::watch::{WatchComparison, WatchReport, WatchSeries};
+
 /// Writes the page of `run`. Fails only where `out` does.
 pub fn write_html(run: &Run, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_str(&page::page(run).into_string())
+}
+
+/// Writes the page of a window of watched sources, with `series` as its charts. Fails only where `out` does.
+pub fn write_watch_html(
+    report: &WatchReport,
+    series: &WatchSeries,
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    out.write_str(&watch::page(report, series).into_string())
+}
+
+/// Writes the page of two windows held against each other. Fails only where `out` does.
+pub fn write_comparison_html(comparison: &WatchComparison, out: &mut impl fmt::Write) -> fmt::Result {
+    out.write_str(&watch::comparison_page(comparison).into_string())
 }
 
 /// The chart library's script, without the formula renderer that the crate bundles with it: reports have no

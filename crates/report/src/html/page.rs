@@ -2,24 +2,17 @@
 
 use iostall_measure::Percentile;
 use iostall_model::outcome::{LoadOutcome, SpanOutcome};
-use iostall_model::{Run, RunBody, SpanProfile};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-use serde_json::{Map, Value};
+use iostall_model::{Run, RunBody, SpanProfile, Warning};
+use maud::{Markup, html};
 
-use super::charts::{Chart, charts, transfer_charts};
-use super::{curves, maps, plotly_script, script_json};
-use crate::chapter::{Chapter, chapters};
-use crate::facts::{self, Detail, Fact};
+use super::charts::{Chart, charts};
+use super::shell::{chapter_section, document, doubts, figure, list, table, tone_class};
+use super::{curves, maps, transfers};
+use crate::chapter::chapters;
+use crate::facts::{self, Detail};
 use crate::figures::{CpuUse, RowKind, rows, span_total};
 use crate::format::{count, duration, maybe_duration, maybe_number, shown};
-use crate::table::{Table, TableCell, TableLine, Tone};
-use crate::{tables, transfer, warnings};
-
-const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = include_str!("report.js");
-/// Nothing may be fetched; what is in the page may run. `blob:` and `data:` serve the charts' own picture export.
-const POLICY: &str =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+use crate::{tables, transfer};
 
 /// The whole page.
 pub(super) fn page(run: &Run) -> Markup {
@@ -33,50 +26,35 @@ pub(super) fn page(run: &Run) -> Markup {
         RunBody::Sweep(outcome) => vec![curves::charts(outcome)],
         RunBody::MaxRate(outcome) => vec![curves::rate_charts(outcome)],
         RunBody::Matrix(outcome) => vec![maps::charts(run, outcome)],
-        _ => vec![transfer_charts(run)],
+        _ => vec![transfers::charts(run)],
     };
     let kind = run.body.kind();
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (shown(&run.name)) " · iostall " (kind) " report" }
-                style { (PreEscaped(STYLE)) }
+    let title = format!("{} · iostall {kind} report", shown(&run.name));
+    let warnings: Vec<&Warning> = run.warnings.iter().collect();
+    let body = html! {
+        (head(run, load))
+        main {
+            (doubts(&warnings))
+            @if let Some(load) = load {
+                @for (index, span) in load.spans.iter().enumerate() {
+                    (span_section(run, load, index, span, &drawn[index]))
+                }
+                @if load.spans.is_empty() { p { "Nothing was measured." } }
+                (asked(load))
+            } @else if chapters.is_empty() {
+                (transfer_section(run, &drawn[0]))
             }
-            body {
-                (head(run, load))
-                main {
-                    (doubts(run))
-                    @if let Some(load) = load {
-                        @for (index, span) in load.spans.iter().enumerate() {
-                            (span_section(run, load, index, span, &drawn[index]))
-                        }
-                        @if load.spans.is_empty() { p { "Nothing was measured." } }
-                        (asked(load))
-                    } @else if chapters.is_empty() {
-                        (transfer_section(run, &drawn[0]))
-                    }
-                    @for (index, chapter) in chapters.iter().enumerate() {
-                        (chapter_section(index + 1, chapter, drawn.get(index).map_or(&[], Vec::as_slice)))
-                    }
-                    (ran_on(run))
-                }
-                footer {
-                    "Made by iostall " (run.tool_version) ". Run " (run.id) ", "
-                    (facts::moment(run.started_utc)) " to " (facts::moment(run.ended_utc)) "."
-                }
-                @if drawn.iter().any(|charts| !charts.is_empty()) {
-                    script { (PreEscaped(plotly_script())) }
-                }
-                script type="application/json" id="figures" { (PreEscaped(script_json(&figures(&drawn)))) }
-                script { (PreEscaped(SCRIPT)) }
+            @for (index, chapter) in chapters.iter().enumerate() {
+                (chapter_section(index + 1, chapter, drawn.get(index).map_or(&[], Vec::as_slice)))
             }
+            (ran_on(run))
         }
-    }
+        footer {
+            "Made by iostall " (run.tool_version) ". Run " (run.id) ", "
+            (facts::moment(run.started_utc)) " to " (facts::moment(run.ended_utc)) "."
+        }
+    };
+    document(&title, &body, &drawn)
 }
 
 fn head(run: &Run, load: Option<&LoadOutcome>) -> Markup {
@@ -94,27 +72,6 @@ fn head(run: &Run, load: Option<&LoadOutcome>) -> Markup {
             }
             @if run.interrupted {
                 p.interrupted { strong { "Interrupted." } " What follows holds for the part that ran." }
-            }
-        }
-    }
-}
-
-fn doubts(run: &Run) -> Markup {
-    html! {
-        @if !run.warnings.is_empty() {
-            section.warnings aria-labelledby="warnings" {
-                h2 #warnings {
-                    @if run.warnings.len() == 1 { "1 warning" } @else { (run.warnings.len()) " warnings" }
-                    ": read the numbers with this in mind"
-                }
-                ul {
-                    @for warning in &run.warnings {
-                        li {
-                            code { (warnings::title(warning)) } ": " (shown(&warning.message))
-                            @if let Some(hint) = &warning.hint { p.hint { "What to do: " (shown(hint)) } }
-                        }
-                    }
-                }
             }
         }
     }
@@ -149,19 +106,6 @@ fn span_section(run: &Run, load: &LoadOutcome, index: usize, span: &SpanOutcome,
     }
 }
 
-fn chapter_section(number: usize, chapter: &Chapter, drawn: &[Chart]) -> Markup {
-    html! {
-        section aria-labelledby={ "chapter-" (number) } {
-            h2 id={ "chapter-" (number) } { (chapter.title) }
-            ul.findings {
-                @for finding in &chapter.findings { li class=[tone_class(finding.tone)] { (finding.text) } }
-            }
-            @if !drawn.is_empty() { div.charts { @for chart in drawn { (figure(number, chart)) } } }
-            @for one in chapter.tables.iter().chain(&chapter.details) { (table(one)) }
-        }
-    }
-}
-
 /// A copy, a verification or a paced writing.
 fn transfer_section(run: &Run, drawn: &[Chart]) -> Markup {
     html! {
@@ -175,26 +119,6 @@ fn transfer_section(run: &Run, drawn: &[Chart]) -> Markup {
             (list(&transfer::facts(run)))
         }
     }
-}
-
-fn figure(span: usize, chart: &Chart) -> Markup {
-    html! {
-        figure {
-            figcaption { h3 { (chart.title) } p { (chart.caption) } }
-            div.chart id={ "span-" (span) "-" (chart.id) } role="group" aria-label=(chart.title) {}
-        }
-    }
-}
-
-/// The figures by the id of the element that each belongs in.
-fn figures(drawn: &[Vec<Chart>]) -> Value {
-    let mut all = Map::new();
-    for (index, charts) in drawn.iter().enumerate() {
-        for chart in charts {
-            all.insert(format!("span-{}-{}", index + 1, chart.id), chart.figure.clone());
-        }
-    }
-    Value::Object(all)
 }
 
 fn tile(label: &str, value: &str, under: &str, tone: Option<&str>) -> Markup {
@@ -241,58 +165,6 @@ fn p99_tiles(span: &SpanOutcome) -> Vec<(String, String, String)> {
         Some((format!("{} p99", shown(&role.name)), value, format!("{}, {kind}", row.kind.name())))
     };
     span.roles.iter().filter_map(of_role).collect()
-}
-
-fn tone_class(tone: Tone) -> Option<&'static str> {
-    match tone {
-        Tone::Plain => None,
-        Tone::Strong => Some("strong"),
-        Tone::Doubt => Some("doubt"),
-        Tone::Bad => Some("bad"),
-    }
-}
-
-fn table(table: &Table) -> Markup {
-    html! {
-        div.table {
-            table {
-                caption { (table.caption) }
-                thead { tr {
-                    @for column in &table.columns {
-                        @if column.name.is_empty() { td {} }
-                        @else { th scope="col" .number[column.right] { (column.name) } }
-                    }
-                } }
-                tbody { @for line in &table.lines { (table_line(table, line)) } }
-            }
-            @for note in &table.notes { p.note { (note) } }
-        }
-    }
-}
-
-fn table_line(table: &Table, line: &TableLine) -> Markup {
-    match line {
-        TableLine::Group { title, note } => html! {
-            tr.group { th scope="rowgroup" colspan=(table.columns.len()) { (title) " " small { (note) } } }
-        },
-        TableLine::Cells(cells) => html! {
-            tr { @for (index, cell) in cells.iter().enumerate() { (table_cell(table, index, cell)) } }
-        },
-    }
-}
-
-fn table_cell(table: &Table, index: usize, cell: &TableCell) -> Markup {
-    let class = [table.columns[index].right.then_some("number"), tone_class(cell.tone)];
-    let class = class.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let class = (!class.is_empty()).then_some(class);
-    html! {
-        @if index == 0 && !cell.text.is_empty() { th scope="row" class=[class] { (cell.text) } }
-        @else { td class=[class] { (cell.text) } }
-    }
-}
-
-fn list(facts: &[Fact]) -> Markup {
-    html! { dl.facts { @for fact in facts { dt { (fact.label) } dd { (fact.value) } } } }
 }
 
 fn asked(load: &LoadOutcome) -> Markup {

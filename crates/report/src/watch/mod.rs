@@ -3,65 +3,63 @@
 //! Rows are summed over a group first, interval by interval, and over time then: a maximum or a threshold is
 //! that of the group, not a sum of its members' maxima.
 
-mod table;
+pub(crate) mod columns;
+pub mod comparison;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod forms;
+mod history;
+mod interval;
+mod page;
+mod series;
+mod volumes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use iostall_model::{Change, Kind, ResetReason, Row, StallHistogram, Subject, Totals};
+use iostall_model::{Change, Kind, ResetReason, Row, StallHistogram, Totals};
+use jiff::Timestamp;
 use serde::Serialize;
 
-pub use table::{write_watch_csv, write_watch_json, write_watch_text};
+pub use comparison::WatchComparison;
+pub use forms::{write_watch_csv, write_watch_json};
+pub use history::{Gap, SourceHistory};
+pub use interval::Interval;
+pub use iostall_model::Level;
+pub use page::{chapters, heading, title};
+pub use series::{Cause, Line, Mark, Piece, WatchSeries};
+pub use volumes::OnVolumes;
 
-/// What the rows are summed to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Level {
-    /// Files, tables and indexes.
-    Files,
-    /// Databases.
-    Databases,
-    /// Volumes and devices.
-    Volumes,
-    /// Whole servers.
-    Server,
+/// What one window of time is shown with.
+#[derive(Clone, Debug)]
+pub struct WatchReport {
+    /// Beginning.
+    pub from: Timestamp,
+    /// End.
+    pub to: Timestamp,
+    /// The numbers.
+    pub window: WatchWindow,
+    /// The sources, in the order they were read.
+    pub sources: Vec<SourceHistory>,
+    /// At most so many groups are shown.
+    pub top: usize,
 }
 
-impl Level {
-    /// The group that a row belongs to at this level; `None` where it does not count there.
-    fn group(self, subject: &Subject) -> Option<String> {
-        let whole = |label: &str| Some(label.to_owned());
-        match (self, subject.kind) {
-            (
-                Self::Files,
-                Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex,
-            ) => Some(match subject.kind {
-                Kind::PostgresTable | Kind::PostgresIndex => {
-                    format!("{}: {}", subject.database, subject.name)
-                }
-                _ => subject.name.clone(),
-            }),
-            (Self::Databases, Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresDatabase) => {
-                (!subject.database.is_empty()).then(|| subject.database.clone())
-            }
-            (Self::Volumes, Kind::LinuxDevice) => Some(match &subject.volume {
-                Some(point) => format!("{} ({point})", subject.name),
-                None => subject.name.clone(),
-            }),
-            (
-                Self::Volumes,
-                Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex,
-            ) => subject.volume.clone(),
-            (Self::Server, Kind::SqlServerFile) => whole("all files"),
-            (Self::Server, Kind::PostgresIo | Kind::PostgresIoBlocks) => whole("all backends"),
-            (
-                Self::Server,
-                Kind::MysqlInnodb | Kind::MysqlRedo | Kind::PostgresWal | Kind::PostgresCheckpointer,
-            ) => Some(subject.name.clone()),
-            // Partitions and stacked devices are counted again in the disks under them.
-            (Self::Server, Kind::LinuxDevice) => (subject.database == "disk").then(|| "all disks".to_owned()),
-            _ => None,
-        }
+impl WatchReport {
+    /// How long the window is, nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        interval::ns_between(self.from, self.to)
     }
+
+    /// The share of the window, 0 to 1, about which anything is known of `source`.
+    pub fn coverage(&self, source: &str) -> f64 {
+        let covered_ns = self.window.covered_ns.get(source).copied().unwrap_or(0);
+        share_of(covered_ns, self.length_ns())
+    }
+}
+
+/// `part` of `whole`, at most 1: the clock that times samples and the calendar differ a little.
+pub(crate) fn share_of(part_ns: u64, whole_ns: u64) -> f64 {
+    if whole_ns == 0 { 0.0 } else { (part_ns as f64 / whole_ns as f64).min(1.0) }
 }
 
 /// A group: whose, of what kind, and what it is called.
@@ -90,6 +88,8 @@ pub struct Group {
     pub ops_by_stall: StallHistogram,
     /// Intervals of rows about which nothing can be said, by reason.
     pub resets: BTreeMap<ResetReason, u64>,
+    /// Where it lies, and what else was done there.
+    pub on_volumes: OnVolumes,
     streak_ns: u64,
 }
 
@@ -102,35 +102,45 @@ pub struct WatchWindow {
     pub threshold_ns: Option<u64>,
     /// The groups.
     pub groups: BTreeMap<GroupKey, Group>,
+    /// By source, the time about which anything is known, nanoseconds.
+    pub covered_ns: BTreeMap<String, u64>,
 }
 
 impl WatchWindow {
     /// A window in which nothing has happened yet.
     pub fn new(level: Level, threshold_ns: Option<u64>) -> Self {
-        Self { level, threshold_ns, groups: BTreeMap::new() }
+        Self { level, threshold_ns, groups: BTreeMap::new(), covered_ns: BTreeMap::new() }
     }
 
     /// Adds one interval of one source.
     pub fn add<'a>(&mut self, source: &str, rows: impl Iterator<Item = (&'a Row, &'a Change)>) {
-        let mut interval: BTreeMap<GroupKey, Totals> = BTreeMap::new();
+        let rows: Vec<(&Row, &Change)> = rows.collect();
+        let by_volume = volumes::by_volume(self.level, &rows);
+        let mut interval: BTreeMap<GroupKey, Part<'_>> = BTreeMap::new();
+        let mut covered_ns = 0;
         for (row, change) in rows {
-            let Some(name) = self.level.group(&row.subject) else { continue };
-            let kind = match (self.level, row.subject.kind) {
-                // Blocks of a volume are those of its tables and its indexes together.
-                (Level::Volumes, Kind::PostgresIndex) => Kind::PostgresTable,
-                (_, kind) => kind,
-            };
-            let key = GroupKey { source: source.to_owned(), kind, name };
+            covered_ns = covered_ns.max(change.delta().map_or(0, |totals| totals.covered_ns));
+            let Some(key) = key_of(self.level, source, row) else { continue };
             match change {
-                Change::Delta(totals) => interval.entry(key).or_default().beside(totals),
+                Change::Delta(totals) => {
+                    let part = interval.entry(key).or_default();
+                    part.totals.beside(totals);
+                    part.volumes.insert(row.subject.volume.as_deref());
+                }
                 Change::Reset(reason) => {
                     *self.groups.entry(key).or_default().resets.entry(*reason).or_default() += 1;
                 }
                 Change::Baseline => {}
             }
         }
-        for (key, totals) in interval {
-            self.groups.entry(key).or_default().then(&totals, self.threshold_ns);
+        if covered_ns > 0 {
+            *self.covered_ns.entry(source.to_owned()).or_default() += covered_ns;
+        }
+        for (key, part) in interval {
+            let kind = key.kind;
+            let group = self.groups.entry(key).or_default();
+            group.then(&part.totals, self.threshold_ns);
+            group.on_volumes.then(&part.volumes, kind, &by_volume);
         }
     }
 
@@ -149,6 +159,19 @@ impl WatchWindow {
     pub fn is_over(&self, sustained_ns: u64) -> bool {
         self.groups.values().any(|group| group.over_ns_longest > 0 && group.over_ns_longest >= sustained_ns)
     }
+}
+
+/// What a group did in one interval, and where.
+#[derive(Default)]
+struct Part<'a> {
+    totals: Totals,
+    volumes: BTreeSet<Option<&'a str>>,
+}
+
+/// The group that `row` belongs to; `None` where it does not count at this level.
+pub(crate) fn key_of(level: Level, source: &str, row: &Row) -> Option<GroupKey> {
+    let name = level.group(&row.subject)?;
+    Some(GroupKey { source: source.to_owned(), kind: level.kind(row.subject.kind), name })
 }
 
 fn stall_ns(group: &Group) -> f64 {
@@ -188,7 +211,7 @@ fn ops(totals: &Totals) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::{Counter, Counters};
+    use iostall_model::{Counter, Counters, Subject};
 
     fn row(database: &str, name: &str, volume: &str) -> Row {
         let subject = Subject {
@@ -250,6 +273,56 @@ mod tests {
             &window.groups[&GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: "a.mdf".into() }];
         assert_eq!(group.resets[&ResetReason::Restart], 1);
         assert_eq!(group.totals.covered_ns, 0);
+    }
+
+    fn share(window: &WatchWindow, name: &str) -> Option<f64> {
+        let (_, group) = window.groups.iter().find(|(key, _)| key.name == name).unwrap();
+        group.on_volumes.ops_share(&group.totals)
+    }
+
+    fn is_near(value: Option<f64>, wanted: f64) -> bool {
+        value.is_some_and(|value| (value - wanted).abs() < 1e-12)
+    }
+
+    #[test]
+    fn the_share_of_a_file_is_of_the_intervals_in_which_it_was_counted() {
+        let reset = Change::Reset(ResetReason::Reattach);
+        let window = window(Level::Files, &[[delta(30, 0), delta(10, 0)], [reset, delta(500, 0)]]);
+        assert!(is_near(share(&window, "a.mdf"), 0.75), "not 30 of 540");
+        assert!(is_near(share(&window, "b.mdf"), 510.0 / 540.0));
+    }
+
+    #[test]
+    fn a_database_on_two_volumes_has_its_share_of_both_and_counts_none_twice() {
+        let mut window = WatchWindow::new(Level::Databases, None);
+        let rows = [
+            row("sales", "a", "E:"),
+            row("sales", "b", "E:"),
+            row("sales", "c", "F:"),
+            row("other", "d", "F:"),
+        ];
+        let changes = [delta(10, 0), delta(10, 0), delta(10, 0), delta(70, 0)];
+        window.add("s", rows.iter().zip(&changes));
+        assert!(is_near(share(&window, "sales"), 0.3));
+        assert!(is_near(share(&window, "other"), 0.875));
+    }
+
+    #[test]
+    fn without_a_known_volume_there_is_no_share() {
+        let mut window = WatchWindow::new(Level::Files, None);
+        let mut rows = [row("sales", "a", "E:"), row("sales", "b", "E:")];
+        rows[0].subject.volume = None;
+        let changes = [delta(10, 0), delta(0, 0)];
+        window.add("s", rows.iter().zip(&changes));
+        assert_eq!(share(&window, "a"), None);
+        assert_eq!(share(&window, "b"), None, "nothing was done on it that could be shared");
+    }
+
+    #[test]
+    fn a_source_is_covered_by_the_time_that_any_of_its_rows_tells_of() {
+        let reset = Change::Reset(ResetReason::Restart);
+        let intervals = [[delta(1, 0), reset.clone()], [reset.clone(), reset], [delta(1, 0), delta(1, 0)]];
+        assert_eq!(window(Level::Files, &intervals).covered_ns["s"], 120_000_000_000);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct Watched {
 /// What happened between a sample and the one before it.
 #[derive(Clone, Debug)]
 pub struct Step {
+    /// When the earlier one was taken.
+    pub since: Moment,
     /// When the later one was taken.
     pub taken: Moment,
     /// Its rows, each with what it did since the earlier one.

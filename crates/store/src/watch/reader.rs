@@ -32,8 +32,40 @@ impl WatchStore {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// Gives `each` what happened between every two samples of the window, in order. The first step begins with
-    /// the last sample at or before `from`.
+    /// Calls `read`, and lets no writer change what it sees meanwhile: roll-ups and samples fit together, and a
+    /// second look shows the same.
+    pub fn frozen<T>(&self, read: impl FnOnce() -> T) -> Result<T, StoreError> {
+        let failed = fault(&self.path, "read");
+        let all = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            let out = read();
+            transaction.rollback()?;
+            Ok(out)
+        };
+        all().map_err(failed)
+    }
+
+    /// Where the roll-ups of `source` end and its raw samples take over: what happened before is in the roll-ups
+    /// and in no raw sample, what happened from then on is in raw samples. `None`: raw samples hold all there is.
+    ///
+    /// It is the first whole hour of raw samples. Where the raw samples reach back less than that, it is the last
+    /// sample in the roll-ups, which may be in the midst of an hour.
+    pub fn seam(&self, source: SourceNumber) -> Result<Option<Timestamp>, StoreError> {
+        let parameters = named_params! {":source": source.0};
+        let (forgot, first, rolled_up): (bool, Option<i64>, Option<i64>) = self
+            .connection
+            .query_row(statements::FIND_SEAM, parameters, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .map_err(fault(&self.path, "read"))?;
+        if !forgot {
+            return Ok(None);
+        }
+        let Some(first) = first.map(from_utc_ns) else { return Ok(Some(Timestamp::MAX)) };
+        let hour = super::retention::ceiling(Tier::Hour, first);
+        Ok(Some(rolled_up.map_or(hour, |ns| hour.min(from_utc_ns(ns)))))
+    }
+
+    /// Gives `each` what happened between every two samples, in order, of every such step that lies in the window
+    /// at least in part.
     pub fn steps(
         &self,
         source: SourceNumber,
@@ -47,14 +79,14 @@ impl WatchStore {
         };
         let failed = fault(&self.path, "read");
         let bounds = number(statements::SAMPLE_BEFORE, from)
-            .and_then(|first| Ok((first, number(statements::SAMPLE_LAST, to)?)));
+            .and_then(|first| Ok((first, number(statements::SAMPLE_AFTER, to)?)));
         let (first, last) = bounds.map_err(failed)?;
         let mut before: Option<Sample> = None;
         self.each_sample(source, first, last, &mut |number, sample| {
             if let Some(before) = before.as_ref().filter(|_| number > first) {
                 let changes = delta::compare(before, &sample);
                 let rows = sample.rows.iter().cloned().zip(changes).collect();
-                each(Step { taken: sample.taken.clone(), rows });
+                each(Step { since: before.taken.clone(), taken: sample.taken.clone(), rows });
             }
             before = Some(sample);
         })

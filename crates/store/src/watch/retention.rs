@@ -87,7 +87,7 @@ impl WatchStore {
 }
 
 /// The beginning of the first hour or day that lies wholly at or after `at`.
-fn ceiling(tier: Tier, at: Timestamp) -> Timestamp {
+pub(super) fn ceiling(tier: Tier, at: Timestamp) -> Timestamp {
     let floor = tier.floor(at);
     if floor == at { at } else { floor.checked_add(SignedDuration::from_secs(tier.seconds())).unwrap_or(at) }
 }

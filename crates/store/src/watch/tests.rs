@@ -11,6 +11,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod forgetting;
+
 /// Names the store in the environment of the process that the crash test kills.
 const VICTIM_STORE: &str = "IOSTALL_TEST_WATCH_VICTIM";
 
@@ -127,6 +129,20 @@ fn a_window_begins_with_the_last_sample_before_it() {
 }
 
 #[test]
+fn a_window_ends_with_the_first_sample_after_it() {
+    let (_directory, mut store) = open();
+    let source = store.source("s").unwrap();
+    for beat in 0..10 {
+        store.add_sample(source, sample(beat, 2)).unwrap();
+    }
+    let at = |beat| sample(beat, 0).taken.utc;
+    let mut bounds = Vec::new();
+    let inside = at(3) + SignedDuration::from_secs(1);
+    store.steps(source, at(2), inside, &mut |step| bounds.push((step.since.utc, step.taken.utc))).unwrap();
+    assert_eq!(bounds, [(at(2), at(3)), (at(3), at(4))]);
+}
+
+#[test]
 fn a_reset_in_the_history_has_its_reason() {
     let (_directory, mut store) = open();
     let source = store.source("s").unwrap();
@@ -181,28 +197,6 @@ fn an_hour_is_written_with_the_sample_that_closes_it() {
     assert_eq!(idle.totals.covered_ns, 120_000_000_000);
     assert_eq!(idle.totals.amounts.get(Counter::Reads), Some(0));
     assert_eq!(reads(&hours), reads(&rollups(&store, source, Tier::Day)));
-}
-
-#[test]
-fn only_whole_chains_that_are_rolled_up_are_forgotten_and_the_roll_ups_stay() {
-    let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
-    for beat in 0..400 {
-        store.add_sample(source, sample(beat, 5)).unwrap();
-    }
-    store.finish().unwrap();
-    let before = (rollups(&store, source, Tier::Hour), rollups(&store, source, Tier::Day));
-    let retention = Retention { raw: SignedDuration::from_hours(1), ..Retention::default() };
-    let now = sample(400, 0).taken.utc;
-    store.forget(&retention, now).unwrap();
-    let left = steps(&store, source).len();
-    assert!((59..200).contains(&left), "{left} steps are left of 399");
-    store.rebuild(source).unwrap();
-    let after = (rollups(&store, source, Tier::Hour), rollups(&store, source, Tier::Day));
-    assert_eq!(after, before, "what raw samples no longer cover is as it was, the rest is made anew alike");
-    // And the history goes on.
-    store.add_sample(source, sample(401, 5)).unwrap();
-    assert_eq!(steps(&store, source).len(), left + 1);
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! What rows are summed to, and which group a row belongs to there.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kind::Kind;
+use crate::sample::Subject;
+
+/// What the rows are summed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Files, tables and indexes.
+    Files,
+    /// Databases.
+    Databases,
+    /// Volumes and devices.
+    Volumes,
+    /// Whole servers.
+    Server,
+}
+
+impl Level {
+    /// The group that a row belongs to at this level; `None` where it does not count there.
+    pub fn group(self, subject: &Subject) -> Option<String> {
+        let whole = |label: &str| Some(label.to_owned());
+        match (self, subject.kind) {
+            (
+                Self::Files,
+                Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex,
+            ) => Some(match subject.kind {
+                Kind::PostgresTable | Kind::PostgresIndex => {
+                    format!("{}: {}", subject.database, subject.name)
+                }
+                _ => subject.name.clone(),
+            }),
+            (Self::Databases, Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresDatabase) => {
+                (!subject.database.is_empty()).then(|| subject.database.clone())
+            }
+            (Self::Volumes, Kind::LinuxDevice) => Some(match &subject.volume {
+                Some(point) => format!("{} ({point})", subject.name),
+                None => subject.name.clone(),
+            }),
+            (
+                Self::Volumes,
+                Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex,
+            ) => subject.volume.clone(),
+            (Self::Server, Kind::SqlServerFile) => whole("all files"),
+            (Self::Server, Kind::PostgresIo | Kind::PostgresIoBlocks) => whole("all backends"),
+            (
+                Self::Server,
+                Kind::MysqlInnodb | Kind::MysqlRedo | Kind::PostgresWal | Kind::PostgresCheckpointer,
+            ) => Some(subject.name.clone()),
+            // Partitions and stacked devices are counted again in the disks under them.
+            (Self::Server, Kind::LinuxDevice) => (subject.database == "disk").then(|| "all disks".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The kind of the group that a row of `kind` belongs to: blocks of a volume are those of its tables and its
+    /// indexes together.
+    pub fn kind(self, kind: Kind) -> Kind {
+        match (self, kind) {
+            (Self::Volumes, Kind::PostgresIndex) => Kind::PostgresTable,
+            (_, kind) => kind,
+        }
+    }
+}

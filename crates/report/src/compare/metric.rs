@@ -1,0 +1,58 @@
+//! What is compared.
+
+use iostall_measure::{Histogram, Percentile};
+use serde::Serialize;
+
+use crate::format::{duration, number};
+
+/// One of the numbers of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Metric {
+    Iops,
+    MibPerS,
+    LatencyNsMean,
+    LatencyNsP50,
+    LatencyNsP99,
+}
+
+impl Metric {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Iops, Self::MibPerS, Self::LatencyNsMean, Self::LatencyNsP50, Self::LatencyNsP99];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "IOPS",
+            Self::MibPerS => "MiB/s",
+            Self::LatencyNsMean => "mean latency",
+            Self::LatencyNsP50 => "p50 latency",
+            Self::LatencyNsP99 => "p99 latency",
+        }
+    }
+
+    pub(super) fn is_rate(self) -> bool {
+        matches!(self, Self::Iops | Self::MibPerS)
+    }
+
+    pub(super) fn shown(self, value: f64) -> String {
+        if self.is_rate() { number(value) } else { duration(value) }
+    }
+}
+
+/// Its value over all that was measured; `None` where nothing was.
+pub(super) fn value_of(
+    metric: Metric,
+    count: u64,
+    bytes: u64,
+    measured_ns: u64,
+    latency_ns: &Histogram,
+) -> Option<f64> {
+    let per_second = |amount: f64| (measured_ns > 0).then(|| amount / (measured_ns as f64 / 1e9));
+    match metric {
+        Metric::Iops => per_second(count as f64),
+        Metric::MibPerS => per_second(bytes as f64 / 1_048_576.0),
+        Metric::LatencyNsMean => latency_ns.mean(),
+        Metric::LatencyNsP50 => latency_ns.value_at(Percentile::P50).map(|ns| ns as f64),
+        Metric::LatencyNsP99 => latency_ns.value_at(Percentile::P99).map(|ns| ns as f64),
+    }
+}

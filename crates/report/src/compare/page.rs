@@ -1,0 +1,105 @@
+//! A comparison as chapters, which text and HTML lay out alike.
+
+use iostall_qualify::compare::{SAMPLES_MIN, Samples};
+
+use super::{Against, Comparison, Row, is_significant, ratio};
+use crate::chapter::{Chapter, Finding};
+use crate::format::NONE;
+use crate::table::{Column, Table, TableCell, Tone};
+
+impl Comparison {
+    /// Findings and a table for each side but the first.
+    pub fn chapters(&self) -> Vec<Chapter> {
+        self.others.iter().map(|other| self.chapter(other)).collect()
+    }
+
+    fn chapter(&self, other: &Against) -> Chapter {
+        let mut findings: Vec<Finding> = Vec::new();
+        let significant: Vec<&Row> = other.rows.iter().filter(|row| is_significant(row)).collect();
+        findings.push(match (other.rows.len(), significant.len()) {
+            (0, _) => Finding::doubt("The two have nothing in common that could be compared."),
+            (_, 0) if other.rows.iter().all(|row| row.found.is_none()) => Finding::doubt(format!(
+                "No verdict: there are too few samples. Measure longer, or repeat: at least {SAMPLES_MIN} runs a side."
+            )),
+            (all, 0) => Finding::strong(format!("No significant difference in any of {all} metrics.")),
+            (all, count) => Finding::strong(format!("{count} of {all} metrics differ significantly.")),
+        });
+        findings.extend(other.doubts.iter().map(|doubt| Finding::doubt(format!("Not the same: {doubt}."))));
+        Chapter {
+            title: format!("{} against {}", other.label, self.first),
+            findings,
+            tables: if other.rows.is_empty() { Vec::new() } else { vec![self.table(other)] },
+            details: Vec::new(),
+        }
+    }
+
+    fn table(&self, other: &Against) -> Table {
+        let columns = vec![
+            Column::words(""),
+            Column::numbers(&self.first),
+            Column::numbers(&other.label),
+            Column::numbers("difference").droppable(1),
+            Column::numbers("ratio"),
+            Column::numbers("95 % of the ratio").droppable(2),
+            Column::numbers("p").droppable(3),
+            Column::words("verdict"),
+        ];
+        let mut table = Table::new("Metrics", columns);
+        let mut subject = "";
+        for row in &other.rows {
+            if row.subject != subject {
+                table.group(row.subject.clone(), "");
+                subject = &row.subject;
+            }
+            table.row(cells(row));
+        }
+        let samples = match other.samples {
+            Samples::Runs => "each run is one sample",
+            Samples::Seconds => {
+                "seconds (intervals of points) are the samples, put in blocks as long as their correlation lasts; the \
+                 percentiles' are those of each second"
+            }
+        };
+        table.note(&format!(
+            "95 %: percentile bootstrap (seed {}). p: Mann–Whitney rank test. {samples}. Significant: p < 0.05 and 1 outside \
+             the interval. With so many metrics one in twenty differs by chance.",
+            self.seed
+        ));
+        table
+    }
+}
+
+fn cells(row: &Row) -> Vec<TableCell> {
+    let difference = row.second - row.first;
+    let sign = if difference < 0.0 { "-" } else { "+" };
+    let found = row.found.as_ref();
+    let interval = found.map(|found| format!("{:.3} to {:.3}", found.ratio.low, found.ratio.high));
+    let p =
+        found.map(
+            |found| if found.p_value < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", found.p_value) },
+        );
+    let none = || NONE.to_owned();
+    vec![
+        row.metric.name().into(),
+        row.metric.shown(row.first).into(),
+        row.metric.shown(row.second).into(),
+        format!("{sign}{}", row.metric.shown(difference.abs())).into(),
+        ratio(row).map_or_else(none, |ratio| format!("{ratio:.3}")).into(),
+        interval.unwrap_or_else(none).into(),
+        p.unwrap_or_else(none).into(),
+        verdict(row),
+    ]
+}
+
+fn verdict(row: &Row) -> TableCell {
+    if row.found.is_none() {
+        return TableCell::from("too few samples").tone(Tone::Doubt);
+    }
+    if !is_significant(row) {
+        return "no significant difference".into();
+    }
+    let change = ratio(row).map_or(0.0, |ratio| (ratio - 1.0) * 100.0);
+    let better = (row.second > row.first) == row.metric.is_rate();
+    let word = if better { "better" } else { "worse" };
+    TableCell::from(format!("{word}, {change:+.1} %")).tone(if better { Tone::Strong } else { Tone::Bad })
+}

@@ -1,0 +1,153 @@
+//! What every page has: head, style, scripts, and how chapters, tables and charts are marked up.
+
+use iostall_model::Warning;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::{Map, Value};
+
+use super::charts::Chart;
+use super::{plotly_script, script_json};
+use crate::chapter::Chapter;
+use crate::facts::Fact;
+use crate::format::shown;
+use crate::table::{Table, TableCell, TableLine, Tone};
+use crate::warnings;
+
+const STYLE: &str = include_str!("report.css");
+const SCRIPT: &str = include_str!("report.js");
+/// Nothing may be fetched; what is in the page may run. `blob:` and `data:` serve the charts' own picture export.
+const POLICY: &str =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// A page called `title`: `body`, and the charts that belong in it, by section.
+pub(super) fn document(title: &str, body: &Markup, drawn: &[Vec<Chart>]) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (body)
+                @if drawn.iter().any(|charts| !charts.is_empty()) {
+                    script { (PreEscaped(plotly_script())) }
+                }
+                script type="application/json" id="figures" { (PreEscaped(script_json(&figures(drawn)))) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+}
+
+/// The box of what there is to doubt; nothing where there is nothing.
+pub(super) fn doubts(all: &[&Warning]) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            section.warnings aria-labelledby="warnings" {
+                h2 #warnings {
+                    @if all.len() == 1 { "1 warning" } @else { (all.len()) " warnings" }
+                    ": read the numbers with this in mind"
+                }
+                ul {
+                    @for warning in all {
+                        li {
+                            code { (warnings::title(warning)) } ": " (shown(&warning.message))
+                            @if let Some(hint) = &warning.hint { p.hint { "What to do: " (shown(hint)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn chapter_section(number: usize, chapter: &Chapter, drawn: &[Chart]) -> Markup {
+    html! {
+        section aria-labelledby={ "chapter-" (number) } {
+            h2 id={ "chapter-" (number) } { (chapter.title) }
+            @if !chapter.findings.is_empty() {
+                ul.findings {
+                    @for finding in &chapter.findings { li class=[tone_class(finding.tone)] { (finding.text) } }
+                }
+            }
+            @if !drawn.is_empty() { div.charts { @for chart in drawn { (figure(number, chart)) } } }
+            @for one in chapter.tables.iter().chain(&chapter.details) { (table(one)) }
+        }
+    }
+}
+
+pub(super) fn figure(span: usize, chart: &Chart) -> Markup {
+    html! {
+        figure {
+            figcaption { h3 { (chart.title) } p { (chart.caption) } }
+            div.chart id={ "span-" (span) "-" (chart.id) } role="group" aria-label=(chart.title) {}
+        }
+    }
+}
+
+/// The figures by the id of the element that each belongs in.
+fn figures(drawn: &[Vec<Chart>]) -> Value {
+    let mut all = Map::new();
+    for (index, charts) in drawn.iter().enumerate() {
+        for chart in charts {
+            all.insert(format!("span-{}-{}", index + 1, chart.id), chart.figure.clone());
+        }
+    }
+    Value::Object(all)
+}
+
+pub(super) fn tone_class(tone: Tone) -> Option<&'static str> {
+    match tone {
+        Tone::Plain => None,
+        Tone::Strong => Some("strong"),
+        Tone::Doubt => Some("doubt"),
+        Tone::Bad => Some("bad"),
+    }
+}
+
+pub(super) fn table(table: &Table) -> Markup {
+    html! {
+        div.table {
+            table {
+                caption { (table.caption) }
+                thead { tr {
+                    @for column in &table.columns {
+                        @if column.name.is_empty() { td {} }
+                        @else { th scope="col" .number[column.right] { (column.name) } }
+                    }
+                } }
+                tbody { @for line in &table.lines { (table_line(table, line)) } }
+            }
+            @for note in &table.notes { p.note { (note) } }
+        }
+    }
+}
+
+fn table_line(table: &Table, line: &TableLine) -> Markup {
+    match line {
+        TableLine::Group { title, note } => html! {
+            tr.group { th scope="rowgroup" colspan=(table.columns.len()) { (title) " " small { (note) } } }
+        },
+        TableLine::Cells(cells) => html! {
+            tr { @for (index, cell) in cells.iter().enumerate() { (table_cell(table, index, cell)) } }
+        },
+    }
+}
+
+fn table_cell(table: &Table, index: usize, cell: &TableCell) -> Markup {
+    let class = [table.columns[index].right.then_some("number"), tone_class(cell.tone)];
+    let class = class.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let class = (!class.is_empty()).then_some(class);
+    html! {
+        @if index == 0 && !cell.text.is_empty() { th scope="row" class=[class] { (cell.text) } }
+        @else { td class=[class] { (cell.text) } }
+    }
+}
+
+pub(super) fn list(facts: &[Fact]) -> Markup {
+    html! { dl.facts { @for fact in facts { dt { (fact.label) } dd { (fact.value) } } } }
+}

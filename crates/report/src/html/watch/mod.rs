@@ -1,0 +1,153 @@
+//! The pages of watched sources: a window, and two windows held against each other.
+
+mod bars;
+mod lines;
+
+use iostall_model::Warning;
+use maud::{Markup, html};
+
+use super::charts::Chart;
+use super::shell::{chapter_section, document, doubts, figure, table};
+use crate::chapter::Chapter;
+use crate::facts::moment;
+use crate::format::shown;
+use crate::table::{Column, Table};
+use crate::watch::{
+    Cause, GroupKey, WatchComparison, WatchReport, WatchSeries, chapters, comparison, heading, title,
+};
+
+/// The page of one window.
+pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
+    let chapters = chapters(report);
+    let drawn = lines::charts(report, series);
+    let warnings: Vec<&Warning> = report.sources.iter().flat_map(|source| &source.warnings).collect();
+    let body = html! {
+        (head(heading(report), &[("", report)]))
+        main {
+            (doubts(&warnings))
+            section aria-labelledby="over-time" {
+                h2 #over-time { "Over time" small { "the worst " (series.lines.len()) } }
+                @if drawn.is_empty() { p.note { "Nothing was done in this window: there is nothing to draw." } }
+                @else { div.charts { @for chart in &drawn { (figure(1, chart)) } } }
+                @if !series.marks.is_empty() { (table(&marks(series))) }
+            }
+            (sections(&chapters))
+        }
+        (foot())
+    };
+    document(&format!("{} · iostall watch report", title(report)), &body, &[drawn])
+}
+
+/// The page of two windows.
+pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
+    let chapters = comparison::chapters(both);
+    let drawn = bars::charts(both);
+    let mut warnings: Vec<&Warning> = Vec::new();
+    let all = [&both.before, &both.after].into_iter().flat_map(|report| &report.sources);
+    for warning in all.flat_map(|source| &source.warnings) {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    let body = html! {
+        (head(&comparison::title(both), &[("before: ", &both.before), ("after: ", &both.after)]))
+        main {
+            (doubts(&warnings))
+            @if !drawn.is_empty() {
+                section aria-labelledby="changes" {
+                    h2 #changes { "What changed" }
+                    div.charts { @for chart in &drawn { (figure(1, chart)) } }
+                }
+            }
+            (sections(&chapters))
+        }
+        (foot())
+    };
+    document(&format!("{} · iostall watch report", comparison::title(both)), &body, &[drawn])
+}
+
+fn head(title: &str, windows: &[(&str, &WatchReport)]) -> Markup {
+    html! {
+        header {
+            p.kind { "iostall watch report" }
+            h1 { (title) }
+            @for (word, window) in windows {
+                p.when {
+                    span { (word) (moment(window.from)) " to " (moment(window.to)) }
+                    @for source in &window.sources { span { (shown(&source.name)) } }
+                }
+            }
+        }
+    }
+}
+
+fn sections(chapters: &[Chapter]) -> Markup {
+    html! { @for (index, chapter) in chapters.iter().enumerate() { (chapter_section(index + 1, chapter, &[])) } }
+}
+
+fn foot() -> Markup {
+    html! { footer { "Made by iostall " (env!("CARGO_PKG_VERSION")) ". Times are UTC." } }
+}
+
+/// Where lines are broken, and why.
+fn marks(series: &WatchSeries) -> Table {
+    let columns = ["from", "to", "source", "what", "why"].map(Column::words).to_vec();
+    let mut table = Table::new("Where lines are broken", columns);
+    for mark in &series.marks {
+        let (what, why) = match &mark.cause {
+            Cause::Gap(reason) => ("gap".to_owned(), shown(reason)),
+            Cause::Reset(reason, names) => {
+                let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+                (format!("reset: {reason}"), format!("{}: {}", reason.sentence(), names.join(", ")))
+            }
+        };
+        let from_to = [mark.start, mark.end].map(|at| moment(at).into());
+        let [from, to] = from_to;
+        table.row(vec![from, to, shown(&mark.source).into(), what.into(), why.into()]);
+    }
+    table.note("A gap's mean over its true length is in the tables; a reset's interval is in no number.");
+    table
+}
+
+/// What a group is called in charts: after its source too where there are several.
+fn group_name(key: &GroupKey, several: bool) -> String {
+    if several { format!("{}: {}", key.source, key.name) } else { key.name.clone() }
+}
+
+/// The charts that have something in them.
+fn filled(charts: Vec<Chart>) -> Vec<Chart> {
+    let is_filled = |chart: &Chart| chart.figure["data"].as_array().is_some_and(|data| !data.is_empty());
+    charts.into_iter().filter(is_filled).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::watch::comparison::fixture as comparison_fixture;
+    use crate::watch::fixture;
+    use crate::{write_comparison_html, write_watch_html};
+
+    fn own_text(write: impl Fn(&mut String) -> std::fmt::Result) -> String {
+        let mut page = String::new();
+        write(&mut page).unwrap();
+        page.replace(&super::super::plotly_script(), "/* plotly */")
+    }
+
+    #[test]
+    fn the_page_of_a_window_tells_of_gaps_resets_and_warnings_and_asks_for_nothing() {
+        let page = own_text(|page| write_watch_html(&fixture::report(), &fixture::series(), page));
+        assert!(page.contains("reset: restart") && page.contains("timed out"));
+        assert!(page.contains("What to do: grant VIEW SERVER STATE"));
+        assert!(page.contains("&lt;this&gt; login") && !page.contains("<this>"));
+        assert!(page.contains("distribution of interval averages"));
+        for reference in ["src=", "href=", "url(", "@import", "http://", "https://"] {
+            assert!(!page.contains(reference), "{reference}");
+        }
+    }
+
+    #[test]
+    fn the_page_of_two_windows_has_both_and_what_is_in_one_alone() {
+        let page = own_text(|page| write_comparison_html(&comparison_fixture::comparison(), page));
+        assert!(page.contains("in the window before alone: ./shop/t.ibd"), "{page}");
+        assert!(page.contains("ms/io at the mix of before"));
+    }
+}

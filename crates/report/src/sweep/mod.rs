@@ -1,0 +1,177 @@
+//! The report of a sweep: which setting to use and why, the knees, the points.
+
+mod findings;
+mod settings;
+mod summary;
+
+use iostall_measure::Percent;
+use iostall_model::{Point, Profile, Run, SweepOutcome};
+use iostall_qualify::knee::{Choice, CurvePoint, Knees};
+
+use self::findings::findings;
+use self::settings::{knees_table, points_table};
+use crate::chapter::Chapter;
+use crate::point::setting;
+use crate::{facts, tables};
+
+pub(crate) use self::summary::SweepSummary;
+
+/// A sweep with its knees.
+pub(crate) struct Found<'a> {
+    /// Every point in which something completed.
+    pub(crate) points: Vec<&'a Point>,
+    /// The same as numbers, in the same order.
+    pub(crate) curve_points: Vec<CurvePoint>,
+    /// Indices are into both.
+    pub(crate) knees: Knees,
+}
+
+impl<'a> Found<'a> {
+    pub(crate) fn of(outcome: &'a SweepOutcome) -> Self {
+        let (points, curve_points): (Vec<&Point>, Vec<CurvePoint>) =
+            outcome.points.iter().filter_map(|point| Some((point, CurvePoint::of(point)?))).unzip();
+        let target = outcome.latency_ns_p99_target.map(|target| target as f64);
+        let knees = Knees::of(&curve_points, target);
+        Self { points, curve_points, knees }
+    }
+
+    /// `(in flight, IOPS)` along the curve.
+    pub(crate) fn pairs(&self) -> Vec<(f64, f64)> {
+        let point = |index: &usize| &self.curve_points[*index];
+        self.knees.curve.iter().map(|index| (point(index).in_flight as f64, point(index).iops)).collect()
+    }
+
+    fn is_power(&self, index: usize) -> bool {
+        self.knees.power == Some(index)
+    }
+}
+
+/// Whether a latency target was set and no setting met it.
+pub fn target_missed(outcome: &SweepOutcome) -> bool {
+    matches!(Found::of(outcome).knees.choice, Some(Choice::SloMissed(_)))
+}
+
+/// The one chapter of a sweep.
+pub(crate) fn chapters(run: &Run, outcome: &SweepOutcome) -> Vec<Chapter> {
+    let found = Found::of(outcome);
+    let chosen = found.knees.choice.map(|choice| found.points[choice.index()]);
+    let details = chosen.and_then(|point| {
+        tables::ladder(&format!("Latency percentiles at {}", setting(point)), &point.latency_ns)
+    });
+    vec![Chapter {
+        title: "The sweet spot".to_owned(),
+        findings: findings(run, outcome, &found),
+        tables: vec![knees_table(&found, outcome), points_table(&found, outcome)],
+        details: details.into_iter().collect(),
+    }]
+}
+
+/// What a sweep was asked to do, in words.
+pub(crate) fn asked(profile: &Profile) -> String {
+    let role = profile.spans.first().and_then(|span| span.roles.first());
+    let shape = role.map(facts::role_shape).unwrap_or_default();
+    let reads_only = role.is_none_or(|role| role.write_pct <= Percent::ZERO);
+    let order = if reads_only {
+        ""
+    } else {
+        "; writes wear the storage in, so that later settings meet an older device"
+    };
+    format!("{shape}{order}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::json::{JsonLayout, read_json, write_json};
+    use crate::text::{TextOptions, write_text};
+    use iostall_model::RunBody;
+
+    fn outcome(run: &mut Run) -> &mut SweepOutcome {
+        match &mut run.body {
+            RunBody::Sweep(outcome) => outcome,
+            _ => unreachable!("the fixture is a sweep"),
+        }
+    }
+
+    fn text(run: &Run) -> String {
+        let mut text = String::new();
+        write_text(run, &TextOptions { width: 120, ..TextOptions::default() }, &mut text).unwrap();
+        text
+    }
+
+    fn in_a_line(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn json(run: &Run) -> serde_json::Value {
+        let mut bytes = Vec::new();
+        write_json(run, JsonLayout::Pretty, &mut bytes).unwrap();
+        assert_eq!(&read_json(&bytes).unwrap(), run);
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    #[test]
+    fn the_report_of_a_sweep_reads_so() {
+        insta::assert_snapshot!(text(&fixture::sweep()));
+    }
+
+    #[test]
+    fn a_script_finds_the_setting_to_use() {
+        let value = json(&fixture::sweep());
+        let knees = value["summary"]["sweep"]["knees"].as_array().unwrap();
+        let to_use: Vec<_> = knees.iter().filter(|knee| knee["recommended"] == true).collect();
+        assert_eq!(to_use.len(), 1);
+        assert_eq!(to_use[0]["by"], "latency");
+        assert_eq!(value["summary"]["points"].as_array().unwrap().len(), 8);
+        assert!(value["summary"]["sweep"]["plateau_iops"].as_f64().is_some());
+    }
+
+    #[test]
+    fn a_target_that_no_setting_meets_is_told_and_the_nearest_is_shown() {
+        let mut run = fixture::sweep();
+        outcome(&mut run).latency_ns_p99_target = Some(1000);
+        assert!(target_missed(outcome(&mut run)));
+        assert!(in_a_line(&text(&run)).contains("No setting keeps the target. Nearest: depth 4"));
+        assert!(!target_missed(outcome(&mut fixture::sweep())));
+    }
+
+    #[test]
+    fn storage_that_gives_less_at_the_end_is_not_trusted() {
+        let mut run = fixture::sweep();
+        assert!(!text(&run).contains("measured again"));
+        for repeat in &mut outcome(&mut run).checked.as_mut().unwrap().repeats {
+            repeat.count /= 10;
+            repeat.start_ns += 40_000_000_000;
+        }
+        let said = in_a_line(&text(&run));
+        assert!(
+            said.contains(
+                "measured again 40.0 s later, fell from 40,100 to 4,010 IOPS (-90 %): burst credits"
+            ),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_sweep_that_was_stopped_at_once_is_reported_without_a_false_number() {
+        let mut run = fixture::sweep();
+        let outcome = outcome(&mut run);
+        (outcome.points, outcome.checked) = (Vec::new(), None);
+        let text = text(&run);
+        assert!(text.contains("nothing measured") && !text.contains("NaN"), "{text}");
+        let value = json(&run);
+        assert!(value["summary"]["sweep"]["knees"].as_array().unwrap().is_empty());
+        let mut page = String::new();
+        crate::html::write_html(&run, &mut page).unwrap();
+        assert!(!page.contains("class=\"chart\""));
+    }
+
+    #[test]
+    fn the_page_of_a_sweep_draws_the_curve_with_its_knee_and_target() {
+        let mut page = String::new();
+        crate::html::write_html(&fixture::sweep(), &mut page).unwrap();
+        assert!(page.contains("id=\"span-1-curve\"") && page.contains("p99 target"));
+        assert!(page.contains("iostall sweep report"));
+    }
+}

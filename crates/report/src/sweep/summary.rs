@@ -1,0 +1,86 @@
+//! What a sweep found, for scripts.
+
+use iostall_model::{Run, SweepOutcome};
+use iostall_qualify::knee::{Choice, Sharpness};
+use iostall_qualify::throttle::plateau;
+use serde::Serialize;
+
+use super::{Found, findings};
+
+/// The findings for scripts.
+#[derive(Debug, Serialize)]
+pub(crate) struct SweepSummary {
+    knees: Vec<KneeSummary>,
+    sharpness: &'static str,
+    target_missed: bool,
+    usl: Option<UslSummary>,
+    plateau_iops: Option<f64>,
+    findings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct KneeSummary {
+    by: &'static str,
+    queue_depth: u32,
+    workers: u32,
+    in_flight: u64,
+    iops: f64,
+    latency_ns_p99: f64,
+    /// This is the one to use.
+    recommended: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct UslSummary {
+    contention: f64,
+    coherence: f64,
+    throughput_of_one_iops: f64,
+    peak_in_flight: Option<f64>,
+    limit_iops: Option<f64>,
+    residual_iops: f64,
+}
+
+impl SweepSummary {
+    pub(crate) fn of(run: &Run, outcome: &SweepOutcome) -> Self {
+        let found = Found::of(outcome);
+        let knees = &found.knees;
+        let chosen = match knees.choice {
+            Some(Choice::Slo(_)) => "latency",
+            Some(Choice::Power(_)) => "power",
+            Some(Choice::SloMissed(_)) | None => "",
+        };
+        let all = [("latency", knees.slo), ("power", knees.power), ("kneedle", knees.kneedle)];
+        let summary = |(by, index): (&'static str, Option<usize>)| {
+            let index = index?;
+            Some(KneeSummary {
+                by,
+                queue_depth: found.points[index].queue_depth,
+                workers: found.points[index].workers,
+                in_flight: found.curve_points[index].in_flight,
+                iops: found.curve_points[index].iops,
+                latency_ns_p99: found.curve_points[index].latency_ns_p99,
+                recommended: by == chosen,
+            })
+        };
+        Self {
+            knees: all.into_iter().filter_map(summary).collect(),
+            sharpness: match knees.sharpness {
+                Sharpness::Sharp => "sharp",
+                Sharpness::NotSharp => "not-sharp",
+                Sharpness::StillRising => "still-rising",
+                Sharpness::TooFewPoints => "too-few-points",
+            },
+            target_missed: matches!(knees.choice, Some(Choice::SloMissed(_))),
+            usl: knees.usl.map(|usl| UslSummary {
+                contention: usl.contention,
+                coherence: usl.coherence,
+                throughput_of_one_iops: usl.throughput_of_one,
+                peak_in_flight: usl.peak(),
+                limit_iops: usl.limit(),
+                residual_iops: usl.residual,
+            }),
+            plateau_iops: plateau(&found.pairs()).map(|flat| flat.level),
+            findings: findings(run, outcome, &found).into_iter().map(|finding| finding.text).collect(),
+        }
+    }
+}

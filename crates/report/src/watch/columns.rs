@@ -1,0 +1,133 @@
+//! The numbers of a group: derived once, for every form.
+
+use iostall_model::{Counter, Kind};
+
+use super::{Group, GroupKey, WatchWindow};
+
+/// A group that is shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Figures<'a> {
+    pub(crate) key: &'a GroupKey,
+    pub(crate) group: &'a Group,
+}
+
+/// A number of a group.
+pub(crate) struct Number {
+    /// Its column in files, with its unit.
+    pub(crate) name: &'static str,
+    /// Its column in tables for people; `None` where those leave it out.
+    pub(crate) head: Option<&'static str>,
+    /// In which order narrow terminals leave it out.
+    pub(crate) drop_rank: Option<u8>,
+    /// The number; `None` where it is not known.
+    pub(crate) value: fn(&Figures<'_>) -> Option<f64>,
+}
+
+/// Nanoseconds in a millisecond, and bytes in a MiB and a KiB.
+const NS_PER_MS: f64 = 1e6;
+const MIB: f64 = 1_048_576.0;
+const KIB: f64 = 1024.0;
+
+const fn number(
+    name: &'static str,
+    head: &'static str,
+    drop_rank: Option<u8>,
+    value: fn(&Figures<'_>) -> Option<f64>,
+) -> Number {
+    Number { name, head: Some(head), drop_rank, value }
+}
+
+const fn unseen(name: &'static str, value: fn(&Figures<'_>) -> Option<f64>) -> Number {
+    Number { name, head: None, drop_rank: None, value }
+}
+
+/// Every number, in the order of its column.
+pub(crate) const NUMBERS: [Number; 15] = [
+    number("reads_per_s", "reads/s", None, |f| f.group.totals.per_second(Counter::Reads)),
+    number("writes_per_s", "writes/s", None, |f| f.group.totals.per_second(Counter::Writes)),
+    number("read_mib_per_s", "r MiB/s", Some(6), |f| {
+        f.group.totals.per_second(Counter::ReadBytes).map(|bytes| bytes / MIB)
+    }),
+    number("write_mib_per_s", "w MiB/s", Some(7), |f| {
+        f.group.totals.per_second(Counter::WriteBytes).map(|bytes| bytes / MIB)
+    }),
+    number("stall_ms_per_read", "ms/read", None, |f| f.group.totals.read_stall_ns_mean().map(ms)),
+    number("stall_ms_per_write", "ms/write", None, |f| f.group.totals.write_stall_ns_mean().map(ms)),
+    number("stall_ms_per_io", "ms/io", None, |f| f.group.totals.io_stall_ns_mean().map(ms)),
+    number("stall_ms_per_io_max", "max", Some(4), |f| f.group.stall_ns_max.map(ms)),
+    // Blocks say nothing of the size of requests.
+    number("io_kib_mean", "KiB/io", Some(2), |f| {
+        f.group.totals.io_size_bytes_mean().filter(|_| !f.key.kind.counts_blocks()).map(|bytes| bytes / KIB)
+    }),
+    number("queue_depth_mean", "queue", Some(5), |f| f.group.totals.queue_depth_mean()),
+    number("volume_ops_pct", "% of vol I/O", Some(3), |f| {
+        f.group.on_volumes.ops_share(&f.group.totals).map(|share| share * 100.0)
+    }),
+    number("volume_bytes_pct", "% of vol bytes", Some(1), |f| {
+        f.group.on_volumes.bytes_share(&f.group.totals).map(|share| share * 100.0)
+    }),
+    unseen("over_s", |f| Some(f.group.over_ns as f64 / 1e9)),
+    unseen("over_s_longest", |f| Some(f.group.over_ns_longest as f64 / 1e9)),
+    unseen("covered_s", |f| Some(f.group.totals.covered_s())),
+];
+
+fn ms(ns: f64) -> f64 {
+    ns / NS_PER_MS
+}
+
+/// At most `top` groups, the worst first.
+pub(crate) fn figures(window: &WatchWindow, top: usize) -> Vec<Figures<'_>> {
+    window.worst_first().into_iter().take(top).map(|(key, group)| Figures { key, group }).collect()
+}
+
+impl Figures<'_> {
+    /// The volumes it lies on; none where some of them are not known.
+    pub(crate) fn volumes(&self) -> Vec<&str> {
+        let on = &self.group.on_volumes;
+        if on.is_unknown { Vec::new() } else { on.names.iter().map(String::as_str).collect() }
+    }
+
+    /// Why some intervals of the group are not in its numbers: `restart 2, wrap 1`.
+    pub(crate) fn resets(&self) -> String {
+        let all: Vec<String> =
+            self.group.resets.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+        all.join(", ")
+    }
+}
+
+/// The stall of most kinds: from the request to its completion.
+const TO_COMPLETION: &str = "to completion";
+
+/// What the stall of a kind is the time of; `None` where no time is told. Only those of one word can be held
+/// against each other.
+pub(crate) fn stall_is(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::SqlServerFile | Kind::LinuxDevice => Some(TO_COMPLETION),
+        Kind::PostgresIo | Kind::PostgresDatabase => Some("wait time"),
+        Kind::PostgresIoBlocks | Kind::PostgresWal => Some("time in the system call"),
+        Kind::MysqlFile => Some("submission only if asynchronous"),
+        _ => None,
+    }
+}
+
+/// The same beside the name of a line or a bar; empty where it is the usual.
+pub(crate) fn stall_label(kind: Kind) -> String {
+    let unusual = stall_is(kind).filter(|word| *word != TO_COMPLETION);
+    unusual.map_or_else(String::new, |word| format!(" ({word})"))
+}
+
+/// Three significant digits, and whole numbers above a hundred; what is small is not zero.
+pub(crate) fn short(number: f64) -> String {
+    match number.abs() {
+        size if size >= 100.0 => crate::format::number(number),
+        size if size >= 10.0 => format!("{number:.1}"),
+        size if size >= 1.0 || size <= 0.0 => format!("{number:.2}"),
+        size if size < 0.000_5 => "<0.001".to_owned(),
+        _ => format!("{number:.3}"),
+    }
+}
+
+/// [`short`] of what may be missing.
+pub(crate) fn maybe_short(number: Option<f64>) -> String {
+    number.map_or_else(|| crate::format::NONE.to_owned(), short)
+}

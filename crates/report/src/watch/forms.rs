@@ -1,0 +1,106 @@
+//! The groups of a window as CSV and JSON.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::WatchReport;
+use super::columns::{NUMBERS, figures, stall_is};
+
+/// One line a group, every column, absent numbers empty.
+pub fn write_watch_csv(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    let heads = ["source", "kind", "name"].into_iter().chain(NUMBERS.iter().map(|number| number.name));
+    writer.write_record(heads.chain(["resets", "volumes", "stall_is"]))?;
+    for figure in figures(&report.window, report.top) {
+        let numbers =
+            NUMBERS.iter().map(|number| (number.value)(&figure).map_or_else(String::new, |n| n.to_string()));
+        let texts = [figure.key.source.clone(), figure.key.kind.to_string(), figure.key.name.clone()];
+        let rest = [
+            figure.resets(),
+            figure.volumes().join("; "),
+            stall_is(figure.key.kind).unwrap_or_default().to_owned(),
+        ];
+        writer.write_record(texts.into_iter().chain(numbers).chain(rest))?;
+    }
+    writer.flush()
+}
+
+/// The window, its sources, and an array with an object for each group, absent numbers null.
+pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
+    let groups: Vec<Value> = figures(&report.window, report.top)
+        .iter()
+        .map(|figure| {
+            let mut object = json!({
+                "source": figure.key.source,
+                "kind": figure.key.kind,
+                "name": figure.key.name,
+                "note": figure.key.kind.note(),
+                "stall_is": stall_is(figure.key.kind),
+                "volumes": figure.volumes(),
+                "resets": figure.group.resets,
+                "interval_stall_ns_p95": figure.group.ops_by_stall.stall_ns_at(0.95),
+            });
+            for number in &NUMBERS {
+                object[number.name] = json!((number.value)(figure));
+            }
+            object
+        })
+        .collect();
+    let document = json!({
+        "schema": "iostall-watch",
+        "schema_version": 1,
+        "level": report.window.level,
+        "from": report.from,
+        "to": report.to,
+        "sources": sources(report),
+        "groups": groups,
+    });
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}
+
+/// Each source with its gaps, its warnings and how much of the window is covered.
+pub(super) fn sources(report: &WatchReport) -> Vec<Value> {
+    let one = |source: &super::SourceHistory| {
+        let mut object = json!(source);
+        object["covered_pct"] = json!(report.coverage(&source.name) * 100.0);
+        object
+    };
+    report.sources.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::fixture;
+
+    fn text(write: impl Fn(&mut dyn Write) -> io::Result<()>) -> String {
+        let mut out = Vec::new();
+        write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_forms_for_programs_have_units_in_their_names_and_no_number_where_none_is_known() {
+        let report = fixture::report();
+        let csv = text(|out| write_watch_csv(&report, out));
+        assert!(csv.starts_with("source,kind,name,reads_per_s,") && csv.contains(",stall_ms_per_write,"));
+        let json: Value = serde_json::from_str(&text(|out| write_watch_json(&report, out))).unwrap();
+        let group =
+            json["groups"].as_array().unwrap().iter().find(|group| group["name"] == "./shop/t.ibd").unwrap();
+        assert_eq!(group["stall_ms_per_read"], Value::Null);
+        assert!((group["stall_ms_per_write"].as_f64().unwrap() - 0.2).abs() < 1e-9);
+        assert_eq!(group["stall_is"], "submission only if asynchronous");
+        assert_eq!(group["volume_ops_pct"], Value::Null, "its volume is not known");
+        assert_eq!(json["sources"][0]["gaps"][0]["reason"], "timed out");
+    }
+
+    #[test]
+    fn a_row_of_csv_has_a_field_for_every_head() {
+        let csv = text(|out| write_watch_csv(&fixture::report(), out));
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let heads = reader.headers().unwrap().len();
+        assert!(reader.records().all(|record| record.unwrap().len() == heads));
+    }
+}

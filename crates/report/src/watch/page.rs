@@ -1,0 +1,196 @@
+//! The groups of a window as chapters, which text and HTML lay out alike.
+
+use super::columns::{Figures, NUMBERS, figures, maybe_short};
+use super::{SourceHistory, WatchReport};
+use crate::chapter::{Chapter, Finding};
+use crate::facts::moment;
+use crate::format::{percent, shown};
+use crate::table::{Column, Table, TableCell, Tone};
+
+/// Below this share of the window, numbers are about too little of it to stand for the whole.
+pub(super) const COVERAGE_ENOUGH: f64 = 0.9;
+
+/// What the report is called: what was summed, and when.
+pub fn title(report: &WatchReport) -> String {
+    format!("{}, {} to {}", heading(report), moment(report.from), moment(report.to))
+}
+
+/// What was summed.
+pub fn heading(report: &WatchReport) -> &'static str {
+    level_word(report.window.level)
+}
+
+/// What a level is called above its groups.
+pub(super) fn level_word(level: super::Level) -> &'static str {
+    match level {
+        super::Level::Files => "Files",
+        super::Level::Databases => "Databases",
+        super::Level::Volumes => "Volumes",
+        super::Level::Server => "Servers",
+    }
+}
+
+/// A chapter a source, that with the worst group first.
+pub fn chapters(report: &WatchReport) -> Vec<Chapter> {
+    let shown = figures(&report.window, report.top);
+    let mut sources: Vec<&str> = Vec::new();
+    for figure in &shown {
+        if !sources.contains(&figure.key.source.as_str()) {
+            sources.push(&figure.key.source);
+        }
+    }
+    // A source without numbers is there with the reasons.
+    let silent = report.sources.iter().filter(|source| !source.sentences().is_empty());
+    for source in silent {
+        let has_numbers = report.window.groups.keys().any(|key| key.source == source.name);
+        if !has_numbers {
+            sources.push(&source.name);
+        }
+    }
+    let chapter = |source: &&str| {
+        let of_source: Vec<Figures<'_>> =
+            shown.iter().filter(|figure| figure.key.source == **source).copied().collect();
+        let history = report.sources.iter().find(|history| history.name == **source);
+        Chapter {
+            title: crate::format::shown(source),
+            findings: findings(report, source, history, &of_source),
+            tables: if of_source.is_empty() { Vec::new() } else { vec![table(&of_source)] },
+            details: Vec::new(),
+        }
+    };
+    sources.iter().map(chapter).collect()
+}
+
+fn findings(
+    report: &WatchReport,
+    source: &str,
+    history: Option<&SourceHistory>,
+    shown: &[Figures<'_>],
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let coverage = report.coverage(source);
+    if coverage < COVERAGE_ENOUGH {
+        findings.push(Finding::doubt(format!("samples cover {} of the window", percent(coverage))));
+    }
+    for figure in shown {
+        let (name, group) = (crate::format::shown(&figure.key.name), figure.group);
+        if group.over_ns > 0 {
+            let (all_s, longest_s) = (group.over_ns / 1_000_000_000, group.over_ns_longest / 1_000_000_000);
+            let text =
+                format!("{name}: over the threshold for {all_s} s, {longest_s} s of it without a break");
+            findings.push(Finding::strong(text));
+        }
+        if !group.resets.is_empty() {
+            findings.push(Finding::doubt(format!("{name}: not counted: {}", figure.resets())));
+        }
+    }
+    let said = history.map(SourceHistory::sentences).unwrap_or_default();
+    findings.extend(said.into_iter().map(Finding::doubt));
+    findings
+}
+
+fn table(figures: &[Figures<'_>]) -> Table {
+    let mut kinds: Vec<_> = figures.iter().map(|figure| figure.key.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let is_mixed = kinds.len() > 1;
+    // Where no group has a share of a volume, as with volumes themselves, the column says nothing.
+    let numbers: Vec<_> = NUMBERS
+        .iter()
+        .filter(|number| {
+            let is_told = || figures.iter().any(|figure| (number.value)(figure).is_some());
+            number.head.is_some() && (!number.name.starts_with("volume_") || is_told())
+        })
+        .collect();
+    let mut columns = vec![Column::words("name")];
+    if is_mixed {
+        columns.push(Column::words("kind").droppable(0));
+    }
+    for number in &numbers {
+        let column = Column::numbers(number.head.unwrap_or(number.name));
+        columns.push(match number.drop_rank {
+            Some(rank) => column.droppable(rank),
+            None => column,
+        });
+    }
+    let mut table = Table::new("Worst first", columns);
+    for figure in figures {
+        let mut cells: Vec<TableCell> = vec![shown(&figure.key.name).into()];
+        if is_mixed {
+            cells.push(figure.key.kind.name().into());
+        }
+        let doubtful = if figure.group.resets.is_empty() { Tone::Plain } else { Tone::Doubt };
+        cells[0].tone = doubtful;
+        cells.extend(numbers.iter().map(|number| TableCell::from(maybe_short((number.value)(figure)))));
+        table.row(cells);
+    }
+    for kind in kinds {
+        if let Some(note) = kind.note() {
+            table.note(&format!("{kind}: {note}"));
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::fixture;
+    use crate::{TextOptions, write_chapters};
+
+    fn text() -> String {
+        let report = fixture::report();
+        let mut out = String::new();
+        let options = TextOptions { width: 160, ..TextOptions::default() };
+        write_chapters(&title(&report), &chapters(&report), &options, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn what_was_not_told_is_a_dash_and_what_is_small_is_not_zero() {
+        let text = text();
+        let line = text.lines().find(|line| line.trim_start().starts_with("./shop/t.ibd")).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(
+            words,
+            [
+                "./shop/t.ibd",
+                "mysql-file",
+                "0.00",
+                "0.500",
+                "–",
+                "0.008",
+                "–",
+                "0.200",
+                "0.200",
+                "0.200",
+                "16.0",
+                "<0.001",
+                "–",
+                "–"
+            ]
+        );
+        assert!(text.contains("only the submission is timed"));
+    }
+
+    #[test]
+    fn a_source_without_a_number_is_there_with_the_reason() {
+        let mut report = fixture::report();
+        let silent =
+            crate::watch::SourceHistory { name: "mysql://db2:3306".into(), ..report.sources[0].clone() };
+        report.sources.push(silent);
+        let chapters = chapters(&report);
+        let last = chapters.last().unwrap();
+        assert_eq!((last.title.as_str(), last.tables.len()), ("mysql://db2:3306", 0));
+        assert!(last.findings.iter().any(|finding| finding.text.contains("timed out")));
+    }
+
+    #[test]
+    fn a_report_says_how_much_of_its_window_is_covered_and_what_was_not_counted() {
+        let text = text();
+        assert!(text.contains("samples cover"), "{text}");
+        assert!(text.contains("E:\\data\\a.mdf: not counted: restart 1"), "{text}");
+        assert!(text.contains("no sample at 2026-11-21 10:04:00 UTC (1 beat): timed out"), "{text}");
+        assert!(text.contains("% of vol I/O"), "{text}");
+    }
+}

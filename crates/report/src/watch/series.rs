@@ -1,0 +1,227 @@
+//! How some groups went over time, for charts: a second look at a window whose worst groups are known by now, so
+//! that nobody keeps a line for each of ten thousand files.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use iostall_model::{Change, Level, ResetReason, Totals};
+use jiff::Timestamp;
+
+use super::interval::ns_between;
+use super::{Gap, GroupKey, Interval, SourceHistory, WatchReport, key_of};
+
+/// A line has about so many points at most: more than a screen has room for only make the page heavy.
+const POINTS_MAX: u64 = 600;
+
+/// The lines of some groups, and what interrupts them.
+#[derive(Clone, Debug)]
+pub struct WatchSeries {
+    /// One for each group asked for, in that order.
+    pub lines: Vec<Line>,
+    /// Resets and gaps, in the order they came up.
+    pub marks: Vec<Mark>,
+    level: Level,
+    from: Timestamp,
+    width_ns: u64,
+    places: HashMap<GroupKey, usize>,
+    gaps: BTreeMap<String, VecDeque<Gap>>,
+}
+
+/// How one group went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The group.
+    pub key: GroupKey,
+    /// In order; where one does not begin at the end of the one before, nothing is known between.
+    pub pieces: Vec<Piece>,
+}
+
+/// What a group did in one or more neighbouring intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// Beginning.
+    pub start: Timestamp,
+    /// End.
+    pub end: Timestamp,
+    /// Sums.
+    pub totals: Totals,
+}
+
+/// A time in which lines are broken.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Whose.
+    pub source: String,
+    /// Beginning.
+    pub start: Timestamp,
+    /// End.
+    pub end: Timestamp,
+    /// What happened.
+    pub cause: Cause,
+}
+
+/// Why a line is broken.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cause {
+    /// Beats without a sample: the reason.
+    Gap(String),
+    /// Counters of these groups began anew.
+    Reset(ResetReason, BTreeSet<String>),
+}
+
+impl WatchSeries {
+    /// Empty lines for the worst groups of `report` that did anything, `count` at most.
+    pub fn of(report: &WatchReport, count: usize) -> Self {
+        let is_busy = |totals: &Totals| totals.iops().is_none_or(|iops| iops > 0.0);
+        let worst = report.window.worst_first().into_iter().take(report.top);
+        let worst = worst.filter(|(_, group)| is_busy(&group.totals)).take(count);
+        let lines: Vec<Line> = worst.map(|(key, _)| Line { key: key.clone(), pieces: Vec::new() }).collect();
+        let places = lines.iter().enumerate().map(|(place, line)| (line.key.clone(), place)).collect();
+        let gaps = |history: &SourceHistory| (history.name.clone(), history.gaps.iter().cloned().collect());
+        Self {
+            lines,
+            marks: Vec::new(),
+            level: report.window.level,
+            from: report.from,
+            width_ns: (report.length_ns() / POINTS_MAX).max(1),
+            places,
+            gaps: report.sources.iter().map(gaps).collect(),
+        }
+    }
+
+    /// Adds the next interval of `source`.
+    pub fn add(&mut self, source: &str, interval: &Interval) {
+        let has_gap = self.mark_gaps(source, interval);
+        let mut groups: BTreeMap<usize, (Totals, Option<ResetReason>)> = BTreeMap::new();
+        for (row, change) in &interval.rows {
+            let place = key_of(self.level, source, row).and_then(|key| self.places.get(&key).copied());
+            let Some(place) = place else { continue };
+            match change {
+                Change::Delta(totals) => groups.entry(place).or_default().0.beside(totals),
+                Change::Reset(reason) => groups.entry(place).or_default().1 = Some(*reason),
+                Change::Baseline => {}
+            }
+        }
+        for (place, (totals, reset)) in groups {
+            // A sum without one of its members would look like a fall in load.
+            match reset {
+                Some(reason) => self.mark_reset(source, interval, reason, place),
+                None if has_gap || totals.covered_ns == 0 => {}
+                None => self.extend(place, interval, &totals),
+            }
+        }
+    }
+
+    /// Adds the gaps after the last interval of every source.
+    pub fn finish(&mut self) {
+        for (source, gaps) in std::mem::take(&mut self.gaps) {
+            for gap in gaps {
+                self.mark_gap(&source, gap.at, gap.until, gap.reason);
+            }
+        }
+    }
+
+    /// Marks the gaps up to the end of `interval`. Whether one lies in it, so that its mean is of a time in which
+    /// nobody looked; an hour has many samples beside its gaps.
+    fn mark_gaps(&mut self, source: &str, interval: &Interval) -> bool {
+        let mut inside = None;
+        while let Some(gap) = self.gaps.get_mut(source).and_then(|gaps| {
+            let is_due = gaps.front().is_some_and(|gap| gap.at < interval.end);
+            if is_due { gaps.pop_front() } else { None }
+        }) {
+            if gap.at < interval.start || interval.is_hour {
+                self.mark_gap(source, gap.at, gap.until, gap.reason);
+            } else {
+                inside.get_or_insert(gap.reason);
+            }
+        }
+        let Some(reason) = inside else { return false };
+        self.mark_gap(source, interval.start, interval.end, reason);
+        true
+    }
+
+    fn mark_gap(&mut self, source: &str, start: Timestamp, end: Timestamp, reason: String) {
+        let cause = Cause::Gap(reason);
+        let last = self.marks.iter_mut().rev().find(|mark| mark.source == source);
+        match last.filter(|last| last.cause == cause && ns_between(last.end, start) <= self.width_ns) {
+            Some(last) => last.end = last.end.max(end),
+            None => self.marks.push(Mark { source: source.to_owned(), start, end, cause }),
+        }
+    }
+
+    fn mark_reset(&mut self, source: &str, interval: &Interval, reason: ResetReason, place: usize) {
+        let name = self.lines[place].key.name.clone();
+        let same = self.marks.iter_mut().rev().find_map(|mark| match &mut mark.cause {
+            Cause::Reset(known, names)
+                if *known == reason && mark.source == source && mark.start == interval.start =>
+            {
+                Some(names)
+            }
+            _ => None,
+        });
+        if let Some(names) = same {
+            names.insert(name);
+        } else {
+            let cause = Cause::Reset(reason, BTreeSet::from([name]));
+            let (start, end) = (interval.start, interval.end);
+            self.marks.push(Mark { source: source.to_owned(), start, end, cause });
+        }
+    }
+
+    fn extend(&mut self, place: usize, interval: &Interval, totals: &Totals) {
+        let bucket = |end: Timestamp| ns_between(self.from, end).saturating_sub(1) / self.width_ns;
+        let here = bucket(interval.end);
+        let last = self.lines[place].pieces.last();
+        let continues = last.is_some_and(|last| last.end == interval.start && bucket(last.end) == here);
+        let pieces = &mut self.lines[place].pieces;
+        match pieces.last_mut().filter(|_| continues) {
+            Some(last) => {
+                last.end = interval.end;
+                last.totals.then(totals);
+            }
+            None => {
+                pieces.push(Piece { start: interval.start, end: interval.end, totals: *totals });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::fixture;
+    use iostall_model::Counter;
+
+    #[test]
+    fn a_line_is_broken_where_there_was_a_gap_or_a_reset_and_says_why() {
+        let (report, series) = (fixture::report(), fixture::series());
+        let line = series.lines.iter().find(|line| line.key.name == "E:\\data\\a.mdf").unwrap();
+        let breaks = line.pieces.windows(2).filter(|two| two[0].end != two[1].start).count();
+        assert_eq!(breaks, 2);
+        let causes: Vec<&Cause> = series.marks.iter().map(|mark| &mark.cause).collect();
+        let names = BTreeSet::from(["E:\\data\\a.mdf".to_owned()]);
+        assert!(causes.contains(&&Cause::Reset(ResetReason::Restart, names)), "{causes:?}");
+        assert!(causes.contains(&&Cause::Gap("timed out".into())), "{causes:?}");
+        let drawn: u64 = line.pieces.iter().map(|piece| piece.totals.amounts.or_zero(Counter::Reads)).sum();
+        let counted = report.window.groups[&line.key].totals.amounts.or_zero(Counter::Reads);
+        assert!(drawn > 0 && drawn < counted, "the mean over the gap is counted and not drawn");
+    }
+
+    #[test]
+    fn a_long_window_has_few_points_and_loses_nothing() {
+        let mut report = fixture::report();
+        report.sources[0].gaps.clear();
+        let mut series = WatchSeries::of(&report, 1);
+        let second = |second: i64| report.from + jiff::SignedDuration::from_secs(second);
+        let row = fixture::row(&series.lines[0].key.name, Some("E:\\"));
+        for beat in 0..1_800 {
+            let rows = vec![(row.clone(), fixture::delta(1, 10, 20))];
+            let one = Interval { start: second(beat), end: second(beat + 1), rows, is_hour: false };
+            series.add(fixture::SOURCE, &one);
+        }
+        let pieces = &series.lines[0].pieces;
+        assert!(pieces.len() <= 601, "{}", pieces.len());
+        let reads: u64 = pieces.iter().map(|piece| piece.totals.amounts.or_zero(Counter::Reads)).sum();
+        assert_eq!(reads, 18_000);
+        assert!(pieces.windows(2).all(|two| two[0].end == two[1].start));
+    }
+}

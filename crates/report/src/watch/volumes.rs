@@ -1,0 +1,87 @@
+//! How much of a volume's I/O a file or a database makes.
+//!
+//! A source tells on which volume a file lies; the volume's I/O is the sum over all files of that source on it, in
+//! the very intervals in which the group was counted. It is not the device's own count, which has other users too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iostall_model::{Change, Counter, Kind, Level, Row, Totals};
+
+/// The volumes a group lies on, and what all files on them did while the group was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnVolumes {
+    /// Their names.
+    pub names: BTreeSet<String>,
+    /// Whether some of the group lies on a volume that the source does not name: then there is no share.
+    pub is_unknown: bool,
+    totals: Totals,
+}
+
+impl OnVolumes {
+    /// Share of the reads and writes, 0 to 1, of a group that did `own`.
+    pub fn ops_share(&self, own: &Totals) -> Option<f64> {
+        self.share(own, Counter::Reads, Counter::Writes)
+    }
+
+    /// Share of the bytes read and written, 0 to 1.
+    pub fn bytes_share(&self, own: &Totals) -> Option<f64> {
+        self.share(own, Counter::ReadBytes, Counter::WriteBytes)
+    }
+
+    fn share(&self, own: &Totals, a: Counter, b: Counter) -> Option<f64> {
+        let own = told(own, a, b)?;
+        let all = told(&self.totals, a, b).filter(|all| *all > 0 && !self.is_unknown)?;
+        Some(own as f64 / all as f64)
+    }
+
+    /// Adds an interval in which the group lay on `volumes`.
+    pub(super) fn then(&mut self, volumes: &BTreeSet<Option<&str>>, kind: Kind, interval: &ByVolume<'_>) {
+        for volume in volumes {
+            match volume {
+                None => self.is_unknown = true,
+                Some(name) => {
+                    if !self.names.contains(*name) {
+                        self.names.insert((*name).to_owned());
+                    }
+                    if let Some(totals) = interval.get(&(Level::Volumes.kind(kind), *name)) {
+                        self.totals.then(totals);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the files of each volume did in one interval. Files whose kinds count different things are kept apart.
+pub(super) type ByVolume<'a> = BTreeMap<(Kind, &'a str), Totals>;
+
+/// Sums the files of an interval by volume; empty at levels that have no share of one.
+pub(super) fn by_volume<'a>(level: Level, rows: &[(&'a Row, &Change)]) -> ByVolume<'a> {
+    let mut volumes = ByVolume::new();
+    if !has_share(level) {
+        return volumes;
+    }
+    for (row, change) in rows {
+        let is_file = Level::Files.group(&row.subject).is_some();
+        if let (true, Some(volume), Change::Delta(totals)) = (is_file, &row.subject.volume, change) {
+            volumes
+                .entry((Level::Volumes.kind(row.subject.kind), volume.as_str()))
+                .or_default()
+                .beside(totals);
+        }
+    }
+    volumes
+}
+
+/// Whether groups of `level` lie on volumes, and are not volumes or more themselves.
+pub(super) fn has_share(level: Level) -> bool {
+    matches!(level, Level::Files | Level::Databases)
+}
+
+/// The sum of two amounts, `None` where neither was told.
+pub(super) fn told(totals: &Totals, a: Counter, b: Counter) -> Option<u64> {
+    match (totals.amounts.get(a), totals.amounts.get(b)) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+    }
+}

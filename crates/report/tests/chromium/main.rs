@@ -1,0 +1,221 @@
+//! The HTML reports in a real browser, headless: they draw, they answer the mouse, they complain of nothing and
+//! ask for nothing. A probe script is added to the page; what it saw comes back in the dumped document.
+
+mod browser;
+#[path = "../../src/fixture.rs"]
+#[expect(dead_code, reason = "the unit tests use the rest")]
+mod fixture;
+#[path = "../../src/watch/fixture.rs"]
+mod watched;
+
+use browser::{assert_quiet, opened, words};
+use iostall_measure::{BlockSize, Caching, Durability, Nanos, Percent};
+use iostall_model::outcome::EngineUse;
+use iostall_model::profile::{Access, BlockMix};
+use iostall_model::{MatrixOutcome, MatrixPlan, Point, Run, RunBody};
+use iostall_report::watch::{
+    Gap, Interval, Level, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow,
+};
+use iostall_report::{write_comparison_html, write_html, write_watch_html};
+use serde_json::Value;
+
+/// The page of a run.
+fn page(run: &Run) -> String {
+    let mut page = String::new();
+    write_html(run, &mut page).unwrap();
+    page
+}
+
+/// The identity of every chart with how many of `what` are drawn in it.
+fn counts<'a>(seen: &'a Value, what: &str) -> Vec<(&'a str, u64)> {
+    let charts = seen["charts"].as_array().unwrap();
+    charts.iter().map(|chart| (chart["id"].as_str().unwrap(), chart[what].as_u64().unwrap())).collect()
+}
+
+fn assert_drawn(seen: &Value) {
+    for chart in seen["charts"].as_array().unwrap() {
+        assert!(chart["drawn"].as_u64() >= Some(1) && chart["bar"].as_u64() > Some(3), "{chart}");
+    }
+}
+
+#[test]
+fn the_page_draws_its_charts_and_answers_the_mouse_without_a_complaint_or_a_request() {
+    let Some((seen, log)) = opened(&page(&fixture::run())) else { return };
+    assert_quiet(&seen, &log);
+    assert_eq!(seen["title"], "oltp · iostall load report");
+    assert_eq!(seen["lang"], "en");
+    assert_eq!(
+        counts(&seen, "lines"),
+        [
+            ("span-1-percentiles", 7),
+            ("span-1-distribution", 7),
+            ("span-1-iops", 4),
+            ("span-1-throughput", 3),
+            ("span-1-latency", 12),
+        ]
+    );
+    assert_drawn(&seen);
+    let hovers = words(&seen["hovers"]);
+    assert!(hovers[0].contains("took at most") && hovers[0].contains('s'), "{hovers:?}");
+    assert!(hovers[1].contains("took at most"), "{hovers:?}");
+    assert!(hovers[2].contains("2,100 IOPS"), "{hovers:?}");
+    assert!(hovers[3].contains("16.4 MiB/s"), "{hovers:?}");
+    assert!(hovers[4].contains("data read p99") && hovers[4].contains("ms"), "{hovers:?}");
+}
+
+#[test]
+fn the_page_shows_the_tables_and_the_warnings_and_fits_its_window() {
+    let Some((seen, _)) = opened(&page(&fixture::run())) else { return };
+    assert_eq!(
+        words(&seen["tables"]),
+        [
+            "Rates and latency",
+            "Open loop",
+            "Processor",
+            "Devices, as the kernel counted",
+            "Errors",
+            "Latency percentiles of data",
+            "Latency percentiles of log",
+        ]
+    );
+    assert!(seen["warningsHeight"].as_f64() > Some(40.0));
+    assert!(seen["warnings"].as_str().unwrap().contains("the target (8 GiB) fits in memory (32 GiB)"));
+    assert!(seen["text"].as_str().unwrap().contains("1.78 ms"));
+    assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
+}
+
+#[test]
+fn a_hostile_run_is_shown_as_text_and_runs_no_script() {
+    let Some((seen, log)) = opened(&page(&fixture::hostile())) else { return };
+    assert_quiet(&seen, &log);
+    assert!(
+        words(&seen["headings"])[0].starts_with("</script><script>alert(1)</script>"),
+        "{}",
+        seen["headings"]
+    );
+    assert_eq!(seen["charts"].as_array().unwrap().len(), 5);
+    // The chart library has a markup of its own: the name's tags must come out as text there too.
+    let legend = words(&seen["legend"]);
+    assert!(legend[0].contains("</script>\"'&<b>") && legend[0].ends_with(" read"), "{legend:?}");
+    assert_eq!(seen["links"], 0);
+    assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
+}
+
+#[test]
+fn a_run_that_measured_nothing_opens_without_a_complaint() {
+    let Some((seen, log)) = opened(&page(&fixture::empty())) else { return };
+    assert_quiet(&seen, &log);
+    assert!(seen["charts"].as_array().unwrap().is_empty());
+    assert!(seen["text"].as_str().unwrap().contains("there is nothing to draw"));
+}
+
+/// Two devices, sizes, patterns and depths; the last cell of the second device is missing.
+fn matrix() -> Run {
+    let sweep = fixture::sweep();
+    let RunBody::Sweep(swept) = &sweep.body else { unreachable!("the fixture is a sweep") };
+    let sizes: Vec<BlockSize> = [8_192, 65_536].map(|bytes| BlockSize::new(bytes).unwrap()).to_vec();
+    let plan = MatrixPlan {
+        sizes: sizes.clone(),
+        accesses: vec![Access::Random, Access::Sequential],
+        write_pcts: vec![Percent::ZERO],
+        depths: vec![1, 8],
+        workers: 1,
+        caching: Caching::Direct,
+        durability: Durability::None,
+        seed: 0,
+        warmup: Nanos(0),
+        interval: Nanos(1_000_000_000),
+        precision_pct: 3.0,
+        repeats_max: 3,
+    };
+    let mut points: Vec<Point> = Vec::new();
+    for target in [0, 1] {
+        for access in [Access::Random, Access::Sequential] {
+            for size in &sizes {
+                for (queue_depth, like) in [(1, 0), (8, 3)] {
+                    points.push(Point {
+                        targets: vec![target],
+                        block_size: BlockMix::single(*size),
+                        access,
+                        queue_depth,
+                        ..swept.points[like].clone()
+                    });
+                }
+            }
+        }
+    }
+    points.pop();
+    let targets = [sweep.targets.clone(), sweep.targets.clone()].concat();
+    let body = MatrixOutcome { plan, engine: EngineUse::default(), points, resumed: None };
+    Run { name: "matrix".into(), targets, body: RunBody::Matrix(Box::new(body)), ..sweep }
+}
+
+#[test]
+fn the_page_of_a_sweep_draws_its_curve_the_setting_to_use_and_the_target() {
+    let Some((seen, log)) = opened(&page(&fixture::sweep())) else { return };
+    assert_quiet(&seen, &log);
+    assert_eq!(counts(&seen, "lines"), [("span-1-curve", 5), ("span-1-depth", 1)]);
+    assert_drawn(&seen);
+    assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
+    let legend = words(&seen["legend"]);
+    assert!(legend.iter().any(|label| label.starts_with("use ")), "{legend:?}");
+}
+
+#[test]
+fn the_page_of_a_matrix_draws_a_map_a_device_and_a_family_of_curves_a_pattern() {
+    let Some((seen, log)) = opened(&page(&matrix())) else { return };
+    assert_quiet(&seen, &log);
+    let all = ["span-1-heat-0", "span-1-heat-1", "span-1-curves-0", "span-1-curves-1"];
+    let with = |counts: [u64; 4]| all.into_iter().zip(counts).collect::<Vec<_>>();
+    assert_eq!(counts(&seen, "maps"), with([1, 1, 0, 0]));
+    assert_eq!(counts(&seen, "lines"), with([0, 0, 4, 4]));
+    assert_drawn(&seen);
+    let hovers = words(&seen["hovers"]);
+    assert!(hovers[0].contains("depth"), "{hovers:?}");
+    assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
+}
+
+#[test]
+fn the_page_of_a_watched_window_draws_broken_lines_and_shades_what_is_not_known() {
+    let mut text = String::new();
+    write_watch_html(&watched::report(), &watched::series(), &mut text).unwrap();
+    let Some((seen, log)) = opened(&text) else { return };
+    assert_quiet(&seen, &log);
+    assert_eq!(
+        counts(&seen, "lines"),
+        [
+            ("span-1-rates", 6),
+            // Of the file that only writes, no bytes read are told.
+            ("span-1-bytes", 5),
+            // It has no reads, so no stall of them.
+            ("span-1-read-stall", 2),
+            ("span-1-write-stall", 3),
+            ("span-1-queue", 3),
+            ("span-1-distribution", 3),
+        ]
+    );
+    let shades = counts(&seen, "shades");
+    assert!(shades[..5].iter().all(|(_, shades)| *shades == 2), "a gap and a reset: {shades:?}");
+    assert_drawn(&seen);
+    let hovers = words(&seen["hovers"]);
+    assert!(hovers[2].contains("per read") && hovers[2].contains("ms"), "{hovers:?}");
+    let legend = words(&seen["legend"]);
+    assert!(legend.iter().any(|label| label.contains("(submission only if asynchronous)")), "{legend:?}");
+    assert_eq!(words(&seen["tables"]), ["Where lines are broken", "Worst first"]);
+    assert!(seen["warnings"].as_str().unwrap().contains("<this> login"));
+    assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
+}
+
+#[test]
+fn the_page_of_two_windows_draws_them_side_by_side() {
+    let both = WatchComparison { before: watched::report_of(1), after: watched::report_of(3) };
+    let mut text = String::new();
+    write_comparison_html(&both, &mut text).unwrap();
+    let Some((seen, log)) = opened(&text) else { return };
+    assert_quiet(&seen, &log);
+    assert_eq!(counts(&seen, "bars"), [("span-1-stall", 3), ("span-1-rates", 2)]);
+    assert_drawn(&seen);
+    assert_eq!(words(&seen["headings"])[0], "Files, two windows held against each other");
+    assert!(seen["text"].as_str().unwrap().contains("+200"));
+    assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
+}

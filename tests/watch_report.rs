@@ -1,0 +1,112 @@
+//! `iostall report` on this machine's own device, under two loads of known size.
+
+use std::fs::File;
+use std::io::Write;
+
+use serde_json::Value;
+
+use crate::support::{Workspace, skip};
+
+const MIB: usize = 1 << 20;
+
+/// Three samples of the host; between the first two, and the last two, so many MiB are written and synced. Returns
+/// their times.
+fn sampled(workspace: &Workspace, mib: [usize; 2]) -> [String; 3] {
+    let once = || {
+        let ran = workspace.run(&["collect", "once", "linux:"]).expect_status(0);
+        let (_, at) = ran.stdout.trim().rsplit_once(" at ").expect("the time of the sample");
+        at.to_owned()
+    };
+    let write = |mib: usize| {
+        let mut file = File::create(workspace.path("load.dat")).expect("a file");
+        for block in 0..mib {
+            let byte = u8::try_from(block % 251).expect("a byte");
+            file.write_all(&vec![byte; MIB]).expect("it can be written");
+        }
+        file.sync_all().expect("it can be synced");
+    };
+    let first = once();
+    write(mib[0]);
+    let second = once();
+    write(mib[1]);
+    [first, second, once()]
+}
+
+/// The group of the device that holds the workspace; `None` where the kernel counts none for it.
+fn device_name(workspace: &Workspace) -> Option<String> {
+    let device = iostall_engine::host::device_of(&workspace.path("."))?;
+    let text = std::fs::read_to_string("/proc/diskstats").ok()?;
+    let is_counted = text.lines().any(|line| line.split_whitespace().nth(2) == Some(device.name.as_str()));
+    is_counted.then_some(device.name)
+}
+
+fn group<'a>(document: &'a Value, device: &str) -> &'a Value {
+    let groups = document["groups"].as_array().expect("groups");
+    let is_it =
+        |group: &&Value| group["name"].as_str().and_then(|name| name.split(' ').next()) == Some(device);
+    groups.iter().find(is_it).expect("the device is reported")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+#[test]
+fn a_window_is_reported_in_every_form_and_has_what_was_written_in_it() {
+    let workspace = Workspace::new();
+    let Some(device) = device_name(&workspace) else {
+        return skip("report of a window", "no counted device holds the build directory");
+    };
+    let [_, second, third] = sampled(&workspace, [4, 48]);
+    let arguments =
+        ["--since", &second, "--until", &third, "--json", "w.json", "--csv", "w.csv", "--html", "w.html"];
+    let ran = workspace.run(&[&["report", "volumes"], arguments.as_slice()].concat()).expect_status(0);
+    assert!(ran.stdout.starts_with("Volumes, ") && ran.stdout.contains("\nlinux:\n"), "{}", ran.stdout);
+    let json = workspace.json("w.json");
+    let found = group(&json, &device);
+    let written = number(&found["write_mib_per_s"]) * number(&found["covered_s"]);
+    assert!(written >= 48.0 * 0.95, "{written} MiB of 48");
+    assert!(found["stall_ms_per_write"].is_number() && found["stall_is"] == "to completion", "{found}");
+    assert!(found["volume_ops_pct"].is_null(), "a device is no file on a volume");
+    assert!(number(&json["sources"][0]["covered_pct"]) > 95.0, "{}", json["sources"]);
+    let csv = std::fs::read_to_string(workspace.path("w.csv")).expect("the table");
+    let line =
+        csv.lines().find(|line| line.starts_with("linux:,") && line.contains(&device)).expect("its row");
+    assert_eq!(line.split(',').count(), csv.lines().next().expect("heads").split(',').count());
+    let page = std::fs::read_to_string(workspace.path("w.html")).expect("the page");
+    assert!(page.contains("id=\"span-1-write-stall\"") && page.contains("plotly.js v"));
+    assert!(page.contains("default-src 'none'") && page.contains(&device));
+}
+
+#[test]
+fn two_windows_are_held_against_each_other() {
+    let workspace = Workspace::new();
+    let Some(device) = device_name(&workspace) else {
+        return skip("report of two windows", "no counted device holds the build directory");
+    };
+    let [first, second, third] = sampled(&workspace, [4, 64]);
+    let (before, after) = (format!("{first}..{second}"), format!("{second}..{third}"));
+    let windows = ["report", "volumes", "--before", &before, "--after", &after];
+    let forms = ["--json", "c.json", "--csv", "c.csv", "--html", "c.html"];
+    let ran = workspace.run(&[windows.as_slice(), &forms].concat()).expect_status(0);
+    assert!(ran.stdout.contains("before (linux:): samples cover"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("ms/io at the mix of before"), "{}", ran.stdout);
+    let json = workspace.json("c.json");
+    let found = group(&json, &device);
+    assert_eq!(found["in"], "both");
+    let rate = &found["metrics"]["write_mib_per_s"];
+    for (window, mib) in [("before", 4.0), ("after", 64.0)] {
+        let written = number(&rate[window]) * number(&json[window]["length_s"]);
+        assert!(written >= mib * 0.95, "{window}: {written} MiB of {mib}");
+    }
+    let change = number(&rate["after"]) - number(&rate["before"]);
+    assert!((number(&rate["change"]) - change).abs() < 1e-9, "{rate}");
+    let csv = std::fs::read_to_string(workspace.path("c.csv")).expect("the table");
+    assert!(csv.starts_with("source,kind,name,stall_is,in,metric,before,after,change,change_pct"));
+    assert!(csv.contains(",both,stall_ms_per_io_at_mix_before,"), "{csv}");
+    let page = std::fs::read_to_string(workspace.path("c.html")).expect("the page");
+    assert!(page.contains("id=\"span-1-stall\"") && page.contains("id=\"span-1-rates\""));
+    let same =
+        workspace.run(&["report", "volumes", "--before", &before, "--after", &before]).expect_status(2);
+    assert!(same.stderr.contains("overlap") && same.stderr.contains("hint:"), "{}", same.stderr);
+}
