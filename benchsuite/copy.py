@@ -3,8 +3,8 @@
 
     cargo build --release && benchsuite/copy.py [--rounds 3] [--gib 4] [--files 100000] [--directory DIR]
 
-Every tool copies the same file in turn (A B C A B C ...) to a new name, each followed by a sync of the destination's
-file system, whose time counts. Each round is done twice: on warm memory (a throw-away buffered copy before it has made
+Every tool copies the same file in turn to a new name, in another order each round, each followed by a sync of the
+destination's file system, whose time counts. Each round is done twice: on warm memory (a throw-away buffered copy before it has made
 the page cache's memory ready) and cold (after dropping the caches), because a buffered tool pays for fresh pages
 then. Three destinations: the device of the source; a second device, which is ext4 on a loop device over memory
 that is there before the first copy; and tmpfs. R and W are measured in the same rounds with the same buffers (iostall
@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import platform
+import random
 import resource
 import shutil
 import statistics
@@ -88,7 +89,9 @@ def large_table(source, directory, rounds, one_device, states=("warm", "cold")):
     for state in states:
         rows, reads, writes, growth = {}, [], [], {}
         for number in range(rounds):
-            for name, command in large_tools(str(source), str(target)).items():
+            order = list(large_tools(str(source), str(target)).items())
+            random.Random(number).shuffle(order)
+            for name, command in order:
                 if name.startswith("rsync") and number > 0:
                     continue
                 target.unlink(missing_ok=True)

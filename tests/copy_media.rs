@@ -142,6 +142,23 @@ fn a_full_file_system_is_met_before_the_first_byte_and_left_as_it_was() {
 }
 
 #[test]
+fn a_source_that_cannot_be_read_to_its_end_is_an_error_and_leaves_nothing() {
+    // UBCopy's read errors killed the process, and the preallocated target stayed at its full size and looked whole.
+    let here = Workspace::new();
+    let Some(volume) = Volume::new(&here, "ext4", 512, 256) else { return };
+    let from = volume.mounted_at.join("from");
+    fs::write(&from, content(100_000_000)).unwrap();
+    File::open(&from).unwrap().sync_all().unwrap();
+    drop_from_cache(&from).unwrap();
+    // Its device loses the rear of its medium: what lay there is now an error of the device.
+    File::options().write(true).open(here.path("ext4-512.image")).unwrap().set_len(64 << 20).unwrap();
+    let ran = here.run(&["copy", from.to_str().unwrap(), "to"]).expect_status(2);
+    assert!(ran.stderr.contains("os error 5"), "{}", ran.stderr);
+    let left = names(&here.path("."));
+    assert!(!left.iter().any(|name| name == "to" || name.contains(".iostall-")), "{left:?}");
+}
+
+#[test]
 fn a_file_mounted_a_second_time_is_still_the_same_file() {
     let here = Workspace::new();
     fs::create_dir(here.path("one")).unwrap();
