@@ -1,7 +1,9 @@
 //! Collectors on real servers: deltas against the servers' own counters, and every reset with its reason.
 
+mod breadth;
 mod host;
 mod servers;
+mod tls;
 
 use iostall_collect::Engine;
 use iostall_model::{Change, Counter, Kind, ResetReason, Row, WarningCode};
