@@ -107,10 +107,18 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
     if let Some(reason) = epoch_reset(&before.epoch, &now.epoch, interval_ns) {
         return vec![Change::Reset(reason); now.rows.len()];
     }
-    let known = Known::of(&before.rows);
+    let mut known = None;
+    let mut find = |place: usize, subject| {
+        // Sources nearly always give their rows in one order: then there is nothing to look up.
+        match before.rows.get(place).filter(|earlier| earlier.subject.is_same_thing(subject)) {
+            Some(earlier) => Ok(earlier),
+            None => known.get_or_insert_with(|| Known::of(&before.rows)).find(subject),
+        }
+    };
     now.rows
         .iter()
-        .map(|row| match known.find(&row.subject) {
+        .enumerate()
+        .map(|(place, row)| match find(place, &row.subject) {
             Ok(previous) => difference(row.subject.kind, &previous.counters, &row.counters, interval_ns),
             Err(named_alike) if known.has_handle_of(row) => appeared(row, named_alike, None),
             Err(named_alike) => appeared(row, named_alike, interval_ns),

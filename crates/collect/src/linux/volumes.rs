@@ -15,6 +15,8 @@ pub(crate) struct Volumes {
     /// Names of block devices by `major:minor`.
     names: HashMap<String, String>,
     known: HashMap<String, Option<String>>,
+    /// What was asked for last: files of one directory come one after the other.
+    last: (String, Option<String>),
 }
 
 impl Volumes {
@@ -25,8 +27,14 @@ impl Volumes {
 
     /// The same with another root, where a captured `/proc` lies.
     fn rooted(root: &Path) -> Self {
-        let (mounts, names, known) = (Vec::new(), HashMap::new(), HashMap::new());
-        Self { root: root.to_owned(), mountinfo: String::new(), mounts, names, known }
+        Self {
+            root: root.to_owned(),
+            mountinfo: String::new(),
+            mounts: Vec::new(),
+            names: HashMap::new(),
+            known: HashMap::new(),
+            last: (String::new(), None),
+        }
     }
 
     /// Forgets what it knows if something was mounted or unmounted since.
@@ -36,6 +44,7 @@ impl Volumes {
             self.mounts = mounts::parse(&mountinfo);
             self.names = names(&super::read_text(&self.root, "proc/diskstats").unwrap_or_default());
             self.known.clear();
+            self.last = (String::new(), None);
             self.mountinfo = mountinfo;
         }
     }
@@ -43,12 +52,18 @@ impl Volumes {
     /// The volume of `directory`: `sda1 (/data)`, or `/data (nfs4)` where no single device holds it; `None` where
     /// there is no such directory on this host.
     pub(crate) fn of(&mut self, directory: &str) -> Option<String> {
-        if let Some(known) = self.known.get(directory) {
-            return known.clone();
+        if self.last.0 != directory {
+            let volume = match self.known.get(directory) {
+                Some(known) => known.clone(),
+                None => {
+                    let found = self.find(Path::new(directory));
+                    self.known.insert(directory.to_owned(), found.clone());
+                    found
+                }
+            };
+            self.last = (directory.to_owned(), volume);
         }
-        let volume = self.find(Path::new(directory));
-        self.known.insert(directory.to_owned(), volume.clone());
-        volume
+        self.last.1.clone()
     }
 
     fn find(&self, directory: &Path) -> Option<String> {

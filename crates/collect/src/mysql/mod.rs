@@ -206,7 +206,10 @@ fn innodb(status: &HashMap<String, String>) -> Row {
 impl Columns for mysql_async::Row {
     fn text(&self, index: usize) -> Option<String> {
         match self.as_ref(index)? {
-            mysql_async::Value::Bytes(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            mysql_async::Value::Bytes(bytes) => Some(match std::str::from_utf8(bytes) {
+                Ok(text) => text.to_owned(),
+                Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+            }),
             _ => None,
         }
     }
