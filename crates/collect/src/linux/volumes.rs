@@ -53,14 +53,9 @@ impl Volumes {
     /// there is no such directory on this host.
     pub(crate) fn of(&mut self, directory: &str) -> Option<String> {
         if self.last.0 != directory {
-            let volume = match self.known.get(directory) {
-                Some(known) => known.clone(),
-                None => {
-                    let found = self.find(Path::new(directory));
-                    self.known.insert(directory.to_owned(), found.clone());
-                    found
-                }
-            };
+            let known = self.known.get(directory).cloned();
+            let volume = known.unwrap_or_else(|| self.find(Path::new(directory)));
+            self.known.insert(directory.to_owned(), volume.clone());
             self.last = (directory.to_owned(), volume);
         }
         self.last.1.clone()

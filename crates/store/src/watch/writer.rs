@@ -217,15 +217,13 @@ fn numbers(
         let known = same
             .and_then(|_| chain.numbers.get(place).copied())
             .or_else(|| number_in(&chain.series, &row.subject));
-        let number = match known {
-            Some(number) => number,
-            None => {
-                let number = put_series(transaction, source, &row.subject)?;
-                chain.series.insert(row.subject.clone(), number);
-                number
-            }
-        };
-        numbers.push(number);
+        numbers.push(if let Some(number) = known {
+            number
+        } else {
+            let number = put_series(transaction, source, &row.subject)?;
+            chain.series.insert(row.subject.clone(), number);
+            number
+        });
     }
     Ok(numbers)
 }
