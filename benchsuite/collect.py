@@ -291,6 +291,14 @@ def version(*command):
     return re.sub(r" \((branch|PostgreSQL).*?\)|, version|  Ver| for debian.*", "", next(iter((told.stdout + told.stderr).splitlines()), ""))
 
 
+def telegraf_version():
+    """Telegraf does not know its version where Go installed it; Go does."""
+    path = shutil.which("telegraf")
+    told = subprocess.run(["go", "version", "-m", path], capture_output=True, text=True).stdout if path else ""
+    found = re.search(r"mod\s+github.com/influxdata/telegraf\s+v(\S+)", told)
+    return f"Telegraf {found.group(1)}" if found else version("telegraf", "--version")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--files", type=int, default=10_000)
@@ -299,7 +307,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--iostall", type=Path, default=HERE.parent / "target" / "release" / "iostall")
     arguments = parser.parse_args()
-    lines = []
+    lines, busy = [], os.getloadavg()[0]
     for kind in (Postgres, Mariadb):
         with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
             if os.geteuid() == 0:
@@ -307,7 +315,7 @@ def main():
             lines += compare(kind(Path(place), arguments.files), arguments)
     versions = [version(*command) for command in (
         (POSTGRES / "postgres", "--version"), ("mariadbd", "--version"), ("prometheus-postgres-exporter", "--version"),
-        ("prometheus-mysqld-exporter", "--version"), ("telegraf", "--version"))]
+        ("prometheus-mysqld-exporter", "--version"))] + [telegraf_version()]
     result = "\n".join([
         "# iostall collect: the cost of a row",
         "",
@@ -322,7 +330,7 @@ def main():
         "|---|---|---|---|---|---|---|",
         *lines,
         "",
-        "The bounds are 10 µs and 25 bytes.",
+        f"The bounds are 10 µs and 25 bytes. Load average of the machine at the beginning {busy:.1f}, at the end {os.getloadavg()[0]:.1f}.",
         "",
     ])
     (HERE / "results" / "collect.md").write_text(result)
