@@ -14,6 +14,7 @@
 //! 7. Otherwise the row's delta is the difference, over the true length of the interval, however long. Equal
 //!    values are a delta of zeros: idle is not missing.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -107,13 +108,11 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
     if let Some(reason) = epoch_reset(&before.epoch, &now.epoch, interval_ns) {
         return vec![Change::Reset(reason); now.rows.len()];
     }
-    let mut known = None;
-    let mut find = |place: usize, subject| {
-        // Sources nearly always give their rows in one order: then there is nothing to look up.
-        match before.rows.get(place).filter(|earlier| earlier.subject.is_same_thing(subject)) {
-            Some(earlier) => Ok(earlier),
-            None => known.get_or_insert_with(|| Known::of(&before.rows)).find(subject),
-        }
+    // Sources nearly always give their rows in one order: then nothing is looked up, and no table is made.
+    let known = LazyCell::new(|| Known::of(&before.rows));
+    let find = |place: usize, subject| {
+        let same = before.rows.get(place).filter(|earlier| earlier.subject.is_same_thing(subject));
+        same.map_or_else(|| known.find(subject), Ok)
     };
     now.rows
         .iter()
