@@ -36,6 +36,29 @@ fn a_password_on_the_command_line_is_refused_and_not_repeated() {
 }
 
 #[test]
+fn a_source_that_cannot_be_opened_is_told_with_what_to_do_next() {
+    let workspace = Workspace::new();
+    for (source, fault, advice) in [
+        ("oracle://db1", "cannot be watched", "hint: write postgres://"),
+        ("db1", "is not a source", "hint: write postgres://"),
+        ("mysql://db1?tsl=on", "is not known", "hint: known are password-file"),
+        ("mysql://db1?tls=maybe", "tls=maybe", "hint: write tls=on"),
+        (
+            "mysql://u@db1?password-file=nowhere.txt",
+            "nowhere.txt",
+            "hint: write the password into the first line",
+        ),
+        ("mysql://u@db1?password-env=NOT_SET_HERE", "NOT_SET_HERE", "hint: export NOT_SET_HERE"),
+        ("postgres://u@db1?ca=nowhere.pem", "nowhere.pem", "hint: ?ca=FILE names"),
+        ("postgres://u@127.0.0.1:9", "cannot connect", "hint: see whether the server runs"),
+    ] {
+        let ran = workspace.run(&["collect", "once", source]);
+        assert_eq!(ran.status, Some(2), "{source}: {}", ran.stderr);
+        assert!(ran.stderr.contains(fault) && ran.stderr.contains(advice), "{source}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn one_source_named_twice_is_refused() {
     let ran = Workspace::new().run(&["collect", "once", "linux:", "linux:"]);
     assert_eq!(ran.status, Some(2));
@@ -90,6 +113,7 @@ fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled(
     let ran: Ran = child.wait_with_output().unwrap().into();
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     assert!(ran.stderr.contains("cannot connect to postgres://127.0.0.1:9/sales"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: see whether the server runs"), "{}", ran.stderr);
     assert!(ran.stderr.contains("kept "), "{}", ran.stderr);
     if has_counted_device() {
         let report = workspace.run(&["report", "server", "--json", "-"]);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::Context;
 use iostall_collect::address::PasswordFrom;
 use iostall_collect::{
-    Address, Engine, Event, Filter, Sampler, SamplerOptions, Secret, Source, grants, open,
+    Address, AddressError, Engine, Event, Filter, Sampler, SamplerOptions, Secret, Source, SourceError,
+    grants, open,
 };
 use iostall_measure::clock::utc_now;
 use iostall_model::{Sample, Warning};
@@ -49,24 +50,39 @@ fn sources(args: &OnceArgs) -> anyhow::Result<Vec<(String, Box<dyn Source>)>> {
     args.sources
         .iter()
         .map(|text| {
-            let address: Address = text.parse()?;
+            let address = address(text)?;
             let name = address.to_string();
             if !names.insert(name.clone()) {
-                anyhow::bail!("{name} is named twice: its samples would mix");
+                let error = anyhow::anyhow!("{name} is named twice: its samples would mix");
+                return Err(hinted(error, "name each source once; databases are chosen with --database"));
             }
             let secret = secret(&address, &name)?;
-            Ok((name, open(address, secret, args.timeout)?))
+            Ok((name, open(address, secret, args.timeout).map_err(advised)?))
         })
         .collect()
+}
+
+/// What was typed as a source.
+fn address(text: &str) -> anyhow::Result<Address> {
+    text.parse().map_err(|error: AddressError| {
+        let hint = error.hint();
+        hinted(error, hint)
+    })
 }
 
 fn secret(address: &Address, name: &str) -> anyhow::Result<Secret> {
     Ok(match &address.password {
         PasswordFrom::Nowhere => Secret::default(),
-        PasswordFrom::File(path) => Secret::from_file(path)?,
-        PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
+        PasswordFrom::File(path) => Secret::from_file(path).map_err(advised)?,
+        PasswordFrom::Environment(variable) => Secret::from_environment(variable).map_err(advised)?,
         PasswordFrom::Prompt => prompt(name)?,
     })
+}
+
+/// The error with the source's own advice.
+fn advised(error: SourceError) -> anyhow::Error {
+    let hint = error.hint();
+    hinted(error, hint)
 }
 
 fn prompt(name: &str) -> anyhow::Result<Secret> {
@@ -88,6 +104,7 @@ fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyho
     let (filter, mut status) = (filter(args), Status::Done);
     for (name, mut source) in sources(args)? {
         let number = keeper.add_source(&name)?;
+        source.narrow(&filter);
         match source.read() {
             Ok(mut sample) => {
                 sample.rows.retain(|row| filter.keeps(&row.subject));
@@ -101,7 +118,7 @@ fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyho
             Err(error) => {
                 let gap = StoredGap { at: utc_now(), beats: 1, reason: error.to_string() };
                 keeper.store.add_gap(number, &gap).map_err(with_hint)?;
-                printer.error(&error.into());
+                printer.error(&advised(error));
                 status = Status::CouldNot;
             }
         }
@@ -141,7 +158,8 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
             Event::Gap(gap) => {
                 let (number, name) = &numbers[gap.source];
                 if failing.insert(gap.source, gap.reason.clone()).as_ref() != Some(&gap.reason) {
-                    printer.note(&format!("{name}: no sample at {:.0}: {}", gap.at, gap.reason));
+                    let at = format!("{:.0}", gap.at);
+                    printer.note(&format!("{name}: no sample at {at}: {}\nhint: {}", gap.reason, gap.hint));
                 }
                 let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
                 keeper.store.add_gap(*number, &gap).map_err(with_hint)?;

@@ -29,36 +29,102 @@ pub(crate) fn bounded<T>(
         .unwrap_or_else(|_| Err(SourceError::TimedOut { source_name: address.to_string(), limit }))
 }
 
-/// One column of a result, whatever driver read it.
+/// One column of a row, whatever driver read it.
 pub(crate) enum Value {
     Text(String),
     Number(u64),
     Missing,
 }
 
-/// A row from columns named after what they hold: `database`, `name`, `identity`, `volume`, `age_ms`, and every
-/// [`Counter`] by its name. A missing counter stays absent. The queries give these names, so that they alone say
-/// what a version's columns mean.
-pub(crate) fn row(kind: Kind, columns: impl Iterator<Item = (String, Value)>) -> Row {
-    let mut subject =
-        Subject { kind, database: String::new(), name: String::new(), identity: String::new(), volume: None };
-    let (mut counters, mut age_ms) = (Counters::new(), None);
-    for (column, value) in columns {
-        match (column.as_str(), value) {
-            ("database", Value::Text(text)) => subject.database = text,
-            ("name", Value::Text(text)) => subject.name = text,
-            ("identity", Value::Text(text)) => subject.identity = text,
-            ("volume", Value::Text(text)) => subject.volume = Some(text),
-            ("age_ms", Value::Number(number)) => age_ms = Some(number),
-            (counter, Value::Number(number)) => {
-                if let Some(counter) = Counter::ALL.into_iter().find(|known| known.name() == counter) {
-                    counters.set(counter, number);
-                }
-            }
+/// What a column holds, told by its name: `database`, `name`, `identity`, `volume`, `age_ms`, and every [`Counter`]
+/// by its own. The queries give these names, so that they alone say what a version's columns mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Database,
+    Name,
+    Identity,
+    Volume,
+    AgeMs,
+    Counter(Counter),
+    Nothing,
+}
+
+impl Field {
+    fn named(name: &str) -> Self {
+        match name {
+            "database" => Self::Database,
+            "name" => Self::Name,
+            "identity" => Self::Identity,
+            "volume" => Self::Volume,
+            "age_ms" => Self::AgeMs,
+            _ => Counter::ALL
+                .into_iter()
+                .find(|known| known.name() == name)
+                .map_or(Self::Nothing, Self::Counter),
+        }
+    }
+
+    /// A missing value stays absent: it is not a zero.
+    fn put(self, row: &mut Row, value: Value) {
+        match (self, value) {
+            (Self::Database, Value::Text(text)) => row.subject.database = text,
+            (Self::Name, Value::Text(text)) => row.subject.name = text,
+            (Self::Identity, Value::Text(text)) => row.subject.identity = text,
+            (Self::Volume, Value::Text(text)) => row.subject.volume = Some(text),
+            (Self::AgeMs, Value::Number(number)) => row.age_ms = Some(number),
+            (Self::Counter(counter), Value::Number(number)) => row.counters.set(counter, number),
             _ => {}
         }
     }
-    Row { subject, counters, age_ms }
+}
+
+fn empty(kind: Kind) -> Row {
+    let subject =
+        Subject { kind, database: String::new(), name: String::new(), identity: String::new(), volume: None };
+    Row { subject, counters: Counters::new(), age_ms: None }
+}
+
+/// A row from columns that come with their names.
+pub(crate) fn row(kind: Kind, columns: impl Iterator<Item = (String, Value)>) -> Row {
+    let mut row = empty(kind);
+    for (name, value) in columns {
+        Field::named(&name).put(&mut row, value);
+    }
+    row
+}
+
+/// The columns of a driver's row, by their place.
+pub(crate) trait Columns {
+    /// The text at `index`; `None` where it is NULL or no text.
+    fn text(&self, index: usize) -> Option<String>;
+    /// The number at `index`; `None` where it is NULL, no number or negative, which no counter is.
+    fn number(&self, index: usize) -> Option<u64>;
+}
+
+/// What the columns of a result hold, worked out once for its thousands of rows.
+pub(crate) struct Plan(Vec<Field>);
+
+impl Plan {
+    /// For columns with these names.
+    pub(crate) fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        Self(names.map(Field::named).collect())
+    }
+
+    /// The row that `columns` hold.
+    pub(crate) fn row(&self, kind: Kind, columns: &impl Columns) -> Row {
+        let mut row = empty(kind);
+        for (index, field) in self.0.iter().enumerate() {
+            let value = match field {
+                Field::Nothing => Value::Missing,
+                Field::Counter(_) | Field::AgeMs => {
+                    columns.number(index).map_or(Value::Missing, Value::Number)
+                }
+                _ => columns.text(index).map_or(Value::Missing, Value::Text),
+            };
+            field.put(&mut row, value);
+        }
+        row
+    }
 }
 
 /// The newest of the texts keyed by the first version they are for that `version` is not too old for.

@@ -54,6 +54,8 @@ pub struct Gap {
     pub beats: u64,
     /// Why, in a sentence.
     pub reason: String,
+    /// What to do about it.
+    pub hint: String,
 }
 
 /// The threads that read.
@@ -71,7 +73,8 @@ impl Sampler {
         let threads = sources
             .into_iter()
             .enumerate()
-            .map(|(index, source)| {
+            .map(|(index, mut source)| {
+                source.narrow(&options.filter);
                 let one = Watch {
                     index,
                     source,
@@ -156,7 +159,8 @@ impl Watch {
             if missed > 0 {
                 let first_ns = last_ns.unwrap_or(beat_ns) + interval_ns;
                 let reason = "the reading before took longer than the interval".to_owned();
-                let gap = Gap { source: self.index, at: timestamp(first_ns), beats: missed, reason };
+                let hint = "a longer --interval, or fewer databases and files, gives it time".to_owned();
+                let gap = Gap { source: self.index, at: timestamp(first_ns), beats: missed, reason, hint };
                 if self.sender.send(Event::Gap(gap)).is_err() {
                     return;
                 }
@@ -175,7 +179,10 @@ impl Watch {
                 sample.rows.retain(|row| self.options.filter.keeps(&row.subject));
                 Event::Sample { source: self.index, sample }
             }
-            Err(error) => Event::Gap(Gap { source: self.index, at, beats: 1, reason: error.to_string() }),
+            Err(error) => {
+                let (reason, hint) = (error.to_string(), error.hint());
+                Event::Gap(Gap { source: self.index, at, beats: 1, reason, hint })
+            }
         }
     }
 

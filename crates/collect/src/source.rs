@@ -19,6 +19,10 @@ pub trait Source: Send {
     /// Reads every counter once, connecting first where there is no connection. Takes no longer than the limit
     /// the source was opened with; after an error the next call connects anew.
     fn read(&mut self) -> Result<Sample, SourceError>;
+
+    /// Tells what will be kept, so that a source need not go to the trouble of reading the rest. It may still give
+    /// more than that.
+    fn narrow(&mut self, _filter: &Filter) {}
 }
 
 /// Why a source could not be read.
@@ -52,10 +56,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The login may not read what it asked for.
-    #[error(
-        "{source_name} lets the login {user:?} in, but not at the counters: {reason}; \
-         iostall collect grants {engine} prints the statements for an administrator to run"
-    )]
+    #[error("{source_name} lets the login {user:?} in, but not at the counters: {reason}")]
     Denied {
         /// Which source.
         source_name: String,
@@ -67,15 +68,22 @@ pub enum SourceError {
         reason: String,
     },
     /// There is no management database where one was said to be.
-    #[error(
-        "{source_name} holds nothing that iostall sampled there: {reason}; \
-         name the database with the schema iostall, as in sqlserver://USER@HOST/DATABASE"
-    )]
+    #[error("{source_name} holds nothing that iostall sampled there: {reason}")]
     NoHistory {
         /// Which source.
         source_name: String,
         /// What the server said.
         reason: String,
+    },
+    /// The server's certificate is not to be trusted.
+    #[error("the certificate of {source_name} was not accepted: {reason}")]
+    Certificate {
+        /// Which source.
+        source_name: String,
+        /// What is wrong with it.
+        reason: String,
+        /// What can be done.
+        hint: &'static str,
     },
     /// A query failed.
     #[error("{source_name} refused the query {query}: {reason}")]
@@ -129,6 +137,56 @@ pub enum SourceError {
     },
 }
 
+impl SourceError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::TimedOut { .. } => {
+                "--timeout gives it more time; look at what keeps the server from answering".into()
+            }
+            Self::Connect { source_name, .. } => format!(
+                "see whether the server runs, listens at that address and lets the login in; \
+                 `iostall collect grants {}` prints what a login needs",
+                scheme(source_name)
+            ),
+            Self::Login { .. } => {
+                "see whether login, password and database are right, and the server takes such logins".into()
+            }
+            Self::Denied { engine, .. } => {
+                format!("`iostall collect grants {engine}` prints the statements for an administrator to run")
+            }
+            Self::NoHistory { .. } => {
+                "name the database with the schema iostall, as in sqlserver://USER@HOST/DATABASE".into()
+            }
+            Self::Certificate { hint, .. } => (*hint).into(),
+            Self::Query { source_name, .. } => {
+                format!("`iostall collect grants {}` prints what a login needs", scheme(source_name))
+            }
+            Self::TooOld { .. } => {
+                "watch the host it runs on instead: `iostall collect run linux:` there".into()
+            }
+            Self::HostFile { .. } => "in a container the host's /proc and /sys must be visible".into(),
+            Self::PasswordFile { path, .. } => format!(
+                "write the password into the first line of {}, readable for this account alone (chmod 600)",
+                path.display()
+            ),
+            Self::PasswordVariable { name } => {
+                format!("export {name} before the call, or write ?password-file=PATH or ?password=prompt")
+            }
+            Self::Tls { .. } => {
+                "?ca=FILE names the certificates of the authorities to trust, in PEM form; ?tls=unverified \
+                 encrypts without asking who answers"
+                    .into()
+            }
+        }
+    }
+}
+
+/// The engine's word at the beginning of a source's name.
+fn scheme(source_name: &str) -> &str {
+    source_name.split(':').next().unwrap_or_default()
+}
+
 /// Which rows to keep. Empty lists keep everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -154,7 +212,7 @@ impl Filter {
 pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Box<dyn Source>, SourceError> {
     Ok(match address.engine {
         Engine::Linux => Box::new(LinuxSource::new()),
-        Engine::Postgres => Box::new(PostgresSource::new(address, password, limit)?),
+        Engine::Postgres => Box::new(PostgresSource::new(address, &password, limit)?),
         Engine::Mysql => Box::new(MysqlSource::new(address, password, limit)?),
         Engine::SqlServer => Box::new(SqlServerSource::new(address, password, limit)?),
     })
@@ -164,6 +222,12 @@ pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Box<d
 mod tests {
     use super::*;
     use iostall_model::Kind;
+
+    #[test]
+    fn the_advice_is_about_the_engine_that_failed() {
+        let error = SourceError::Connect { source_name: "mysql://db1:3306".into(), reason: "refused".into() };
+        assert!(error.hint().contains("grants mysql"), "{}", error.hint());
+    }
 
     #[test]
     fn a_filter_keeps_named_databases_and_what_belongs_to_none() {

@@ -1,12 +1,13 @@
 //! Encryption, one configuration for every driver that takes one.
 
+use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use crate::address::{Address, Tls};
 use crate::source::SourceError;
@@ -39,6 +40,52 @@ pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceEr
         return Err(fail("no certificate authorities were found; name a file of them with ?ca=PATH".into()));
     }
     Ok(Some(builder.with_root_certificates(roots).with_no_client_auth()))
+}
+
+/// Why there is no connection: `reason`, or the certificate where rustls is found among the causes of `error`.
+pub(crate) fn connect_error(
+    source_name: String,
+    reason: String,
+    error: &(dyn std::error::Error + 'static),
+) -> SourceError {
+    match cause(error) {
+        Some(Error::InvalidCertificate(fault)) => {
+            SourceError::Certificate { source_name, reason: fault.to_string(), hint: advice(fault) }
+        }
+        _ => SourceError::Connect { source_name, reason },
+    }
+}
+
+/// The error of rustls in the chain. `io::Error` passes over the error it holds, and `mysql_async` has one that
+/// names no source: both are opened.
+fn cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<Error>() {
+            return Some(found);
+        }
+        if let Some(mysql_async::TlsError::Tls(found)) = error.downcast_ref() {
+            return Some(found);
+        }
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = held.map(|held| held as &'a (dyn std::error::Error + 'static)).or_else(|| error.source());
+    }
+    None
+}
+
+fn advice(fault: &CertificateError) -> &'static str {
+    match fault {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "name the certificates of its authority with ?ca=FILE; ?tls=unverified encrypts without asking who answers"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "write the host as the certificate names it; ?tls=unverified encrypts without asking who answers"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "renew the server's certificate, or see whether this machine's clock is right"
+        }
+        _ => "?tls=unverified encrypts without asking who answers",
+    }
 }
 
 /// The verifier of `tls=unverified`: encryption without knowing with whom. Signatures are still checked.

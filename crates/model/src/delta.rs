@@ -14,6 +14,7 @@
 //! 7. Otherwise the row's delta is the difference, over the true length of the interval, however long. Equal
 //!    values are a delta of zeros: idle is not missing.
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -107,10 +108,16 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
     if let Some(reason) = epoch_reset(&before.epoch, &now.epoch, interval_ns) {
         return vec![Change::Reset(reason); now.rows.len()];
     }
-    let known = Known::of(&before.rows);
+    // Sources nearly always give their rows in one order: then nothing is looked up, and no table is made.
+    let known = LazyCell::new(|| Known::of(&before.rows));
+    let find = |place: usize, subject| {
+        let same = before.rows.get(place).filter(|earlier| earlier.subject.is_same_thing(subject));
+        same.map_or_else(|| known.find(subject), Ok)
+    };
     now.rows
         .iter()
-        .map(|row| match known.find(&row.subject) {
+        .enumerate()
+        .map(|(place, row)| match find(place, &row.subject) {
             Ok(previous) => difference(row.subject.kind, &previous.counters, &row.counters, interval_ns),
             Err(named_alike) if known.has_handle_of(row) => appeared(row, named_alike, None),
             Err(named_alike) => appeared(row, named_alike, interval_ns),

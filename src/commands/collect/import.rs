@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iostall_collect::{Address, Engine, History, Position};
+use iostall_collect::{Engine, History, Position};
 use iostall_measure::clock::utc_now;
 use iostall_model::Tier;
 use iostall_store::{SourceNumber, StoredGap, WatchStore};
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
         Some(text) => moment("--since", text, utc_now())?,
         None => Timestamp::UNIX_EPOCH,
     };
-    let address: Address = args.source.parse()?;
+    let address = super::address(&args.source)?;
     if address.engine != Engine::SqlServer || address.database.is_empty() {
         let error = anyhow::anyhow!("{} is no management database", args.source);
         return Err(hinted(
@@ -33,10 +33,10 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
     let name = address.to_string();
     let secret = super::secret(&address, &name)?;
     let mut store = open_watch(global)?;
-    let mut history = History::open(address, secret, args.timeout)?;
+    let mut history = History::open(address, secret, args.timeout).map_err(super::advised)?;
     let cancel = Arc::new(AtomicBool::new(false));
     interrupt::cancel_on_signal(&cancel)?;
-    let filters = history.filters()?;
+    let filters = history.filters().map_err(super::advised)?;
     if filters.is_empty() {
         printer.note(&format!("{name}: nothing has been sampled there yet"));
     }
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
         let from = since.max(newest(&store, number)?);
         let (mut position, mut kept) = (Position::after(from), 0_u64);
         while !cancel.load(Ordering::Relaxed) {
-            let batch = history.read(&filter, &position)?;
+            let batch = history.read(&filter, &position).map_err(super::advised)?;
             if batch.samples.is_empty() {
                 break;
             }

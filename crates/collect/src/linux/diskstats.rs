@@ -6,7 +6,7 @@
 
 use iostall_model::{Counter, Counters, Kind, Row, Subject};
 
-use super::mounts::Mount;
+use super::mounts::{self, Mount};
 use super::topology::Topology;
 
 /// What the values behind the name are, in their order. Merged discards are not kept.
@@ -45,8 +45,7 @@ pub(super) fn row(line: &str, mounts: &[Mount], topology: &Topology) -> Option<R
     if !was_used {
         return None;
     }
-    let volume =
-        mounts.iter().find(|mount| mount.device == number).map(|mount| mount.point.display().to_string());
+    let volume = mounts::point_of(mounts, &number);
     let subject = Subject {
         kind: Kind::LinuxDevice,
         database: topology.role(&number).to_owned(),

@@ -5,6 +5,7 @@ mod diskstats;
 mod mounts;
 mod pressure;
 mod topology;
+mod volumes;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use crate::source::{Source, SourceError};
 
 pub use mounts::{Mount, device_of, mounts};
 pub use topology::Topology;
+pub(crate) use volumes::Volumes;
 
 /// The host iostall runs on.
 pub(crate) struct LinuxSource {
@@ -37,6 +39,16 @@ impl LinuxSource {
 fn read_text(root: &Path, path: &str) -> Result<String, SourceError> {
     let path = root.join(path);
     std::fs::read_to_string(&path).map_err(|source| SourceError::HostFile { path, source })
+}
+
+/// Whether this host has this name: a server reached by a loopback address may run in a container.
+pub(crate) fn is_called(host: &str) -> bool {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").is_ok_and(|name| name.trim() == host)
+}
+
+/// Whether process `id` of this host is called `name`: what has that number in a container is another here.
+pub(crate) fn runs(id: i32, name: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|text| text.trim() == name)
 }
 
 impl Source for LinuxSource {

@@ -42,6 +42,11 @@ pub(super) fn parse(text: &str) -> Vec<Mount> {
         .collect()
 }
 
+/// Where the device `number` is mounted: of several places the first, so that all who ask name the same.
+pub(super) fn point_of(mounts: &[Mount], number: &str) -> Option<String> {
+    mounts.iter().find(|mount| mount.device == number).map(|mount| mount.point.display().to_string())
+}
+
 /// Blanks and the like stand as a backslash and three octal digits.
 fn unescape(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());

@@ -12,10 +12,12 @@ use mysql_async::{Conn, Opts, OptsBuilder, SslOpts};
 use tokio::runtime::Runtime;
 
 use crate::address::{Address, Tls};
+use crate::linux::{self, Volumes};
 use crate::moment;
-use crate::remote::{self, Value};
+use crate::remote::{self, Columns, Plan};
 use crate::secret::Secret;
 use crate::source::{Source, SourceError};
+use crate::tls;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
 const FILES: &str = include_str!("sql/files.sql");
@@ -33,12 +35,13 @@ pub(crate) struct MysqlSource {
     limit: Duration,
     runtime: Runtime,
     connection: Option<Conn>,
+    volumes: Volumes,
 }
 
 impl MysqlSource {
     pub(crate) fn new(address: Address, password: Secret, limit: Duration) -> Result<Self, SourceError> {
         let runtime = remote::runtime(&address)?;
-        Ok(Self { address, password, limit, runtime, connection: None })
+        Ok(Self { address, password, limit, runtime, connection: None, volumes: Volumes::new() })
     }
 
     fn options(&self) -> Opts {
@@ -77,21 +80,25 @@ impl Source for MysqlSource {
         let work = async {
             let mut connection = match kept {
                 Some(connection) => connection,
-                None => Conn::new(self.options()).await.map_err(|error| SourceError::Connect {
-                    source_name: self.address.to_string(),
-                    reason: error.to_string(),
+                None => Conn::new(self.options()).await.map_err(|error| {
+                    tls::connect_error(self.address.to_string(), error.to_string(), &error)
                 })?,
             };
             let sample = read(&self.address, &mut connection).await?;
             Ok((connection, sample))
         };
-        let (connection, sample) = remote::bounded(&self.runtime, &self.address, self.limit, work)?;
+        let (connection, (mut sample, host)) =
+            remote::bounded(&self.runtime, &self.address, self.limit, work)?;
         self.connection = Some(connection);
+        if self.address.is_local() && linux::is_called(&host) {
+            place(&mut sample.rows, &mut self.volumes);
+        }
         Ok(sample)
     }
 }
 
-async fn read(address: &Address, connection: &mut Conn) -> Result<Sample, SourceError> {
+/// The sample, and the name of the host that the server runs on.
+async fn read(address: &Address, connection: &mut Conn) -> Result<(Sample, String), SourceError> {
     let fail = |query: &'static str| {
         move |error: mysql_async::Error| SourceError::Query {
             source_name: address.to_string(),
@@ -100,16 +107,16 @@ async fn read(address: &Address, connection: &mut Conn) -> Result<Sample, Source
         }
     };
     let taken = moment::now();
-    let instance: Option<(String, String, bool)> =
+    let instance: Option<(String, String, String, bool)> =
         connection.query_first(INSTANCE).await.map_err(fail("iostall:instance"))?;
-    let (version, instance, has_schema) = instance.unwrap_or_default();
+    let (version, host, instance, has_schema) = instance.unwrap_or_default();
     let status: HashMap<String, String> =
         connection.query(STATUS).await.map_err(fail("iostall:status"))?.into_iter().collect();
     let mut warnings = status_warnings(&status);
     let mut rows = vec![redo(&status), innodb(&status)];
     if has_schema {
         match connection.query::<mysql_async::Row, _>(FILES).await {
-            Ok(found) => rows.extend(found.into_iter().map(|row| remote::row(Kind::MysqlFile, columns(row)))),
+            Ok(found) => rows.extend(files(&found)),
             Err(mysql_async::Error::Server(error))
                 if error.code == TABLE_ACCESS_DENIED || error.code == NO_SUCH_TABLE =>
             {
@@ -126,7 +133,33 @@ async fn read(address: &Address, connection: &mut Conn) -> Result<Sample, Source
         uptime_s: number(&status, "Uptime"),
         ..Epoch::default()
     };
-    Ok(Sample { taken, epoch, rows, warnings })
+    Ok((Sample { taken, epoch, rows, warnings }, host))
+}
+
+fn files(found: &[mysql_async::Row]) -> Vec<Row> {
+    let Some(first) = found.first() else { return Vec::new() };
+    let names: Vec<_> = first.columns_ref().iter().map(mysql_async::Column::name_str).collect();
+    let plan = Plan::of(names.iter().map(AsRef::as_ref));
+    found.iter().map(|row| plan.row(Kind::MysqlFile, row)).collect()
+}
+
+/// Puts the files of a server on this host on the volumes of this host, each by its own directory: a table may be
+/// in another than the server's.
+fn place(rows: &mut [Row], volumes: &mut Volumes) {
+    volumes.refresh();
+    for subject in
+        rows.iter_mut().map(|row| &mut row.subject).filter(|subject| subject.kind == Kind::MysqlFile)
+    {
+        let own = subject
+            .name
+            .rsplit_once('/')
+            .map(|(directory, _)| directory)
+            .filter(|path| path.starts_with('/'));
+        let directory = own.or(subject.volume.as_deref());
+        if let Some(volume) = directory.and_then(|directory| volumes.of(directory)) {
+            subject.volume = Some(volume);
+        }
+    }
 }
 
 /// `10.11.19-MariaDB-log` as 1011: the part that decides what the columns mean.
@@ -169,27 +202,25 @@ fn innodb(status: &HashMap<String, String>) -> Row {
     status_row(Kind::MysqlInnodb, "innodb", &counters)
 }
 
-/// The columns of a row by name. Signed sums are never negative; one that is would be damage, and is left out.
-fn columns(row: mysql_async::Row) -> impl Iterator<Item = (String, Value)> {
-    let names: Vec<String> = row.columns_ref().iter().map(|column| column.name_str().into_owned()).collect();
-    names.into_iter().zip(row.unwrap()).map(|(name, value)| {
-        let value = match value {
-            mysql_async::Value::UInt(number) => Value::Number(number),
-            mysql_async::Value::Int(number) => u64::try_from(number).map_or(Value::Missing, Value::Number),
-            mysql_async::Value::Bytes(bytes) => typed(&name, &bytes),
-            _ => Value::Missing,
-        };
-        (name, value)
-    })
-}
+/// The text protocol sends everything as text; signed sums are never negative.
+impl Columns for mysql_async::Row {
+    fn text(&self, index: usize) -> Option<String> {
+        match self.as_ref(index)? {
+            mysql_async::Value::Bytes(bytes) => Some(match std::str::from_utf8(bytes) {
+                Ok(text) => text.to_owned(),
+                Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+            }),
+            _ => None,
+        }
+    }
 
-/// The text protocol sends everything as text: what is named after a counter is a number.
-fn typed(name: &str, bytes: &[u8]) -> Value {
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    if Counter::ALL.iter().any(|counter| counter.name() == name) {
-        text.parse().map_or(Value::Missing, Value::Number)
-    } else {
-        Value::Text(text)
+    fn number(&self, index: usize) -> Option<u64> {
+        match self.as_ref(index)? {
+            mysql_async::Value::UInt(number) => Some(*number),
+            mysql_async::Value::Int(number) => u64::try_from(*number).ok(),
+            mysql_async::Value::Bytes(bytes) => std::str::from_utf8(bytes).ok()?.parse().ok(),
+            _ => None,
+        }
     }
 }
 
@@ -246,11 +277,5 @@ mod tests {
         let status = HashMap::from([("Performance_schema_file_instances_lost".to_owned(), "3".to_owned())]);
         assert_eq!(status_warnings(&status)[0].code, WarningCode::CountersLost);
         assert!(status_warnings(&HashMap::new()).is_empty());
-    }
-
-    #[test]
-    fn numbers_arrive_as_text_and_beyond_the_signed_range() {
-        assert!(matches!(typed("read_stall", b"18446744073709551615"), Value::Number(u64::MAX)));
-        assert!(matches!(typed("name", b"123"), Value::Text(text) if text == "123"));
     }
 }

@@ -26,11 +26,7 @@ pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
         Error::Server(token) => SourceError::Connect { source_name, reason: said(&token) },
         Error::Tls(text) => {
             let what = text.split(ADVICE).next().unwrap_or_default().trim_end_matches('.');
-            let reason = format!(
-                "{what}; name the file of the certificate's authority with ?ca=FILE, \
-                 or write ?tls=unverified to believe whoever answers"
-            );
-            SourceError::Tls { source_name, reason }
+            SourceError::Tls { source_name, reason: what.to_owned() }
         }
         other => SourceError::Connect { source_name, reason: other.to_string() },
     }

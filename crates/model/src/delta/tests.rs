@@ -67,6 +67,16 @@ fn the_same_thing_in_the_same_epoch_gives_the_difference_in_whole_units_of_ours(
 }
 
 #[test]
+fn rows_that_change_places_are_compared_with_themselves() {
+    let of = |name: &str, count: u64| row(Kind::SqlServerFile, name, name, reads(count));
+    let before = sample(10, vec![of("a", 100), of("b", 500), of("c", 900)]);
+    let now = sample(12, vec![of("c", 901), of("new", 7), of("a", 110), of("b", 500)]);
+    let changes = compare(&before, &now);
+    let amount = |place: usize| Some(changes[place].delta()?.amounts.or_zero(Counter::Reads));
+    assert_eq!([0, 1, 2, 3].map(amount), [Some(1), None, Some(10), Some(0)]);
+}
+
+#[test]
 fn idle_is_a_delta_of_zeros_and_not_missing() {
     let change = only(&sample(10, vec![file(reads(100))]), &sample(20, vec![file(reads(100))]));
     assert!(change.delta().unwrap().amounts.is_zero());

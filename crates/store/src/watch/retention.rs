@@ -64,7 +64,7 @@ impl WatchStore {
         let (mut earlier, mut first, mut last): (Option<Sample>, Option<Timestamp>, i64) = (None, None, 0);
         self.each_sample(source, 0, i64::MAX, &mut |number, sample| {
             if let Some(earlier) = &earlier {
-                pending.absorb(earlier, &sample, |subject| series.get(subject).copied());
+                pending.absorb(earlier, &sample, |_, subject| series.get(subject).copied());
             }
             first.get_or_insert(sample.taken.utc);
             last = number;

@@ -94,6 +94,28 @@ fn reads(rollups: &BTreeMap<(Timestamp, String), Rollup>) -> u64 {
 }
 
 #[test]
+fn rows_that_change_places_stay_with_their_series() {
+    let (_directory, mut store) = open();
+    let source = store.source("s").unwrap();
+    for beat in 0..6 {
+        let mut sample = sample(beat, 9);
+        let places = sample.rows.len();
+        sample.rows.rotate_left(usize::try_from(beat).unwrap() % places);
+        store.add_sample(source, sample).unwrap();
+    }
+    for step in steps(&store, source) {
+        for (row, change) in step.rows {
+            let file: u64 = row.subject.identity.split('/').next().unwrap().parse().unwrap();
+            let expected = if file.is_multiple_of(3) { 0 } else { (file % 17 + 1) * 3 };
+            assert_eq!(change.delta().unwrap().amounts.get(Counter::Reads), Some(expected), "file {file}");
+        }
+    }
+    store.finish().unwrap();
+    let kept = rollups(&store, source, Tier::Day);
+    assert_eq!(kept.len(), 9, "one series a file");
+}
+
+#[test]
 fn samples_come_back_as_they_were_read_over_more_than_one_chain() {
     let (_directory, mut store) = open();
     let source = store.source("sqlserver://db1:1433").unwrap();

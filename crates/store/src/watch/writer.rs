@@ -16,6 +16,8 @@ use crate::sqlite::fault;
 pub(super) struct Chain {
     /// The sample before, as it came.
     before: Option<Sample>,
+    /// The numbers of the series of its rows, in their order, if this process wrote it.
+    numbers: Vec<u32>,
     /// The same as it was written.
     rows: Rows,
     /// How many bodies were written since the last whole one; `None` before this process wrote one.
@@ -36,15 +38,17 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Adds what the rows of `now` did since `before`.
+    /// Adds what the rows of `now` did since `before`. `number_of` tells the series of the row at a place.
     pub(super) fn absorb(
         &mut self,
         before: &Sample,
         now: &Sample,
-        number_of: impl Fn(&Subject) -> Option<u32>,
+        number_of: impl Fn(usize, &Subject) -> Option<u32>,
     ) {
-        for (row, change) in now.rows.iter().zip(delta::compare(before, now)) {
-            let (Some(whole), Some(series)) = (change.delta(), number_of(&row.subject)) else { continue };
+        for (place, (row, change)) in now.rows.iter().zip(delta::compare(before, now)).enumerate() {
+            let (Some(whole), Some(series)) = (change.delta(), number_of(place, &row.subject)) else {
+                continue;
+            };
             for (hour, part) in Tier::Hour.spread(now.taken.utc, whole) {
                 self.hours.entry((hour, series)).or_default().absorb(whole, &part);
             }
@@ -100,7 +104,7 @@ impl WatchStore {
         let Chain { pending, series, .. } = &mut chain;
         self.each_sample(source, rolled_up_to, i64::MAX, &mut |number, sample| {
             if let Some(before) = before.as_ref().filter(|_| number > rolled_up_to) {
-                pending.absorb(before, &sample, |subject| number_in(series, subject));
+                pending.absorb(before, &sample, |_, subject| number_in(series, subject));
             }
             pending.open_hour = Some(Tier::Hour.floor(sample.taken.utc));
             before = Some(sample);
@@ -159,7 +163,9 @@ fn write(
     chain: &mut Chain,
     sample: Sample,
 ) -> rusqlite::Result<()> {
-    let rows = numbered(transaction, source, chain, &sample)?;
+    let numbers = numbers(transaction, source, chain, &sample)?;
+    let rows: Rows =
+        numbers.iter().zip(&sample.rows).map(|(number, row)| (*number, (row.counters, row.age_ms))).collect();
     let epoch = epoch(transaction, source, chain, &sample)?;
     let is_whole = chain.since_whole.is_none_or(|since| since + 1 >= WHOLE_EVERY);
     let nothing = Rows::new();
@@ -182,38 +188,44 @@ fn write(
             ":utc_ns": utc_ns(sample.taken.utc),
         })?;
     }
-    let Chain { pending, series, before, .. } = chain;
+    let Chain { pending, before, .. } = chain;
     if let Some(before) = before {
-        pending.absorb(before, &sample, |subject| number_in(series, subject));
+        pending.absorb(before, &sample, |place, _| numbers.get(place).copied());
     }
     if pending.closes(sample.taken.utc) {
         flush(transaction, source, pending)?;
     }
     chain.since_whole = Some(if is_whole { 0 } else { chain.since_whole.unwrap_or(0) + 1 });
     chain.rows = rows;
+    chain.numbers = numbers;
     chain.before = Some(sample);
     Ok(())
 }
 
-/// The rows by the number of their series; those not known yet get one.
-fn numbered(
+/// The numbers of the series of the rows; those not known yet get one.
+fn numbers(
     transaction: &Transaction<'_>,
     source: SourceNumber,
     chain: &mut Chain,
     sample: &Sample,
-) -> rusqlite::Result<Rows> {
-    let mut rows = Rows::new();
-    for row in &sample.rows {
-        let number = if let Some(number) = number_in(&chain.series, &row.subject) {
+) -> rusqlite::Result<Vec<u32>> {
+    let earlier_rows = chain.before.as_ref().map_or(&[][..], |before| &before.rows);
+    let mut numbers = Vec::with_capacity(sample.rows.len());
+    for (place, row) in sample.rows.iter().enumerate() {
+        // Mostly the same thing is at the same place as before, and its number, too.
+        let same = earlier_rows.get(place).filter(|earlier| earlier.subject == row.subject);
+        let known = same
+            .and_then(|_| chain.numbers.get(place).copied())
+            .or_else(|| number_in(&chain.series, &row.subject));
+        numbers.push(if let Some(number) = known {
             number
         } else {
             let number = put_series(transaction, source, &row.subject)?;
             chain.series.insert(row.subject.clone(), number);
             number
-        };
-        rows.insert(number, (row.counters, row.age_ms));
+        });
     }
-    Ok(rows)
+    Ok(numbers)
 }
 
 fn number_in(series: &HashMap<Subject, u32>, subject: &Subject) -> Option<u32> {

@@ -1,11 +1,18 @@
 /* iostall:indexes */
 -- Blocks read of every index of this database; those of TOAST tables count with their table.
-SELECT current_database()                             AS database,
+WITH place AS MATERIALIZED (
+  -- Once a tablespace and not once a row: the location is read from a symbolic link.
+  SELECT t.oid,
+         coalesce(nullif(pg_tablespace_location(t.oid), ''),
+                  CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
+                       THEN current_setting('data_directory') END) AS directory
+  FROM pg_tablespace AS t
+)
+-- Relations that all databases share have the same counters in each.
+SELECT CASE WHEN c.relisshared THEN '(shared)' ELSE current_database() END AS database,
        s.schemaname || '.' || s.indexrelname          AS name,
-       s.indexrelid::text                             AS identity,
-       coalesce(nullif(pg_tablespace_location(coalesce(nullif(c.reltablespace, 0), d.dattablespace)), ''),
-                CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
-                     THEN current_setting('data_directory') END) AS volume,
+       w.datid::text || '/' || s.indexrelid::text         AS identity,
+       p.directory                                    AS volume,
        s.idx_blks_read                                AS reads,
        s.idx_blks_read * current_setting('block_size')::bigint AS read_bytes,
        s.idx_blks_hit                                 AS hits,
@@ -13,5 +20,6 @@ SELECT current_database()                             AS database,
 FROM pg_statio_all_indexes AS s
 JOIN pg_class AS c ON c.oid = s.indexrelid
 JOIN pg_database AS d ON d.datname = current_database()
-JOIN pg_stat_database AS w ON w.datid = d.oid
+JOIN pg_stat_database AS w ON w.datid = CASE WHEN c.relisshared THEN 0 ELSE d.oid END
+LEFT JOIN place AS p ON p.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
 WHERE s.schemaname <> 'pg_toast'

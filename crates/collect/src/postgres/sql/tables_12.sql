@@ -1,12 +1,19 @@
 /* iostall:tables */
 -- Blocks read of every table of this database, its TOAST included. Keyed by the object id: the file's path
 -- changes with VACUUM FULL, the statistics do not. PostgreSQL counts neither time nor writes per table.
-SELECT current_database()                             AS database,
+WITH place AS MATERIALIZED (
+  -- Once a tablespace and not once a row: the location is read from a symbolic link.
+  SELECT t.oid,
+         coalesce(nullif(pg_tablespace_location(t.oid), ''),
+                  CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
+                       THEN current_setting('data_directory') END) AS directory
+  FROM pg_tablespace AS t
+)
+-- Relations that all databases share have the same counters in each.
+SELECT CASE WHEN c.relisshared THEN '(shared)' ELSE current_database() END AS database,
        s.schemaname || '.' || s.relname               AS name,
-       s.relid::text                                  AS identity,
-       coalesce(nullif(pg_tablespace_location(coalesce(nullif(c.reltablespace, 0), d.dattablespace)), ''),
-                CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
-                     THEN current_setting('data_directory') END) AS volume,
+       w.datid::text || '/' || s.relid::text         AS identity,
+       p.directory                                    AS volume,
        coalesce(s.heap_blks_read, 0) + coalesce(s.toast_blks_read, 0) + coalesce(s.tidx_blks_read, 0) AS reads,
        (coalesce(s.heap_blks_read, 0) + coalesce(s.toast_blks_read, 0) + coalesce(s.tidx_blks_read, 0))
          * current_setting('block_size')::bigint      AS read_bytes,
@@ -15,5 +22,6 @@ SELECT current_database()                             AS database,
 FROM pg_statio_all_tables AS s
 JOIN pg_class AS c ON c.oid = s.relid
 JOIN pg_database AS d ON d.datname = current_database()
-JOIN pg_stat_database AS w ON w.datid = d.oid
+JOIN pg_stat_database AS w ON w.datid = CASE WHEN c.relisshared THEN 0 ELSE d.oid END
+LEFT JOIN place AS p ON p.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
 WHERE s.schemaname <> 'pg_toast'

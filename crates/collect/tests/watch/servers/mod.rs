@@ -1,5 +1,6 @@
 //! Real servers, each in a directory of its own, on a free port, under an account without rights.
 
+pub(crate) mod disk;
 pub(crate) mod mariadb;
 pub(crate) mod postgres;
 
@@ -9,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use iostall_collect::{Address, Secret, Source, open};
+use iostall_collect::{Address, Engine, Secret, Source, grants, open};
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{Change, Row, Sample, delta};
 
@@ -27,11 +28,20 @@ pub(crate) fn skip(what: &str) {
 
 /// A directory that the servers' account owns.
 pub(crate) fn directory() -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    if rustix::process::geteuid().is_root() {
-        std::os::unix::fs::chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
-    }
+    directory_in(&std::env::temp_dir())
+}
+
+/// The same below `place`.
+pub(crate) fn directory_in(place: &Path) -> tempfile::TempDir {
+    let directory = tempfile::tempdir_in(place).unwrap();
+    chown_to_nobody(directory.path());
     directory
+}
+
+pub(crate) fn chown_to_nobody(path: &Path) {
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
 }
 
 /// `program` under the account without rights: servers refuse to run as root.
@@ -108,4 +118,10 @@ pub(crate) fn change(before: &Sample, now: &Sample, is_it: impl Fn(&Row) -> bool
     let changes = delta::compare(before, now);
     let place = now.rows.iter().position(is_it).expect("the row is there");
     changes[place].clone()
+}
+
+/// The statements that `iostall collect grants` prints, one by one, as an administrator would run them.
+pub(crate) fn statements(engine: Engine) -> Vec<String> {
+    let text: Vec<&str> = grants::text(engine).lines().map(|line| line.split("--").next().unwrap()).collect();
+    text.join("\n").split(';').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
 }

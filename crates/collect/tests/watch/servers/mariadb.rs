@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use iostall_collect::Engine;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, OptsBuilder};
 use rustix::process::Signal;
 
-use super::{Process, command, directory, free_port, until};
+use super::{Process, command, directory, free_port, statements, until};
 
 const SERVER: &str = "/usr/sbin/mariadbd";
 const INSTALL: &str = "/usr/bin/mariadb-install-db";
@@ -15,23 +16,34 @@ const INSTALL: &str = "/usr/bin/mariadb-install-db";
 pub(crate) struct Mariadb {
     directory: tempfile::TempDir,
     pub(crate) port: u16,
+    /// `--name=value`, over those that every server here is started with.
+    settings: Vec<String>,
     process: Option<Process>,
 }
 
 impl Mariadb {
     /// A new server, started; `None` where MariaDB is not installed.
     pub(crate) fn start(performance_schema: bool) -> Option<Self> {
+        Self::start_in(directory(), performance_schema, &[])
+    }
+
+    /// The same in a directory of the caller's choice and with settings of its own.
+    pub(crate) fn start_in(
+        directory: tempfile::TempDir,
+        performance_schema: bool,
+        settings: &[&str],
+    ) -> Option<Self> {
         if !Path::new(SERVER).exists() {
             return None;
         }
-        let directory = directory();
         let mut install = command(Path::new(INSTALL));
         install.arg("--no-defaults").arg(format!("--datadir={}", directory.path().join("data").display()));
         install.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
         if !install.status().ok()?.success() {
             return None;
         }
-        let mut server = Self { directory, port: free_port(), process: None };
+        let settings = settings.iter().map(ToString::to_string).collect();
+        let mut server = Self { directory, port: free_port(), settings, process: None };
         server.resume(performance_schema);
         Some(server)
     }
@@ -48,8 +60,9 @@ impl Mariadb {
         if performance_schema {
             server.arg("--performance-schema=ON");
         }
+        server.args(&self.settings);
         self.process = Some(Process(server.spawn().unwrap()));
-        until("MariaDB", || self.try_sql("root", include_str!("../../testdata/sql/ping.sql")).ok());
+        until("MariaDB", || self.try_sql("root", include_str!("../../../testdata/sql/ping.sql")).ok());
     }
 
     /// Ends it as an administrator does.
@@ -68,6 +81,13 @@ impl Mariadb {
 
     pub(crate) fn sql(&self, text: &str) {
         self.try_sql("root", text).unwrap();
+    }
+
+    /// Makes the login that `iostall collect grants mysql` describes, with the password that our sources have.
+    pub(crate) fn let_iostall_in(&self) {
+        for statement in statements(Engine::Mysql) {
+            self.sql(&statement.replace("'localhost'", "'127.0.0.1'").replace("choose-one", "secret"));
+        }
     }
 
     /// The first column of the first row, as a number.

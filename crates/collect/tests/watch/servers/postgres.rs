@@ -54,21 +54,34 @@ pub(crate) struct Postgres {
     home: PathBuf,
     directory: tempfile::TempDir,
     pub(crate) port: u16,
+    /// `name=value`, over those that every server here is started with.
+    settings: Vec<String>,
     process: Option<Process>,
 }
 
 impl Postgres {
     /// A new cluster, started; on `port` where one is given.
     pub(crate) fn start(version: u32, port: Option<u16>) -> Option<Self> {
+        Self::start_in(directory(), version, port, &[])
+    }
+
+    /// The same in a directory of the caller's choice and with settings of its own.
+    pub(crate) fn start_in(
+        directory: tempfile::TempDir,
+        version: u32,
+        port: Option<u16>,
+        settings: &[&str],
+    ) -> Option<Self> {
         let home = installation(version)?;
-        let directory = directory();
         let mut initdb = command(&home.join("bin/initdb"));
         initdb.env("LD_LIBRARY_PATH", home.join("lib")).env("LC_ALL", "C");
         initdb.args(["-A", "trust", "-U", "postgres", "-N", "-D"]).arg(directory.path().join("data"));
         if !initdb.status().ok()?.success() {
             return None;
         }
-        let mut server = Self { home, directory, port: port.unwrap_or_else(free_port), process: None };
+        let settings = settings.iter().map(ToString::to_string).collect();
+        let port = port.unwrap_or_else(free_port);
+        let mut server = Self { home, directory, port, settings, process: None };
         server.resume();
         Some(server)
     }
@@ -85,6 +98,9 @@ impl Postgres {
             for setting in ["autovacuum=off", "track_io_timing=on", "shared_buffers=8MB", "fsync=off"] {
                 postgres.args(["-c", setting]);
             }
+            for setting in &self.settings {
+                postgres.args(["-c", setting]);
+            }
             if !data.join("PG_VERSION").exists() {
                 return None;
             }
@@ -93,7 +109,7 @@ impl Postgres {
                 if process.0.try_wait().unwrap().is_some() {
                     return None;
                 }
-                if self.try_sql(include_str!("../../testdata/sql/ping.sql")).is_ok() {
+                if self.try_sql("postgres", include_str!("../../../testdata/sql/ping.sql")).is_ok() {
                     return Some(process);
                 }
                 super::pause();
@@ -117,12 +133,22 @@ impl Postgres {
 
     /// Runs statements in a session of their own: their counters are there when it has ended.
     pub(crate) fn sql(&self, text: &str) {
-        self.try_sql(text).unwrap();
+        self.sql_in("postgres", text);
+    }
+
+    /// The same in `database`.
+    pub(crate) fn sql_in(&self, database: &str, text: &str) {
+        self.try_sql(database, text).unwrap();
     }
 
     /// The first column of the first row, as a number.
     pub(crate) fn number(&self, text: &str) -> u64 {
-        let rows = self.try_sql(text).unwrap();
+        self.number_in("postgres", text)
+    }
+
+    /// The same in `database`.
+    pub(crate) fn number_in(&self, database: &str, text: &str) -> u64 {
+        let rows = self.try_sql(database, text).unwrap();
         rows.iter()
             .find_map(|message| match message {
                 tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
@@ -131,10 +157,14 @@ impl Postgres {
             .unwrap()
     }
 
-    fn try_sql(&self, text: &str) -> Result<Vec<tokio_postgres::SimpleQueryMessage>, tokio_postgres::Error> {
+    fn try_sql(
+        &self,
+        database: &str,
+        text: &str,
+    ) -> Result<Vec<tokio_postgres::SimpleQueryMessage>, tokio_postgres::Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let address = format!("host=127.0.0.1 port={} user=postgres dbname=postgres", self.port);
+            let address = format!("host=127.0.0.1 port={} user=postgres dbname={database}", self.port);
             let (client, connection) = tokio_postgres::connect(&address, NoTls).await?;
             let connection = tokio::spawn(connection);
             let answer = client.simple_query(text).await;

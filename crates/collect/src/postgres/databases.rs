@@ -1,0 +1,154 @@
+//! The relations of databases other than the one that is always connected to.
+//!
+//! PostgreSQL shows the counters of a relation only to sessions in its database. A session that stays would stop
+//! `DROP DATABASE` and `ALTER DATABASE ... RENAME`, so each lasts for one reading. Few are open at a time: the
+//! printed grants allow the login five.
+
+use std::collections::HashMap;
+
+use iostall_model::{Row, Warning, WarningCode};
+use tokio::task::JoinSet;
+use tokio_postgres::Client;
+
+use super::login::Login;
+use super::queries::{self, CONNECTABLE, RELATIONS};
+use crate::source::SourceError;
+
+/// Sessions at a time beside the one that stays.
+const SESSIONS_MAX: usize = 4;
+/// Databases that are read beside the one that is always connected to.
+const DATABASES_MAX: usize = 100;
+/// How long a database that refused is left alone: each refusal is a line in the server's log.
+const REFUSED_FOR_NS: u64 = 300_000_000_000;
+/// The database that the queries put relations in that all databases share.
+const SHARED: &str = "(shared)";
+
+/// The other databases of one server.
+#[derive(Default)]
+pub(super) struct Databases {
+    /// Those to read; empty: all.
+    wanted: Vec<String>,
+    /// Until when those that refused are left alone, and what they said.
+    refused: HashMap<String, (u64, Warning)>,
+}
+
+impl Databases {
+    /// Reads only these from now on; all when there are none.
+    pub(super) fn narrow(&mut self, wanted: &[String]) {
+        self.wanted = wanted.to_vec();
+    }
+
+    pub(super) fn wants(&self, name: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted == name)
+    }
+
+    /// The relations of every other database that is wanted and lets us in, and a warning for every one that does
+    /// not.
+    pub(super) async fn read(
+        &mut self,
+        login: &Login,
+        client: &Client,
+        version: u32,
+        now_ns: u64,
+    ) -> Result<(Vec<Row>, Vec<Warning>), SourceError> {
+        let mut warnings = Vec::new();
+        let names = self.names(login, client, version, now_ns, &mut warnings).await?;
+        let mut rows = Vec::new();
+        for names in names.chunks(SESSIONS_MAX) {
+            let mut sessions = JoinSet::new();
+            for name in names {
+                sessions.spawn(relations(login.clone(), name.clone(), version));
+            }
+            for (name, answer) in sessions.join_all().await {
+                match answer {
+                    Ok(found) => rows.extend(found),
+                    Err(error) => {
+                        let warning = refusal(&name, &error.to_string());
+                        warnings.push(warning.clone());
+                        self.refused.insert(name, (now_ns + REFUSED_FOR_NS, warning));
+                    }
+                }
+            }
+        }
+        Ok((rows, warnings))
+    }
+
+    /// Which to read now; the reasons for the others go to `warnings`.
+    async fn names(
+        &mut self,
+        login: &Login,
+        client: &Client,
+        version: u32,
+        now_ns: u64,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Vec<String>, SourceError> {
+        self.refused.retain(|_, (until_ns, _)| *until_ns > now_ns);
+        let mut names = Vec::new();
+        for row in CONNECTABLE.ask(&login.name, client, version).await? {
+            let (name, may_connect): (String, bool) = (row.get("name"), row.get("may_connect"));
+            if !self.wants(&name) {
+                continue;
+            }
+            match self.refused.get(&name) {
+                _ if !may_connect => warnings.push(no_grant(&name)),
+                Some((_, warning)) => warnings.push(warning.clone()),
+                None => names.push(name),
+            }
+        }
+        if names.len() > DATABASES_MAX {
+            warnings.push(too_many(names.len()));
+            names.truncate(DATABASES_MAX);
+        }
+        Ok(names)
+    }
+}
+
+/// What one database tells, in a session that is over on the server, too, when this returns.
+async fn relations(login: Login, database: String, version: u32) -> (String, Result<Vec<Row>, SourceError>) {
+    let answer = match login.connect(Some(&database)).await {
+        Err(error) => Err(error),
+        Ok((client, connection)) => {
+            let rows = queries::rows(&RELATIONS, &login.name, &client, version).await;
+            drop(client);
+            drop(connection.await);
+            rows
+        }
+    };
+    let own = answer.map(|mut rows| {
+        rows.retain(|row| row.subject.database != SHARED);
+        rows
+    });
+    (database, own)
+}
+
+fn no_grant(name: &str) -> Warning {
+    let message =
+        format!("database {name}: the login may not connect, so its tables and indexes are not watched");
+    Warning::new(WarningCode::MissingGrant, message)
+        .hint(format!("GRANT CONNECT ON DATABASE \"{name}\" TO the login; or leave it out by --database"))
+}
+
+fn refusal(name: &str, reason: &str) -> Warning {
+    let message = format!("database {name} refused, so its tables and indexes are not watched: {reason}");
+    Warning::new(WarningCode::MissingGrant, message)
+        .hint("pg_hba.conf and the login's connection limit decide; it is asked again after five minutes")
+}
+
+fn too_many(count: usize) -> Warning {
+    let message =
+        format!("of {count} other databases the {DATABASES_MAX} oldest are watched by table and index");
+    Warning::new(WarningCode::NotCounted, message).hint("choose those that matter with --database")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_choice_every_database_is_wanted() {
+        let mut databases = Databases::default();
+        assert!(databases.wants("sales"));
+        databases.narrow(&["stock".to_owned()]);
+        assert!(databases.wants("stock") && !databases.wants("sales"));
+    }
+}

@@ -1,0 +1,150 @@
+//! What is asked of a server, by version.
+
+use iostall_model::{Kind, Row};
+use tokio_postgres::Client;
+
+use super::login::explain;
+use crate::remote::{Columns, Plan, for_version};
+use crate::source::SourceError;
+
+/// A statement with the tag by which a DBA knows who asks, its text by the first version it is for.
+pub(super) struct Query {
+    pub(super) tag: &'static str,
+    pub(super) texts: &'static [(u32, &'static str)],
+}
+
+pub(super) const VERSION: Query =
+    Query { tag: "iostall:version", texts: &[(0, include_str!("sql/version.sql"))] };
+
+pub(super) const INSTANCE: Query = Query {
+    tag: "iostall:instance",
+    texts: &[
+        (12, include_str!("sql/instance_12.sql")),
+        (14, include_str!("sql/instance_14.sql")),
+        (16, include_str!("sql/instance_16.sql")),
+    ],
+};
+
+pub(super) const PLACE: Query =
+    Query { tag: "iostall:place", texts: &[(12, include_str!("sql/place_12.sql"))] };
+
+pub(super) const CONNECTABLE: Query =
+    Query { tag: "iostall:connectable", texts: &[(12, include_str!("sql/connectable_12.sql"))] };
+
+/// A query whose rows are counters.
+pub(super) struct Counted {
+    pub(super) query: Query,
+    pub(super) kind: fn(u32) -> Kind,
+}
+
+/// What any database of a server tells of the whole.
+pub(super) const SERVER: [Counted; 4] = [
+    Counted {
+        query: Query {
+            tag: "iostall:io",
+            texts: &[(16, include_str!("sql/io_16.sql")), (18, include_str!("sql/io_18.sql"))],
+        },
+        kind: |version| if version >= 18 { Kind::PostgresIo } else { Kind::PostgresIoBlocks },
+    },
+    Counted {
+        query: Query { tag: "iostall:databases", texts: &[(12, include_str!("sql/databases_12.sql"))] },
+        kind: |_| Kind::PostgresDatabase,
+    },
+    Counted {
+        query: Query {
+            tag: "iostall:wal",
+            texts: &[(14, include_str!("sql/wal_14.sql")), (18, include_str!("sql/wal_18.sql"))],
+        },
+        kind: |_| Kind::PostgresWal,
+    },
+    Counted {
+        query: Query {
+            tag: "iostall:checkpointer",
+            texts: &[
+                (12, include_str!("sql/checkpointer_12.sql")),
+                (17, include_str!("sql/checkpointer_17.sql")),
+            ],
+        },
+        kind: |_| Kind::PostgresCheckpointer,
+    },
+];
+
+/// What a database tells of itself alone.
+pub(super) const RELATIONS: [Counted; 2] = [
+    Counted {
+        query: Query { tag: "iostall:tables", texts: &[(12, include_str!("sql/tables_12.sql"))] },
+        kind: |_| Kind::PostgresTable,
+    },
+    Counted {
+        query: Query { tag: "iostall:indexes", texts: &[(12, include_str!("sql/indexes_12.sql"))] },
+        kind: |_| Kind::PostgresIndex,
+    },
+];
+
+impl Query {
+    /// What a server of this version answers; nothing where the version has nothing of the kind.
+    pub(super) async fn ask(
+        &self,
+        name: &str,
+        client: &Client,
+        version: u32,
+    ) -> Result<Vec<tokio_postgres::Row>, SourceError> {
+        let Some(text) = for_version(self.texts, version) else { return Ok(Vec::new()) };
+        client.query(text, &[]).await.map_err(|error| SourceError::Query {
+            source_name: name.to_owned(),
+            query: self.tag,
+            reason: explain(&error),
+        })
+    }
+}
+
+/// The rows that `all` give of the server or the database that `client` is connected to.
+pub(super) async fn rows(
+    all: &[Counted],
+    name: &str,
+    client: &Client,
+    version: u32,
+) -> Result<Vec<Row>, SourceError> {
+    let mut rows = Vec::new();
+    for one in all {
+        let found = one.query.ask(name, client, version).await?;
+        let Some(first) = found.first() else { continue };
+        let (plan, kind) =
+            (Plan::of(first.columns().iter().map(tokio_postgres::Column::name)), (one.kind)(version));
+        rows.extend(found.iter().map(|row| plan.row(kind, row)));
+    }
+    Ok(rows)
+}
+
+impl Columns for tokio_postgres::Row {
+    fn text(&self, index: usize) -> Option<String> {
+        self.try_get(index).ok().flatten()
+    }
+
+    fn number(&self, index: usize) -> Option<u64> {
+        u64::try_from(self.try_get::<_, Option<i64>>(index).ok().flatten()?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_carries_its_tag_so_that_a_dba_knows_who_asks() {
+        let counted = SERVER.iter().chain(&RELATIONS).map(|one| &one.query);
+        for query in counted.chain([&VERSION, &INSTANCE, &PLACE, &CONNECTABLE]) {
+            for (since, text) in query.texts {
+                assert!(text.starts_with(&format!("/* {} */", query.tag)), "{} {since}", query.tag);
+            }
+        }
+    }
+
+    #[test]
+    fn the_meaning_of_reads_changes_with_18_and_so_does_the_kind() {
+        let io = &SERVER[0];
+        assert_eq!((io.kind)(17), Kind::PostgresIoBlocks);
+        assert_eq!((io.kind)(18), Kind::PostgresIo);
+        assert!(for_version(io.query.texts, 15).is_none());
+    }
+}

@@ -1,0 +1,2 @@
+/* iostall:host_mariadb_scan */
+SELECT COUNT(*) FROM shop.accounts WHERE filler <> ''

@@ -1,0 +1,2 @@
+/* iostall:host_postgres_checkpoint */
+CHECKPOINT;

@@ -1,0 +1,2 @@
+/* iostall:host_postgres_scan */
+SELECT count(*) FROM accounts WHERE filler <> '';

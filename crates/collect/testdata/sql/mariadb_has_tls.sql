@@ -1,0 +1,2 @@
+/* iostall:mariadb_has_tls */
+SELECT @@have_ssl = 'YES'

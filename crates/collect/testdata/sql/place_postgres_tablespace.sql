@@ -1,0 +1,2 @@
+/* iostall:place_postgres_tablespace */
+CREATE TABLESPACE fast LOCATION ':place'
