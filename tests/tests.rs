@@ -19,4 +19,5 @@ mod support;
 mod sweep;
 mod verify;
 mod watch_report;
+mod watch_metrics;
 mod write;

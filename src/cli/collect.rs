@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 #[command(after_help = "Examples:\n  \
     iostall collect once linux:\n  \
     iostall collect run --interval 5s linux: 'postgres://iostall@db1/sales?password-file=/etc/iostall/db1'\n  \
+    iostall collect run --metrics 127.0.0.1:9497 linux:\n  \
     iostall collect grants postgres\n\n\
     A password never stands in a URL: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
     TLS: on by default except to this machine; ?tls=off, ?tls=unverified, ?ca=FILE.")]
@@ -62,6 +63,9 @@ pub(crate) struct RunArgs {
     /// Keep raw samples so long; hours and days stay
     #[arg(long, value_name = "TIME", default_value = "336h", value_parser = length)]
     pub(crate) keep_raw: Duration,
+    /// Serve the current values to Prometheus at http://HOST:PORT/metrics; whoever reaches the address can read them
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<String>,
 }
 
 /// From where.

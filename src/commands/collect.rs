@@ -1,6 +1,8 @@
 //! `iostall collect`: one sample, or samples on a beat.
 
 mod import;
+mod metrics;
+mod onlookers;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -15,6 +17,7 @@ use iostall_model::{Sample, Warning};
 use iostall_store::{Retention, SourceNumber, StoredGap, WatchStore};
 use jiff::{SignedDuration, Timestamp};
 
+use self::onlookers::Onlookers;
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
 use crate::failure::{Status, hinted};
 use crate::interrupt;
@@ -123,6 +126,8 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
         filter: filter(&args.what),
     };
     let retention = Retention { raw: signed(args.keep_raw), ..Retention::default() };
+    let names: Vec<&str> = numbers.iter().map(|(_, name)| name.as_str()).collect();
+    let mut onlookers = Onlookers::start(args, &names, printer)?;
     let (sampler, events) = Sampler::start(opened, &options);
     let stopper = sampler.stopper();
     interrupt::call_on_signal(move || stopper.stop())?;
@@ -130,6 +135,7 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
     // What each source that fails was last heard to say: the same is not said twice.
     let mut failing: HashMap<usize, String> = HashMap::new();
     for event in events {
+        onlookers.see(&event);
         match event {
             Event::Sample { source, sample } => {
                 let (number, name) = &numbers[source];

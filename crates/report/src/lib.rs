@@ -8,6 +8,7 @@ pub mod chapter;
 pub mod compare;
 pub mod csv;
 pub mod diskspd;
+pub mod exposition;
 pub mod facts;
 pub mod figures;
 pub mod format;
