@@ -17,8 +17,8 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    collect, compare, completions, copy, diskspd, load, man, matrix, presets, reference, report, runs,
-    store as store_command, sweep, verify, write,
+    alerts, collect, compare, completions, copy, diskspd, load, man, matrix, presets, reference, report,
+    runs, store as store_command, sweep, verify, write,
 };
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     let result = match &cli.command {
         Command::Collect(args) => collect::run(args, &cli.global, &printer),
+        Command::Alerts(args) => alerts::run(args, &printer),
         Command::Load(args) => load::run(args, &cli.global, &printer),
         Command::Copy(args) => copy::run(args, &cli.global, &printer),
         Command::Verify(args) => verify::run(args, &cli.global, &printer),

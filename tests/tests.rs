@@ -1,5 +1,6 @@
 //! The program end to end: the real binary on real files, devices and signals.
 
+mod alerts;
 mod cli;
 mod collect;
 mod compare;

@@ -1,5 +1,6 @@
 //! `iostall collect`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -66,6 +67,9 @@ pub(crate) struct RunArgs {
     /// Serve the current values to Prometheus at http://HOST:PORT/metrics; whoever reaches the address can read them
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
+    /// Judge the samples by the rules in this file, and have what they find told: see `iostall alerts`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) alerts: Option<PathBuf>,
 }
 
 /// From where.

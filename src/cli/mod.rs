@@ -1,5 +1,6 @@
 //! What can be typed. No system calls here.
 
+mod alerts;
 mod collect;
 mod compare;
 mod copy;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, OnceArgs, RunArgs, SourceChoice};
+pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
@@ -75,6 +77,8 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Sample the I/O counters of databases and hosts, and keep their history
     Collect(CollectArgs),
+    /// Check a file of alerts, and try whether its notices arrive
+    Alerts(AlertsArgs),
     /// Put a database-shaped load on files or devices and measure it
     Load(Box<LoadArgs>),
     /// Raise the load until the storage saturates, and say which setting to use

@@ -1,6 +1,7 @@
 //! `iostall collect`: one sample, or samples on a beat.
 
 mod import;
+mod alerts;
 mod metrics;
 mod onlookers;
 
@@ -134,8 +135,7 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
     let mut forget_next = utc_now();
     // What each source that fails was last heard to say: the same is not said twice.
     let mut failing: HashMap<usize, String> = HashMap::new();
-    for event in events {
-        onlookers.see(&event);
+    while let Some(event) = onlookers.next(&events, printer) {
         match event {
             Event::Sample { source, sample } => {
                 let (number, name) = &numbers[source];
@@ -160,6 +160,7 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
         }
     }
     sampler.join();
+    onlookers.finish(printer);
     keeper.store.finish().map_err(with_hint)?;
     printer.note(&format!("kept {} samples in {}", keeper.samples, keeper.store.path().display()));
     // Stopping is how a run without an end is meant to end.

@@ -1,5 +1,6 @@
 //! One verb a file (or folder). Verbs never import each other.
 
+pub(crate) mod alerts;
 pub(crate) mod collect;
 pub(crate) mod compare;
 pub(crate) mod completions;

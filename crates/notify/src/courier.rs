@@ -50,8 +50,13 @@ impl Courier {
             let (results, is_closing) = (failures.clone(), Arc::clone(&is_closing));
             threads.push(std::thread::spawn(move || {
                 for notice in waiting {
+                    let delivery = delivery(&one, &notice, &is_closing);
+                    let is_dead = delivery.result.is_err() && is_closing.load(Ordering::Relaxed);
                     // Nobody listens any more: the notice is told all the same.
-                    let _ = results.send(delivery(&one, &notice, &is_closing));
+                    let _ = results.send(delivery);
+                    if is_dead {
+                        return;
+                    }
                 }
             }));
         }
@@ -81,7 +86,8 @@ impl Courier {
         self.deliveries.try_iter().collect()
     }
 
-    /// Delivers what waits, each once and without a second attempt, and ends.
+    /// Delivers what waits, without second attempts, and ends. A channel that fails now is given up, so that this
+    /// takes little longer than its limit.
     pub fn close(self) -> Vec<Delivery> {
         self.is_closing.store(true, Ordering::Relaxed);
         drop(self.queues);
