@@ -18,6 +18,7 @@ mod runs;
 mod sqlserver;
 mod support;
 mod sweep;
+mod top;
 mod verify;
 mod watch_report;
 mod watch_metrics;

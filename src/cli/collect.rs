@@ -117,7 +117,8 @@ pub(crate) fn length(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write a length of time such as 10s, 5m or 36h".into())
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
+/// A length of time that sources may be sampled at.
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let interval = length(text)?;
     if interval < Duration::from_secs(1) { Err("the shortest interval is 1s".into()) } else { Ok(interval) }
 }

@@ -12,6 +12,7 @@ mod report;
 mod runs;
 mod store;
 mod sweep;
+mod top;
 mod write;
 
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ pub(crate) use report::{LevelChoice, ReportArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
+pub(crate) use top::TopArgs;
 pub(crate) use write::{MethodChoice, WriteArgs};
 
 /// Load-test, watch, move and judge the storage under database servers.
@@ -77,6 +79,8 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Sample the I/O counters of databases and hosts, and keep their history
     Collect(CollectArgs),
+    /// Watch files, databases, volumes and servers live, on the whole screen
+    Top(TopArgs),
     /// Check a file of alerts, and try whether its notices arrive
     Alerts(AlertsArgs),
     /// Put a database-shaped load on files or devices and measure it

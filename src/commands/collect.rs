@@ -8,11 +8,7 @@ mod onlookers;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use anyhow::Context;
-use iostall_collect::address::PasswordFrom;
-use iostall_collect::{
-    Address, Engine, Event, Filter, Sampler, SamplerOptions, Secret, Source, grants, open,
-};
+use iostall_collect::{Engine, Event, Filter, Sampler, SamplerOptions, grants};
 use iostall_measure::clock::utc_now;
 use iostall_model::{Sample, Warning};
 use iostall_store::{Retention, SourceNumber, StoredGap, WatchStore};
@@ -20,10 +16,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use self::onlookers::Onlookers;
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
-use crate::failure::{Status, hinted};
+use crate::failure::Status;
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::store::{open_watch, with_hint};
+use crate::watching::named;
 
 /// How often old samples are deleted.
 const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -47,42 +44,6 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
     }
 }
 
-/// The sources as typed, validated and opened, with their names.
-fn sources(args: &OnceArgs) -> anyhow::Result<Vec<(String, Box<dyn Source>)>> {
-    let mut names = HashSet::new();
-    args.sources
-        .iter()
-        .map(|text| {
-            let address: Address = text.parse()?;
-            let name = address.to_string();
-            if !names.insert(name.clone()) {
-                anyhow::bail!("{name} is named twice: its samples would mix");
-            }
-            let secret = secret(&address, &name)?;
-            Ok((name, open(address, secret, args.timeout)?))
-        })
-        .collect()
-}
-
-fn secret(address: &Address, name: &str) -> anyhow::Result<Secret> {
-    Ok(match &address.password {
-        PasswordFrom::Nowhere => Secret::default(),
-        PasswordFrom::File(path) => Secret::from_file(path)?,
-        PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
-        PasswordFrom::Prompt => prompt(name)?,
-    })
-}
-
-fn prompt(name: &str) -> anyhow::Result<Secret> {
-    let term = console::Term::stderr();
-    if !term.is_term() {
-        let error = anyhow::anyhow!("there is no terminal to ask for the password of {name}");
-        return Err(hinted(error, "put it in a file and write ?password-file=PATH"));
-    }
-    term.write_str(&format!("password for {name}: ")).context("cannot write to the terminal")?;
-    Ok(Secret::typed(term.read_secure_line().context("cannot read from the terminal")?))
-}
-
 fn filter(args: &OnceArgs) -> Filter {
     Filter { databases: args.database.clone(), names: args.file.clone() }
 }
@@ -90,8 +51,9 @@ fn filter(args: &OnceArgs) -> Filter {
 fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut keeper = Keeper::new(open_watch(global)?);
     let (filter, mut status) = (filter(args), Status::Done);
-    for (name, mut source) in sources(args)? {
-        let number = keeper.add_source(&name)?;
+    for source in named(&args.sources)? {
+        let (name, mut source) = (&source.name, source.open(args.timeout)?);
+        let number = keeper.add_source(name)?;
         match source.read() {
             Ok(mut sample) => {
                 sample.rows.retain(|row| filter.keeps(&row.subject));
@@ -117,9 +79,9 @@ fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyho
 fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut keeper = Keeper::new(open_watch(global)?);
     let (mut numbers, mut opened) = (Vec::new(), Vec::new());
-    for (name, source) in sources(&args.what)? {
-        numbers.push((keeper.add_source(&name)?, name));
-        opened.push(source);
+    for source in named(&args.what.sources)? {
+        opened.push(source.open(args.what.timeout)?);
+        numbers.push((keeper.add_source(&source.name)?, source.name));
     }
     let options = SamplerOptions {
         interval: args.interval,

@@ -15,5 +15,6 @@ pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod store;
 pub(crate) mod sweep;
+pub(crate) mod top;
 pub(crate) mod verify;
 pub(crate) mod write;

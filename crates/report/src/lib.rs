@@ -23,6 +23,7 @@ pub mod sweep;
 pub mod table;
 pub mod tables;
 pub mod text;
+pub mod top;
 pub mod transfer;
 pub mod warnings;
 pub mod watch;

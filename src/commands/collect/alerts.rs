@@ -47,7 +47,7 @@ impl Alerts {
 
     /// A source answered, and its rows changed so since the sample before.
     pub(super) fn sample(&mut self, source: usize, rows: &[Row], changes: &[Change], printer: &Printer) {
-        let notices = self.judge.sample(source, rows.iter().zip(changes), now(&self.clock));
+        let notices = self.judge.sample(source, rows, changes, now(&self.clock));
         self.tell(&notices, printer);
     }
 

@@ -71,13 +71,8 @@ impl Judge {
         Self { sources: names.iter().map(source).collect(), book, interval_ns }
     }
 
-    /// Source number `source` gave a sample, whose rows have changed so since the sample before.
-    pub fn sample<'a>(
-        &mut self,
-        source: usize,
-        changes: impl Iterator<Item = (&'a Row, &'a Change)> + Clone,
-        now: Now,
-    ) -> Vec<Notice> {
+    /// Source number `source` gave a sample; each of its rows has its change since the sample before.
+    pub fn sample(&mut self, source: usize, rows: &[Row], changes: &[Change], now: Now) -> Vec<Notice> {
         let mut notices = Vec::new();
         let Some(source) = self.sources.get_mut(source) else { return notices };
         source.answered_ns = now.clock_ns;
@@ -85,7 +80,8 @@ impl Judge {
             match &rule.condition {
                 Condition::Silent => source.silence[place].learn_silence(0, rule, now),
                 Condition::Over { measured, .. } => {
-                    let found = intervals(&self.book, rule, &source.name, changes.clone(), self.interval_ns);
+                    let found =
+                        intervals(&self.book, rule, &source.name, rows.iter().zip(changes), self.interval_ns);
                     learn(&mut source.things[place], rule, *measured, &found, (self.interval_ns, now));
                 }
             }

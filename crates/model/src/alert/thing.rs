@@ -87,23 +87,20 @@ impl Thing {
     }
 
     fn begin(&mut self, now: Now) {
-        match &mut self.alert {
-            // One whose end was not told yet has not ended for those who listen.
-            Some(alert) => {
-                alert.ended_ns = None;
-                alert.value_max = alert.value_max.max(self.streak_max);
-            }
-            None => {
-                let held = SignedDuration::from_nanos(i64::try_from(self.holds_ns).unwrap_or(i64::MAX));
-                self.alert = Some(Alert {
-                    since: now.utc.checked_sub(held).unwrap_or(now.utc),
-                    since_ns: now.clock_ns.saturating_sub(self.holds_ns),
-                    value_max: self.streak_max,
-                    told_ns: None,
-                    ended_ns: None,
-                });
-            }
+        // One whose end was not told yet has not ended for those who listen.
+        if let Some(alert) = &mut self.alert {
+            alert.ended_ns = None;
+            alert.value_max = alert.value_max.max(self.streak_max);
+            return;
         }
+        let held = SignedDuration::from_nanos(i64::try_from(self.holds_ns).unwrap_or(i64::MAX));
+        self.alert = Some(Alert {
+            since: now.utc.checked_sub(held).unwrap_or(now.utc),
+            since_ns: now.clock_ns.saturating_sub(self.holds_ns),
+            value_max: self.streak_max,
+            told_ns: None,
+            ended_ns: None,
+        });
     }
 
     fn end(&mut self, now: Now) {

@@ -100,7 +100,8 @@ impl Court {
 
     fn sample(&mut self, rows: &[(Row, Change)]) -> Vec<Notice> {
         self.clock_ns += BEAT_NS;
-        self.judge.sample(0, rows.iter().map(|(row, change)| (row, change)), self.now())
+        let (rows, changes): (Vec<_>, Vec<_>) = rows.iter().cloned().unzip();
+        self.judge.sample(0, &rows, &changes, self.now())
     }
 
     fn beat(&mut self, beat: Beat) -> Vec<Occasion> {
