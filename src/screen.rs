@@ -35,20 +35,6 @@ impl Screen {
         self.terminal.draw(|frame| draw(state, frame)).context("cannot write to the terminal")?;
         Ok(())
     }
-
-    /// The next key, if one is pressed within `wait`.
-    pub(crate) fn key(&self, wait: Duration) -> anyhow::Result<Option<Key>> {
-        let read = || -> io::Result<Option<Key>> {
-            if !event::poll(wait)? {
-                return Ok(None);
-            }
-            Ok(match event::read()? {
-                Event::Key(pressed) if pressed.kind != KeyEventKind::Release => key(pressed),
-                _ => None,
-            })
-        };
-        read().context("cannot read from the terminal")
-    }
 }
 
 impl Drop for Screen {
@@ -56,6 +42,20 @@ impl Drop for Screen {
         // A terminal that is gone needs nothing back.
         let _ = ratatui::try_restore();
     }
+}
+
+/// The next key, if one is pressed within `wait`. The terminal must be a [`Screen`].
+pub(crate) fn next_key(wait: Duration) -> anyhow::Result<Option<Key>> {
+    let read = || -> io::Result<Option<Key>> {
+        if !event::poll(wait)? {
+            return Ok(None);
+        }
+        Ok(match event::read()? {
+            Event::Key(pressed) if pressed.kind != KeyEventKind::Release => key(pressed),
+            _ => None,
+        })
+    };
+    read().context("cannot read from the terminal")
 }
 
 fn key(pressed: KeyEvent) -> Option<Key> {

@@ -1,7 +1,7 @@
 //! `iostall collect`: one sample, or samples on a beat.
 
 mod import;
-mod alerts;
+mod judging;
 mod metrics;
 mod onlookers;
 

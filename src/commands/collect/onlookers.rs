@@ -9,7 +9,7 @@ use std::time::Duration;
 use iostall_collect::Event;
 use iostall_model::{Sample, delta};
 
-use super::alerts::Alerts;
+use super::judging::Alerts;
 use super::metrics::Metrics;
 use crate::cli::RunArgs;
 use crate::printer::Printer;

@@ -16,7 +16,7 @@ use crate::cli::{GlobalArgs, LevelChoice, TopArgs};
 use crate::failure::{Status, hinted};
 use crate::interrupt::cancel_on_signal;
 use crate::printer::Printer;
-use crate::screen::Screen;
+use crate::screen::{Screen, next_key};
 use crate::store::open_watch;
 use crate::watching::named;
 
@@ -95,7 +95,7 @@ fn live(state: &mut TopState, feed: &mut dyn Feed) -> anyhow::Result<Status> {
         feed.wait(state, Duration::ZERO)?;
         state.tick(utc_now());
         screen.show(state)?;
-        match screen.key(WAIT)?.map(|key| state.press(key)) {
+        match next_key(WAIT)?.map(|key| state.press(key)) {
             Some(Asked::Quit) => break,
             Some(Asked::Interval(interval)) => feed.set_interval(interval)?,
             Some(Asked::Draw) | None => {}

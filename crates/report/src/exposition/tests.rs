@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::*;
 
-fn row(kind: Kind, [database, name, identity]: [&str; 3], volume: Option<&str>, counters: Counters) -> Row {
+fn row(kind: Kind, [database, name, identity]: [&str; 3], volume: Option<&str>, counters: &Counters) -> Row {
     let subject = Subject {
         kind,
         database: database.into(),
@@ -15,7 +15,7 @@ fn row(kind: Kind, [database, name, identity]: [&str; 3], volume: Option<&str>, 
         identity: identity.into(),
         volume: volume.map(Into::into),
     };
-    Row { subject, counters, age_ms: None }
+    Row { subject, counters: *counters, age_ms: None }
 }
 
 fn sources() -> Vec<SourceNow> {
@@ -34,19 +34,24 @@ fn sources() -> Vec<SourceNow> {
         warnings: Vec::new(),
     };
     let windows = sample(vec![
-        row(Kind::SqlServerFile, ["sales", "E:\\data\\\"a\".mdf", "5:1"], Some("E:\\"), stalls),
-        row(Kind::SqlServerFile, ["tempdb", "x\ny", "2:1"], None, stalls),
+        row(Kind::SqlServerFile, ["sales", "E:\\data\\\"a\".mdf", "5:1"], Some("E:\\"), &stalls),
+        row(Kind::SqlServerFile, ["tempdb", "x\ny", "2:1"], None, &stalls),
     ]);
     let mixed = sample(vec![
-        row(Kind::MysqlFile, ["shop", "./t.ibd", "1"], None, picoseconds),
-        row(Kind::PostgresIoBlocks, ["", "client backend/relation/normal", "n"], None, blocks),
-        row(Kind::PostgresDatabase, ["sales", "sales", "16384"], None, blocks),
-        row(Kind::LinuxDevice, ["disk", "sda", "8:0"], Some("/"), Counters::new().with(Counter::InFlight, 2)),
+        row(Kind::MysqlFile, ["shop", "./t.ibd", "1"], None, &picoseconds),
+        row(Kind::PostgresIoBlocks, ["", "client backend/relation/normal", "n"], None, &blocks),
+        row(Kind::PostgresDatabase, ["sales", "sales", "16384"], None, &blocks),
+        row(
+            Kind::LinuxDevice,
+            ["disk", "sda", "8:0"],
+            Some("/"),
+            &Counters::new().with(Counter::InFlight, 2),
+        ),
         row(
             Kind::LinuxDevice,
             ["disk", "sda", "8:16"],
             Some("/"),
-            Counters::new().with(Counter::ReadBytes, 8),
+            &Counters::new().with(Counter::ReadBytes, 8),
         ),
     ]);
     vec![
