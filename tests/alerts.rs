@@ -2,12 +2,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Ran, Workspace, signal};
+use crate::devices::LoopDevice;
+use crate::support::{Ran, Workspace, signal, skip};
 
 /// How long a notice may take on a machine that stands still for a while.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -187,6 +189,48 @@ fn a_collector_tells_of_a_silent_source_and_tries_again_where_it_was_refused() {
         ran.stderr
     );
     assert!(!ran.stderr.contains("not told"), "{}", ran.stderr);
+}
+
+/// Writes a block to `device`, past the page cache.
+fn write_block(device: &LoopDevice) -> bool {
+    let to = format!("of={}", device.name());
+    let ran = Command::new("dd").args(["if=/dev/zero", &to, "bs=4k", "count=1", "oflag=direct"]).output();
+    ran.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_collector_tells_of_a_busy_device_and_that_it_is_over() {
+    let (port, got) = web_server(&["200 OK"]);
+    let rule = "[[rules]]\nname = \"busy\"\nwhen = \"iops\"\nover = 0.01\noperations-min = 1\nlevel = \"volumes\"\n\
+                for = \"0s\"\ntell = [\"one\"]\n";
+    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), rule);
+    let Some(device) = LoopDevice::new(&workspace, "alerts of a device", 16) else { return };
+    // A device that was never used is not counted.
+    if !write_block(&device) {
+        return skip("alerts of a device", "dd cannot write to a loop device");
+    }
+    let name = device.name().trim_start_matches("/dev/").to_owned();
+    let occasion = |wait| {
+        let (_, body) = got.recv_timeout(wait).ok()?;
+        let body: Value = serde_json::from_str(&body).unwrap();
+        (body["name"] == name).then(|| body["occasion"].as_str().unwrap().to_owned())
+    };
+    let arguments = ["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:"];
+    let child = workspace.start(&arguments);
+    let mut told = None;
+    for _ in 0..3_000 {
+        assert!(write_block(&device));
+        told = occasion(Duration::from_millis(100));
+        if told.is_some() {
+            break;
+        }
+    }
+    assert_eq!(told.as_deref(), Some("begun"));
+    // Other devices of this machine may be busy too.
+    let ended = (0..3_000).find_map(|_| occasion(Duration::from_millis(100)));
+    assert_eq!(ended.as_deref(), Some("ended"));
+    signal(&child, "INT");
+    Ran::from(child.wait_with_output().unwrap()).expect_status(0);
 }
 
 #[test]

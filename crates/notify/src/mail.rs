@@ -1,5 +1,6 @@
 //! Telling mailboxes.
 
+use std::io;
 use std::time::Duration;
 
 use iostall_model::alert::Notice;
@@ -48,7 +49,7 @@ impl Mail {
 
     pub(crate) fn send(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
         let unreachable = |error: lettre::transport::smtp::Error| {
-            let text = whole(&error);
+            let text = whole(&error, timeout);
             if error.is_permanent() || error.is_transient() {
                 DeliveryError::Refused(format!("the mail server refused: {text}"))
             } else {
@@ -86,11 +87,16 @@ impl Mail {
     }
 }
 
-/// An error with its causes: the library's own text leaves them out.
-fn whole(error: &dyn std::error::Error) -> String {
+/// An error with its causes: the library's own text leaves them out. A socket whose time is up says that it would
+/// block, which means nothing to anybody.
+fn whole(error: &dyn std::error::Error, timeout: Duration) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if matches!(kind, Some(io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)) {
+            return format!("no answer within {timeout:?}");
+        }
         let next = error.to_string();
         if !text.contains(&next) {
             text = format!("{text}: {next}");
@@ -98,4 +104,42 @@ fn whole(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payload::tests::notice;
+    use iostall_model::alert::Occasion;
+    use std::net::TcpListener;
+
+    fn mail(port: u16) -> Mail {
+        let mailbox: Mailbox = "a@example.com".parse().unwrap();
+        Mail {
+            host: "127.0.0.1".into(),
+            port,
+            tls: MailTls::Off,
+            from: mailbox.clone(),
+            to: vec![mailbox],
+            login: None,
+        }
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_given_up_with_words_that_mean_something() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mail = mail(silent.local_addr().unwrap().port());
+        let said = mail.send(&notice(Occasion::Begun), Duration::from_millis(50)).unwrap_err().to_string();
+        assert_eq!(said, "no answer within 50ms");
+    }
+
+    #[test]
+    fn a_name_with_a_line_end_stays_in_one_header() {
+        let mut notice = notice(Occasion::Begun);
+        notice.source = "x\r\nBcc: all@example.com".into();
+        let message = mail(25).message(&notice).unwrap().formatted();
+        let text = String::from_utf8(message).unwrap();
+        let (head, _) = text.split_once("\r\n\r\n").unwrap();
+        assert!(!head.lines().any(|line| line.starts_with("Bcc")), "{head}");
+    }
 }

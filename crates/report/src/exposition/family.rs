@@ -74,21 +74,25 @@ impl Families {
     /// Adds a level.
     pub(super) fn gauge(&mut self, name: &str, help: &str, labels: &Labels, value: &str) {
         let metric = Metric { name: name.into(), help: help.into(), is_counter: false, is_time: false };
-        self.add(metric, labels, value);
+        self.add(&metric, labels, value);
     }
 
     /// Adds a cumulative count.
     pub(super) fn counter(&mut self, name: &str, help: &str, labels: &Labels, value: &str) {
         let metric = Metric { name: name.into(), help: help.into(), is_counter: true, is_time: false };
-        self.add(metric, labels, value);
+        self.add(&metric, labels, value);
     }
 
     /// Adds a line to the family of `metric`.
-    pub(super) fn add(&mut self, metric: Metric, labels: &Labels, value: &str) {
-        let Metric { name, help, is_counter, .. } = metric;
-        let line = format!("{name}{{{}}} {value}\n", labels.0);
-        let family = self.0.entry(name).or_insert_with(|| Family { help, is_counter, lines: String::new() });
-        family.lines.push_str(&line);
+    pub(super) fn add(&mut self, metric: &Metric, labels: &Labels, value: &str) {
+        if !self.0.contains_key(&metric.name) {
+            let Metric { name, help, is_counter, .. } = metric.clone();
+            self.0.insert(name, Family { help, is_counter, lines: String::new() });
+        }
+        let Some(family) = self.0.get_mut(&metric.name) else { return };
+        for part in [&metric.name, "{", &labels.0, "} ", value, "\n"] {
+            family.lines.push_str(part);
+        }
     }
 
     /// The whole document.

@@ -10,10 +10,10 @@ mod names;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use iostall_model::{ResetReason, Row, Sample};
+use iostall_model::{Counter, Kind, ResetReason, Row, Sample};
 
-use family::{Families, Labels, seconds};
-use names::{labels, metric};
+use family::{Families, Labels, Metric, seconds};
+use names::{labels, metric, noun};
 
 pub use names::{METRIC_NAMES_OF_SOURCES, metric_names};
 
@@ -80,26 +80,22 @@ fn add_source(families: &mut Families, source: &SourceNow) {
 
 /// Every counter of every row.
 fn add_rows(families: &mut Families, source: &str, rows: &[Row]) {
-    let mut seen: HashMap<(String, Labels), usize> = HashMap::new();
-    let labelled: Vec<(&Row, String, Labels)> = rows
-        .iter()
-        .map(|row| {
-            let (noun, labels) = labels(source, &row.subject);
-            *seen.entry((noun.clone(), labels.clone())).or_default() += 1;
-            (row, noun, labels)
-        })
-        .collect();
-    for (row, noun, labels) in labelled {
+    let mut seen: HashMap<(&'static str, Labels), usize> = HashMap::new();
+    let labelled: Vec<_> = rows.iter().map(|row| (row, labels(source, &row.subject))).collect();
+    for (row, labels) in &labelled {
+        *seen.entry((noun(row.subject.kind), labels.clone())).or_default() += 1;
+    }
+    // Names and help are the same for thousands of rows.
+    let mut metrics: HashMap<(Kind, Counter), Option<Metric>> = HashMap::new();
+    for (row, labels) in labelled {
         // Two things of one name would be one series, which a scrape refuses as a whole.
-        let key = (noun, labels);
+        let kind = row.subject.kind;
+        let key = (noun(kind), labels);
         let is_alone = seen.get(&key).is_none_or(|count| *count == 1);
-        let (noun, mut labels) = key;
-        if !is_alone {
-            labels = labels.with("identity", &row.subject.identity);
-        }
+        let labels = if is_alone { key.1 } else { key.1.with("identity", &row.subject.identity) };
         for (counter, value) in row.counters.iter() {
-            if let Some(metric) = metric(&noun, row.subject.kind, counter) {
-                let value = metric.value(row.subject.kind.column(counter).canonical(value));
+            if let Some(metric) = metrics.entry((kind, counter)).or_insert_with(|| metric(kind, counter)) {
+                let value = metric.value(kind.column(counter).canonical(value));
                 families.add(metric, &labels, &value);
             }
         }

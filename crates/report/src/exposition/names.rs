@@ -21,15 +21,14 @@ pub const METRIC_NAMES_OF_SOURCES: [&str; 7] = [
 /// Every name that can be exported.
 pub fn metric_names() -> BTreeSet<String> {
     let of_rows = Kind::ALL.into_iter().flat_map(|kind| {
-        let noun = noun(kind);
-        Counter::ALL.into_iter().filter_map(move |counter| Some(metric(&noun, kind, counter)?.name))
+        Counter::ALL.into_iter().filter_map(move |counter| Some(metric(kind, counter)?.name))
     });
     of_rows.chain(METRIC_NAMES_OF_SOURCES.map(String::from)).collect()
 }
 
 /// What a row of this kind is called in the names of its metrics.
-fn noun(kind: Kind) -> String {
-    let noun = match kind {
+pub(super) fn noun(kind: Kind) -> &'static str {
+    match kind {
         Kind::SqlServerFile | Kind::MysqlFile => "file",
         Kind::PostgresIo | Kind::PostgresIoBlocks => "backend",
         Kind::PostgresDatabase => "database",
@@ -42,14 +41,12 @@ fn noun(kind: Kind) -> String {
         Kind::LinuxDevice => "device",
         Kind::LinuxCgroup => "cgroup",
         Kind::LinuxPressure => "pressure",
-        other => return other.name().replace('-', "_"),
-    };
-    noun.to_owned()
+        other => other.name(),
+    }
 }
 
-/// The noun of a row about `subject`, and its labels.
-pub(super) fn labels(source: &str, subject: &Subject) -> (String, Labels) {
-    let noun = noun(subject.kind);
+/// The labels of a row about `subject`.
+pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
     let mut labels = Labels::new().with("source", source);
     match subject.kind {
         Kind::PostgresIo | Kind::PostgresIoBlocks => {
@@ -57,7 +54,7 @@ pub(super) fn labels(source: &str, subject: &Subject) -> (String, Labels) {
             for label in ["backend", "object", "context"] {
                 labels = labels.with(label, parts.next().unwrap_or_default());
             }
-            return (noun, labels);
+            return labels;
         }
         // Of a device, the database column says what it is: a disk, a partition, a stacked device.
         Kind::LinuxDevice => labels = labels.with("class", &subject.database).with("device", &subject.name),
@@ -68,7 +65,7 @@ pub(super) fn labels(source: &str, subject: &Subject) -> (String, Labels) {
         Kind::LinuxPressure => labels = labels.with("scope", &subject.name),
         Kind::PostgresDatabase => labels = labels.with("database", &subject.name),
         Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex => {
-            labels = labels.with("database", &subject.database).with(&noun, &subject.name);
+            labels = labels.with("database", &subject.database).with(noun(subject.kind), &subject.name);
         }
         // The one log, the one redo log: their noun is their name.
         _ => {}
@@ -76,11 +73,11 @@ pub(super) fn labels(source: &str, subject: &Subject) -> (String, Labels) {
     if let Some(volume) = &subject.volume {
         labels = labels.with("volume", volume);
     }
-    (noun, labels)
+    labels
 }
 
 /// The metric of `counter` in rows of `kind`; `None` for marks, which are no quantities.
-pub(super) fn metric(noun: &str, kind: Kind, counter: Counter) -> Option<Metric> {
+pub(super) fn metric(kind: Kind, counter: Counter) -> Option<Metric> {
     let what = match counter {
         Counter::Reads if kind.counts_blocks() => "read_blocks",
         Counter::Writes if kind.counts_blocks() => "write_blocks",
@@ -92,11 +89,16 @@ pub(super) fn metric(noun: &str, kind: Kind, counter: Counter) -> Option<Metric>
         Role::Gauge => ("", false, false),
         Role::StatisticsMark | Role::HandleMark => return None,
     };
-    let words = what.replace('_', " ");
+    let (noun, words) = (noun(kind), what.replace('_', " "));
     let help = if is_counter {
         format!("{words} of the {noun}, cumulative as the source counts.")
     } else {
         format!("{words} of the {noun} when it was read.")
     };
-    Some(Metric { name: format!("iostall_{noun}_{what}{suffix}"), help, is_counter, is_time })
+    Some(Metric {
+        name: format!("iostall_{}_{what}{suffix}", noun.replace('-', "_")),
+        help,
+        is_counter,
+        is_time,
+    })
 }
