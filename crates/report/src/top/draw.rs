@@ -151,17 +151,18 @@ fn nothing(state: &TopState) -> Text<'static> {
     Text::raw("nothing is counted at this level; 1 to 4 show the others")
 }
 
-/// The name of a line, with its source where there are several, and why numbers are missing.
+/// The name of a line, after why numbers are missing (a long name is cut, the reason is not) and after its source
+/// where there are several.
 fn name(state: &TopState, line: &Line, has_sources: bool) -> Text<'static> {
     let mut spans = Vec::new();
+    if !line.resets.is_empty() {
+        let reasons: Vec<&str> = line.resets.iter().map(|reason| reason.name()).collect();
+        spans.push(Span::styled(format!("({})  ", reasons.join(", ")), state.doubt()));
+    }
     if has_sources {
         spans.push(Span::styled(format!("{}  ", line.key.source), dim()));
     }
     spans.push(Span::raw(line.key.name.clone()));
-    if !line.resets.is_empty() {
-        let reasons: Vec<&str> = line.resets.iter().map(|reason| reason.name()).collect();
-        spans.push(Span::styled(format!("  ({})", reasons.join(", ")), state.doubt()));
-    }
     Text::from(spans)
 }
 
