@@ -34,15 +34,20 @@ pub(crate) fn named(sources: &[String]) -> anyhow::Result<Vec<Named>> {
             if !names.insert(name.clone()) {
                 anyhow::bail!("{name} is named twice: its samples would mix");
             }
-            let secret = match &address.password {
-                PasswordFrom::Nowhere => Secret::default(),
-                PasswordFrom::File(path) => Secret::from_file(path)?,
-                PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
-                PasswordFrom::Prompt => prompt(&name)?,
-            };
+            let secret = secret(&address, &name)?;
             Ok(Named { name, address, secret })
         })
         .collect()
+}
+
+/// The password of the source called `name`, from where its address says.
+pub(crate) fn secret(address: &Address, name: &str) -> anyhow::Result<Secret> {
+    Ok(match &address.password {
+        PasswordFrom::Nowhere => Secret::default(),
+        PasswordFrom::File(path) => Secret::from_file(path)?,
+        PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
+        PasswordFrom::Prompt => prompt(name)?,
+    })
 }
 
 fn prompt(name: &str) -> anyhow::Result<Secret> {

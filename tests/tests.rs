@@ -20,6 +20,6 @@ mod support;
 mod sweep;
 mod top;
 mod verify;
-mod watch_report;
 mod watch_metrics;
+mod watch_report;
 mod write;

@@ -28,7 +28,7 @@ fn one_interval_is_printed_for_scripts_and_has_its_form_for_programs() {
     }
     let workspace = Workspace::new();
     let ran = workspace.run(&["top", "--once", "--interval", "1s", "linux:"]).expect_status(0);
-    assert!(ran.stdout.starts_with("linux:\n") && ran.stdout.contains("reads/s"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("linux:\n") && ran.stdout.contains("reads/s"), "{}", ran.stdout);
     let ran = workspace.run(&["top", "--once", "--json", "--interval", "1s", "linux:"]).expect_status(0);
     let json: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((&json["schema"], &json["level"]), (&"iostall-watch".into(), &"volumes".into()));

@@ -15,6 +15,7 @@ use crate::interrupt;
 use crate::moment::moment;
 use crate::printer::Printer;
 use crate::store::{open_watch, with_hint};
+use crate::watching::secret;
 
 /// Fetches every filter's samples that are not here yet.
 pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -31,9 +32,9 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
         ));
     }
     let name = address.to_string();
-    let secret = super::secret(&address, &name)?;
+    let password = secret(&address, &name)?;
     let mut store = open_watch(global)?;
-    let mut history = History::open(address, secret, args.timeout)?;
+    let mut history = History::open(address, password, args.timeout)?;
     let cancel = Arc::new(AtomicBool::new(false));
     interrupt::cancel_on_signal(&cancel)?;
     let filters = history.filters()?;

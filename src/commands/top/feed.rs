@@ -52,7 +52,7 @@ impl Sampled {
     fn see(&mut self, event: Event, state: &mut TopState) {
         match event {
             Event::Sample { source, sample } => {
-                let warnings = sample.warnings.iter().map(|warning| warning.message.clone()).collect();
+                let warnings = sample.warnings.clone();
                 let (name, taken) = (&self.sources[source].name, sample.taken.utc);
                 match &self.before[source] {
                     Some(before) => {
@@ -158,7 +158,6 @@ impl Stored {
         let number = watched.number;
         if self.shown.insert(number, last) != Some(last) {
             let warnings = self.store.warnings(number, last, last).map_err(with_hint)?;
-            let warnings: Vec<String> = warnings.into_iter().map(|warning| warning.message).collect();
             let just_before = last.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(last);
             state.first_sample(&watched.name, last, warnings.clone());
             let mut newest = |step: Step| {

@@ -9,12 +9,14 @@ use std::time::Duration;
 use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_report::top::{Asked, TopState};
-use iostall_report::watch::{write_watch_json, write_watch_text};
+use iostall_report::watch::{chapters, title, write_watch_json};
+use iostall_report::{TextOptions, write_chapters};
 
 use self::feed::{Feed, Sampled, Stored};
 use crate::cli::{GlobalArgs, LevelChoice, TopArgs};
 use crate::failure::{Status, hinted};
 use crate::interrupt::cancel_on_signal;
+use crate::output::to_stdout;
 use crate::printer::Printer;
 use crate::screen::{Screen, next_key};
 use crate::store::open_watch;
@@ -68,21 +70,27 @@ fn once(
     if stop.load(Ordering::Relaxed) {
         return Ok(Status::Interrupted);
     }
-    for (name, reason) in state.silent() {
-        printer.note(&format!("{name}: {reason}"));
-    }
-    let window = state.window();
-    if window.groups.is_empty() {
+    let report = state.report();
+    if report.window.groups.is_empty() {
+        for source in &report.sources {
+            source.sentences().iter().for_each(|said| printer.note(&format!("{}: {said}", source.name)));
+        }
         let error = anyhow::anyhow!("nothing is counted that this view shows");
         return Err(hinted(error, "try another --level, or another --filter"));
     }
-    let mut text = Vec::new();
     if args.json {
-        write_watch_json(&window, None, &mut text)?;
-    } else {
-        write_watch_text(&window, None, &mut text)?;
+        to_stdout(printer, &|out| Ok(write_watch_json(&report, out)?))?;
+        return Ok(Status::Done);
     }
-    printer.result(&String::from_utf8_lossy(&text))?;
+    let options = TextOptions {
+        width: Printer::width(),
+        colour: printer.color(),
+        unicode: Printer::unicode(),
+        percentiles: false,
+    };
+    let mut text = String::new();
+    write_chapters(&title(&report), &chapters(&report), &options, &mut text)?;
+    printer.result(&text)?;
     Ok(Status::Done)
 }
 

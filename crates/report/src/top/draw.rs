@@ -10,7 +10,7 @@ use ratatui_widgets::table::{Cell, Row, Table};
 
 use super::keys::LEVELS;
 use super::{Column, Line, TopSource, TopState};
-use crate::watch::short;
+use crate::watch::columns::short;
 
 /// What the keys do.
 const HELP: &str =
@@ -99,7 +99,7 @@ fn source_line(state: &TopState, source: &TopSource) -> Text<'static> {
             1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        spans.push(Span::styled(format!("  {warning}{more}"), state.doubt()));
+        spans.push(Span::styled(format!("  {}{more}", warning.message), state.doubt()));
     }
     Text::from(spans)
 }

@@ -10,10 +10,10 @@ mod keys;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iostall_model::{Change, Level, ResetReason, Row, Totals};
-use jiff::Timestamp;
+use iostall_model::{Change, Level, ResetReason, Row, Totals, Warning};
+use jiff::{SignedDuration, Timestamp};
 
-use crate::watch::{Group, GroupKey, WatchWindow};
+use crate::watch::{Gap, Group, GroupKey, SourceHistory, WatchReport, WatchWindow};
 
 pub use columns::Column;
 pub use draw::draw;
@@ -33,7 +33,7 @@ pub struct TopSource {
     /// When it first failed to answer since then, and why.
     pub gap: Option<(Timestamp, String)>,
     /// What it could not tell in its newest sample.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Intervals of rows that could not be counted since the view began, by reason.
     pub resets: BTreeMap<ResetReason, u64>,
 }
@@ -98,7 +98,7 @@ impl TopState {
     }
 
     /// The source called `name`, which is added where it is new, answered for the first time.
-    pub fn first_sample(&mut self, name: &str, taken: Timestamp, warnings: Vec<String>) {
+    pub fn first_sample(&mut self, name: &str, taken: Timestamp, warnings: Vec<Warning>) {
         let source = self.source(name);
         (source.taken, source.gap, source.warnings) = (Some(taken), None, warnings);
     }
@@ -152,13 +152,27 @@ impl TopState {
         self.sources.iter().all(|source| source.gap.is_some() || source.has_interval)
     }
 
-    /// The sources that do not answer, with the reason.
-    pub fn silent(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.sources.iter().filter_map(|source| Some((source.name.as_str(), source.gap.as_ref()?.1.as_str())))
+    /// What is on the screen as a report about one interval, for the forms that reports have.
+    pub fn report(&self) -> WatchReport {
+        let window = self.window();
+        let begun = |source: &TopSource| {
+            let covered_ns = window.covered_ns.get(&source.name).copied().unwrap_or(0);
+            let covered = SignedDuration::from_nanos(i64::try_from(covered_ns).unwrap_or(i64::MAX));
+            source.taken.and_then(|taken| taken.checked_sub(covered).ok())
+        };
+        let to = self.sources.iter().filter_map(|source| source.taken).max().unwrap_or(self.now);
+        let from = self.sources.iter().filter_map(begun).min().unwrap_or(to);
+        let history = |source: &TopSource| SourceHistory {
+            name: source.name.clone(),
+            hours_until: None,
+            gaps: source.gap.iter().map(gap).collect(),
+            warnings: source.warnings.clone(),
+        };
+        let sources = self.sources.iter().map(history).collect();
+        WatchReport { from, to, window, sources, top: usize::MAX }
     }
 
-    /// What is on the screen as a window of one interval, for the forms that programs read.
-    pub fn window(&self) -> WatchWindow {
+    fn window(&self) -> WatchWindow {
         let mut window = WatchWindow::new(self.level, None);
         for source in &self.sources {
             window.add(&source.name, source.changes.iter().map(|(row, change)| (row, change)));
@@ -181,6 +195,11 @@ impl TopState {
         self.lines.sort_by(|a, b| sort.compare(a, b, is_ascending));
         self.offset = self.offset.min(self.lines.len().saturating_sub(1));
     }
+}
+
+/// A source's silence as reports tell it.
+fn gap((at, reason): &(Timestamp, String)) -> Gap {
+    Gap { at: *at, until: *at, beats: 1, reason: reason.clone() }
 }
 
 fn is_wanted(key: &GroupKey, filter: &str) -> bool {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use iostall_model::{Change, Counter, Counters, Kind, Level, ResetReason, Row, Subject, Totals};
+use iostall_model::{
+    Change, Counter, Counters, Kind, Level, ResetReason, Row, Subject, Totals, Warning, WarningCode,
+};
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 
@@ -31,6 +33,10 @@ fn at(text: &str) -> jiff::Timestamp {
     text.parse().unwrap()
 }
 
+fn warning(message: &str) -> Warning {
+    Warning::new(WarningCode::MissingGrant, message)
+}
+
 fn state() -> TopState {
     let names = ["sqlserver://db1:1433", "linux:", "mysql://db2:3306"].map(String::from);
     let mut state = TopState::new(&names, Level::Files, Some(Duration::from_secs(2)), true);
@@ -42,7 +48,7 @@ fn state() -> TopState {
         &names[0],
         at("2026-11-21T14:03:05Z"),
         rows,
-        vec!["one grant is missing".into(), "x".into()],
+        vec![warning("one grant is missing"), warning("x")],
     );
     state.gap(&names[2], at("2026-11-21T14:03:01Z"), "cannot connect to mysql://db2:3306: refused");
     state
@@ -170,5 +176,7 @@ fn every_source_has_said_something_when_it_did_something_or_failed() {
     assert!(!state.is_complete(), "one sample is no interval");
     state.sample("linux:", at("2026-11-21T14:03:05Z"), Vec::new(), Vec::new());
     assert!(state.is_complete());
-    assert_eq!(state.silent().count(), 1);
+    let report = state.report();
+    assert_eq!(report.sources.iter().filter(|source| !source.gaps.is_empty()).count(), 1);
+    assert_eq!(report.length_ns(), 2_000_000_000, "the interval of what was sampled");
 }
