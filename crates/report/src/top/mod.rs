@@ -110,7 +110,7 @@ impl TopState {
         name: &str,
         taken: Timestamp,
         changes: Vec<(Row, Change)>,
-        warnings: Vec<String>,
+        warnings: Vec<Warning>,
     ) {
         if self.is_paused {
             return;
