@@ -8,8 +8,10 @@ mod measuring;
 mod moment;
 mod output;
 mod printer;
+mod screen;
 mod store;
 mod transferring;
+mod watching;
 
 use std::process::ExitCode;
 
@@ -17,8 +19,8 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    collect, compare, completions, copy, diskspd, load, man, matrix, presets, reference, report, runs,
-    store as store_command, sweep, verify, write,
+    alerts, collect, compare, completions, copy, diskspd, load, man, matrix, presets, reference, report,
+    runs, store as store_command, sweep, top, verify, write,
 };
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -28,8 +30,10 @@ fn main() -> ExitCode {
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     let result = match &cli.command {
         Command::Collect(args) => collect::run(args, &cli.global, &printer),
+        Command::Alerts(args) => alerts::run(args, &printer),
         Command::Load(args) => load::run(args, &cli.global, &printer),
         Command::Copy(args) => copy::run(args, &cli.global, &printer),
+        Command::Top(args) => top::run(args, &cli.global, &printer),
         Command::Verify(args) => verify::run(args, &cli.global, &printer),
         Command::Write(args) => write::run(args, &cli.global, &printer),
         Command::Presets(args) => presets::run(args, &printer),

@@ -7,13 +7,13 @@ use std::process::Command;
 use crate::support::{Workspace, counted, skip};
 
 /// A loop device over a file of its own, detached when the value goes.
-struct LoopDevice {
+pub(crate) struct LoopDevice {
     path: PathBuf,
 }
 
 impl LoopDevice {
     /// `None`, said aloud, where loop devices cannot be had.
-    fn new(here: &Workspace, what: &str, mebibytes: u64) -> Option<Self> {
+    pub(crate) fn new(here: &Workspace, what: &str, mebibytes: u64) -> Option<Self> {
         let image = here.path("image");
         fs::File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
         let made = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
@@ -32,7 +32,7 @@ impl LoopDevice {
         }
     }
 
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.path.to_str().unwrap()
     }
 

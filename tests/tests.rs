@@ -1,5 +1,6 @@
 //! The program end to end: the real binary on real files, devices and signals.
 
+mod alerts;
 mod cli;
 mod collect;
 mod compare;
@@ -17,6 +18,8 @@ mod runs;
 mod sqlserver;
 mod support;
 mod sweep;
+mod top;
 mod verify;
+mod watch_metrics;
 mod watch_report;
 mod write;

@@ -1,5 +1,6 @@
 //! `iostall collect`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -10,6 +11,7 @@ use jiff::SignedDuration;
 #[command(after_help = "Examples:\n  \
     iostall collect once linux:\n  \
     iostall collect run --interval 5s linux: 'postgres://iostall@db1/sales?password-file=/etc/iostall/db1'\n  \
+    iostall collect run --metrics 127.0.0.1:9497 linux:\n  \
     iostall collect grants postgres\n\n\
     A password never stands in a URL: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
     TLS: on by default except to this machine; ?tls=off, ?tls=unverified, ?ca=FILE.")]
@@ -62,6 +64,12 @@ pub(crate) struct RunArgs {
     /// Keep raw samples so long; hours and days stay
     #[arg(long, value_name = "TIME", default_value = "336h", value_parser = length)]
     pub(crate) keep_raw: Duration,
+    /// Serve the current values to Prometheus at http://HOST:PORT/metrics; whoever reaches the address can read them
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) metrics: Option<String>,
+    /// Judge the samples by the rules in this file, and have what they find told: see `iostall alerts`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) alerts: Option<PathBuf>,
 }
 
 /// From where.
@@ -109,7 +117,8 @@ pub(crate) fn length(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write a length of time such as 10s, 5m or 36h".into())
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
+/// A length of time that sources may be sampled at.
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let interval = length(text)?;
     if interval < Duration::from_secs(1) { Err("the shortest interval is 1s".into()) } else { Ok(interval) }
 }

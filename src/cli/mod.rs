@@ -1,5 +1,6 @@
 //! What can be typed. No system calls here.
 
+mod alerts;
 mod collect;
 mod compare;
 mod copy;
@@ -11,6 +12,7 @@ mod report;
 mod runs;
 mod store;
 mod sweep;
+mod top;
 mod write;
 
 use std::ffi::OsString;
@@ -18,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, OnceArgs, RunArgs, SourceChoice};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
@@ -29,6 +32,7 @@ pub(crate) use report::{LevelChoice, ReportArgs};
 pub(crate) use runs::{RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
+pub(crate) use top::TopArgs;
 pub(crate) use write::{MethodChoice, WriteArgs};
 
 /// Load-test, watch, move and judge the storage under database servers.
@@ -75,6 +79,10 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Command {
     /// Sample the I/O counters of databases and hosts, and keep their history
     Collect(CollectArgs),
+    /// Watch files, databases, volumes and servers live, on the whole screen
+    Top(TopArgs),
+    /// Check a file of alerts, and try whether its notices arrive
+    Alerts(AlertsArgs),
     /// Put a database-shaped load on files or devices and measure it
     Load(Box<LoadArgs>),
     /// Raise the load until the storage saturates, and say which setting to use

@@ -1,26 +1,26 @@
 //! `iostall collect`: one sample, or samples on a beat.
 
 mod import;
+mod judging;
+mod metrics;
+mod onlookers;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use anyhow::Context;
-use iostall_collect::address::PasswordFrom;
-use iostall_collect::{
-    Address, AddressError, Engine, Event, Filter, Sampler, SamplerOptions, Secret, Source, SourceError,
-    grants, open,
-};
+use iostall_collect::{Engine, Event, Filter, Sampler, SamplerOptions, grants};
 use iostall_measure::clock::utc_now;
 use iostall_model::{Sample, Warning};
 use iostall_store::{Retention, SourceNumber, StoredGap, WatchStore};
 use jiff::{SignedDuration, Timestamp};
 
+use self::onlookers::Onlookers;
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
-use crate::failure::{Status, hinted};
+use crate::failure::Status;
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::store::{open_watch, with_hint};
+use crate::watching::{advised, named};
 
 /// How often old samples are deleted.
 const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -44,57 +44,6 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
     }
 }
 
-/// The sources as typed, validated and opened, with their names.
-fn sources(args: &OnceArgs) -> anyhow::Result<Vec<(String, Box<dyn Source>)>> {
-    let mut names = HashSet::new();
-    args.sources
-        .iter()
-        .map(|text| {
-            let address = address(text)?;
-            let name = address.to_string();
-            if !names.insert(name.clone()) {
-                let error = anyhow::anyhow!("{name} is named twice: its samples would mix");
-                return Err(hinted(error, "name each source once; databases are chosen with --database"));
-            }
-            let secret = secret(&address, &name)?;
-            Ok((name, open(address, secret, args.timeout).map_err(advised)?))
-        })
-        .collect()
-}
-
-/// What was typed as a source.
-fn address(text: &str) -> anyhow::Result<Address> {
-    text.parse().map_err(|error: AddressError| {
-        let hint = error.hint();
-        hinted(error, hint)
-    })
-}
-
-fn secret(address: &Address, name: &str) -> anyhow::Result<Secret> {
-    Ok(match &address.password {
-        PasswordFrom::Nowhere => Secret::default(),
-        PasswordFrom::File(path) => Secret::from_file(path).map_err(advised)?,
-        PasswordFrom::Environment(variable) => Secret::from_environment(variable).map_err(advised)?,
-        PasswordFrom::Prompt => prompt(name)?,
-    })
-}
-
-/// The error with the source's own advice.
-fn advised(error: SourceError) -> anyhow::Error {
-    let hint = error.hint();
-    hinted(error, hint)
-}
-
-fn prompt(name: &str) -> anyhow::Result<Secret> {
-    let term = console::Term::stderr();
-    if !term.is_term() {
-        let error = anyhow::anyhow!("there is no terminal to ask for the password of {name}");
-        return Err(hinted(error, "put it in a file and write ?password-file=PATH"));
-    }
-    term.write_str(&format!("password for {name}: ")).context("cannot write to the terminal")?;
-    Ok(Secret::typed(term.read_secure_line().context("cannot read from the terminal")?))
-}
-
 fn filter(args: &OnceArgs) -> Filter {
     Filter { databases: args.database.clone(), names: args.file.clone() }
 }
@@ -102,8 +51,9 @@ fn filter(args: &OnceArgs) -> Filter {
 fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut keeper = Keeper::new(open_watch(global)?);
     let (filter, mut status) = (filter(args), Status::Done);
-    for (name, mut source) in sources(args)? {
-        let number = keeper.add_source(&name)?;
+    for source in named(&args.sources)? {
+        let (name, mut source) = (&source.name, source.open(args.timeout)?);
+        let number = keeper.add_source(name)?;
         source.narrow(&filter);
         match source.read() {
             Ok(mut sample) => {
@@ -130,9 +80,9 @@ fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyho
 fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut keeper = Keeper::new(open_watch(global)?);
     let (mut numbers, mut opened) = (Vec::new(), Vec::new());
-    for (name, source) in sources(&args.what)? {
-        numbers.push((keeper.add_source(&name)?, name));
-        opened.push(source);
+    for source in named(&args.what.sources)? {
+        opened.push(source.open(args.what.timeout)?);
+        numbers.push((keeper.add_source(&source.name)?, source.name));
     }
     let options = SamplerOptions {
         interval: args.interval,
@@ -140,13 +90,15 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
         filter: filter(&args.what),
     };
     let retention = Retention { raw: signed(args.keep_raw), ..Retention::default() };
+    let names: Vec<&str> = numbers.iter().map(|(_, name)| name.as_str()).collect();
+    let mut onlookers = Onlookers::start(args, &names, printer)?;
     let (sampler, events) = Sampler::start(opened, &options);
     let stopper = sampler.stopper();
     interrupt::call_on_signal(move || stopper.stop())?;
     let mut forget_next = utc_now();
     // What each source that fails was last heard to say: the same is not said twice.
     let mut failing: HashMap<usize, String> = HashMap::new();
-    for event in events {
+    while let Some(event) = onlookers.next(&events, printer) {
         match event {
             Event::Sample { source, sample } => {
                 let (number, name) = &numbers[source];
@@ -172,6 +124,7 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
         }
     }
     sampler.join();
+    onlookers.finish(printer);
     keeper.store.finish().map_err(with_hint)?;
     printer.note(&format!("kept {} samples in {}", keeper.samples, keeper.store.path().display()));
     // Stopping is how a run without an end is meant to end.

@@ -1,5 +1,6 @@
 //! One verb a file (or folder). Verbs never import each other.
 
+pub(crate) mod alerts;
 pub(crate) mod collect;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -14,5 +15,6 @@ pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod store;
 pub(crate) mod sweep;
+pub(crate) mod top;
 pub(crate) mod verify;
 pub(crate) mod write;

@@ -47,6 +47,17 @@ pub enum ResetReason {
 }
 
 impl ResetReason {
+    /// Every reason.
+    pub const ALL: [Self; 7] = [
+        Self::Restart,
+        Self::StatisticsReset,
+        Self::Reattach,
+        Self::IdentityChange,
+        Self::Wrap,
+        Self::Upgrade,
+        Self::ClockChange,
+    ];
+
     /// One sentence for people.
     pub fn sentence(self) -> &'static str {
         match self {

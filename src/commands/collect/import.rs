@@ -15,6 +15,7 @@ use crate::interrupt;
 use crate::moment::moment;
 use crate::printer::Printer;
 use crate::store::{open_watch, with_hint};
+use crate::watching::{address, advised, secret};
 
 /// Fetches every filter's samples that are not here yet.
 pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
         Some(text) => moment("--since", text, utc_now())?,
         None => Timestamp::UNIX_EPOCH,
     };
-    let address = super::address(&args.source)?;
+    let address = address(&args.source)?;
     if address.engine != Engine::SqlServer || address.database.is_empty() {
         let error = anyhow::anyhow!("{} is no management database", args.source);
         return Err(hinted(
@@ -31,12 +32,12 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
         ));
     }
     let name = address.to_string();
-    let secret = super::secret(&address, &name)?;
+    let password = secret(&address, &name)?;
     let mut store = open_watch(global)?;
-    let mut history = History::open(address, secret, args.timeout).map_err(super::advised)?;
+    let mut history = History::open(address, password, args.timeout).map_err(advised)?;
     let cancel = Arc::new(AtomicBool::new(false));
     interrupt::cancel_on_signal(&cancel)?;
-    let filters = history.filters().map_err(super::advised)?;
+    let filters = history.filters().map_err(advised)?;
     if filters.is_empty() {
         printer.note(&format!("{name}: nothing has been sampled there yet"));
     }
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
         let from = since.max(newest(&store, number)?);
         let (mut position, mut kept) = (Position::after(from), 0_u64);
         while !cancel.load(Ordering::Relaxed) {
-            let batch = history.read(&filter, &position).map_err(super::advised)?;
+            let batch = history.read(&filter, &position).map_err(advised)?;
             if batch.samples.is_empty() {
                 break;
             }

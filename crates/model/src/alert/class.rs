@@ -1,0 +1,70 @@
+//! Which rows a rule is about, and which class of storage they lie on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kind::Kind;
+use crate::sample::Subject;
+
+/// Parts of names that a row must have. What is absent fits every row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Match {
+    /// In the name of its source.
+    pub source: Option<String>,
+    /// In the name of its database.
+    pub database: Option<String>,
+    /// In its own name: a path, a relation, a device.
+    pub file: Option<String>,
+    /// In the name of its volume; of a device also in its own.
+    pub volume: Option<String>,
+}
+
+impl Match {
+    /// Whether a row about `subject` of the source called `source` fits.
+    pub fn fits(&self, source: &str, subject: &Subject) -> bool {
+        let has = |part: &Option<String>, text: &str| part.as_ref().is_none_or(|part| text.contains(part));
+        let on_volume = has(&self.volume, subject.volume.as_deref().unwrap_or_default())
+            || subject.kind == Kind::LinuxDevice && has(&self.volume, &subject.name);
+        self.fits_source(source)
+            && has(&self.database, &subject.database)
+            && has(&self.file, &subject.name)
+            && on_volume
+    }
+
+    /// Whether anything of the source called `source` may fit.
+    pub fn fits_source(&self, source: &str) -> bool {
+        self.source.as_ref().is_none_or(|part| source.contains(part))
+    }
+}
+
+/// A class of storage: what lies on it is judged by a threshold of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StorageClass {
+    /// Its name.
+    pub name: String,
+    /// What lies on it.
+    pub matches: Match,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_that_is_given_must_be_there_and_a_device_is_found_by_its_own_name() {
+        let subject = Subject {
+            kind: Kind::LinuxDevice,
+            database: "disk".into(),
+            name: "nvme0n1".into(),
+            identity: "259:0".into(),
+            volume: Some("/var/lib/data".into()),
+        };
+        let part = |text: &str| Some(text.to_owned());
+        assert!(Match::default().fits("linux:", &subject));
+        assert!(Match { volume: part("nvme"), ..Match::default() }.fits("linux:", &subject));
+        assert!(Match { volume: part("/var/lib"), ..Match::default() }.fits("linux:", &subject));
+        assert!(!Match { volume: part("sda"), ..Match::default() }.fits("linux:", &subject));
+        let two = Match { source: part("linux"), file: part("sda"), ..Match::default() };
+        assert!(!two.fits("linux:", &subject));
+    }
+}

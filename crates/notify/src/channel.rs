@@ -1,0 +1,69 @@
+//! Ways to tell.
+
+use std::time::Duration;
+
+use iostall_model::alert::Notice;
+use thiserror::Error;
+
+use crate::command::Command;
+use crate::mail::Mail;
+use crate::webhook::Webhook;
+
+/// A way to tell, and how long to try.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// Its name.
+    pub name: String,
+    /// The way.
+    pub way: Way,
+    /// Longest time for one attempt.
+    pub timeout: Duration,
+    /// How many times to try, at least once.
+    pub attempts: u32,
+}
+
+/// The ways.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Way {
+    /// A JSON document to a URL.
+    Webhook(Webhook),
+    /// A JSON document to a program's standard input.
+    Command(Command),
+    /// A message to mailboxes.
+    Mail(Mail),
+}
+
+impl Way {
+    /// Where it leads, without secrets.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Webhook(webhook) => webhook.describe(),
+            Self::Command(command) => command.describe(),
+            Self::Mail(mail) => mail.describe(),
+        }
+    }
+
+    /// Tells once, in no more than about `timeout`.
+    pub(crate) fn tell(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
+        match self {
+            Self::Webhook(webhook) => webhook.post(notice, timeout),
+            Self::Command(command) => command.run(notice, timeout),
+            Self::Mail(mail) => mail.send(notice, timeout),
+        }
+    }
+}
+
+/// Why a notice was not delivered.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DeliveryError {
+    /// A secret could not be read.
+    #[error("{0}")]
+    Secret(String),
+    /// The other side did not take it.
+    #[error("{0}")]
+    Refused(String),
+    /// It could not be reached, or did not answer in time.
+    #[error("{0}")]
+    Unreachable(String),
+}

@@ -1,0 +1,110 @@
+//! Telling a program.
+
+use std::io::Write;
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::Duration;
+
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::alert::Notice;
+
+use crate::channel::DeliveryError;
+use crate::payload::payload;
+
+/// How often a running program is asked whether it has ended.
+const LOOK_EVERY_NS: u64 = 20_000_000;
+
+/// A program and its arguments; no shell reads them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Command {
+    pub(crate) fn describe(&self) -> String {
+        format!("run {} {}", self.program, self.arguments.join(" ")).trim_end().to_owned()
+    }
+
+    /// Runs it with the document on its standard input. One that takes too long is ended.
+    pub(crate) fn run(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
+        let mut child = std::process::Command::new(&self.program)
+            .args(&self.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| DeliveryError::Unreachable(format!("cannot run {}: {error}", self.program)))?;
+        if let Some(mut input) = child.stdin.take() {
+            // A document is smaller than a pipe, so this does not wait; a program that reads nothing breaks it.
+            drop(writeln!(input, "{}", payload(notice)));
+        }
+        match wait(&mut child, timeout)? {
+            status if status.success() => Ok(()),
+            status => Err(DeliveryError::Refused(format!("{} ended with {status}", self.program))),
+        }
+    }
+}
+
+/// Waits for the end of `child`, and makes one after `timeout`.
+fn wait(child: &mut Child, timeout: Duration) -> Result<ExitStatus, DeliveryError> {
+    let clock = MonotonicClock::new();
+    let deadline_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) if clock.now_ns() < deadline_ns => clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS),
+            Ok(None) => {
+                // It is gone either way: whoever ended between the two calls has ended.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(DeliveryError::Unreachable(format!("did not end within {timeout:?}")));
+            }
+            Err(error) => return Err(DeliveryError::Unreachable(format!("cannot wait for it: {error}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payload::tests::notice;
+    use iostall_model::alert::Occasion;
+
+    fn shell(script: &str) -> Command {
+        Command { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()] }
+    }
+
+    #[test]
+    fn the_program_reads_the_document_and_its_status_is_the_answer() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("got");
+        let long = Duration::from_secs(600);
+        let keep = shell(&format!("cat > '{}'", path.display()));
+        keep.run(&notice(Occasion::Begun), long).unwrap();
+        let got: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        assert_eq!(got, payload(&notice(Occasion::Begun)));
+        let refused = shell("exit 3").run(&notice(Occasion::Begun), long).unwrap_err();
+        assert!(refused.to_string().contains("exit status: 3"), "{refused}");
+        let missing = Command { program: "/no/such/program".into(), arguments: Vec::new() };
+        assert!(missing.run(&notice(Occasion::Begun), long).unwrap_err().to_string().contains("/no/such"));
+    }
+
+    #[test]
+    fn arguments_are_read_by_no_shell() {
+        let echo =
+            Command { program: "test".into(), arguments: ["$HOME", "=", "$HOME"].map(Into::into).into() };
+        echo.run(&notice(Occasion::Begun), Duration::from_secs(600)).unwrap();
+        let other = std::env::var("HOME").unwrap_or_default();
+        let equal = Command { program: "test".into(), arguments: vec!["$HOME".into(), "=".into(), other] };
+        assert!(equal.run(&notice(Occasion::Begun), Duration::from_secs(600)).is_err());
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended() {
+        let hung =
+            shell("exec sleep 600").run(&notice(Occasion::Begun), Duration::from_millis(50)).unwrap_err();
+        assert!(hung.to_string().contains("did not end within"), "{hung}");
+    }
+}

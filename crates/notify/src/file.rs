@@ -1,0 +1,137 @@
+//! The file with rules, classes of storage and channels.
+
+mod channels;
+mod rules;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use iostall_model::alert::{Match, RuleBook, StorageClass};
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::channel::Channel;
+
+/// What a user wants to be told, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlertFile {
+    /// Rules and classes.
+    pub book: RuleBook,
+    /// Channels that a rule names, by name.
+    pub channels: Vec<Channel>,
+}
+
+/// Why a file of alerts is none.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AlertFileError {
+    /// It cannot be read.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not TOML, or has a key that means nothing.
+    #[error("{path} is no file of alerts: {reason}", path = path.display())]
+    Form {
+        /// Which file.
+        path: PathBuf,
+        /// What the reader said, with the line.
+        reason: String,
+    },
+    /// Something in it cannot be.
+    #[error("{path}: {place}: {reason}", path = path.display())]
+    Value {
+        /// Which file.
+        path: PathBuf,
+        /// Which rule, class or channel.
+        place: String,
+        /// What is wrong, and what to write.
+        reason: String,
+    },
+}
+
+/// A place in the file, and what is wrong there.
+type Wrong = (String, String);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Written {
+    #[serde(default)]
+    channels: BTreeMap<String, channels::Written>,
+    #[serde(default)]
+    classes: Vec<WrittenClass>,
+    #[serde(default)]
+    rules: Vec<rules::Written>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenClass {
+    name: String,
+    source: Option<String>,
+    database: Option<String>,
+    file: Option<String>,
+    volume: Option<String>,
+}
+
+impl AlertFile {
+    /// Reads the file at `path`.
+    pub fn read(path: &Path) -> Result<Self, AlertFileError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| AlertFileError::Read { path: path.to_owned(), source })?;
+        let written: Written = toml::from_str(&text).map_err(|error| AlertFileError::Form {
+            path: path.to_owned(),
+            reason: error.to_string().trim_end().to_owned(),
+        })?;
+        checked(written).map_err(|(place, reason)| AlertFileError::Value {
+            path: path.to_owned(),
+            place,
+            reason,
+        })
+    }
+}
+
+fn checked(written: Written) -> Result<AlertFile, Wrong> {
+    if written.rules.is_empty() {
+        return Err(("[[rules]]".into(), "there is no rule, so nothing would ever be told".into()));
+    }
+    let classes: Vec<StorageClass> = written
+        .classes
+        .into_iter()
+        .map(|WrittenClass { name, source, database, file, volume }| StorageClass {
+            name,
+            matches: Match { source, database, file, volume },
+        })
+        .collect();
+    let mut names = BTreeSet::new();
+    for class in &classes {
+        let place = format!("class {:?}", class.name);
+        if !names.insert(&class.name) {
+            return Err((place, "is there twice".into()));
+        }
+        if class.matches == Match::default() {
+            return Err((place, "fits everything: say which source, database, file or volume".into()));
+        }
+    }
+    let mut channels = Vec::new();
+    for (name, channel) in written.channels {
+        let place = format!("channel {name:?}");
+        channels.push(channel.checked(name).map_err(|reason| (place, reason))?);
+    }
+    let known: BTreeSet<&str> = channels.iter().map(|channel: &Channel| channel.name.as_str()).collect();
+    let mut rules = Vec::new();
+    for rule in written.rules {
+        let place = format!("rule {:?}", rule.name());
+        if rules.iter().any(|other: &iostall_model::alert::Rule| other.name == rule.name()) {
+            return Err((place, "is there twice".into()));
+        }
+        rules.push(rule.checked(&classes, &known).map_err(|reason| (place, reason))?);
+    }
+    Ok(AlertFile { book: RuleBook { classes, rules }, channels })
+}
+
+#[cfg(test)]
+mod tests;

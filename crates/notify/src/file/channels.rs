@@ -1,0 +1,192 @@
+//! Channels as they are written.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use iostall_measure::Nanos;
+use serde::Deserialize;
+use url::{Host, Url};
+
+use crate::channel::{Channel, Way};
+use crate::command::Command;
+use crate::mail::{Mail, MailTls};
+use crate::secret::Secret;
+use crate::webhook::{WebAddress, Webhook};
+
+/// How long an attempt may take unless the file says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How many attempts there are unless the file says otherwise.
+const ATTEMPTS: u32 = 3;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Written {
+    webhook: Option<String>,
+    webhook_file: Option<PathBuf>,
+    webhook_env: Option<String>,
+    token_file: Option<PathBuf>,
+    token_env: Option<String>,
+    command: Option<Vec<String>>,
+    smtp: Option<String>,
+    from: Option<String>,
+    #[serde(default)]
+    to: Vec<String>,
+    password_file: Option<PathBuf>,
+    password_env: Option<String>,
+    timeout: Option<Nanos>,
+    attempts: Option<u32>,
+}
+
+impl Written {
+    pub(super) fn checked(self, name: String) -> Result<Channel, String> {
+        let timeout = self.timeout.map_or(TIMEOUT, |length| Duration::from_nanos(length.nanos()));
+        if timeout.is_zero() {
+            return Err("timeout must be longer than nothing".into());
+        }
+        let attempts = self.attempts.unwrap_or(ATTEMPTS);
+        if !(1..=10).contains(&attempts) {
+            return Err("attempts must be from 1 to 10".into());
+        }
+        Ok(Channel { name, way: self.way()?, timeout, attempts })
+    }
+
+    fn way(self) -> Result<Way, String> {
+        let is_web = self.webhook.is_some() || self.webhook_file.is_some() || self.webhook_env.is_some();
+        match (is_web, self.command.is_some(), self.smtp.is_some()) {
+            (true, false, false) => self.webhook().map(Way::Webhook),
+            (false, true, false) => self.command().map(Way::Command),
+            (false, false, true) => self.mail().map(Way::Mail),
+            _ => Err("needs exactly one of webhook (webhook-file, webhook-env), command and smtp".into()),
+        }
+    }
+
+    fn webhook(self) -> Result<Webhook, String> {
+        self.refuse_mail()?;
+        let hidden = secret("webhook", self.webhook_file, self.webhook_env)?;
+        let address = match (self.webhook, hidden) {
+            (Some(text), None) => {
+                let url: Url =
+                    text.parse().map_err(|error| format!("webhook {text:?} is no URL: {error}"))?;
+                if !matches!(url.scheme(), "http" | "https") {
+                    return Err(format!("webhook {text:?} must begin with https:// or http://"));
+                }
+                if url.password().is_some() || !url.username().is_empty() {
+                    return Err(
+                        "a webhook's password does not stand in this file: use token-file, token-env, \
+                                webhook-file or webhook-env"
+                            .into(),
+                    );
+                }
+                WebAddress::Open(url)
+            }
+            (None, Some(secret)) => WebAddress::Secret(secret),
+            _ => return Err("needs one of webhook, webhook-file and webhook-env".into()),
+        };
+        Ok(Webhook { address, token: secret("token", self.token_file, self.token_env)? })
+    }
+
+    fn command(self) -> Result<Command, String> {
+        self.refuse_mail()?;
+        if self.token_file.is_some() || self.token_env.is_some() {
+            return Err("a token is for a webhook".into());
+        }
+        let mut words = self.command.unwrap_or_default().into_iter();
+        let program = words.next().filter(|program| !program.is_empty());
+        let program =
+            program.ok_or("command must be a program and its arguments: [\"/usr/bin/page\", \"-q\"]")?;
+        Ok(Command { program, arguments: words.collect() })
+    }
+
+    fn refuse_mail(&self) -> Result<(), String> {
+        let has_some = self.from.is_some()
+            || !self.to.is_empty()
+            || self.password_file.is_some()
+            || self.password_env.is_some();
+        if has_some { Err("from, to and password are for mail (smtp)".into()) } else { Ok(()) }
+    }
+
+    fn mail(self) -> Result<Mail, String> {
+        if self.token_file.is_some() || self.token_env.is_some() {
+            return Err("a token is for a webhook".into());
+        }
+        let text = self.smtp.unwrap_or_default();
+        let url: Url = text.parse().map_err(|error| format!("smtp {text:?} is no URL: {error}"))?;
+        if url.password().is_some() {
+            return Err("a password does not stand in this file: use password-file or password-env".into());
+        }
+        let host = url.host_str().filter(|host| !host.is_empty());
+        let host =
+            host.ok_or_else(|| format!("smtp {text:?} names no server: smtp://mail.example.com:587"))?;
+        let tls = tls(&url)?;
+        let password = secret("password", self.password_file, self.password_env)?;
+        let login = match (url.username(), password) {
+            ("", None) => None,
+            ("", Some(_)) => return Err("a password needs a login: smtp://LOGIN@HOST".into()),
+            (_, None) => return Err("a login needs password-file or password-env".into()),
+            (_, Some(_)) if tls == MailTls::Off && !is_this_machine(&url) => {
+                return Err("a password is not sent over a way that anybody can read: remove tls=off".into());
+            }
+            (user, Some(secret)) => Some((decoded(user), secret)),
+        };
+        let mailbox =
+            |text: &String| text.parse().map_err(|error| format!("{text:?} is no mail address: {error}"));
+        let from = self.from.ok_or("from is missing: who sends the mail")?;
+        if self.to.is_empty() {
+            return Err("to is missing: who gets the mail".into());
+        }
+        Ok(Mail {
+            host: host.to_owned(),
+            port: url.port().unwrap_or(if tls == MailTls::Whole { 465 } else { 587 }),
+            tls,
+            from: mailbox(&from)?,
+            to: self.to.iter().map(mailbox).collect::<Result<_, _>>()?,
+            login,
+        })
+    }
+}
+
+/// The way that the URL asks for: `smtps` is encrypted, `smtp` becomes so, but for this machine or `tls=off`.
+fn tls(url: &Url) -> Result<MailTls, String> {
+    let mut is_off = is_this_machine(url);
+    for (key, value) in url.query_pairs() {
+        match (&*key, &*value) {
+            ("tls", "off") => is_off = true,
+            ("tls", "on") => is_off = false,
+            _ => return Err(format!("smtp: {key}={value} means nothing; there is tls=on and tls=off")),
+        }
+    }
+    match url.scheme() {
+        "smtps" => Ok(MailTls::Whole),
+        "smtp" if is_off => Ok(MailTls::Off),
+        "smtp" => Ok(MailTls::Upgraded),
+        other => Err(format!("smtp: {other}:// is no way to a mail server: smtp:// or smtps://")),
+    }
+}
+
+fn is_this_machine(url: &Url) -> bool {
+    // Of a scheme it does not know, the parser keeps an address as a name.
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        None => false,
+    }
+}
+
+/// A login such as `me%40example.com`.
+fn decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// Where the secret called `what` is kept, if it is named.
+fn secret(what: &str, file: Option<PathBuf>, variable: Option<String>) -> Result<Option<Secret>, String> {
+    match (file, variable) {
+        (Some(_), Some(_)) => Err(format!("{what}-file and {what}-env: one is enough")),
+        (Some(path), None) => Ok(Some(Secret::File(path))),
+        (None, Some(name)) => Ok(Some(Secret::Environment(name))),
+        (None, None) => Ok(None),
+    }
+}

@@ -1,0 +1,185 @@
+//! Rules as they are written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iostall_measure::{ByteCount, Nanos};
+use iostall_model::Level;
+use iostall_model::alert::{Condition, Match, Measured, QuietHours, Rule, StorageClass};
+use jiff::civil::{Time, Weekday};
+use jiff::tz::TimeZone;
+use serde::Deserialize;
+use toml::Value;
+
+/// Fewer operations than this in an interval mean nothing unless the file says otherwise.
+const OPERATIONS_MIN: u64 = 10;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Written {
+    name: String,
+    when: When,
+    over: Option<Value>,
+    #[serde(default)]
+    over_by_class: BTreeMap<String, Value>,
+    #[serde(rename = "for")]
+    sustained: Nanos,
+    #[serde(rename = "clear-after")]
+    clear: Option<Nanos>,
+    level: Option<Level>,
+    operations_min: Option<u64>,
+    source: Option<String>,
+    database: Option<String>,
+    file: Option<String>,
+    volume: Option<String>,
+    repeat: Option<Nanos>,
+    #[serde(default)]
+    quiet: Vec<WrittenQuiet>,
+    tell: Vec<String>,
+}
+
+/// What a rule watches.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum When {
+    StallPerRead,
+    StallPerWrite,
+    StallPerIo,
+    Throughput,
+    Iops,
+    Silent,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenQuiet {
+    from: Time,
+    to: Time,
+    #[serde(default)]
+    days: Vec<String>,
+    zone: Option<String>,
+}
+
+impl Written {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn checked(self, classes: &[StorageClass], channels: &BTreeSet<&str>) -> Result<Rule, String> {
+        if self.name.trim().is_empty() {
+            return Err("needs a name".into());
+        }
+        if self.tell.is_empty() {
+            return Err("tell is empty: name the channels".into());
+        }
+        if let Some(unknown) = self.tell.iter().find(|name| !channels.contains(name.as_str())) {
+            return Err(format!("there is no channel {unknown:?}: write [channels.{unknown}]"));
+        }
+        let condition = self.condition(classes)?;
+        if condition == Condition::Silent && self.sustained.nanos() == 0 {
+            return Err("for must be longer than nothing: every source is silent between its samples".into());
+        }
+        if self.repeat.is_some_and(|repeat| repeat.nanos() == 0) {
+            return Err("repeat must be longer than nothing".into());
+        }
+        Ok(Rule {
+            name: self.name,
+            condition,
+            matches: Match {
+                source: self.source,
+                database: self.database,
+                file: self.file,
+                volume: self.volume,
+            },
+            level: self.level.unwrap_or(Level::Files),
+            sustained_ns: self.sustained.nanos(),
+            clear_ns: self.clear.unwrap_or(self.sustained).nanos(),
+            operations_min: self.operations_min.unwrap_or(OPERATIONS_MIN),
+            repeat_ns: self.repeat.map(Nanos::nanos),
+            quiet: self.quiet.into_iter().map(WrittenQuiet::checked).collect::<Result<_, _>>()?,
+            channels: self.tell,
+        })
+    }
+
+    fn condition(&self, classes: &[StorageClass]) -> Result<Condition, String> {
+        let measured = match self.when {
+            When::StallPerRead => Measured::StallPerRead,
+            When::StallPerWrite => Measured::StallPerWrite,
+            When::StallPerIo => Measured::StallPerIo,
+            When::Throughput => Measured::Throughput,
+            When::Iops => Measured::Iops,
+            When::Silent => {
+                let of_rows = [&self.database, &self.file, &self.volume].into_iter().any(Option::is_some);
+                let is_more = self.over.is_some() || !self.over_by_class.is_empty() || self.level.is_some();
+                if of_rows || is_more || self.operations_min.is_some() || self.clear.is_some() {
+                    return Err(
+                        "a silent source has neither a threshold nor files: only source, for, repeat, \
+                                quiet and tell"
+                            .into(),
+                    );
+                }
+                return Ok(Condition::Silent);
+            }
+        };
+        if self.over.is_none() && self.over_by_class.is_empty() {
+            return Err("needs a threshold: over, or over-by-class".into());
+        }
+        let mut by_class = BTreeMap::new();
+        for (name, value) in &self.over_by_class {
+            if !classes.iter().any(|class| class.name == *name) {
+                return Err(format!("over-by-class: there is no class {name:?}: write [[classes]]"));
+            }
+            by_class.insert(name.clone(), threshold(measured, value)?);
+        }
+        let threshold = self.over.as_ref().map(|value| threshold(measured, value)).transpose()?;
+        Ok(Condition::Over { measured, threshold, by_class })
+    }
+}
+
+/// A threshold in its unit: a length of time for stalls, an amount of bytes, a number.
+fn threshold(measured: Measured, value: &Value) -> Result<f64, String> {
+    let number = match (measured, value) {
+        (Measured::StallPerRead | Measured::StallPerWrite | Measured::StallPerIo, Value::String(text)) => {
+            text.parse::<Nanos>().map_err(|error| error.to_string())?.nanos() as f64
+        }
+        (Measured::Throughput, Value::String(text)) => {
+            let bytes: ByteCount = text.trim_end_matches("/s").parse().map_err(|error| format!("{error}"))?;
+            bytes.bytes() as f64
+        }
+        (Measured::Iops, Value::Integer(number)) => *number as f64,
+        (Measured::Iops, Value::Float(number)) => *number,
+        (Measured::Iops, _) => return Err(format!("over = {value}: write a number, such as 5000")),
+        (Measured::Throughput, _) => {
+            return Err(format!("over = {value}: write bytes a second, such as \"400MB\""));
+        }
+        _ => return Err(format!("over = {value}: write a length of time, such as \"20ms\"")),
+    };
+    if number > 0.0 { Ok(number) } else { Err(format!("over = {value}: must be more than nothing")) }
+}
+
+impl WrittenQuiet {
+    fn checked(self) -> Result<QuietHours, String> {
+        let zone = match &self.zone {
+            None => TimeZone::UTC,
+            Some(name) => TimeZone::get(name).map_err(|error| {
+                format!(
+                    "quiet: the time zone {name:?} is not known here ({error}): write UTC, or install tzdata"
+                )
+            })?,
+        };
+        let days = self.days.iter().map(|day| weekday(day)).collect::<Result<_, _>>()?;
+        Ok(QuietHours { from: self.from, to: self.to, days, zone })
+    }
+}
+
+fn weekday(text: &str) -> Result<Weekday, String> {
+    Ok(match text {
+        "mon" => Weekday::Monday,
+        "tue" => Weekday::Tuesday,
+        "wed" => Weekday::Wednesday,
+        "thu" => Weekday::Thursday,
+        "fri" => Weekday::Friday,
+        "sat" => Weekday::Saturday,
+        "sun" => Weekday::Sunday,
+        _ => return Err(format!("quiet: {text:?} is no day: mon, tue, wed, thu, fri, sat, sun")),
+    })
+}

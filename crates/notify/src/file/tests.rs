@@ -1,0 +1,103 @@
+//! What can be written, and what is refused with which words.
+
+use iostall_model::alert::{Condition, Measured};
+
+use super::{AlertFile, AlertFileError};
+
+const CHANNEL: &str = "[channels.ops]\nwebhook = \"https://example.com/hook\"\n";
+const RULE: &str =
+    "[[rules]]\nname = \"r\"\nwhen = \"stall-per-read\"\nover = \"20ms\"\nfor = \"5m\"\ntell = [\"ops\"]\n";
+
+fn read(text: &str) -> Result<AlertFile, AlertFileError> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("alerts.toml");
+    std::fs::write(&path, text).unwrap();
+    AlertFile::read(&path)
+}
+
+fn refusal(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+#[test]
+fn the_example_in_the_documentation_is_read_whole() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/alerts.toml");
+    let file = AlertFile::read(path.as_ref()).unwrap();
+    assert_eq!(file.channels.len(), 3);
+    assert_eq!(file.book.classes.len(), 2);
+    let slow = &file.book.rules[0];
+    assert!((slow.condition.threshold(Some("flash")).unwrap() - 5e6).abs() < 1.0);
+    assert!((slow.condition.threshold(None).unwrap() - 20e6).abs() < 1.0);
+    assert!(file.book.rules.iter().any(|rule| rule.condition == Condition::Silent));
+}
+
+#[test]
+fn what_a_rule_does_not_say_has_a_value_all_the_same() {
+    let file = read(&format!("{CHANNEL}{RULE}")).unwrap();
+    let rule = &file.book.rules[0];
+    assert_eq!((rule.sustained_ns, rule.clear_ns), (300_000_000_000, 300_000_000_000));
+    assert_eq!((rule.operations_min, rule.repeat_ns), (10, None));
+    assert!(matches!(rule.condition, Condition::Over { measured: Measured::StallPerRead, .. }));
+    assert_eq!(file.channels[0].attempts, 3);
+}
+
+#[test]
+fn a_throughput_is_in_bytes_and_iops_are_a_number() {
+    let rule = |when: &str, over: &str| {
+        let text = RULE.replace("stall-per-read", when).replace("\"20ms\"", over);
+        read(&format!("{CHANNEL}{text}")).unwrap().book.rules[0].condition.threshold(None).unwrap()
+    };
+    assert!((rule("throughput", "\"400MB/s\"") - 4e8).abs() < 0.5);
+    assert!((rule("iops", "5000") - 5000.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_secret_in_the_file_is_refused_and_not_repeated() {
+    for channel in [
+        "[channels.ops]\nwebhook = \"https://me:hunter2@example.com/\"\n",
+        "[channels.ops]\nsmtp = \"smtp://me:hunter2@example.com\"\nfrom = \"a@b.c\"\nto = [\"a@b.c\"]\n",
+    ] {
+        let said = refusal(&format!("{channel}{RULE}"));
+        assert!(said.contains("-file") && !said.contains("hunter2"), "{said}");
+    }
+}
+
+#[test]
+fn a_password_is_not_sent_in_the_open_to_another_machine() {
+    let channel = "[channels.ops]\nsmtp = \"smtp://me@example.com?tls=off\"\nfrom = \"a@b.c\"\nto = [\"a@b.c\"]\n\
+                   password-env = \"P\"\n";
+    assert!(refusal(&format!("{channel}{RULE}")).contains("remove tls=off"));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
+    let with = |old: &str, new: &str| format!("{CHANNEL}{RULE}").replace(old, new);
+    for (text, wanted) in [
+        (CHANNEL.to_owned(), "there is no rule"),
+        (with("tell = [\"ops\"]", "tell = [\"pager\"]"), "there is no channel \"pager\""),
+        (with("tell = [\"ops\"]", "tell = []"), "tell is empty"),
+        (with("\"20ms\"", "20"), "write a length of time"),
+        (with("\"20ms\"", "\"0ms\""), "more than nothing"),
+        (with("over = \"20ms\"\n", ""), "needs a threshold"),
+        (with("over = ", "over-by-class.gold = "), "no class \"gold\""),
+        (with("stall-per-read", "silent"), "neither a threshold nor files"),
+        (with("stall-per-read", "stall"), "unknown variant `stall`"),
+        (with("for = ", "four = "), "unknown field `four`"),
+        (format!("{CHANNEL}{RULE}{RULE}"), "is there twice"),
+        (format!("{CHANNEL}[[classes]]\nname = \"all\"\n{RULE}"), "fits everything"),
+        (with("webhook = ", "timeout = \"1s\"\ncommand = [\"x\"]\nwebhook = "), "exactly one of"),
+        (with("https://", "ftp://"), "must begin with https"),
+        (with("webhook = \"https://example.com/hook\"", "command = []"), "a program and its arguments"),
+        (
+            with("tell =", "quiet = [{ from = \"22:00\", to = \"06:00\", days = [\"freitag\"] }]\ntell ="),
+            "is no day",
+        ),
+        (
+            with("tell =", "quiet = [{ from = \"22:00\", to = \"06:00\", zone = \"Mars/Dome\" }]\ntell ="),
+            "time zone",
+        ),
+    ] {
+        let said = refusal(&text);
+        assert!(said.contains(wanted), "{said}\nfor:\n{text}");
+    }
+}

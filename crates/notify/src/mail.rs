@@ -1,0 +1,145 @@
+//! Telling mailboxes.
+
+use std::io;
+use std::time::Duration;
+
+use iostall_model::alert::Notice;
+use lettre::message::{Mailbox, SinglePart, header::ContentType};
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::{Message, SmtpTransport, Transport};
+
+use crate::channel::DeliveryError;
+use crate::payload::{payload, summary};
+use crate::secret::Secret;
+
+/// How the way to the mail server is kept secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MailTls {
+    /// From the first byte (port 465).
+    Whole,
+    /// After `STARTTLS`, which the server must offer (port 587).
+    Upgraded,
+    /// Not at all: to this machine, or where the user said so.
+    Off,
+}
+
+/// A message through a mail server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mail {
+    /// The server.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// See there.
+    pub tls: MailTls,
+    /// Who sends.
+    pub from: Mailbox,
+    /// Who is told.
+    pub to: Vec<Mailbox>,
+    /// Login and password, where the server wants them.
+    pub login: Option<(String, Secret)>,
+}
+
+impl Mail {
+    pub(crate) fn describe(&self) -> String {
+        let to: Vec<String> = self.to.iter().map(ToString::to_string).collect();
+        format!("mail to {} through {}:{}", to.join(", "), self.host, self.port)
+    }
+
+    pub(crate) fn send(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
+        let unreachable = |error: lettre::transport::smtp::Error| {
+            let text = whole(&error, timeout);
+            if error.is_permanent() || error.is_transient() {
+                DeliveryError::Refused(format!("the mail server refused: {text}"))
+            } else {
+                DeliveryError::Unreachable(text)
+            }
+        };
+        let tls = match self.tls {
+            MailTls::Off => Tls::None,
+            how => {
+                let parameters = TlsParameters::new_rustls(self.host.clone()).map_err(unreachable)?;
+                if how == MailTls::Whole { Tls::Wrapper(parameters) } else { Tls::Required(parameters) }
+            }
+        };
+        let mut transport =
+            SmtpTransport::builder_dangerous(&self.host).port(self.port).tls(tls).timeout(Some(timeout));
+        if let Some((user, password)) = &self.login {
+            transport = transport.credentials(Credentials::new(user.clone(), password.read()?));
+        }
+        transport.build().send(&self.message(notice)?).map_err(unreachable)?;
+        Ok(())
+    }
+
+    fn message(&self, notice: &Notice) -> Result<Message, DeliveryError> {
+        let document = serde_json::to_string_pretty(&payload(notice)).unwrap_or_default();
+        let text = format!("{}\n\n{document}\n", summary(notice));
+        let to = self.to.iter().cloned();
+        let message =
+            to.fold(Message::builder().from(self.from.clone()), lettre::message::MessageBuilder::to);
+        // A name is whatever its server says; a header is one line.
+        let subject: String = summary(notice).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        message
+            .subject(format!("[iostall] {subject}"))
+            .singlepart(SinglePart::builder().header(ContentType::TEXT_PLAIN).body(text))
+            .map_err(|error| DeliveryError::Refused(error.to_string()))
+    }
+}
+
+/// An error with its causes: the library's own text leaves them out. A socket whose time is up says that it would
+/// block, which means nothing to anybody.
+fn whole(error: &dyn std::error::Error, timeout: Duration) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if matches!(kind, Some(io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)) {
+            return format!("no answer within {timeout:?}");
+        }
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::payload::tests::notice;
+    use iostall_model::alert::Occasion;
+    use std::net::TcpListener;
+
+    fn mail(port: u16) -> Mail {
+        let mailbox: Mailbox = "a@example.com".parse().unwrap();
+        Mail {
+            host: "127.0.0.1".into(),
+            port,
+            tls: MailTls::Off,
+            from: mailbox.clone(),
+            to: vec![mailbox],
+            login: None,
+        }
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_given_up_with_words_that_mean_something() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mail = mail(silent.local_addr().unwrap().port());
+        let said = mail.send(&notice(Occasion::Begun), Duration::from_millis(50)).unwrap_err().to_string();
+        assert_eq!(said, "no answer within 50ms");
+    }
+
+    #[test]
+    fn a_name_with_a_line_end_stays_in_one_header() {
+        let mut notice = notice(Occasion::Begun);
+        notice.source = "x\r\nBcc: all@example.com".into();
+        let message = mail(25).message(&notice).unwrap().formatted();
+        let text = String::from_utf8(message).unwrap();
+        let (head, _) = text.split_once("\r\n\r\n").unwrap();
+        assert!(!head.lines().any(|line| line.starts_with("Bcc")), "{head}");
+    }
+}

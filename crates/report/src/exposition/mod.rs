@@ -1,0 +1,106 @@
+//! What sources count, in the text format that Prometheus scrapes (version 0.0.4).
+//!
+//! Counters are given as they were read, cumulative, in base units: Prometheus makes its own rates and sees a
+//! reset as it sees any other, by a value that went down. What only the collector knows is beside them: whether
+//! a source answers, how old its last sample is, and how many intervals could not be counted, and why.
+
+mod family;
+mod names;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use iostall_model::{Counter, Kind, ResetReason, Row, Sample};
+
+use family::{Families, Labels, Metric, seconds};
+use names::{labels, metric, noun};
+
+pub use names::{METRIC_NAMES_OF_SOURCES, metric_names};
+
+/// What is to be said in the header `Content-Type`.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What is known of a source now.
+#[derive(Clone, Debug, Default)]
+pub struct SourceNow {
+    /// Its name.
+    pub name: String,
+    /// The newest sample.
+    pub last: Option<Arc<Sample>>,
+    /// Whether the newest beat gave a sample.
+    pub is_up: bool,
+    /// How long ago the newest sample arrived, nanoseconds.
+    pub age_ns: Option<u64>,
+    /// Samples since the collector started.
+    pub samples: u64,
+    /// Beats without a sample since then.
+    pub gaps: u64,
+    /// Intervals of rows about which nothing can be said, by reason, since then.
+    pub resets: BTreeMap<ResetReason, u64>,
+}
+
+/// The current values of `sources`, and the version of the program that read them.
+pub fn exposition(sources: &[SourceNow], version: &str) -> String {
+    let mut families = Families::default();
+    let build = Labels::new().with("version", version);
+    families.gauge("iostall_build_info", "The iostall that answers; always 1.", &build, "1");
+    for source in sources {
+        add_source(&mut families, source);
+        if let Some(sample) = &source.last {
+            add_rows(&mut families, &source.name, &sample.rows);
+        }
+    }
+    families.into_text()
+}
+
+/// What the collector itself knows of `source`.
+fn add_source(families: &mut Families, source: &SourceNow) {
+    let labels = Labels::new().with("source", &source.name);
+    let up = if source.is_up { "1" } else { "0" };
+    families.gauge("iostall_source_up", "Whether the newest beat gave a sample.", &labels, up);
+    if let Some(age_ns) = source.age_ns {
+        let help = "Time since the newest sample of the source arrived.";
+        families.gauge("iostall_source_last_sample_age_seconds", help, &labels, &seconds(age_ns));
+    }
+    if let Some(sample) = &source.last {
+        let help = "What the source could not tell in its newest sample: missing grants and settings.";
+        families.gauge("iostall_source_warnings", help, &labels, &sample.warnings.len().to_string());
+    }
+    let help = "Samples since the collector started.";
+    families.counter("iostall_source_samples_total", help, &labels, &source.samples.to_string());
+    let help = "Beats without a sample since the collector started.";
+    families.counter("iostall_source_gaps_total", help, &labels, &source.gaps.to_string());
+    for reason in ResetReason::ALL {
+        let labels = labels.clone().with("reason", reason.name());
+        let count = source.resets.get(&reason).copied().unwrap_or(0);
+        let help = "Intervals of rows that could not be counted, by reason, since the collector started.";
+        families.counter("iostall_source_resets_total", help, &labels, &count.to_string());
+    }
+}
+
+/// Every counter of every row.
+fn add_rows(families: &mut Families, source: &str, rows: &[Row]) {
+    let mut seen: HashMap<(&'static str, Labels), usize> = HashMap::new();
+    let labelled: Vec<_> = rows.iter().map(|row| (row, labels(source, &row.subject))).collect();
+    for (row, labels) in &labelled {
+        *seen.entry((noun(row.subject.kind), labels.clone())).or_default() += 1;
+    }
+    // Names and help are the same for thousands of rows.
+    let mut metrics: HashMap<(Kind, Counter), Option<Metric>> = HashMap::new();
+    for (row, labels) in labelled {
+        // Two things of one name would be one series, which a scrape refuses as a whole.
+        let kind = row.subject.kind;
+        let key = (noun(kind), labels);
+        let is_alone = seen.get(&key).is_none_or(|count| *count == 1);
+        let labels = if is_alone { key.1 } else { key.1.with("identity", &row.subject.identity) };
+        for (counter, value) in row.counters.iter() {
+            if let Some(metric) = metrics.entry((kind, counter)).or_insert_with(|| metric(kind, counter)) {
+                let value = metric.value(kind.column(counter).canonical(value));
+                families.add(metric, &labels, &value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

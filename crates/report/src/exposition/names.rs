@@ -1,0 +1,104 @@
+//! Names of metrics and labels.
+
+use std::collections::BTreeSet;
+
+use iostall_model::counter::Role;
+use iostall_model::{Counter, Kind, Subject};
+
+use super::family::{Labels, Metric};
+
+/// What is exported of a source whatever it is.
+pub const METRIC_NAMES_OF_SOURCES: [&str; 7] = [
+    "iostall_build_info",
+    "iostall_source_up",
+    "iostall_source_last_sample_age_seconds",
+    "iostall_source_warnings",
+    "iostall_source_samples_total",
+    "iostall_source_gaps_total",
+    "iostall_source_resets_total",
+];
+
+/// Every name that can be exported.
+pub fn metric_names() -> BTreeSet<String> {
+    let of_rows = Kind::ALL.into_iter().flat_map(|kind| {
+        Counter::ALL.into_iter().filter_map(move |counter| Some(metric(kind, counter)?.name))
+    });
+    of_rows.chain(METRIC_NAMES_OF_SOURCES.map(String::from)).collect()
+}
+
+/// What a row of this kind is called in the names of its metrics.
+pub(super) fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::SqlServerFile | Kind::MysqlFile => "file",
+        Kind::PostgresIo | Kind::PostgresIoBlocks => "backend",
+        Kind::PostgresDatabase => "database",
+        Kind::PostgresTable => "table",
+        Kind::PostgresIndex => "index",
+        Kind::PostgresWal => "wal",
+        Kind::PostgresCheckpointer => "checkpointer",
+        Kind::MysqlRedo => "redo",
+        Kind::MysqlInnodb => "innodb",
+        Kind::LinuxDevice => "device",
+        Kind::LinuxCgroup => "cgroup",
+        Kind::LinuxPressure => "pressure",
+        other => other.name(),
+    }
+}
+
+/// The labels of a row about `subject`.
+pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
+    let mut labels = Labels::new().with("source", source);
+    match subject.kind {
+        Kind::PostgresIo | Kind::PostgresIoBlocks => {
+            let mut parts = subject.name.splitn(3, '/');
+            for label in ["backend", "object", "context"] {
+                labels = labels.with(label, parts.next().unwrap_or_default());
+            }
+            return labels;
+        }
+        // Of a device, the database column says what it is: a disk, a partition, a stacked device.
+        Kind::LinuxDevice => labels = labels.with("class", &subject.database).with("device", &subject.name),
+        Kind::LinuxCgroup => {
+            let device = subject.name.rsplit(' ').next().unwrap_or_default();
+            labels = labels.with("cgroup", &subject.database).with("device", device);
+        }
+        Kind::LinuxPressure => labels = labels.with("scope", &subject.name),
+        Kind::PostgresDatabase => labels = labels.with("database", &subject.name),
+        Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex => {
+            labels = labels.with("database", &subject.database).with(noun(subject.kind), &subject.name);
+        }
+        // The one log, the one redo log: their noun is their name.
+        _ => {}
+    }
+    if let Some(volume) = &subject.volume {
+        labels = labels.with("volume", volume);
+    }
+    labels
+}
+
+/// The metric of `counter` in rows of `kind`; `None` for marks, which are no quantities.
+pub(super) fn metric(kind: Kind, counter: Counter) -> Option<Metric> {
+    let what = match counter {
+        Counter::Reads if kind.counts_blocks() => "read_blocks",
+        Counter::Writes if kind.counts_blocks() => "write_blocks",
+        other => other.name(),
+    };
+    let (suffix, is_counter, is_time) = match counter.role() {
+        Role::Count => ("_total", true, false),
+        Role::Time => ("_seconds_total", true, true),
+        Role::Gauge => ("", false, false),
+        Role::StatisticsMark | Role::HandleMark => return None,
+    };
+    let (noun, words) = (noun(kind), what.replace('_', " "));
+    let help = if is_counter {
+        format!("{words} of the {noun}, cumulative as the source counts.")
+    } else {
+        format!("{words} of the {noun} when it was read.")
+    };
+    Some(Metric {
+        name: format!("iostall_{}_{what}{suffix}", noun.replace('-', "_")),
+        help,
+        is_counter,
+        is_time,
+    })
+}

@@ -1,0 +1,104 @@
+//! The columns and their order.
+
+use std::cmp::Ordering;
+
+use iostall_model::Counter;
+
+use super::Line;
+
+/// A column that can be sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// The name.
+    Name,
+    /// Reads per second.
+    Reads,
+    /// Writes per second.
+    Writes,
+    /// MiB read per second.
+    ReadMib,
+    /// MiB written per second.
+    WriteMib,
+    /// Stall per read.
+    StallPerRead,
+    /// Stall per write.
+    StallPerWrite,
+    /// Stall per read or write.
+    StallPerIo,
+    /// Mean size of a read or write.
+    Size,
+    /// Mean number in flight.
+    Queue,
+}
+
+impl Column {
+    /// From left to right.
+    pub const ALL: [Self; 10] = [
+        Self::Name,
+        Self::Reads,
+        Self::Writes,
+        Self::ReadMib,
+        Self::WriteMib,
+        Self::StallPerRead,
+        Self::StallPerWrite,
+        Self::StallPerIo,
+        Self::Size,
+        Self::Queue,
+    ];
+
+    /// What stands above it.
+    pub(super) fn head(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Reads => "reads/s",
+            Self::Writes => "writes/s",
+            Self::ReadMib => "r MiB/s",
+            Self::WriteMib => "w MiB/s",
+            Self::StallPerRead => "ms/read",
+            Self::StallPerWrite => "ms/write",
+            Self::StallPerIo => "ms/io",
+            Self::Size => "KiB/io",
+            Self::Queue => "queue",
+        }
+    }
+
+    /// Its number in `line`; `None` where there is none, and of the name.
+    pub(super) fn value(self, line: &Line) -> Option<f64> {
+        const MIB: f64 = 1_048_576.0;
+        let totals = &line.totals;
+        match self {
+            Self::Name => None,
+            Self::Reads => totals.per_second(Counter::Reads),
+            Self::Writes => totals.per_second(Counter::Writes),
+            Self::ReadMib => totals.per_second(Counter::ReadBytes).map(|bytes| bytes / MIB),
+            Self::WriteMib => totals.per_second(Counter::WriteBytes).map(|bytes| bytes / MIB),
+            Self::StallPerRead => totals.read_stall_ns_mean().map(|ns| ns / 1e6),
+            Self::StallPerWrite => totals.write_stall_ns_mean().map(|ns| ns / 1e6),
+            Self::StallPerIo => totals.io_stall_ns_mean().map(|ns| ns / 1e6),
+            // Blocks say nothing of the size of requests.
+            Self::Size if line.key.kind.counts_blocks() => None,
+            Self::Size => totals.io_size_bytes_mean().map(|bytes| bytes / 1024.0),
+            Self::Queue => totals.queue_depth_mean(),
+        }
+    }
+
+    /// The largest first, or the smallest; a name by the alphabet. What has no number is last either way.
+    pub(super) fn compare(self, a: &Line, b: &Line, is_ascending: bool) -> Ordering {
+        if self == Self::Name {
+            let order = a.key.name.cmp(&b.key.name);
+            return if is_ascending { order.reverse() } else { order };
+        }
+        match (self.value(a), self.value(b)) {
+            (Some(a), Some(b)) if is_ascending => a.total_cmp(&b),
+            (Some(a), Some(b)) => b.total_cmp(&a),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        }
+    }
+
+    /// The next column to the right, or to the left, around the ends.
+    pub(super) fn beside(self, is_right: bool) -> Self {
+        let count = Self::ALL.len();
+        let place = Self::ALL.iter().position(|column| *column == self).unwrap_or(0);
+        Self::ALL[(place + if is_right { 1 } else { count - 1 }) % count]
+    }
+}

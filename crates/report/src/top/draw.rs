@@ -1,0 +1,191 @@
+//! The screen.
+
+use jiff::tz::TimeZone;
+use ratatui_core::layout::{Constraint, Layout, Rect};
+use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::terminal::Frame;
+use ratatui_core::text::{Line as Text, Span};
+use ratatui_widgets::paragraph::Paragraph;
+use ratatui_widgets::table::{Cell, Row, Table};
+
+use super::keys::LEVELS;
+use super::{Column, Line, TopSource, TopState};
+use crate::watch::columns::short;
+
+/// What the keys do.
+const HELP: &str =
+    "1-4 tab level  < > sort by  r reverse  / filter  p pause  + - interval  arrows scroll  q quit";
+/// Width of a column of numbers.
+const NUMBER_WIDTH: u16 = 9;
+/// Least width of the name; columns that do not fit beside it are left out, from the right.
+const NAME_WIDTH_MIN: u16 = 24;
+/// At most so many sources have a line each.
+const SOURCES_SHOWN_MAX: usize = 6;
+
+/// Draws `state` over the whole of `frame`.
+pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
+    let sources = source_lines(state);
+    let heights = [
+        Constraint::Length(1),
+        Constraint::Length(u16::try_from(sources.len()).unwrap_or(0)),
+        Constraint::Min(1),
+        Constraint::Length(1),
+    ];
+    let [head, about, table, foot] = Layout::vertical(heights).areas(frame.area());
+    frame.render_widget(Paragraph::new(title(state)), head);
+    frame.render_widget(Paragraph::new(sources), about);
+    draw_table(state, frame, table);
+    let help = if state.is_typing { "type a part of a name; enter keeps it, escape clears it" } else { HELP };
+    frame.render_widget(Paragraph::new(Text::styled(help, dim())), foot);
+}
+
+/// Level, interval, time and what is unusual.
+fn title(state: &TopState) -> Text<'static> {
+    let mut spans = vec![Span::styled("iostall top", bold())];
+    for (place, (level, name)) in LEVELS.iter().enumerate() {
+        let style = if *level == state.level { reversed() } else { Style::new() };
+        spans.push(Span::raw("  "));
+        spans.push(Span::styled(format!("{} {name}", place + 1), style));
+    }
+    let time = state.now.to_zoned(TimeZone::UTC).strftime("%H:%M:%SZ").to_string();
+    let interval = state
+        .interval
+        .map_or_else(|| "as collected".to_owned(), |interval| format!("every {} s", interval.as_secs()));
+    spans.push(Span::raw(format!("  {interval}  {time}")));
+    if state.is_paused {
+        spans.push(Span::styled("  PAUSED", state.doubt()));
+    }
+    if state.is_typing || !state.filter.is_empty() {
+        let cursor = if state.is_typing { "_" } else { "" };
+        spans.push(Span::styled(format!("  /{}{cursor}", state.filter), state.doubt()));
+    }
+    Text::from(spans)
+}
+
+/// A line for each source: when it answered last, and what cannot be believed.
+fn source_lines(state: &TopState) -> Vec<Text<'static>> {
+    let shown =
+        if state.sources.len() > SOURCES_SHOWN_MAX { SOURCES_SHOWN_MAX - 1 } else { SOURCES_SHOWN_MAX };
+    // Those that do not answer come first: with many sources only some lines fit.
+    let mut sources: Vec<&TopSource> = state.sources.iter().collect();
+    sources.sort_by_key(|source| source.gap.is_none());
+    let mut lines: Vec<_> = sources.iter().take(shown).map(|source| source_line(state, source)).collect();
+    if sources.len() > shown {
+        lines.push(Text::raw(format!("and {} more sources", sources.len() - shown)));
+    }
+    lines
+}
+
+fn source_line(state: &TopState, source: &TopSource) -> Text<'static> {
+    let mut spans = vec![Span::raw(format!("{}  ", source.name))];
+    match (&source.gap, source.taken) {
+        (Some((since, reason)), _) => {
+            let since = since.to_zoned(TimeZone::UTC).strftime("%H:%M:%SZ");
+            spans.push(Span::styled(format!("no sample since {since}: {reason}"), state.bad()));
+        }
+        (None, Some(taken)) => {
+            let age_s = state.now.duration_since(taken).as_secs().max(0);
+            spans.push(Span::raw(format!("sampled {age_s} s ago")));
+        }
+        (None, None) => spans.push(Span::raw("waiting for the first sample")),
+    }
+    let resets: Vec<String> =
+        source.resets.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+    if !resets.is_empty() {
+        spans.push(Span::styled(format!("  not counted: {}", resets.join(", ")), state.doubt()));
+    }
+    if let Some(warning) = source.warnings.first() {
+        let more = match source.warnings.len() {
+            1 => String::new(),
+            count => format!(" (and {} more)", count - 1),
+        };
+        spans.push(Span::styled(format!("  {}{more}", warning.message), state.doubt()));
+    }
+    Text::from(spans)
+}
+
+fn draw_table(state: &TopState, frame: &mut Frame<'_>, area: Rect) {
+    if state.lines.is_empty() {
+        frame.render_widget(Paragraph::new(nothing(state)), area);
+        return;
+    }
+    let fit = area.width.saturating_sub(NAME_WIDTH_MIN) / (NUMBER_WIDTH + 1);
+    let columns = &Column::ALL[..=usize::from(fit).min(Column::ALL.len() - 1)];
+    let has_sources = state.sources.len() > 1;
+    let heads = columns.iter().map(|column| {
+        let mark = match (*column == state.sort, state.is_ascending) {
+            (false, _) => "",
+            (true, false) => "↓",
+            (true, true) => "↑",
+        };
+        let style = if mark.is_empty() { bold() } else { reversed() };
+        let text = Text::styled(format!("{}{mark}", column.head()), style);
+        Cell::new(if *column == Column::Name { text } else { text.right_aligned() })
+    });
+    let rows = state.lines.iter().skip(state.offset).take(usize::from(area.height)).map(|line| {
+        Row::new(columns.iter().map(|column| match column {
+            Column::Name => Cell::new(name(state, line, has_sources)),
+            column => {
+                Cell::new(Text::raw(column.value(line).map_or_else(|| "-".to_owned(), short)).right_aligned())
+            }
+        }))
+    });
+    let widths = columns.iter().map(|column| match column {
+        Column::Name => Constraint::Fill(1),
+        _ => Constraint::Length(NUMBER_WIDTH),
+    });
+    frame.render_widget(Table::new(rows, widths).header(Row::new(heads)).column_spacing(1), area);
+}
+
+/// Why the table is empty.
+fn nothing(state: &TopState) -> Text<'static> {
+    if !state.filter.is_empty() {
+        return Text::raw(format!(
+            "nothing here has {:?} in its name; escape clears the filter",
+            state.filter
+        ));
+    }
+    if state.sources.iter().any(|source| source.gap.is_none() && !source.has_interval) {
+        return Text::raw("waiting for a second sample: two make an interval");
+    }
+    Text::raw("nothing is counted at this level; 1 to 4 show the others")
+}
+
+/// The name of a line, after why numbers are missing (a long name is cut, the reason is not) and after its source
+/// where there are several.
+fn name(state: &TopState, line: &Line, has_sources: bool) -> Text<'static> {
+    let mut spans = Vec::new();
+    if !line.resets.is_empty() {
+        let reasons: Vec<&str> = line.resets.iter().map(|reason| reason.name()).collect();
+        spans.push(Span::styled(format!("({})  ", reasons.join(", ")), state.doubt()));
+    }
+    if has_sources {
+        spans.push(Span::styled(format!("{}  ", line.key.source), dim()));
+    }
+    spans.push(Span::raw(line.key.name.clone()));
+    Text::from(spans)
+}
+
+// Without colour there are still bold, dim and reversed letters.
+
+fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
+}
+
+fn reversed() -> Style {
+    Style::new().add_modifier(Modifier::REVERSED)
+}
+
+impl TopState {
+    fn doubt(&self) -> Style {
+        if self.has_colour { Style::new().fg(Color::Yellow) } else { bold() }
+    }
+
+    fn bad(&self) -> Style {
+        if self.has_colour { Style::new().fg(Color::Red) } else { bold() }
+    }
+}

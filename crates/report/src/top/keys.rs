@@ -1,0 +1,142 @@
+//! What keys do.
+
+use std::time::Duration;
+
+use iostall_model::Level;
+
+use super::TopState;
+
+/// A key, whatever terminal it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// A character.
+    Char(char),
+    /// Return.
+    Enter,
+    /// Escape.
+    Escape,
+    /// Delete the character before.
+    Backspace,
+    /// To the next level.
+    Tab,
+    /// Sort by the column to the left.
+    Left,
+    /// Sort by the column to the right.
+    Right,
+    /// A line up.
+    Up,
+    /// A line down.
+    Down,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the first line.
+    Home,
+    /// To the last line.
+    End,
+    /// The key that stops programs.
+    Interrupt,
+}
+
+/// What a key asks of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing but to be drawn.
+    Draw,
+    /// To sample at another interval.
+    Interval(Duration),
+    /// To end.
+    Quit,
+}
+
+/// The intervals that there are, seconds.
+const INTERVALS_S: [u64; 7] = [1, 2, 5, 10, 30, 60, 300];
+/// The levels, by their keys 1 to 4.
+pub(super) const LEVELS: [(Level, &str); 4] = [
+    (Level::Files, "files"),
+    (Level::Databases, "databases"),
+    (Level::Volumes, "volumes"),
+    (Level::Server, "server"),
+];
+/// Lines in a page.
+const PAGE: usize = 10;
+
+impl TopState {
+    /// Does what `key` stands for.
+    pub fn press(&mut self, key: Key) -> Asked {
+        if key == Key::Interrupt {
+            return Asked::Quit;
+        }
+        if self.is_typing {
+            self.type_filter(key);
+            return Asked::Draw;
+        }
+        match key {
+            Key::Char('q' | 'Q') => return Asked::Quit,
+            Key::Char('+') => return self.change_interval(true),
+            Key::Char('-') => return self.change_interval(false),
+            Key::Char(digit @ '1'..='4') => self.show(usize::from(digit as u8 - b'1')),
+            Key::Tab => self.show(self.level_place() + 1),
+            Key::Char('/') => self.is_typing = true,
+            Key::Escape => self.set_filter(""),
+            Key::Char('p' | ' ') => self.is_paused = !self.is_paused,
+            Key::Char('r') => self.is_ascending = !self.is_ascending,
+            Key::Left | Key::Char('<') => self.sort = self.sort.beside(false),
+            Key::Right | Key::Char('>') => self.sort = self.sort.beside(true),
+            other => self.scroll(other),
+        }
+        self.refresh();
+        Asked::Draw
+    }
+
+    fn type_filter(&mut self, key: Key) {
+        match key {
+            Key::Enter => self.is_typing = false,
+            Key::Escape => {
+                self.is_typing = false;
+                self.filter.clear();
+            }
+            Key::Backspace => drop(self.filter.pop()),
+            Key::Char(character) => self.filter.push(character),
+            _ => {}
+        }
+        self.refresh();
+    }
+
+    pub(super) fn level_place(&self) -> usize {
+        LEVELS.iter().position(|(level, _)| *level == self.level).unwrap_or(0)
+    }
+
+    fn show(&mut self, place: usize) {
+        self.level = LEVELS[place % LEVELS.len()].0;
+        self.offset = 0;
+    }
+
+    fn scroll(&mut self, key: Key) {
+        self.offset = match key {
+            Key::Up => self.offset.saturating_sub(1),
+            Key::Down => self.offset + 1,
+            Key::PageUp => self.offset.saturating_sub(PAGE),
+            Key::PageDown => self.offset + PAGE,
+            Key::Home => 0,
+            Key::End => usize::MAX,
+            _ => self.offset,
+        };
+    }
+
+    /// The next longer interval, or the next shorter.
+    fn change_interval(&mut self, is_longer: bool) -> Asked {
+        let next = self.interval.and_then(|now| {
+            let mut all = INTERVALS_S.into_iter();
+            let next_s = if is_longer {
+                all.find(|s| *s > now.as_secs())
+            } else {
+                all.rev().find(|s| *s < now.as_secs())
+            };
+            next_s.map(Duration::from_secs)
+        });
+        self.interval = next.or(self.interval);
+        next.map_or(Asked::Draw, Asked::Interval)
+    }
+}

@@ -1,0 +1,182 @@
+//! The view on a screen of text.
+
+use std::time::Duration;
+
+use iostall_model::{
+    Change, Counter, Counters, Kind, Level, ResetReason, Row, Subject, Totals, Warning, WarningCode,
+};
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
+
+use super::{Asked, Column, Key, TopState, draw};
+
+fn file(database: &str, name: &str, reads: u64, stall_ms: u64) -> (Row, Change) {
+    let subject = Subject {
+        kind: Kind::SqlServerFile,
+        database: database.into(),
+        name: name.into(),
+        identity: name.into(),
+        volume: Some("E:\\".into()),
+    };
+    let amounts = Counters::new()
+        .with(Counter::Reads, reads)
+        .with(Counter::ReadBytes, reads * 8_192)
+        .with(Counter::ReadStall, reads * stall_ms * 1_000_000)
+        .with(Counter::Writes, 4)
+        .with(Counter::WriteBytes, 245_760)
+        .with(Counter::WriteStall, 3_000_000);
+    let totals = Totals { covered_ns: 2_000_000_000, amounts };
+    (Row { subject, counters: Counters::new(), age_ms: None }, Change::Delta(totals))
+}
+
+fn at(text: &str) -> jiff::Timestamp {
+    text.parse().unwrap()
+}
+
+fn warning(message: &str) -> Warning {
+    Warning::new(WarningCode::MissingGrant, message)
+}
+
+fn state() -> TopState {
+    let names = ["sqlserver://db1:1433", "linux:", "mysql://db2:3306"].map(String::from);
+    let mut state = TopState::new(&names, Level::Files, Some(Duration::from_secs(2)), true);
+    state.tick(at("2026-11-21T14:03:07Z"));
+    let mut reset = file("sales", "E:\\c.ndf", 1, 1);
+    reset.1 = Change::Reset(ResetReason::Reattach);
+    let rows = vec![file("sales", "E:\\a.mdf", 3_000, 2), file("stage", "E:\\b.mdf", 12, 31), reset];
+    state.sample(
+        &names[0],
+        at("2026-11-21T14:03:05Z"),
+        rows,
+        vec![warning("one grant is missing"), warning("x")],
+    );
+    state.gap(&names[2], at("2026-11-21T14:03:01Z"), "cannot connect to mysql://db2:3306: refused");
+    state
+}
+
+fn screen(state: &TopState, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(state, frame)).unwrap();
+    terminal.backend().to_string()
+}
+
+/// The names on the screen, from the top.
+fn names(state: &TopState) -> Vec<&str> {
+    state.lines.iter().map(|line| line.key.name.as_str()).collect()
+}
+
+fn press(state: &mut TopState, keys: &str) {
+    for key in keys.chars() {
+        state.press(Key::Char(key));
+    }
+}
+
+#[test]
+fn the_whole_screen_reads_so() {
+    insta::assert_snapshot!(screen(&state(), 130, 12));
+}
+
+#[test]
+fn a_narrow_screen_keeps_names_and_leaves_columns_out_from_the_right() {
+    insta::assert_snapshot!(screen(&state(), 70, 10));
+}
+
+#[test]
+fn however_small_the_screen_is_it_can_be_drawn() {
+    for (width, height) in [(1, 1), (5, 3), (30, 2), (400, 100)] {
+        screen(&state(), width, height);
+    }
+}
+
+#[test]
+fn the_worst_is_first_and_any_column_sorts_both_ways_with_what_has_no_number_last() {
+    let mut state = state();
+    assert_eq!(names(&state), ["E:\\b.mdf", "E:\\a.mdf", "E:\\c.ndf"]);
+    while state.sort != Column::Reads {
+        state.press(Key::Left);
+    }
+    assert_eq!(names(&state), ["E:\\a.mdf", "E:\\b.mdf", "E:\\c.ndf"]);
+    press(&mut state, "r");
+    assert_eq!(names(&state), ["E:\\b.mdf", "E:\\a.mdf", "E:\\c.ndf"]);
+    press(&mut state, "<");
+    assert_eq!(state.sort, Column::Name);
+    assert_eq!(names(&state), ["E:\\c.ndf", "E:\\b.mdf", "E:\\a.mdf"]);
+}
+
+#[test]
+fn the_keys_1_to_4_and_tab_change_what_rows_are_summed_to() {
+    let mut state = state();
+    press(&mut state, "2");
+    assert_eq!(names(&state), ["stage", "sales"]);
+    state.press(Key::Tab);
+    assert_eq!((state.level, names(&state)), (Level::Volumes, vec!["E:\\"]));
+    press(&mut state, "4");
+    state.press(Key::Tab);
+    assert_eq!(state.level, Level::Files);
+}
+
+#[test]
+fn a_filter_is_typed_whatever_its_letters_mean_elsewhere_and_escape_clears_it() {
+    let mut state = state();
+    press(&mut state, "/QA.");
+    assert!(names(&state).is_empty());
+    assert!(screen(&state, 100, 10).contains("nothing here has \"QA.\" in its name"));
+    for _ in 0..3 {
+        state.press(Key::Backspace);
+    }
+    press(&mut state, "A.");
+    assert_eq!(names(&state), ["E:\\a.mdf"], "large and small letters are one");
+    state.press(Key::Enter);
+    assert_eq!(state.press(Key::Char('q')), Asked::Quit, "typing has ended");
+    state.press(Key::Escape);
+    assert_eq!(names(&state).len(), 3);
+}
+
+#[test]
+fn a_paused_view_stays_as_it_is() {
+    let mut state = state();
+    press(&mut state, "p");
+    state.sample("sqlserver://db1:1433", at("2026-11-21T14:03:09Z"), Vec::new(), Vec::new());
+    state.gap("sqlserver://db1:1433", at("2026-11-21T14:03:11Z"), "gone");
+    assert_eq!(names(&state).len(), 3);
+    assert!(screen(&state, 100, 10).contains("PAUSED"));
+    press(&mut state, " ");
+    state.gap("sqlserver://db1:1433", at("2026-11-21T14:03:13Z"), "gone");
+    assert!(names(&state).is_empty(), "what it did before is no news any more");
+}
+
+#[test]
+fn the_interval_goes_up_and_down_and_not_beyond_its_ends() {
+    let mut state = state();
+    assert_eq!(state.press(Key::Char('+')), Asked::Interval(Duration::from_secs(5)));
+    state.press(Key::Char('-'));
+    assert_eq!(state.press(Key::Char('-')), Asked::Interval(Duration::from_secs(1)));
+    assert_eq!(state.press(Key::Char('-')), Asked::Draw);
+    let mut stored = TopState::new(&[], Level::Files, None, true);
+    assert_eq!(stored.press(Key::Char('+')), Asked::Draw, "the collector decides");
+}
+
+#[test]
+fn scrolling_ends_with_the_last_line_and_ctrl_c_quits_even_while_typing() {
+    let mut state = state();
+    state.press(Key::End);
+    assert_eq!(state.offset, 2);
+    state.press(Key::Down);
+    assert_eq!(state.offset, 2);
+    state.press(Key::PageUp);
+    assert_eq!(state.offset, 0);
+    press(&mut state, "/x");
+    assert_eq!(state.press(Key::Interrupt), Asked::Quit);
+}
+
+#[test]
+fn every_source_has_said_something_when_it_did_something_or_failed() {
+    let mut state = state();
+    state.first_sample("linux:", at("2026-11-21T14:03:03Z"), Vec::new());
+    assert!(!state.is_complete(), "one sample is no interval");
+    state.sample("linux:", at("2026-11-21T14:03:05Z"), Vec::new(), Vec::new());
+    assert!(state.is_complete());
+    let report = state.report();
+    assert_eq!(report.sources.iter().filter(|source| !source.gaps.is_empty()).count(), 1);
+    assert_eq!(report.length_ns(), 2_000_000_000, "the interval of what was sampled");
+}

@@ -1,0 +1,113 @@
+//! `iostall top`: what sources do now, on the whole screen or once.
+
+mod feed;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use iostall_measure::clock::utc_now;
+use iostall_model::Level;
+use iostall_report::top::{Asked, TopState};
+use iostall_report::watch::{chapters, title, write_watch_json};
+use iostall_report::{TextOptions, write_chapters};
+
+use self::feed::{Feed, Sampled, Stored};
+use crate::cli::{GlobalArgs, LevelChoice, TopArgs};
+use crate::failure::{Status, hinted};
+use crate::interrupt::cancel_on_signal;
+use crate::output::to_stdout;
+use crate::printer::Printer;
+use crate::screen::{Screen, next_key};
+use crate::store::open_watch;
+use crate::watching::named;
+
+/// How long to wait for a key before looking for samples.
+const WAIT: Duration = Duration::from_millis(200);
+
+/// Shows it.
+pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let sources = named(&args.sources)?;
+    let interval = (!sources.is_empty()).then_some(args.interval);
+    let (mut feed, names): (Box<dyn Feed>, Vec<String>) = if sources.is_empty() {
+        let stored = Stored::new(open_watch(global)?)?;
+        let names = stored.names();
+        (Box::new(stored), names)
+    } else {
+        let names = sources.iter().map(|source| source.name.clone()).collect();
+        (Box::new(Sampled::start(sources, args.timeout, args.interval)?), names)
+    };
+    let level = args.level.map_or_else(|| usual_level(&names), level);
+    let mut state = TopState::new(&names, level, interval, printer.color());
+    state.set_filter(args.filter.as_deref().unwrap_or_default());
+    if args.once { once(args, &mut state, feed.as_mut(), printer) } else { live(&mut state, feed.as_mut()) }
+}
+
+fn level(choice: LevelChoice) -> Level {
+    match choice {
+        LevelChoice::Files => Level::Files,
+        LevelChoice::Databases => Level::Databases,
+        LevelChoice::Volumes => Level::Volumes,
+        LevelChoice::Server => Level::Server,
+    }
+}
+
+/// A host has no files of databases.
+fn usual_level(names: &[String]) -> Level {
+    if names.iter().all(|name| name.starts_with("linux:")) { Level::Volumes } else { Level::Files }
+}
+
+/// Prints the first interval.
+fn once(
+    args: &TopArgs,
+    state: &mut TopState,
+    feed: &mut dyn Feed,
+    printer: &Printer,
+) -> anyhow::Result<Status> {
+    let stop = Arc::new(AtomicBool::new(false));
+    cancel_on_signal(&stop)?;
+    feed.fill(state, &stop)?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Status::Interrupted);
+    }
+    let report = state.report();
+    if report.window.groups.is_empty() {
+        for source in &report.sources {
+            source.sentences().iter().for_each(|said| printer.note(&format!("{}: {said}", source.name)));
+        }
+        let error = anyhow::anyhow!("nothing is counted that this view shows");
+        return Err(hinted(error, "try another --level, or another --filter"));
+    }
+    if args.json {
+        to_stdout(printer, &|out| Ok(write_watch_json(&report, out)?))?;
+        return Ok(Status::Done);
+    }
+    let options = TextOptions {
+        width: Printer::width(),
+        colour: printer.color(),
+        unicode: Printer::unicode(),
+        percentiles: false,
+    };
+    let mut text = String::new();
+    write_chapters(&title(&report), &chapters(&report), &options, &mut text)?;
+    printer.result(&text)?;
+    Ok(Status::Done)
+}
+
+/// The whole screen, until a key or a signal ends it.
+fn live(state: &mut TopState, feed: &mut dyn Feed) -> anyhow::Result<Status> {
+    let stop = Arc::new(AtomicBool::new(false));
+    cancel_on_signal(&stop)?;
+    let mut screen = Screen::open()?;
+    while !stop.load(Ordering::Relaxed) {
+        feed.wait(state, Duration::ZERO)?;
+        state.tick(utc_now());
+        screen.show(state)?;
+        match next_key(WAIT)?.map(|key| state.press(key)) {
+            Some(Asked::Quit) => break,
+            Some(Asked::Interval(interval)) => feed.set_interval(interval)?,
+            Some(Asked::Draw) | None => {}
+        }
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,254 @@
+//! `iostall alerts` and `iostall collect run --alerts`: notices that really arrive.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::devices::LoopDevice;
+use crate::support::{Ran, Workspace, signal, skip};
+
+/// How long a notice may take on a machine that stands still for a while.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Reads one HTTP request: its head and its body.
+fn read_request(stream: &TcpStream) -> (String, String) {
+    let mut reader = BufReader::new(stream);
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if line.trim().is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    (head, String::from_utf8(body).unwrap())
+}
+
+/// A web server that answers with `statuses` in turn, and then with the last of them. Gives its port and what it got.
+fn web_server(statuses: &'static [&'static str]) -> (u16, Receiver<(String, String)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (sender, got) = channel();
+    std::thread::spawn(move || {
+        for (count, stream) in listener.incoming().enumerate() {
+            let mut stream = stream.unwrap();
+            let request = read_request(&stream);
+            let status = statuses[count.min(statuses.len() - 1)];
+            write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+            if sender.send(request).is_err() {
+                return;
+            }
+        }
+    });
+    (port, got)
+}
+
+/// A mail server that takes one message. Gives its port, and the conversation as it heard it.
+fn mail_server() -> (u16, Receiver<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (sender, got) = channel();
+    std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let say = |text: &str| write!(&stream, "{text}\r\n").unwrap();
+        let (mut heard, mut is_in_message) = (Vec::new(), false);
+        say("220 sink ESMTP");
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap() == 0 {
+                break;
+            }
+            let line = line.trim_end().to_owned();
+            heard.push(line.clone());
+            match line.split(' ').next().unwrap_or_default() {
+                "." if is_in_message => {
+                    is_in_message = false;
+                    say("250 taken");
+                }
+                _ if is_in_message => {}
+                "EHLO" => say("250-sink\r\n250 AUTH PLAIN"),
+                "AUTH" => say("235 welcome"),
+                "DATA" => {
+                    is_in_message = true;
+                    say("354 go on");
+                }
+                "QUIT" => {
+                    say("221 bye");
+                    break;
+                }
+                _ => say("250 ok"),
+            }
+        }
+        drop(sender.send(heard));
+    });
+    (port, got)
+}
+
+const RULE: &str = "[[rules]]\nname = \"busy\"\nwhen = \"iops\"\nover = 0.000001\nlevel = \"server\"\n\
+                    operations-min = 0\nfor = \"0s\"\ntell = [\"one\"]\n";
+
+fn workspace(channel: &str, rules: &str) -> Workspace {
+    let workspace = Workspace::new();
+    std::fs::write(workspace.path("alerts.toml"), format!("[channels.one]\n{channel}\n{rules}")).unwrap();
+    workspace
+}
+
+#[test]
+fn a_file_is_checked_without_telling_anybody() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/alerts.toml");
+    let ran = Workspace::new().run(&["alerts", "check", document]).expect_status(0);
+    assert!(
+        ran.stdout.contains("rule \"slow reads\": over 20 ms/read, archive 100 ms/read, flash 5 ms/read")
+    );
+    assert!(
+        ran.stdout.contains("channel \"pager\": run /usr/local/bin/page --queue storage\n"),
+        "{}",
+        ran.stdout
+    );
+    let broken = workspace("webhook = \"https://x.example\"", "[[rules]]\nname = 1\n");
+    let ran = broken.run(&["alerts", "check", "alerts.toml"]).expect_status(2);
+    assert!(ran.stderr.contains("alerts.toml") && ran.stderr.contains("name = 1"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_test_reaches_a_web_server_with_its_token() {
+    let (port, got) = web_server(&["200 OK"]);
+    let channel = format!("webhook = \"http://127.0.0.1:{port}/hook?x=1\"\ntoken-file = \"token\"");
+    let workspace = workspace(&channel, RULE);
+    std::fs::write(workspace.path("token"), "s3cret\n").unwrap();
+    let ran = workspace.run(&["alerts", "test", "alerts.toml"]).expect_status(0);
+    assert!(ran.stdout.starts_with("delivered  one: POST http://127.0.0.1"), "{}", ran.stdout);
+    let (head, body) = got.recv_timeout(PATIENCE).unwrap();
+    assert!(head.starts_with("POST /hook?x=1 HTTP/1.1"), "{head}");
+    assert!(head.to_ascii_lowercase().contains("authorization: bearer s3cret"), "{head}");
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((&body["schema"], &body["occasion"]), (&"iostall-alert".into(), &"test".into()));
+}
+
+#[test]
+fn a_test_that_does_not_arrive_says_why_and_ends_with_status_1() {
+    let (port, _got) = web_server(&["403 Forbidden"]);
+    let refused = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), RULE);
+    let ran = refused.run(&["alerts", "test", "alerts.toml"]).expect_status(1);
+    assert!(ran.stdout.contains("the server answered 403"), "{}", ran.stdout);
+    let missing = workspace("command = [\"/no/such/pager\"]", RULE);
+    let ran = missing.run(&["alerts", "test", "alerts.toml", "--rule", "busy"]).expect_status(1);
+    assert!(ran.stdout.contains("cannot run /no/such/pager"), "{}", ran.stdout);
+    let ran = missing.run(&["alerts", "test", "alerts.toml", "--rule", "other"]).expect_status(2);
+    assert!(ran.stderr.contains("the rules are \"busy\""), "{}", ran.stderr);
+}
+
+#[test]
+fn a_mail_is_handed_to_a_real_conversation_and_the_password_stays_out_of_the_file() {
+    let (port, got) = mail_server();
+    let channel = format!(
+        "smtp = \"smtp://me@127.0.0.1:{port}\"\nfrom = \"iostall <iostall@example.com>\"\n\
+         to = [\"dba@example.com\", \"b@example.com\"]\npassword-env = \"ALERT_TEST_PASSWORD\""
+    );
+    let workspace = workspace(&channel, RULE);
+    let mut command = workspace.command(&["alerts", "test", "alerts.toml"]);
+    let ran: Ran = command.env("ALERT_TEST_PASSWORD", "hunter2").output().unwrap().into();
+    ran.expect_status(0);
+    let heard = got.recv_timeout(PATIENCE).unwrap();
+    let has = |text: &str| heard.iter().any(|line| line.contains(text));
+    assert!(has("AUTH PLAIN"), "{heard:?}");
+    assert!(has("RCPT TO:<dba@example.com>") && has("RCPT TO:<b@example.com>"), "{heard:?}");
+    assert!(has("Subject: [iostall] test of busy") && has("\"schema\": \"iostall-alert\""), "{heard:?}");
+    assert!(!has("hunter2"), "{heard:?}");
+}
+
+#[test]
+fn a_collector_tells_of_a_silent_source_and_tries_again_where_it_was_refused() {
+    let (port, got) = web_server(&["500 Internal Server Error", "200 OK"]);
+    let silent = "[[rules]]\nname = \"dead\"\nwhen = \"silent\"\nsource = \"postgres\"\nfor = \"1s\"\ntell = [\"one\"]\n";
+    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), silent);
+    let dead = "postgres://mon@127.0.0.1:9/sales";
+    let arguments = ["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:", dead];
+    let child = workspace.start(&arguments);
+    let bodies: Vec<Value> =
+        (0..2).map(|_| serde_json::from_str(&got.recv_timeout(PATIENCE).unwrap().1).unwrap()).collect();
+    assert_eq!(bodies[0], bodies[1], "the same notice twice: the first was refused");
+    assert_eq!((&bodies[0]["rule"], &bodies[0]["occasion"]), (&"dead".into(), &"begun".into()));
+    assert_eq!(bodies[0]["source"], "postgres://127.0.0.1:9/sales");
+    signal(&child, "INT");
+    let ran = Ran::from(child.wait_with_output().unwrap()).expect_status(0);
+    assert!(
+        ran.stderr.contains("alert: dead: postgres://127.0.0.1:9/sales has been silent"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains("not told"), "{}", ran.stderr);
+}
+
+/// Writes a block to `device`, past the page cache.
+fn write_block(device: &LoopDevice) -> bool {
+    let to = format!("of={}", device.name());
+    let ran = Command::new("dd").args(["if=/dev/zero", &to, "bs=4k", "count=1", "oflag=direct"]).output();
+    ran.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_collector_tells_of_a_busy_device_and_that_it_is_over() {
+    let (port, got) = web_server(&["200 OK"]);
+    let rule = "[[rules]]\nname = \"busy\"\nwhen = \"iops\"\nover = 0.01\noperations-min = 1\nlevel = \"volumes\"\n\
+                for = \"0s\"\ntell = [\"one\"]\n";
+    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), rule);
+    let Some(device) = LoopDevice::new(&workspace, "alerts of a device", 16) else { return };
+    // A device that was never used is not counted.
+    if !write_block(&device) {
+        return skip("alerts of a device", "dd cannot write to a loop device");
+    }
+    let name = device.name().trim_start_matches("/dev/").to_owned();
+    let occasion = |wait| {
+        let (_, body) = got.recv_timeout(wait).ok()?;
+        let body: Value = serde_json::from_str(&body).unwrap();
+        (body["name"] == name).then(|| body["occasion"].as_str().unwrap().to_owned())
+    };
+    let arguments = ["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:"];
+    let child = workspace.start(&arguments);
+    let mut told = None;
+    for _ in 0..3_000 {
+        assert!(write_block(&device));
+        told = occasion(Duration::from_millis(100));
+        if told.is_some() {
+            break;
+        }
+    }
+    assert_eq!(told.as_deref(), Some("begun"));
+    // Other devices of this machine may be busy too.
+    let ended = (0..3_000).find_map(|_| occasion(Duration::from_millis(100)));
+    assert_eq!(ended.as_deref(), Some("ended"));
+    signal(&child, "INT");
+    Ran::from(child.wait_with_output().unwrap()).expect_status(0);
+}
+
+#[test]
+fn a_channel_that_hangs_neither_delays_a_sample_nor_keeps_the_collector_from_ending() {
+    let silent = "timeout = \"2s\"\nattempts = 1\n\n[[rules]]\nname = \"dead\"\nwhen = \"silent\"\n\
+                  source = \"postgres\"\nfor = \"1s\"\ntell = [\"one\"]\n";
+    let workspace = workspace("command = [\"/bin/sleep\", \"3600\"]", silent);
+    let dead = "postgres://mon@127.0.0.1:9/sales";
+    let arguments =
+        ["collect", "run", "--interval", "1s", "--duration", "6s", "--alerts", "alerts.toml", "linux:", dead];
+    let ran = workspace.run(&arguments).expect_status(0);
+    assert!(ran.stderr.contains("not told through one: did not end within 2s"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_file_of_alerts_that_cannot_be_read_is_said_before_the_first_sample() {
+    let workspace = Workspace::new();
+    let ran = workspace.run(&["collect", "run", "--alerts", "none.toml", "linux:"]).expect_status(2);
+    assert!(ran.stderr.contains("cannot read none.toml") && ran.stderr.contains("hint:"), "{}", ran.stderr);
+    workspace.run(&["report", "server"]).expect_status(2);
+}

@@ -1,0 +1,154 @@
+//! `iostall top`: once for scripts, and on the whole screen of a real pseudo-terminal.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use iostall_measure::{Clock, MonotonicClock};
+use serde_json::Value;
+
+use crate::support::{Workspace, skip};
+
+/// How long a screen may take on a machine that stands still for a while.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A device that the kernel counts.
+fn counted_device() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/diskstats").unwrap_or_default();
+    let used = text.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+    let mut used = used.filter(|words| words.get(3).is_some_and(|reads| *reads != "0"));
+    used.next().and_then(|words| words.get(2).map(ToString::to_string))
+}
+
+#[test]
+fn one_interval_is_printed_for_scripts_and_has_its_form_for_programs() {
+    if counted_device().is_none() {
+        return skip("top --once", "no block device is counted here");
+    }
+    let workspace = Workspace::new();
+    let ran = workspace.run(&["top", "--once", "--interval", "1s", "linux:"]).expect_status(0);
+    assert!(ran.stdout.contains("linux:\n") && ran.stdout.contains("reads/s"), "{}", ran.stdout);
+    let ran = workspace.run(&["top", "--once", "--json", "--interval", "1s", "linux:"]).expect_status(0);
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((&json["schema"], &json["level"]), (&"iostall-watch".into(), &"volumes".into()));
+    assert!(json["groups"][0]["covered_s"].as_f64().is_some_and(|covered| covered > 0.0));
+    let ran = workspace.run(&["top", "--once", "--interval", "1s", "--filter", "no such", "linux:"]);
+    assert!(ran.expect_status(2).stderr.contains("another --filter"));
+}
+
+#[test]
+fn without_a_source_it_shows_what_a_collector_writes() {
+    if counted_device().is_none() {
+        return skip("top from the store", "no block device is counted here");
+    }
+    let workspace = Workspace::new();
+    let ran = workspace.run(&["top", "--once"]).expect_status(2);
+    assert!(ran.stderr.contains("hint: name a SOURCE"), "{}", ran.stderr);
+    for _ in 0..2 {
+        workspace.run(&["collect", "once", "linux:"]).expect_status(0);
+    }
+    let ran = workspace.run(&["top", "--once", "--json"]).expect_status(0);
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json["groups"][0]["source"], "linux:");
+    workspace.run(&["top", "--once", "--interval", "5s"]).expect_status(2);
+}
+
+#[test]
+fn a_screen_needs_a_terminal_and_a_dead_source_is_said() {
+    let workspace = Workspace::new();
+    let ran = workspace.run(&["top", "linux:"]).expect_status(2);
+    assert!(ran.stderr.contains("needs a terminal") && ran.stderr.contains("--once"), "{}", ran.stderr);
+    let ran = workspace.run(&["top", "--once", "--interval", "1s", "postgres://mon@127.0.0.1:9/sales"]);
+    let ran = ran.expect_status(2);
+    assert!(ran.stderr.contains("cannot connect to postgres://127.0.0.1:9/sales"), "{}", ran.stderr);
+}
+
+/// Runs `top` on a pseudo-terminal, calls `end` with the child once `wanted` is on the screen, and gives all that
+/// was written, with what `stty` says of the terminal afterwards.
+fn on_a_terminal(wanted: &str, end: impl Fn(&mut std::process::Child)) -> Option<String> {
+    let workspace = Workspace::new();
+    let program = env!("CARGO_BIN_EXE_iostall");
+    let script = format!(
+        "stty rows 30 cols 130; echo $$; {program} top --interval 1s linux:; echo \"status $?\"; stty -a"
+    );
+    let mut command = Command::new("script");
+    command
+        .args(["--quiet", "--flush", "--command", &script, "/dev/null"])
+        .env("IOSTALL_STORE", workspace.path("store.db"))
+        .env("TERM", "xterm-256color")
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else {
+        skip("top on a terminal", "script (util-linux) is not installed");
+        return None;
+    };
+    let mut output = child.stdout.take().unwrap();
+    let (sender, pieces) = channel();
+    std::thread::spawn(move || {
+        let mut piece = [0; 4096];
+        while let Ok(count @ 1..) = output.read(&mut piece) {
+            if sender.send(piece[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    let (mut all, mut is_told) = (Vec::new(), false);
+    let clock = MonotonicClock::new();
+    while let Ok(piece) = pieces.recv_timeout(PATIENCE) {
+        all.extend(piece);
+        if clock.now_ns() > 2 * u64::try_from(PATIENCE.as_nanos()).unwrap() {
+            child.kill().unwrap();
+        }
+        if !is_told && String::from_utf8_lossy(&all).contains(wanted) {
+            is_told = true;
+            end(&mut child);
+        }
+    }
+    child.wait().unwrap();
+    assert!(is_told, "{wanted:?} never came: {}", String::from_utf8_lossy(&all));
+    Some(String::from_utf8_lossy(&all).into_owned())
+}
+
+#[track_caller]
+fn assert_is_sane(all: &str) {
+    let (_, after) = all.rsplit_once("\u{1b}[?1049l").expect("the screen was given back");
+    assert!(after.contains("status 0"), "{after}");
+    let settings: Vec<&str> = after.split_ascii_whitespace().collect();
+    for setting in ["icanon", "echo", "isig", "icrnl"] {
+        assert!(settings.contains(&setting), "{setting} in {after}");
+    }
+    assert!(all.contains("\u{1b}[?25h"), "the cursor is shown again");
+}
+
+#[test]
+fn on_a_terminal_it_shows_a_device_and_the_key_q_gives_the_terminal_back() {
+    let Some(device) = counted_device() else {
+        return skip("top on a terminal", "no block device is counted here");
+    };
+    let press_q = |child: &mut std::process::Child| {
+        child.stdin.as_mut().unwrap().write_all(b"/x\rq").unwrap();
+    };
+    if let Some(all) = on_a_terminal(&device, press_q) {
+        assert!(all.contains("ms/io") && all.contains("q quit"), "the table and the help are there");
+        assert_is_sane(&all);
+    }
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back_too() {
+    let end = |child: &mut std::process::Child| {
+        let shell = Command::new("pgrep").args(["-P", &child.id().to_string()]).output().unwrap();
+        let shell = String::from_utf8(shell.stdout).unwrap();
+        let top = Command::new("pkill").args(["-TERM", "-P", shell.trim(), "iostall"]).status().unwrap();
+        assert!(top.success());
+    };
+    if Command::new("pgrep").arg("--version").output().is_err() {
+        return skip("top and a signal", "pgrep (procps) is not installed");
+    }
+    if let Some(all) = on_a_terminal("q quit", end) {
+        assert_is_sane(&all);
+    }
+}
