@@ -106,7 +106,7 @@ fn time_axis() -> Value {
 }
 
 pub(super) fn rate_axis(unit: &str) -> Value {
-    json!({"title": {"text": unit}, "rangemode": "tozero", "tickformat": "~s"})
+    json!({"title": {"text": unit}, "rangemode": "tozero", "exponentformat": "SI"})
 }
 
 /// Percentiles at even steps for each nine: the axis is the logarithm of `1 / (1 - p)`.
