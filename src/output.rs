@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use iostall_model::Run;
+use iostall_report::chapter::Chapter;
 use iostall_report::json::JsonLayout;
-use iostall_report::{TextOptions, text_to_svg, write_csv, write_html, write_json, write_text};
+use iostall_report::{
+    TextOptions, text_to_svg, write_chapters, write_csv, write_html, write_json, write_text,
+};
 use iostall_store::RunNumber;
 
 use crate::cli::OutputArgs;
@@ -64,12 +67,7 @@ pub(crate) fn write(
         .into_iter()
         .any(|path| path.as_deref().is_some_and(is_stdout));
     if !stdout_taken {
-        let options = TextOptions {
-            width: Printer::width(),
-            colour: printer.color(),
-            unicode: Printer::unicode(),
-            percentiles: args.percentiles,
-        };
+        let options = terminal(printer, args.percentiles);
         let mut text = text_of(run, &options)?;
         if let Some(number) = number {
             text.push_str(&format!("\nkept as run {number} (`iostall runs show {}`)\n", number.0));
@@ -123,6 +121,18 @@ fn text_of(run: &Run, options: &TextOptions) -> anyhow::Result<String> {
     let mut text = String::new();
     write_text(run, options, &mut text)?;
     Ok(text)
+}
+
+/// As the terminal that is written to can show it.
+fn terminal(printer: &Printer, percentiles: bool) -> TextOptions {
+    TextOptions { width: Printer::width(), colour: printer.color(), unicode: Printer::unicode(), percentiles }
+}
+
+/// Writes a report of several chapters to standard output.
+pub(crate) fn chapters_to_stdout(title: &str, chapters: &[Chapter], printer: &Printer) -> anyhow::Result<()> {
+    let mut text = String::new();
+    write_chapters(title, chapters, &terminal(printer, false), &mut text)?;
+    Ok(printer.result(&text)?)
 }
 
 /// Renders to standard output.

@@ -9,11 +9,11 @@ use std::path::Path;
 use anyhow::Context;
 use iostall_report::chapter::Chapter;
 use iostall_report::compare::{Comparison, Side};
-use iostall_report::{TextOptions, write_chapters};
 
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::{Status, hinted};
 use crate::measuring::Interrupted;
+use crate::output::chapters_to_stdout;
 use crate::printer::Printer;
 
 /// Compares and shows what was found.
@@ -60,15 +60,7 @@ fn show(
         }
         None => {}
     }
-    let options = TextOptions {
-        width: Printer::width(),
-        colour: printer.color(),
-        unicode: Printer::unicode(),
-        percentiles: false,
-    };
-    let mut text = String::new();
-    write_chapters(title, chapters, &options, &mut text)?;
-    Ok(printer.result(&text)?)
+    chapters_to_stdout(title, chapters, printer)
 }
 
 /// Refuses fewer than two sides.

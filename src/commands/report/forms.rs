@@ -8,11 +8,11 @@ use iostall_report::chapter::Chapter;
 use iostall_report::watch::{
     WatchComparison, WatchReport, WatchSeries, chapters, comparison, title, write_watch_csv, write_watch_json,
 };
-use iostall_report::{TextOptions, write_chapters, write_comparison_html, write_watch_html};
+use iostall_report::{write_comparison_html, write_watch_html};
 
 use crate::cli::ReportArgs;
 use crate::failure::hinted;
-use crate::output::{is_stdout, to_file, to_stdout};
+use crate::output::{chapters_to_stdout, is_stdout, to_file, to_stdout};
 use crate::printer::Printer;
 
 /// Where to.
@@ -80,15 +80,7 @@ impl<'a> Forms<'a> {
         if self.takes_stdout() {
             return Ok(());
         }
-        let options = TextOptions {
-            width: Printer::width(),
-            colour: printer.color(),
-            unicode: Printer::unicode(),
-            percentiles: false,
-        };
-        let mut text = String::new();
-        write_chapters(title, chapters, &options, &mut text)?;
-        Ok(printer.result(&text)?)
+        chapters_to_stdout(title, chapters, printer)
     }
 }
 

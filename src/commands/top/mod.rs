@@ -10,13 +10,12 @@ use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_report::top::{Asked, TopState};
 use iostall_report::watch::{chapters, title, write_watch_json};
-use iostall_report::{TextOptions, write_chapters};
 
 use self::feed::{Feed, Sampled, Stored};
 use crate::cli::{GlobalArgs, LevelChoice, TopArgs};
 use crate::failure::{Status, hinted};
 use crate::interrupt::cancel_on_signal;
-use crate::output::to_stdout;
+use crate::output::{chapters_to_stdout, to_stdout};
 use crate::printer::Printer;
 use crate::screen::{Screen, next_key};
 use crate::store::open_watch;
@@ -82,15 +81,7 @@ fn once(
         to_stdout(printer, &|out| Ok(write_watch_json(&report, out)?))?;
         return Ok(Status::Done);
     }
-    let options = TextOptions {
-        width: Printer::width(),
-        colour: printer.color(),
-        unicode: Printer::unicode(),
-        percentiles: false,
-    };
-    let mut text = String::new();
-    write_chapters(&title(&report), &chapters(&report), &options, &mut text)?;
-    printer.result(&text)?;
+    chapters_to_stdout(&title(&report), &chapters(&report), printer)?;
     Ok(Status::Done)
 }
 
