@@ -68,6 +68,9 @@ fn the_articles_command_lines_run_and_their_reports_add_up() {
 #[test]
 fn total_percentiles_are_those_of_reads_and_writes_together() {
     // The story: the Linux port added the threads seen so far once more for each thread.
+    // A percentile is the upper edge of its bucket or the largest value seen, whichever is less; so that of
+    // both kinds may pass the larger of the two by a bucket's width.
+    let bucket = 1.0 + iostall_measure::histogram::RELATIVE_ERROR_MAX;
     let here = made();
     let report = here
         .run(&["diskspd", "-d1", "-W0", "-o8", "-t4", "-b4K", "-r", "-Su", "-L", "-w30", "t.dat"])
@@ -76,7 +79,7 @@ fn total_percentiles_are_those_of_reads_and_writes_together() {
     let percentiles = &tables(&report)["Total latency distribution:"];
     for row in &percentiles[1..] {
         let (read, write, total) = (number(&row[1]), number(&row[2]), number(&row[3]));
-        assert!(total >= read.min(write) && total <= read.max(write), "{row:?}");
+        assert!(total >= read.min(write) && total <= read.max(write) * bucket, "{row:?}");
     }
 }
 
