@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use iostall_engine::{
-    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, Pages, PsyncEngine, Request,
-    UringConfig, UringEngine, Wait,
+    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, FileIndex, MemoryFile,
+    MemoryFileEngine, Pages, PsyncEngine, Request, UringConfig, UringEngine, Wait,
 };
 
 /// One pool, mapped and touched once, and lent to one engine after the other.
@@ -58,6 +58,16 @@ impl Rig {
             }
         }
     }
+
+    /// As [`Rig::engine`], for a source and a destination in memory (files 0 and 1) whose pages threads fill.
+    pub(crate) fn engine_into_memory(
+        &self,
+        files: [BorrowedFd<'_>; 2],
+        memory: MemoryFile,
+    ) -> Result<AnyEngine, EngineError> {
+        let engine = MemoryFileEngine::new(self.engine(&files)?, 2, FileIndex(1), memory)?;
+        Ok(AnyEngine::Memory(Box::new(engine)))
+    }
 }
 
 /// Whichever engine could be had.
@@ -71,6 +81,8 @@ pub(crate) enum AnyEngine {
         /// Why there is no ring.
         instead_of: String,
     },
+    /// One of the others, and threads that fill the pages of a destination in memory.
+    Memory(Box<MemoryFileEngine<AnyEngine>>),
 }
 
 impl AnyEngine {
@@ -78,6 +90,7 @@ impl AnyEngine {
         match self {
             Self::Uring(engine) => engine.as_ref(),
             Self::Psync { engine, .. } => engine,
+            Self::Memory(engine) => engine.as_ref(),
         }
     }
 
@@ -85,6 +98,7 @@ impl AnyEngine {
         match self {
             Self::Uring(engine) => engine.as_mut(),
             Self::Psync { engine, .. } => engine,
+            Self::Memory(engine) => engine.as_mut(),
         }
     }
 }

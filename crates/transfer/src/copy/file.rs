@@ -15,6 +15,7 @@ use super::behind::DropBehind;
 use super::error::CopyError;
 use super::journal::{FileJournal, read_journal};
 use super::log::CopiedFile;
+use super::memory::in_memory;
 use super::part::{Part, directory_of, journal_path};
 use super::read_back::{Reader, compare};
 use super::side::Side;
@@ -255,8 +256,14 @@ impl Copier<'_> {
         let shape = self.shape();
         let why = self.shape_reason();
         let Some((_, rig)) = &mut self.rig else { unreachable!("prepared before") };
-        let engine = rig.engine(&[from.file().as_fd(), to.file().as_fd()])?;
-        let granted = engine.report();
+        let both = [from.file().as_fd(), to.file().as_fd()];
+        let (engine, refused) = match in_memory(to, from.stamp.size_bytes) {
+            Some(Ok(memory)) => (rig.engine_into_memory(both, memory)?, None),
+            Some(Err(refused)) => (rig.engine(&both)?, Some(format!("filling pages by threads: {refused}"))),
+            None => (rig.engine(&both)?, None),
+        };
+        let mut granted = engine.report();
+        granted.refused.extend(refused);
         let mut behind = DropBehind::new(from.to_drop(), to.to_drop());
         let mut pipeline = Pipeline::new(engine, self.clock.clone(), rig.lend());
         let moved = pipeline.run(Job {

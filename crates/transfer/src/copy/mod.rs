@@ -5,6 +5,7 @@ mod error;
 mod file;
 mod journal;
 mod log;
+mod memory;
 mod options;
 mod part;
 pub(crate) mod read_back;
