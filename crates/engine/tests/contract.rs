@@ -250,6 +250,7 @@ fn threads_keep_the_contract() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn threads_that_fill_the_pages_of_a_memory_file_keep_the_contract_beside_a_ring() {
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();
     let target = file_in(dir.path(), Caching::Direct);
