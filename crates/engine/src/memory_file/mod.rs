@@ -81,6 +81,11 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    fn skipped(what: &str, why: &dyn std::fmt::Debug) {
+        eprintln!("SKIPPED: {what}: {why:?}");
+    }
+
     /// A file of `bytes` in memory, or `None`, said aloud, where this process has no userfaultfd.
     fn made(bytes: u64) -> Option<(File, MemoryFile)> {
         let file = tempfile::tempfile_in("/dev/shm").unwrap();
@@ -88,7 +93,7 @@ mod tests {
         match MemoryFile::new(file.as_fd()) {
             Ok(memory) => Some((file, memory)),
             Err(error) => {
-                eprintln!("SKIPPED: filling pages of a memory file: {error}");
+                skipped("filling pages of a memory file", &error);
                 None
             }
         }
@@ -142,13 +147,13 @@ mod tests {
         let mount = ["-t", "tmpfs", "-o", "size=32k", "iostall-test"];
         let mounted = std::process::Command::new("mount").args(mount).arg(place.path()).output();
         if !mounted.as_ref().is_ok_and(|mounted| mounted.status.success()) {
-            eprintln!("SKIPPED: a full tmpfs: none can be mounted here: {mounted:?}");
+            skipped("a full tmpfs, none can be mounted here", &mounted);
             return;
         }
         let file = tempfile::tempfile_in(place.path()).unwrap();
         file.set_len(16 * 4096).unwrap();
         let answers = MemoryFile::new(file.as_fd()).map(|memory| {
-            let data = [5; 16 * 4096];
+            let data = vec![5; 16 * 4096];
             let first = memory.write_at(&data, 0).unwrap();
             (first, memory.write_at(&data[first..], first as u64))
         });
@@ -157,7 +162,7 @@ mod tests {
         assert!(unmounted.success());
         match answers {
             Ok(answers) => assert_eq!(answers, (8 * 4096, Err(Errno::NOSPC))),
-            Err(error) => eprintln!("SKIPPED: filling pages of a memory file: {error}"),
+            Err(error) => skipped("filling pages of a memory file", &error),
         }
     }
 
