@@ -11,7 +11,8 @@ use iostall_engine::guard::{WriteConsent, made_by_iostall};
 use iostall_load::diskspd::command_line::Surroundings;
 use iostall_load::diskspd::xml::write_profile;
 use iostall_load::diskspd::{
-    DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, MappedProfile, Parsed, Request, parse, to_profile, usage,
+    DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, FilePlan, MappedProfile, Parsed, Request, parse, to_profile,
+    usage,
 };
 use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
@@ -20,7 +21,7 @@ use iostall_report::diskspd::{from_run, write_text, write_xml};
 
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs, TargetBinding};
 use crate::failure::{Status, hinted};
-use crate::measuring::{Interrupted, Session, TargetRequest};
+use crate::measuring::{Interrupted, OwnSize, Session, TargetRequest, is_named};
 use crate::output;
 use crate::printer::Printer;
 use crate::store;
@@ -94,7 +95,7 @@ fn carry_out(
     for note in &mapped.notes {
         printer.note(&format!("WARNING: {note}"));
     }
-    let targets = target_request(&mapped, &extras.safety.consent())?;
+    let targets = target_request(&mapped, &extras.safety.consent(), printer)?;
     let mut store = if extras.no_store { None } else { Some(store::open(global)?) };
     // DiskSpd is silent until its report unless -P or -v asks for more.
     let silent = Printer::new(true, global.color);
@@ -114,8 +115,12 @@ fn carry_out(
 }
 
 /// The targets by the names that the mapped roles use, with DiskSpd's own rules: what is not there is made only
-/// with `-c`, and what `-c` would replace must be ours or be named.
-fn target_request(mapped: &MappedProfile, consent: &WriteConsent) -> anyhow::Result<TargetRequest> {
+/// with `-c`, what `-c` would replace must be ours or be named, and on a device `-c` does nothing.
+fn target_request(
+    mapped: &MappedProfile,
+    consent: &WriteConsent,
+    printer: &Printer,
+) -> anyhow::Result<TargetRequest> {
     let mut request = TargetRequest {
         paths: Vec::new(),
         bindings: Vec::new(),
@@ -124,29 +129,44 @@ fn target_request(mapped: &MappedProfile, consent: &WriteConsent) -> anyhow::Res
         consent: consent.clone(),
     };
     for target in &mapped.targets {
-        let path = PathBuf::from(&target.path);
-        match (path.exists(), target.create_bytes) {
-            (false, None) => {
-                let error = anyhow::anyhow!("Error opening file: {} is not there", target.path);
-                return Err(hinted(error, "-c<size> makes it: -c4G"));
+        let (file, path) = (&target.file, PathBuf::from(&target.file.path));
+        request.bindings.push(TargetBinding { name: target.name.clone(), path: path.clone() });
+        if path.exists() && !path.is_file() {
+            if file.made_bytes.is_some() {
+                printer.note(&format!("WARNING: -c: {} is no file, so it is used as it is", file.path));
             }
-            (true, Some(_))
-                if path.is_file()
-                    && !made_by_iostall(&path).unwrap_or(false)
-                    && !consent.overwrite.contains(&path) =>
-            {
-                let error = anyhow::anyhow!("-c would replace {}, which iostall did not make", target.path);
-                return Err(hinted(
-                    error,
-                    format!("leave -c out to use the file as it is, or add --overwrite {}", target.path),
-                ));
-            }
-            _ => {}
+            continue;
         }
-        request.sizes.extend(target.create_bytes.map(|bytes| (target.name.clone(), ByteCount(bytes))));
-        request.bindings.push(TargetBinding { name: target.name.clone(), path });
+        check_file(file, &path, consent)?;
+        let own = OwnSize {
+            made: file.made_bytes.map(ByteCount),
+            in_spans: file.bytes_in_spans.iter().map(|bytes| bytes.map(ByteCount)).collect(),
+        };
+        request.sizes.push((target.name.clone(), own));
     }
     Ok(request)
+}
+
+/// Refuses a file that should be there and is not, and one that is there and should be replaced.
+fn check_file(file: &FilePlan, path: &Path, consent: &WriteConsent) -> anyhow::Result<()> {
+    if !path.exists() && file.must_exist {
+        let error = anyhow::anyhow!("Error opening file: {} is not there", file.path);
+        let hint = match file.made_bytes {
+            None => "-c<size> makes it: -c4G",
+            Some(_) => {
+                "a time span works on it before another makes it: give that one a <FileSize> too, or \
+                 <PrecreateFiles>UseMaxSize</PrecreateFiles>"
+            }
+        };
+        return Err(hinted(error, hint));
+    }
+    let replaces = path.exists() && file.made_bytes.is_some() && !made_by_iostall(path).unwrap_or(false);
+    if replaces && !is_named(path, &consent.overwrite) {
+        let error = anyhow::anyhow!("-c would replace {}, which iostall did not make", file.path);
+        let hint = format!("leave -c out to use the file as it is, or add --overwrite {}", file.path);
+        return Err(hinted(error, hint));
+    }
+    Ok(())
 }
 
 /// What doubts the report has no room for, on standard error.

@@ -1,6 +1,7 @@
 //! What every command that puts load on storage does: choose the engine, prepare the targets, run a profile, and
 //! judge the numbers. The commands differ in the profiles they run and in what they make of the runs.
 
+mod keeping;
 mod progress;
 mod survey;
 mod targets;
@@ -26,9 +27,10 @@ use crate::failure::hinted;
 use crate::interrupt::raise_on_signal;
 use crate::printer::Printer;
 
+pub(crate) use keeping::Keeping;
 use progress::LiveLine;
 pub(crate) use survey::{Effort, PointJob, Survey};
-pub(crate) use targets::{TargetRequest, Targets};
+pub(crate) use targets::{OwnSize, TargetRequest, Targets, is_named};
 
 /// How long the devices are watched before the load begins.
 const LOOK_BEFORE_NS: u64 = 300_000_000;
@@ -125,12 +127,11 @@ impl<'a> Session<'a> {
         targets: &Targets,
         devices: &[String],
     ) -> anyhow::Result<Vec<SpanOutcome>> {
-        let load_targets = targets.for_load();
         let mut outcomes = Vec::with_capacity(profile.spans.len());
         for (index, span) in profile.spans.iter().enumerate() {
             let spans = profile.spans.len();
             let prefix = if spans > 1 { format!("span {}/{spans}  ", index + 1) } else { String::new() };
-            outcomes.push(self.run_span(span, profile.seed, &load_targets, devices, prefix)?);
+            outcomes.push(self.run_span(span, profile.seed, &targets.for_span(index), devices, prefix)?);
             if self.stop.is_raised() {
                 break;
             }

@@ -152,7 +152,7 @@ impl<'s> Survey<'s> {
         let begun_ns = self.session.clock.now_ns();
         let prefix = format!("{}  ", job.label);
         let outcome =
-            self.session.run_span(&span, seed, &job.targets.for_load(), &job.targets.devices(), prefix)?;
+            self.session.run_span(&span, seed, &job.targets.for_span(0), &job.targets.devices(), prefix)?;
         let Some(role) = outcome.roles.first() else { return Ok(()) };
         self.engine = role.engine.clone();
         // What the user cut off by more than half says too little about a setting.

@@ -31,6 +31,8 @@ const DEFAULT_SIZE: ByteCount = ByteCount(1 << 30);
 /// One target, ready.
 struct Ready {
     load: LoadTarget,
+    /// How much of it each span uses; spans beyond the last use what `load` says.
+    span_bytes: Vec<u64>,
     facts: Target,
     /// Keeps a block device ours, and a checked file the one that was checked.
     _grant: Option<WriteGrant>,
@@ -58,12 +60,21 @@ pub(crate) struct TargetRequest {
     pub(crate) paths: Vec<PathBuf>,
     /// Files and devices that roles ask for by name.
     pub(crate) bindings: Vec<TargetBinding>,
-    /// Sizes of bound files that have one of their own, by name.
-    pub(crate) sizes: Vec<(String, ByteCount)>,
+    /// Sizes of bound files that have some of their own, by name.
+    pub(crate) sizes: Vec<(String, OwnSize)>,
     /// Size of a file that is made; of an existing target, how much of it is used.
     pub(crate) size: Option<ByteCount>,
     /// What may be overwritten.
     pub(crate) consent: WriteConsent,
+}
+
+/// The size of one target, for itself alone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnSize {
+    /// A file is made in this size, and one of ours made as large.
+    pub(crate) made: Option<ByteCount>,
+    /// How much of it each span uses; `None`: as much as was found. Spans beyond the last use all.
+    pub(crate) in_spans: Vec<Option<ByteCount>>,
 }
 
 /// A target as named.
@@ -71,7 +82,7 @@ struct Named {
     name: Option<String>,
     path: PathBuf,
     /// Size of its own, where it has one.
-    size: Option<ByteCount>,
+    own: Option<OwnSize>,
     roles_write: bool,
     buffered: bool,
 }
@@ -112,7 +123,7 @@ impl Targets {
             device: None,
         };
         let load = LoadTarget { name: None, path: path.clone(), open_path: path, size_bytes };
-        Self { ready: vec![Ready { load, facts, _grant: None }], _scratch: None }
+        Self { ready: vec![Ready { load, span_bytes: Vec::new(), facts, _grant: None }], _scratch: None }
     }
 
     /// How many there are.
@@ -120,9 +131,13 @@ impl Targets {
         self.ready.len()
     }
 
-    /// For the runner.
-    pub(super) fn for_load(&self) -> Vec<LoadTarget> {
-        self.ready.iter().map(|ready| ready.load.clone()).collect()
+    /// For the runner, in span `index` of the profile.
+    pub(super) fn for_span(&self, index: usize) -> Vec<LoadTarget> {
+        let of_span = |ready: &Ready| LoadTarget {
+            size_bytes: ready.span_bytes.get(index).copied().unwrap_or(ready.load.size_bytes),
+            ..ready.load.clone()
+        };
+        self.ready.iter().map(of_span).collect()
     }
 
     /// What they are, for the run's record.
@@ -183,8 +198,8 @@ fn name_targets(request: &TargetRequest, profile: &Profile) -> anyhow::Result<(V
         Named {
             name: name.cloned(),
             path: path.to_owned(),
-            size: name.and_then(|name| {
-                request.sizes.iter().find(|(sized, _)| sized == name).map(|(_, size)| *size)
+            own: name.and_then(|name| {
+                request.sizes.iter().find(|(sized, _)| sized == name).map(|(_, own)| own.clone())
             }),
             roles_write: here.iter().any(|role| role.writes()),
             buffered: !here.is_empty() && here.iter().all(|role| role.caching == Caching::Buffered),
@@ -223,8 +238,13 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn prepare(&self, target: Named) -> anyhow::Result<Ready> {
-        let size = target.size.or(self.size);
-        let too_small = is_too_small(&target.path, size);
+        let size = match &target.own {
+            Some(own) => own.made,
+            None => self.size,
+        };
+        let found_bytes =
+            fs::metadata(&target.path).ok().filter(fs::Metadata::is_file).map(|file| file.len());
+        let too_small = self.is_too_small(&target, found_bytes, size);
         let mut grant = None;
         if target.roles_write || too_small {
             let given = check_write(&target.path, self.consent).map_err(|refusal| {
@@ -237,7 +257,18 @@ impl Maker<'_> {
             }
             grant = Some(given);
         }
-        describe(target, grant, size)
+        describe(target, grant, size, found_bytes)
+    }
+
+    /// Whether a file is to be made, or made larger: one of ours, or one that has a size of its own and that the user has named
+    /// as one to overwrite.
+    fn is_too_small(&self, target: &Named, found_bytes: Option<u64>, size: Option<ByteCount>) -> bool {
+        let Some(found_bytes) = found_bytes else { return fs::metadata(&target.path).is_err() };
+        let may_grow = || {
+            made_by_iostall(&target.path).unwrap_or(false)
+                || target.own.is_some() && is_named(&target.path, &self.consent.overwrite)
+        };
+        found_bytes < size.map_or(0, ByteCount::bytes) && may_grow()
     }
 
     /// Writes the file to its size; one that was not there before goes again when that fails.
@@ -251,8 +282,10 @@ impl Maker<'_> {
 
     fn write_file(&self, shown: &Path, grant: &WriteGrant, size: Option<ByteCount>) -> anyhow::Result<()> {
         let wanted = size.unwrap_or(DEFAULT_SIZE).bytes().next_multiple_of(SIZE_ALIGN);
-        let from = grant.file().metadata()?.len();
-        check_free_space(grant.path().parent().unwrap_or(Path::new(".")), wanted.saturating_sub(from))
+        let found = grant.file().metadata()?.len();
+        // What the user has given up is written from its start, so that it has our stamp.
+        let from = if *grant.reason() == GrantReason::Overwrite { 0 } else { found };
+        check_free_space(grant.path().parent().unwrap_or(Path::new(".")), wanted.saturating_sub(found))
             .map_err(|error| match &error {
                 FreeSpaceError::TooLittle { fits_bytes, .. } => {
                     let hint = format!("--size {} would fit", fits_bytes / SIZE_ALIGN * SIZE_ALIGN);
@@ -280,15 +313,10 @@ impl Maker<'_> {
     }
 }
 
-/// Whether a file is to be made, or one of ours to be made larger.
-fn is_too_small(path: &Path, size: Option<ByteCount>) -> bool {
-    match fs::metadata(path) {
-        Err(_absent) => true,
-        Ok(metadata) => {
-            let wanted = size.map_or(0, ByteCount::bytes);
-            metadata.is_file() && metadata.len() < wanted && made_by_iostall(path).unwrap_or(false)
-        }
-    }
+/// Whether one of `names` is the file at `path`.
+pub(crate) fn is_named(path: &Path, names: &[PathBuf]) -> bool {
+    let real = fs::canonicalize(path).ok();
+    real.is_some() && names.iter().any(|name| fs::canonicalize(name).ok() == real)
 }
 
 /// The checked file itself, whatever its path names by now.
@@ -296,7 +324,12 @@ fn path_of(grant: &WriteGrant) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", grant.file().as_raw_fd()))
 }
 
-fn describe(target: Named, grant: Option<WriteGrant>, size: Option<ByteCount>) -> anyhow::Result<Ready> {
+fn describe(
+    target: Named,
+    grant: Option<WriteGrant>,
+    size: Option<ByteCount>,
+    found_bytes: Option<u64>,
+) -> anyhow::Result<Ready> {
     let open_path = grant.as_ref().map_or_else(|| target.path.clone(), path_of);
     let caching = if target.buffered { Caching::Buffered } else { Caching::Direct };
     let opened = open_target(&open_path, &OpenOptions { caching, ..OpenOptions::default() })
@@ -309,6 +342,11 @@ fn describe(target: Named, grant: Option<WriteGrant>, size: Option<ByteCount>) -
         let error = anyhow::anyhow!("{} is empty: there is nothing to read", target.path.display());
         return Err(hinted(error, "name a file with data, or one that is not there and iostall makes it"));
     }
+    let of_span = |bytes: &Option<ByteCount>| {
+        let bytes = bytes.map(ByteCount::bytes).or(found_bytes);
+        bytes.unwrap_or(opened.size_bytes).min(opened.size_bytes)
+    };
+    let span_bytes = target.own.iter().flat_map(|own| &own.in_spans).map(of_span).collect();
     let load = LoadTarget { name: target.name, path: target.path, open_path, size_bytes };
-    Ok(Ready { load, facts, _grant: grant })
+    Ok(Ready { load, span_bytes, facts, _grant: grant })
 }

@@ -302,6 +302,7 @@ impl<'a> Watcher<'a> {
         SpanOutcome {
             measured_ns,
             interrupted: stop.at_ns() < self.window.measure_to_ns,
+            target_bytes: job.targets.iter().map(|target| target.size_bytes).collect(),
             roles: role_outcomes(job, outcomes, series, measured_ns),
             cpus,
             process_user_ns,

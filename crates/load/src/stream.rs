@@ -51,6 +51,8 @@ pub(crate) struct OpenPace {
     ahead: Schedule,
     backlog: u64,
     last_due_ns: Option<u64>,
+    /// Whether the end of the measured part was looked at.
+    end_seen: bool,
     gaps: Moments,
     kept: OpenLoop,
 }
@@ -62,14 +64,25 @@ impl OpenPace {
             schedule,
             backlog: 0,
             last_due_ns: None,
+            end_seen: false,
             gaps: Moments::default(),
             kept: OpenLoop { rate_asked_iops: rate_iops, ..OpenLoop::default() },
         }
     }
 
-    /// Counts what has fallen due by `now_ns`.
+    /// Counts what has fallen due by `now_ns`. The first call after the measured part counts up to its end by itself: what was due
+    /// then and not started is the backlog at the end, however long the storage has kept the worker waiting.
     fn look_ahead(&mut self, now_ns: u64, window: Window) {
-        while self.ahead.next_due_ns() <= now_ns {
+        if !self.end_seen && now_ns >= window.measure_to_ns {
+            self.end_seen = true;
+            self.count_due_before(window.measure_to_ns, window);
+            self.note_backlog_of_end();
+        }
+        self.count_due_before(now_ns.saturating_add(1), window);
+    }
+
+    fn count_due_before(&mut self, end_ns: u64, window: Window) {
+        while self.ahead.next_due_ns() < end_ns {
             let due_ns = self.ahead.next_due_ns();
             if (window.measure_from_ns..window.measure_to_ns).contains(&due_ns) {
                 self.kept.arrivals += 1;
@@ -80,6 +93,11 @@ impl OpenPace {
             self.backlog += 1;
             self.ahead.advance();
         }
+    }
+
+    fn note_backlog_of_end(&mut self) {
+        self.kept.backlog_max = self.kept.backlog_max.max(self.backlog);
+        self.kept.backlog_at_end = self.backlog;
     }
 
     /// Takes the arrival that is due, if one is.
@@ -97,7 +115,6 @@ impl OpenPace {
     fn note_backlog(&mut self, now_ns: u64, window: Window) {
         if (window.measure_from_ns..window.measure_to_ns).contains(&now_ns) {
             self.kept.backlog_max = self.kept.backlog_max.max(self.backlog);
-            self.kept.backlog_at_end = self.backlog;
         }
     }
 

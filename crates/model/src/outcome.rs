@@ -25,6 +25,9 @@ pub struct SpanOutcome {
     pub measured_ns: u64,
     /// Stopped before the end of its measured part.
     pub interrupted: bool,
+    /// How much of each of the run's targets, from its start, the span used, bytes. Empty in runs kept before this was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_bytes: Vec<u64>,
     /// One a role, in the profile's order.
     pub roles: Vec<RoleOutcome>,
     /// Time of each processor over the measured part.

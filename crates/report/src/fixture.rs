@@ -252,6 +252,7 @@ fn span() -> SpanOutcome {
     SpanOutcome {
         measured_ns: SECONDS * SECOND_NS,
         interrupted: false,
+        target_bytes: Vec::new(),
         roles: vec![data_role(), log_role()],
         cpus: (0..8)
             .map(|cpu| CpuTicks { cpu, user: 60, system: 90, idle: 1_700, iowait: 150, steal: 0 })

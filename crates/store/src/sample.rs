@@ -98,6 +98,7 @@ fn run_of(number: u64, workers: u32, seconds: u64, requests: u64) -> Run {
             spans: vec![SpanOutcome {
                 measured_ns: seconds * 1_000_000_000 + 137,
                 interrupted: false,
+                target_bytes: Vec::new(),
                 roles: (0..)
                     .zip(roles)
                     .map(|(index, name)| role(name, number + index, workers, seconds, requests))

@@ -6,28 +6,15 @@ use iostall_model::{Profile, Run, RunBody};
 
 use crate::cli::{GlobalArgs, LoadArgs};
 use crate::failure::Status;
-use crate::measuring::{Interrupted, Session, TargetRequest};
-use crate::output;
+use crate::measuring::{Keeping, Session, TargetRequest};
 use crate::printer::Printer;
-use crate::store;
 
 /// Runs a load and reports it.
 pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let profile = profile::resolve(args)?;
-    output::check(&args.output)?;
-    // Before the load: a store that cannot be used should not cost anybody a run.
-    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
-    let session = Session::begin(args.what.engine, printer)?;
-    let run = match measure(args, profile, &session) {
-        Err(error) if error.is::<Interrupted>() => {
-            printer.error(&error);
-            return Ok(Status::Interrupted);
-        }
-        other => other?,
-    };
-    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
-    output::write(&run, number, &args.output, printer)?;
-    Ok(if session.interrupted() { Status::Interrupted } else { status(&run) })
+    let (engine, no_store, output) = (args.what.engine, args.no_store, &args.output);
+    let keeping = Keeping { engine, no_store, output, global, printer };
+    keeping.run(|session, _| measure(args, profile, session), status)
 }
 
 fn measure(args: &LoadArgs, profile: Profile, session: &Session<'_>) -> anyhow::Result<Run> {

@@ -9,13 +9,12 @@ use iostall_load::profile::check;
 use iostall_measure::{Nanos, Percent};
 use iostall_model::profile::BlockMix;
 use iostall_model::{MatrixOutcome, MatrixPlan, Profile, RoleProfile, Run, RunBody};
+use iostall_store::SqliteStore;
 
 use crate::cli::{GlobalArgs, MatrixArgs};
 use crate::failure::{Status, hinted};
-use crate::measuring::{Effort, Interrupted, PointJob, Session, Survey, TargetRequest, Targets};
-use crate::output;
+use crate::measuring::{Effort, Keeping, PointJob, Session, Survey, TargetRequest, Targets};
 use crate::printer::Printer;
-use crate::store;
 
 use cells::{Cell, cells};
 
@@ -30,23 +29,16 @@ const REPEATS_MIN: u32 = 3;
 pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let plan = plan(args)?;
     let profile = profile(&plan)?;
-    output::check(&args.output)?;
-    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
-    let earlier = match &store {
-        Some(store) if args.resume => Some(resume::newest(store, &plan, &args.targets)?),
-        _ => None,
+    let (engine, no_store, output) = (args.engine, args.no_store, &args.output);
+    let keeping = Keeping { engine, no_store, output, global, printer };
+    let measure = |session: &Session<'_>, store: Option<&SqliteStore>| {
+        let earlier = match store {
+            Some(store) if args.resume => Some(resume::newest(store, &plan, &args.targets)?),
+            _ => None,
+        };
+        measure(args, plan, &profile, earlier.as_ref(), session)
     };
-    let session = Session::begin(args.engine, printer)?;
-    let run = match measure(args, plan, &profile, earlier.as_ref(), &session) {
-        Err(error) if error.is::<Interrupted>() => {
-            printer.error(&error);
-            return Ok(Status::Interrupted);
-        }
-        other => other?,
-    };
-    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
-    output::write(&run, number, &args.output, printer)?;
-    Ok(if session.interrupted() { Status::Interrupted } else { status(&run) })
+    keeping.run(measure, status)
 }
 
 fn plan(args: &MatrixArgs) -> anyhow::Result<MatrixPlan> {

@@ -12,10 +12,8 @@ use iostall_model::{MaxRateOutcome, Profile, Run, RunBody, SweepOutcome};
 
 use crate::cli::{GlobalArgs, PatternArgs, SweepArgs};
 use crate::failure::{Status, hinted};
-use crate::measuring::{Effort, Interrupted, Session, Survey, TargetRequest};
-use crate::output;
+use crate::measuring::{Effort, Keeping, Session, Survey, TargetRequest};
 use crate::printer::Printer;
-use crate::store;
 
 use climb::{Climb, Limits};
 use max_rate::MaxRate;
@@ -29,19 +27,9 @@ const REPEATS_MIN: u32 = 3;
 pub(crate) fn run(args: &SweepArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let profile = profile(&args.pattern, args.seed)?;
     let effort = effort(args)?;
-    output::check(&args.output)?;
-    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
-    let session = Session::begin(args.engine, printer)?;
-    let run = match measure(args, profile, effort, &session) {
-        Err(error) if error.is::<Interrupted>() => {
-            printer.error(&error);
-            return Ok(Status::Interrupted);
-        }
-        other => other?,
-    };
-    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
-    output::write(&run, number, &args.output, printer)?;
-    Ok(if session.interrupted() { Status::Interrupted } else { status(&run) })
+    let (engine, no_store, output) = (args.engine, args.no_store, &args.output);
+    let keeping = Keeping { engine, no_store, output, global, printer };
+    keeping.run(|session, _| measure(args, profile, effort, session), status)
 }
 
 /// The load, with one request in flight.

@@ -1,8 +1,11 @@
 //! Non-uniform random access (`-rd`): shares of the requests over consecutive parts of the target.
 
+use iostall_measure::{ByteCount, Percent};
+use iostall_model::profile as model;
 use thiserror::Error;
 
 use super::size::{parse_size, spell_size};
+use crate::plan::{SlotShare, slot_shares};
 
 /// What the parts are measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,62 +182,44 @@ impl Distribution {
         format!("{kind}{}", parts.join(":"))
     }
 
-    /// Where requests really go on `length_bytes` of target with offsets that are multiples of `align_bytes`.
-    ///
-    /// Ends are rounded down to the alignment. A percent range that is empty after that gives its requests
-    /// to the range before it (the first to the one after); absolute ranges beyond the end are cut and the shares of
-    /// the others grow in proportion. Empty where no request has a place at all.
-    pub fn effective(&self, length_bytes: u64, align_bytes: u64) -> Vec<EffectiveRange> {
+    /// In our engine's words; `None` where a share is none, which a checked distribution has not.
+    pub fn to_model(&self) -> Option<model::Distribution> {
+        let share = |pct: u64| u32::try_from(pct).ok().and_then(|pct| Percent::new(f64::from(pct)).ok());
+        let access = |range: &DistributionRange| share(u64::from(range.io_pct));
         match self.kind {
-            SpanKind::Percent => self.effective_percent(length_bytes, align_bytes.max(1)),
-            SpanKind::Absolute => self.effective_absolute(length_bytes),
+            SpanKind::Percent => {
+                let map = |range: &DistributionRange| {
+                    Some(model::RangeShare { access: access(range)?, region: share(range.span)? })
+                };
+                self.ranges.iter().map(map).collect::<Option<_>>().map(model::Distribution::Ranges)
+            }
+            SpanKind::Absolute => {
+                let map = |range: &DistributionRange| {
+                    Some(model::SpanShare { access: access(range)?, length: ByteCount(range.span) })
+                };
+                self.ranges.iter().map(map).collect::<Option<_>>().map(model::Distribution::Spans)
+            }
         }
     }
 
-    fn effective_percent(&self, length_bytes: u64, align_bytes: u64) -> Vec<EffectiveRange> {
-        let mut out: Vec<EffectiveRange> = Vec::new();
-        let (mut start, mut percent, mut homeless) = (0_u64, 0_u64, 0_u32);
-        for range in &self.ranges {
-            percent = (percent + range.span).min(100);
-            let exact = u128::from(length_bytes) * u128::from(percent) / 100;
-            let exact = u64::try_from(exact).unwrap_or(u64::MAX);
-            let end = if percent == 100 { length_bytes } else { exact - exact % align_bytes };
-            if end <= start {
-                match out.last_mut() {
-                    Some(before) => before.io_pct += f64::from(range.io_pct),
-                    None => homeless += range.io_pct,
-                }
-                continue;
+    /// Where requests of `block_bytes` really go on `length_bytes` of target with offsets that are multiples of `align_bytes`:
+    /// the stretches that the plan draws from. The last one ends with the target, because its last block does. Empty where no
+    /// request has a place at all.
+    pub fn effective(&self, length_bytes: u64, block_bytes: u32, align_bytes: u64) -> Vec<EffectiveRange> {
+        let align = align_bytes.max(1);
+        let Some(room) = length_bytes.checked_sub(u64::from(block_bytes)) else { return Vec::new() };
+        let slots = room / align + 1;
+        let stretches = self.to_model().and_then(|it| slot_shares(&it, slots, align)).unwrap_or_default();
+        let range = |stretch: &SlotShare| {
+            let end = stretch.first + stretch.slots;
+            EffectiveRange {
+                io_pct: stretch.share * 100.0,
+                rescaled: stretch.rescaled,
+                start: stretch.first * align,
+                end: if end == slots { length_bytes } else { end * align },
             }
-            let io_pct = f64::from(range.io_pct + std::mem::take(&mut homeless));
-            out.push(EffectiveRange { io_pct, rescaled: false, start, end });
-            start = end;
-        }
-        out.retain(|range| range.io_pct > 0.0);
-        out
-    }
-
-    fn effective_absolute(&self, length_bytes: u64) -> Vec<EffectiveRange> {
-        let mut out = Vec::new();
-        let mut start = 0_u64;
-        for range in &self.ranges {
-            if start >= length_bytes {
-                break;
-            }
-            let end = if range.span == 0 { u64::MAX } else { start.saturating_add(range.span) };
-            let end = end.min(length_bytes);
-            out.push(EffectiveRange { io_pct: f64::from(range.io_pct), rescaled: false, start, end });
-            start = end;
-        }
-        let kept: f64 = out.iter().map(|range| range.io_pct).sum();
-        out.retain(|range| range.io_pct > 0.0);
-        if kept < 100.0 && kept > 0.0 {
-            for range in &mut out {
-                range.io_pct *= 100.0 / kept;
-                range.rescaled = true;
-            }
-        }
-        out
+        };
+        stretches.iter().map(range).collect()
     }
 }
 
@@ -289,7 +274,7 @@ mod tests {
     fn the_effective_ranges_of_a_small_target_are_those_of_diskspd() {
         let distribution = Distribution::parse("pct10/10:10/10:0/10", 4096).unwrap();
         let ranges: Vec<_> = distribution
-            .effective(100 << 10, 4096)
+            .effective(100 << 10, 4096, 4096)
             .iter()
             .map(|range| (range.io_pct.round(), range.start >> 10, range.end >> 10))
             .collect();
@@ -299,11 +284,11 @@ mod tests {
     #[test]
     fn absolute_ranges_beyond_the_end_are_cut_and_the_rest_grows() {
         let distribution = Distribution::parse("abs10/1G:30/1G:60/1G", 4096).unwrap();
-        let ranges = distribution.effective(2 << 30, 4096);
+        let ranges = distribution.effective(2 << 30, 4096, 4096);
         assert_eq!(ranges.len(), 2);
         assert!((ranges[0].io_pct - 25.0).abs() < 1e-9 && ranges[0].rescaled);
         assert!((ranges[1].io_pct - 75.0).abs() < 1e-9);
-        assert_eq!(distribution.effective(8 << 30, 4096).len(), 3);
+        assert_eq!(distribution.effective(8 << 30, 4096, 4096).len(), 3);
     }
 
     fn percent_distribution() -> impl Strategy<Value = String> {
@@ -320,7 +305,7 @@ mod tests {
         ) {
             if let Ok(distribution) = Distribution::parse(&text, 4096) {
                 prop_assert_eq!(Distribution::parse(&distribution.spell(), 4096).unwrap(), distribution.clone());
-                let ranges = distribution.effective(blocks * 4096, 4096);
+                let ranges = distribution.effective(blocks * 4096, 4096, 4096);
                 let total: f64 = ranges.iter().map(|range| range.io_pct).sum();
                 prop_assert!((total - 100.0).abs() < 1e-6);
                 for pair in ranges.windows(2) { prop_assert!(pair[0].end <= pair[1].start); }

@@ -7,6 +7,7 @@
 
 pub mod command_line;
 pub mod distribution;
+pub mod files;
 pub mod mapping;
 pub mod profile;
 pub mod size;
@@ -20,6 +21,7 @@ mod arbitrary;
 
 pub use command_line::{CommandLineError, Parsed, Request, parse};
 pub use distribution::{Distribution, DistributionRange, EffectiveRange, SpanKind};
+pub use files::FilePlan;
 pub use mapping::{MappedProfile, MappingError, to_profile};
 pub use profile::{
     Access, CacheMode, CpuAssignment, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, FlushKind, IoPriority,

@@ -1,10 +1,11 @@
 //! Random access: every aligned slot in which the block fits, by the role's distribution.
 
-use iostall_measure::{Op, Percent};
+use iostall_measure::Op;
 use iostall_model::RoleProfile;
-use iostall_model::profile::{Distribution, RangeShare, SpanShare};
+use iostall_model::profile::Distribution;
 
 use super::dice::{Chance, Choices, Dice, mix, scaled};
+use super::ranges::{SlotShare, slot_shares};
 use super::region::ByteSpan;
 use super::scatter::Scatter;
 use super::zipf::Zipf;
@@ -64,19 +65,14 @@ struct SlotRange {
 
 impl SlotPicker {
     fn new(distribution: &Distribution, slots: u64, most_slots: u64, align: u64, seed: u64) -> Self {
+        if let Some(stretches) = slot_shares(distribution, slots, align) {
+            return Self::Ranges(slot_ranges(&stretches));
+        }
         match distribution {
-            Distribution::Uniform => Self::Uniform(Choices::new(slots)),
             Distribution::Zipf { theta } => {
                 Self::Zipf(Zipf::new(slots, *theta), Scatter::new(slots, most_slots, mix(seed)))
             }
-            Distribution::Hot { access, region } => {
-                let rest = |share: Percent| Percent::new(100.0 - share.percent()).unwrap_or(Percent::ZERO);
-                let hot = RangeShare { access: *access, region: *region };
-                let cold = RangeShare { access: rest(*access), region: rest(*region) };
-                Self::Ranges(slot_ranges(&[hot, cold], slots))
-            }
-            Distribution::Ranges(shares) => Self::Ranges(slot_ranges(shares, slots)),
-            Distribution::Spans(spans) => Self::Ranges(slot_spans(spans, slots, align)),
+            _ => Self::Uniform(Choices::new(slots)),
         }
     }
 
@@ -95,58 +91,16 @@ impl SlotPicker {
     }
 }
 
-/// Cuts `slots` by `shares`. A share without requests is a hole. One too thin for a slot of its own leaves
-/// its requests to the next range (the last such one to the range before), as DiskSpd merges degenerate
-/// ranges.
-fn slot_ranges(shares: &[RangeShare], slots: u64) -> Box<[SlotRange]> {
-    let mut ranges: Vec<SlotRange> = Vec::new();
-    let (mut access_sum, mut region_sum, mut first) = (0.0, 0.0, 0);
-    for share in shares {
-        access_sum += share.access.fraction();
-        region_sum += share.region.fraction();
-        let end = slot_boundary(region_sum, slots).max(first);
-        if end > first && share.access > Percent::ZERO {
-            ranges.push(SlotRange { below: scaled(access_sum), first, slots: Choices::new(end - first) });
-        }
-        first = end;
-    }
-    all_if_none(ranges, slots)
-}
-
-/// The same by lengths in bytes. Spans beyond the last slot are cut, and the shares of the others grow in proportion, as
-/// DiskSpd does with a target that is smaller than its ranges.
-fn slot_spans(spans: &[SpanShare], slots: u64, align: u64) -> Box<[SlotRange]> {
-    let (mut cut, mut access_sum, mut end_bytes, mut first) = (Vec::new(), 0.0, 0_u64, 0);
-    for span in spans {
-        end_bytes = if span.length.0 == 0 { u64::MAX } else { end_bytes.saturating_add(span.length.0) };
-        let end = (end_bytes / align).min(slots);
-        if end > first && span.access > Percent::ZERO {
-            access_sum += span.access.fraction();
-            cut.push((access_sum, first, end - first));
-        }
-        first = end.max(first);
-    }
-    let range = |(access, first, count)| SlotRange {
-        below: scaled(access / access_sum),
-        first,
-        slots: Choices::new(count),
-    };
-    all_if_none(cut.into_iter().map(range).collect(), slots)
-}
-
-/// Where every range with requests is thinner than a slot, the region is so small that there is nothing to
-/// tell apart.
-fn all_if_none(mut ranges: Vec<SlotRange>, slots: u64) -> Box<[SlotRange]> {
-    if ranges.is_empty() {
-        ranges.push(SlotRange { below: u64::MAX, first: 0, slots: Choices::new(slots) });
-    }
-    ranges.into()
-}
-
-/// The slot at which `fraction` of `slots` ends, to the nearest.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u64 fits a u64")]
-fn slot_boundary(fraction: f64, slots: u64) -> u64 {
-    ((slots as f64 * fraction).round() as u64).min(slots)
+/// Thresholds for 64 random bits from the shares of `stretches`.
+fn slot_ranges(stretches: &[SlotShare]) -> Box<[SlotRange]> {
+    let mut sum = 0.0;
+    stretches
+        .iter()
+        .map(|stretch| {
+            sum += stretch.share;
+            SlotRange { below: scaled(sum), first: stretch.first, slots: Choices::new(stretch.slots) }
+        })
+        .collect()
 }
 
 /// Random with sequential runs: each request jumps with a chance, else goes on from where the last one ended.

@@ -111,6 +111,7 @@ fn span_outcome() -> SpanOutcome {
     SpanOutcome {
         measured_ns: MEASURED_NS,
         interrupted: false,
+        target_bytes: Vec::new(),
         roles: vec![RoleOutcome {
             name: "data".into(),
             engine: EngineUse { name: "io_uring".into(), ..EngineUse::default() },

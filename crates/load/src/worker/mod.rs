@@ -171,6 +171,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             let window = self.window.cut_at(self.stop.at_ns());
             self.meter_at(now_ns, window);
             if now_ns >= window.stop_ns {
+                // Arrivals that fell due while the storage kept this worker waiting are arrivals all the same.
+                self.streams.iter_mut().for_each(|stream| stream.look_ahead(now_ns, window));
                 break;
             }
             self.start_requests(now_ns, window);

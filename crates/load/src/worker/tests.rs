@@ -207,6 +207,26 @@ fn a_stall_shows_in_every_response_that_fell_due_in_it_and_in_few_service_times(
 }
 
 #[test]
+fn a_stall_that_lasts_to_the_end_leaves_its_arrivals_counted_and_waiting() {
+    // The story: a worker that waited for the device past the end of the measured part never looked at its schedule again,
+    // so that half a second of arrivals was missing from the report, and the backlog at the end was that before the stall.
+    let clock = ManualClock::new();
+    let mut open = role(0.0, 1);
+    open.rate = Some("1000".parse().unwrap());
+    let stall = |config: &mut SimConfig| {
+        config.service_ns_tail_mean = 0;
+        config.stalls = vec![Stall { from_ns: 1500 * MS, to_ns: 5000 * MS }];
+    };
+    let outcome = run_on(device(&clock, stall), &clock, &open, 2000);
+    let (kept, _) = &outcome.open_loop[0];
+    assert_eq!(kept.arrivals, 2000);
+    let waiting = kept.arrivals - sum(&outcome, Op::Read).count();
+    assert!((500..=515).contains(&waiting), "{waiting}");
+    assert_eq!(kept.backlog_at_end, waiting - 1, "all but the one in flight");
+    assert_eq!(kept.backlog_max, kept.backlog_at_end);
+}
+
+#[test]
 fn an_open_loop_offers_exactly_its_rate_from_a_thousand_to_a_million_a_second() {
     for (iops, arrivals) in
         [(1e3, "constant"), (1e6, "constant"), (1e3, "poisson"), (1e5, "poisson"), (1e6, "poisson")]

@@ -1,6 +1,6 @@
 //! From a run of ours to DiskSpd's report of it.
 
-use iostall_load::diskspd::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, EffectiveRange};
+use iostall_load::diskspd::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan};
 use iostall_measure::Op;
 use iostall_model::outcome::{Cell, CellInterval, IntervalPoint, SpanOutcome};
 use iostall_model::{Run, RunBody};
@@ -47,9 +47,8 @@ fn convert_span(run: &Run, asked: &DiskspdTimeSpan, measured: &SpanOutcome) -> T
         .into_iter()
         .zip(0..)
         .map(|(targets, id)| {
-            let targets =
-                targets.into_iter().map(|target| convert_target(run, target, id, &cells, whole)).collect();
-            ThreadResult { id, targets }
+            let convert = |target| convert_target(run, measured, (target, id), &cells, whole);
+            ThreadResult { id, targets: targets.into_iter().map(convert).collect() }
         })
         .collect::<Vec<_>>();
     TimeSpanResult {
@@ -78,13 +77,16 @@ fn target_threads(target: &DiskspdTarget) -> usize {
 /// `whole` is the number of whole intervals of the measured part.
 fn convert_target(
     run: &Run,
-    target: &DiskspdTarget,
-    thread: u32,
+    measured: &SpanOutcome,
+    (target, thread): (&DiskspdTarget, u32),
     cells: &[&Cell],
     whole: usize,
 ) -> TargetResult {
     let known = run.targets.iter().position(|known| known.path.to_string_lossy() == target.path);
-    let size_bytes = known.map_or(0, |index| run.targets[index].size_bytes);
+    // What the time span used, which is less than the file where another one asks for a larger.
+    let size_bytes = known.map_or(0, |index| {
+        measured.target_bytes.get(index).copied().unwrap_or(run.targets[index].size_bytes)
+    });
     let of = |op: Op| {
         let mine = cells.iter().filter(|cell| {
             cell.worker == thread && cell.op == op && usize::try_from(cell.target).ok() == known
@@ -107,7 +109,7 @@ fn convert_target(
         file_size_bytes: size_bytes,
         read: of(Op::Read),
         write: of(Op::Write),
-        distribution: effective(target, size_bytes),
+        distribution: target.effective_ranges(size_bytes),
     }
 }
 
@@ -119,13 +121,6 @@ fn convert_interval(interval: &CellInterval) -> IntervalBucket {
         latency_ns_min: interval.latency_ns_min,
         latency_ns_max: interval.latency_ns_max,
     }
-}
-
-fn effective(target: &DiskspdTarget, size_bytes: u64) -> Vec<EffectiveRange> {
-    let end = if target.max_bytes > 0 { target.max_bytes.min(size_bytes) } else { size_bytes };
-    let length = end.saturating_sub(target.base_bytes);
-    let distribution = target.access.distribution();
-    distribution.map(|it| it.effective(length, target.access.step_bytes())).unwrap_or_default()
 }
 
 /// The roles' seconds added up into intervals of `bucket_ms`. Nothing where that is no whole number of them; a last

@@ -50,13 +50,12 @@ pub(super) fn report(line: &str) -> DiskspdReport {
         } else {
             (op(thread), OpResult::none())
         };
-        let distribution = target.access.distribution();
         TargetResult {
             path: target.path.clone(),
             file_size_bytes: 4 << 30,
             read,
             write,
-            distribution: distribution.map(|it| it.effective(4 << 30, 4096)).unwrap_or_default(),
+            distribution: target.effective_ranges(4 << 30),
         }
     };
     let mut threads = Vec::new();

@@ -264,7 +264,7 @@ fn several_targets_have_a_percentile_table_each_before_the_total() {
 fn effective_distributions_are_shown_once_for_the_threads_that_share_them() {
     let mut report = report("-t6 F");
     let distribution = Distribution::parse("pct10/10:10/10:0/10", 4096).unwrap();
-    let ranges = distribution.effective(100 << 10, 4096);
+    let ranges = distribution.effective(100 << 10, 4096, 4096);
     let place = |thread: &mut ThreadResult, path: &str| {
         let target: &mut TargetResult = &mut thread.targets[0];
         target.path = path.into();
