@@ -29,8 +29,8 @@ use crate::printer::Printer;
 
 pub(crate) use keeping::Keeping;
 use progress::LiveLine;
-pub(crate) use survey::{Effort, PointJob, Survey};
-pub(crate) use targets::{OwnSize, TargetRequest, Targets, is_named};
+pub(crate) use survey::{Effort, PointJob, Survey, has_failures};
+pub(crate) use targets::{OwnSize, SCRATCH_NAME, TargetRequest, Targets, is_named};
 
 /// How long the devices are watched before the load begins.
 const LOOK_BEFORE_NS: u64 = 300_000_000;

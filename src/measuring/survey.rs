@@ -201,6 +201,11 @@ impl<'s> Survey<'s> {
     }
 }
 
+/// Whether requests failed, those of a setting that was given up and has no point included.
+pub(crate) fn has_failures(run: &Run) -> bool {
+    run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors)
+}
+
 /// The doubt with the setting it is about, where it is about the load and not about the platform.
 fn at_setting(mut doubt: Warning, label: &str, more: u32) -> Warning {
     let of_the_load = matches!(

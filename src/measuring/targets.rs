@@ -22,7 +22,7 @@ use crate::cli::TargetBinding;
 use crate::failure::hinted;
 
 /// Name of the file that is made where none is named.
-const SCRATCH_NAME: &str = "iostall-scratch.dat";
+pub(crate) const SCRATCH_NAME: &str = "iostall-scratch.dat";
 /// A scratch file is no larger than this, so that the first run does not keep anybody waiting.
 const SCRATCH_BYTES_MAX: u64 = 4 << 30;
 /// Size of a file that is made where no size is given.
@@ -288,8 +288,8 @@ impl Maker<'_> {
         check_free_space(grant.path().parent().unwrap_or(Path::new(".")), wanted.saturating_sub(found))
             .map_err(|error| match &error {
                 FreeSpaceError::TooLittle { fits_bytes, .. } => {
-                    let hint = format!("--size {} would fit", fits_bytes / SIZE_ALIGN * SIZE_ALIGN);
-                    hinted(error, hint)
+                    let fits = fits_bytes / SIZE_ALIGN * SIZE_ALIGN;
+                    hinted(error, format!("a size of {fits} bytes would fit (--size {fits}, -c{fits})"))
                 }
                 FreeSpaceError::System { .. } => error.into(),
             })?;

@@ -6,6 +6,7 @@ pub mod diskspd;
 mod draw;
 mod failures;
 pub mod fill;
+pub mod needs;
 pub mod plan;
 pub mod prepare;
 pub mod preset;

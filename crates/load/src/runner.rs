@@ -16,6 +16,7 @@ use iostall_model::{SpanOutcome, SpanProfile};
 use thiserror::Error;
 
 use crate::collector::Collector;
+use crate::needs::NeedsError;
 use crate::plan::PlanError;
 use crate::seat::{EngineKind, LoadTarget, Seat, seats};
 use crate::sum::role_outcomes;
@@ -35,11 +36,12 @@ pub enum RunError {
     /// A target could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// More than this machine has.
+    #[error(transparent)]
+    Needs(#[from] NeedsError),
     /// A role does not fit its target.
-    #[error("role {role:?} on {target}: {source}")]
+    #[error("{target}: {source}")]
     Plan {
-        /// The role.
-        role: String,
         /// The target.
         target: String,
         /// What does not fit.
@@ -85,6 +87,7 @@ impl RunError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Engine(error) => error.hint(),
+            Self::Needs(error) => Some(error.hint()),
             _ => None,
         }
     }

@@ -21,6 +21,7 @@ use iostall_model::profile::{Arrivals, WriteData};
 
 use crate::draw::StreamDraw;
 use crate::fill::BlockFiller;
+use crate::needs::check_needs;
 use crate::plan::{SharedSequence, StreamPlace, StreamPlan};
 use crate::runner::{RunError, SpanJob};
 use crate::source::{WriteSource, ramp};
@@ -100,6 +101,7 @@ fn targets_of(role: &RoleProfile, targets: &[LoadTarget]) -> Vec<u32> {
 pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
     let mut seats = Vec::new();
     let mut number = 0_u64;
+    check_needs(job, |role| targets_of(role, job.targets).len() as u64)?;
     for (role, profile) in job.span.roles.iter().enumerate() {
         let files = role_files(profile, job)?;
         let pool = write_pool(profile, job.seed)?;
@@ -116,7 +118,7 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
                 };
                 let plan = StreamPlan::new(profile, place, file.shared.clone()).map_err(|source| {
                     let target = job.targets[file.target as usize].path.display().to_string();
-                    RunError::Plan { role: profile.name.clone(), target, source }
+                    RunError::Plan { target, source }
                 })?;
                 streams.push(SeatStream { target: file.target, file: file.file.clone(), plan, number });
                 number += 1;

@@ -1,6 +1,6 @@
 //! A point: what storage gave at one setting, measured in a few short intervals. Sweeps and matrices are made of points.
 
-use iostall_measure::{BlockSize, Caching, Durability, Histogram, Nanos, Percent};
+use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Histogram, Nanos, Percent};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::EngineUse;
@@ -131,6 +131,9 @@ pub struct MatrixPlan {
     pub caching: Caching,
     /// When a write is complete.
     pub durability: Durability,
+    /// How much of each target is used, from its start; absent: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ByteCount>,
     /// Seed of the random sequences.
     pub seed: u64,
     /// Load before a cell that is not measured.

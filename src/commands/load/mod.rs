@@ -2,11 +2,11 @@
 
 mod profile;
 
-use iostall_model::{Profile, Run, RunBody};
+use iostall_model::{Profile, Run};
 
 use crate::cli::{GlobalArgs, LoadArgs};
 use crate::failure::Status;
-use crate::measuring::{Keeping, Session, TargetRequest};
+use crate::measuring::{Keeping, Session, TargetRequest, has_failures};
 use crate::printer::Printer;
 
 /// Runs a load and reports it.
@@ -31,7 +31,5 @@ fn measure(args: &LoadArgs, profile: Profile, session: &Session<'_>) -> anyhow::
 }
 
 fn status(run: &Run) -> Status {
-    let RunBody::Load(outcome) = &run.body else { return Status::Done };
-    let mut roles = outcome.spans.iter().flat_map(|span| &span.roles);
-    if roles.any(|role| !role.errors.is_empty()) { Status::No } else { Status::Done }
+    if has_failures(run) { Status::No } else { Status::Done }
 }

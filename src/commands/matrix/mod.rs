@@ -13,7 +13,7 @@ use iostall_store::SqliteStore;
 
 use crate::cli::{GlobalArgs, MatrixArgs};
 use crate::failure::{Status, hinted};
-use crate::measuring::{Effort, Keeping, PointJob, Session, Survey, TargetRequest, Targets};
+use crate::measuring::{Effort, Keeping, PointJob, Session, Survey, TargetRequest, Targets, has_failures};
 use crate::printer::Printer;
 
 use cells::{Cell, cells};
@@ -51,6 +51,7 @@ fn plan(args: &MatrixArgs) -> anyhow::Result<MatrixPlan> {
         workers: args.workers,
         caching: args.caching,
         durability: args.durability,
+        size: args.size,
         seed: args.seed,
         warmup: effort.warmup,
         interval: effort.interval,
@@ -164,6 +165,5 @@ fn prepare(args: &MatrixArgs, profile: &Profile, session: &Session<'_>) -> anyho
 }
 
 fn status(run: &Run) -> Status {
-    let RunBody::Matrix(outcome) = &run.body else { return Status::Done };
-    if outcome.points.iter().any(|point| point.failed() > 0) { Status::No } else { Status::Done }
+    if has_failures(run) { Status::No } else { Status::Done }
 }

@@ -7,6 +7,7 @@ use iostall_store::{Filter, Selector, SqliteStore, Store};
 
 use super::cells::Cell;
 use crate::failure::hinted;
+use crate::measuring::SCRATCH_NAME;
 use crate::store::with_hint;
 
 /// Of so many matrices the newest fitting one is looked for.
@@ -40,6 +41,9 @@ pub(super) fn newest(store: &SqliteStore, plan: &MatrixPlan, paths: &[PathBuf]) 
 }
 
 fn fitting(run: Run, plan: &MatrixPlan, paths: &[PathBuf]) -> Option<Earlier> {
+    // Without a name it was the scratch file, which is made again with the same content.
+    let scratch = [PathBuf::from(SCRATCH_NAME)];
+    let paths = if paths.is_empty() { &scratch } else { paths };
     let same_targets = run.targets.iter().map(|target| &target.path).eq(paths);
     match run.body {
         RunBody::Matrix(outcome) if same_targets && outcome.plan == *plan => {

@@ -12,7 +12,7 @@ use iostall_model::{MaxRateOutcome, Profile, Run, RunBody, SweepOutcome};
 
 use crate::cli::{GlobalArgs, PatternArgs, SweepArgs};
 use crate::failure::{Status, hinted};
-use crate::measuring::{Effort, Keeping, Session, Survey, TargetRequest};
+use crate::measuring::{Effort, Keeping, Session, Survey, TargetRequest, has_failures};
 use crate::printer::Printer;
 
 use climb::{Climb, Limits};
@@ -134,13 +134,12 @@ fn search_rate(search: MaxRate<'_>, profile: Profile, name: &str) -> anyhow::Res
     Ok(survey.finish(name, RunBody::MaxRate(Box::new(outcome))))
 }
 
-/// The answer is no where requests failed, or no setting met the latency target.
+/// The answer is no where requests failed, no setting met the latency target, or no rate was found.
 fn status(run: &Run) -> Status {
-    let outcome = match &run.body {
-        RunBody::Sweep(outcome) => outcome,
-        RunBody::MaxRate(outcome) if iostall_report::max_rate::found(outcome).is_none() => return Status::No,
-        _ => return Status::Done,
+    let missed = match &run.body {
+        RunBody::Sweep(outcome) => iostall_report::sweep::target_missed(outcome),
+        RunBody::MaxRate(outcome) => iostall_report::max_rate::found(outcome).is_none(),
+        _ => false,
     };
-    let failed = outcome.points.iter().any(|point| point.failed() > 0);
-    if failed || iostall_report::sweep::target_missed(outcome) { Status::No } else { Status::Done }
+    if missed || has_failures(run) { Status::No } else { Status::Done }
 }

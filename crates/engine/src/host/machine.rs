@@ -33,6 +33,12 @@ impl System {
         }
     }
 
+    /// The kernel's estimate of what can be had without swapping, or a control group's limit where that is less.
+    pub(super) fn memory_available_bytes(&self) -> Option<u64> {
+        let free = self.text("/proc/meminfo").and_then(|text| kilobytes(&text, "MemAvailable"));
+        free.into_iter().chain(self.cgroup_limits().memory_bytes).min()
+    }
+
     /// Processors that are offline have no topology and are not counted.
     fn topology(&self) -> Topology {
         let mut cores = BTreeSet::new();

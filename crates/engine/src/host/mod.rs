@@ -62,6 +62,11 @@ pub fn dirty_bytes() -> Option<u64> {
     System::here().dirty_bytes()
 }
 
+/// Memory that can be had without swapping, within what control groups allow this process; `None` where not told.
+pub fn memory_available_bytes() -> Option<u64> {
+    System::here().memory_available_bytes()
+}
+
 /// All that is known of a target without writing to it. `direct` is what opening it has found.
 ///
 /// # Errors

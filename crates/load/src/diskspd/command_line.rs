@@ -10,6 +10,7 @@ mod error;
 mod scan;
 mod settings;
 mod spell;
+mod sqlio;
 mod values;
 
 #[cfg(test)]
@@ -90,6 +91,9 @@ struct Globals {
 pub fn parse(args: &[String], surroundings: &Surroundings<'_>) -> Result<Parsed, CommandLineError> {
     if args.is_empty() {
         return Err(CommandLineError::NoArguments);
+    }
+    if let Some(suggestion) = sqlio::in_diskspds_words(args) {
+        return Err(CommandLineError::Sqlio { suggestion });
     }
     let scanned = scan(args, surroundings.exists)?;
     if scanned.switches.iter().any(|switch| switch.letter == '?') {

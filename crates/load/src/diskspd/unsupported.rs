@@ -72,6 +72,11 @@ pub enum Unsupported {
         /// The mask.
         flags: u32,
     },
+    /// `-P`.
+    #[error(
+        "-P: progress is a line on standard error, where that is a terminal, and not a dot every so many requests"
+    )]
+    Dots,
     /// `-vs`.
     #[error("-vs: the engine keeps no wait statistics; the table is left out")]
     WaitStatistics,
@@ -96,6 +101,9 @@ impl Unsupported {
         let mut found = Vec::new();
         if profile.experiment_flags != 0 {
             found.push(Self::Experiments { flags: profile.experiment_flags });
+        }
+        if profile.progress > 0 {
+            found.push(Self::Dots);
         }
         if profile.verbose_stats {
             found.push(Self::WaitStatistics);

@@ -1,7 +1,7 @@
 //! Doubts about ourselves: depth, rate and processor time that the generator did not have.
 
-use iostall_measure::ByteCount;
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
+use iostall_measure::{ByteCount, Caching, Op};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 use iostall_model::profile::RoleProfile;
 use iostall_model::{Warning, WarningCode};
@@ -16,6 +16,9 @@ const CPU_SHARE: f64 = 0.9;
 const LATE_SHARE: f64 = 0.01;
 /// Requests whose mean size at the device is below this share of the block size were split.
 const SPLIT_SHARE: f64 = 0.75;
+
+/// Share of a device's traffic that must be ours for its sizes to be ours.
+const OURS_SHARE: f64 = 0.9;
 
 /// As its report calls it.
 const NULL_ENGINE: &str = "null";
@@ -133,22 +136,34 @@ fn machine_cpu(span: &SpanOutcome) -> Option<Warning> {
 }
 
 fn split(span: &SpanOutcome, roles: &[RoleProfile]) -> Vec<Warning> {
-    // Only where every role has one and the same size can a device's mean be held against it.
-    let Some(block) = roles.first().map(|role| f64::from(role.block_size.smallest().bytes())) else {
-        return Vec::new();
+    // Only where every role has one and the same size, and goes past the page cache, which makes requests of its own, can a
+    // device's mean be held against it.
+    let Some(first) = roles.first().map(|role| role.block_size.smallest()) else { return Vec::new() };
+    let comparable = |role: &RoleProfile| {
+        role.block_size.smallest() == first
+            && role.block_size.largest() == first
+            && role.caching == Caching::Direct
     };
-    let uniform = roles.iter().all(|role| {
-        role.block_size.smallest() == role.block_size.largest()
-            && role.block_size.smallest() == roles[0].block_size.smallest()
-    });
-    if !uniform || block < 65_536.0 {
+    let block = f64::from(first.bytes());
+    if block < 65_536.0 || !roles.iter().all(comparable) {
         return Vec::new();
     }
+    let ours = |op: Op| -> u64 {
+        let cells = span.roles.iter().flat_map(|role| &role.cells);
+        cells.filter(|cell| cell.op == op).map(|cell| cell.bytes).sum()
+    };
+    let (read, written) = (ours(Op::Read), ours(Op::Write));
+    // What others do on the device has sizes of its own.
+    let mean =
+        |ours: u64, all: u64, mean: Option<f64>| mean.filter(|_| ours as f64 >= all as f64 * OURS_SHARE);
     let sizes = |device: &DeviceCounters| {
-        [device.read_request_bytes_mean(), device.write_request_bytes_mean()]
-            .into_iter()
-            .flatten()
-            .fold(0.0, f64::max)
+        [
+            mean(read, device.read_bytes, device.read_request_bytes_mean()),
+            mean(written, device.write_bytes, device.write_request_bytes_mean()),
+        ]
+        .into_iter()
+        .flatten()
+        .fold(0.0, f64::max)
     };
     span.devices
         .iter()
@@ -158,7 +173,7 @@ fn split(span: &SpanOutcome, roles: &[RoleProfile]) -> Vec<Warning> {
                 WarningCode::RequestsSplit,
                 format!(
                     "requests of {} reached the device as {:.0} KiB on average: its limits split them",
-                    ByteCount(u64::from(roles[0].block_size.smallest().bytes())),
+                    ByteCount(u64::from(first.bytes())),
                     sizes(device) / 1024.0
                 ),
             )

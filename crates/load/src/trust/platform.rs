@@ -25,7 +25,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
         warnings.extend(memory_file_system(target));
         warnings.extend(direct_refused(target));
         warnings.extend(never_written(target));
-        warnings.extend(small(target, evidence.host.memory_bytes));
+        warnings.extend(small(target, used_bytes(evidence, index, target), evidence.host.memory_bytes));
         warnings.extend(grew(target, evidence.sizes_after.get(index).copied().flatten()));
     }
     warnings.extend(compressible(profile));
@@ -110,13 +110,25 @@ fn never_written(target: &Target) -> Option<Warning> {
     })
 }
 
-fn small(target: &Target, memory_bytes: u64) -> Option<Warning> {
-    (target.size_bytes < memory_bytes && !is_memory(target)).then(|| {
+/// How much of target `index` the roles could touch: what the run used of it, between the first and the last of their bounds.
+fn used_bytes(evidence: &Evidence<'_>, index: usize, target: &Target) -> u64 {
+    let given = evidence.outcome.spans.iter().filter_map(|span| span.target_bytes.get(index).copied());
+    let given = given.max().unwrap_or(target.size_bytes);
+    let ranges = || roles(&evidence.outcome.profile).map(|role| role.region.range_in(given));
+    let start = ranges().map(|(start, _)| start).min().unwrap_or(0);
+    let end = ranges().map(|(_, end)| end).max().unwrap_or(given);
+    end.saturating_sub(start)
+}
+
+fn small(target: &Target, used_bytes: u64, memory_bytes: u64) -> Option<Warning> {
+    let part =
+        if used_bytes < target.size_bytes { "the part of the target that was used" } else { "the target" };
+    (used_bytes < memory_bytes && !is_memory(target)).then(|| {
         Warning::new(
             WarningCode::TargetSmall,
             format!(
-                "the target ({}) is smaller than memory ({}): a cache in the host, the array or the device may hold all of it",
-                ByteCount(target.size_bytes),
+                "{part} ({}) is smaller than memory ({}): a cache in the host, the array or the device may hold all of it",
+                ByteCount(used_bytes),
                 ByteCount(memory_bytes)
             ),
         )

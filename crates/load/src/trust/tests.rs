@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use iostall_measure::platform::{CpuTicks, Device, DirectIo, FileSystem, Host, Target, TargetKind};
+use iostall_measure::platform::{
+    CpuTicks, Device, DeviceCounters, DirectIo, FileSystem, Host, Target, TargetKind,
+};
 use iostall_measure::{Caching, Histogram, Nanos, Op, Percent};
 use iostall_model::outcome::{EngineUse, ErrorOutcome, OpenLoop, RoleOutcome, SpanOutcome};
 use iostall_model::{Cell, LoadOutcome, Profile, RoleProfile, SpanProfile, WarningCode};
@@ -149,11 +151,18 @@ fn a_clean_run_raises_no_doubt() {
 /// What makes one doubt due.
 type Change = Box<dyn FnOnce(&mut Fixture)>;
 
+/// Each change raises the doubt beside it and no other.
+#[track_caller]
+fn each_alone(cases: Vec<(WarningCode, Change)>) {
+    for (code, change) in cases {
+        assert_eq!(raised(change), [code], "{code:?}");
+    }
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table, one row a doubt")]
-fn each_doubt_is_raised_by_its_own_evidence_alone() {
+fn each_doubt_about_the_platform_is_raised_by_its_own_evidence_alone() {
     use WarningCode as W;
-    let cases: Vec<(W, Change)> = vec![
+    each_alone(vec![
         (W::PageCache, Box::new(|f| f.asked().caching = Caching::Buffered)),
         (
             W::DirectRefused,
@@ -174,6 +183,26 @@ fn each_doubt_is_raised_by_its_own_evidence_alone() {
                 f.asked().write_pct = Percent::HUNDRED;
             }),
         ),
+        (
+            W::DeviceBusy,
+            Box::new(|f| f.busy = vec![BusyBefore { device: "sda".into(), busy_share: 0.2, iops: 300.0 }]),
+        ),
+        (W::SyncTooFast, Box::new(|f| f.role().cells.push(cell(Op::Sync, 5000, 20_000)))),
+        (W::CgroupLimit, Box::new(|f| f.host.cgroup.cpus = Some(1.5))),
+        (
+            W::MemoryFileSystem,
+            Box::new(|f| {
+                f.target.file_system.as_mut().unwrap().kind = "tmpfs".into();
+                f.target.direct.as_mut().unwrap().granted = false;
+            }),
+        ),
+    ]);
+}
+
+#[test]
+fn each_doubt_about_the_generator_is_raised_by_its_own_evidence_alone() {
+    use WarningCode as W;
+    each_alone(vec![
         (W::DepthNotReached, Box::new(|f| f.role().depth_mean = 3.0)),
         (W::GeneratorBound, Box::new(|f| f.role().cpu_user_ns = MEASURED_NS)),
         (W::GeneratorBound, Box::new(|f| f.outcome.spans[0].cpus[0].idle = 0)),
@@ -182,12 +211,6 @@ fn each_doubt_is_raised_by_its_own_evidence_alone() {
             Box::new(|f| {
                 f.role().open_loop = Some(OpenLoop { arrivals: 100, late_starts: 2, ..OpenLoop::default() });
             }),
-        ),
-        (W::FewSamples, Box::new(|f| f.role().cells = vec![cell(Op::Read, 999, 24_000_000)])),
-        (W::ShortRun, Box::new(|f| f.outcome.spans[0].measured_ns = 9_000_000_000)),
-        (
-            W::DeviceBusy,
-            Box::new(|f| f.busy = vec![BusyBefore { device: "sda".into(), busy_share: 0.2, iops: 300.0 }]),
         ),
         (
             W::EngineFallback,
@@ -199,6 +222,15 @@ fn each_doubt_is_raised_by_its_own_evidence_alone() {
                 };
             }),
         ),
+    ]);
+}
+
+#[test]
+fn each_doubt_about_the_numbers_is_raised_by_its_own_evidence_alone() {
+    use WarningCode as W;
+    each_alone(vec![
+        (W::FewSamples, Box::new(|f| f.role().cells = vec![cell(Op::Read, 999, 24_000_000)])),
+        (W::ShortRun, Box::new(|f| f.outcome.spans[0].measured_ns = 9_000_000_000)),
         (
             W::IoErrors,
             Box::new(|f| {
@@ -215,20 +247,16 @@ fn each_doubt_is_raised_by_its_own_evidence_alone() {
             }),
         ),
         (W::UnfinishedRequests, Box::new(|f| f.role().unfinished_age_ns_max = 2_000_000_000)),
-        (W::SyncTooFast, Box::new(|f| f.role().cells.push(cell(Op::Sync, 5000, 20_000)))),
-        (W::CgroupLimit, Box::new(|f| f.host.cgroup.cpus = Some(1.5))),
         (W::Interrupted, Box::new(|f| f.outcome.spans[0].interrupted = true)),
-        (
-            W::MemoryFileSystem,
-            Box::new(|f| {
-                f.target.file_system.as_mut().unwrap().kind = "tmpfs".into();
-                f.target.direct.as_mut().unwrap().granted = false;
-            }),
-        ),
-    ];
-    for (code, change) in cases {
-        assert_eq!(raised(change), [code], "{code:?}");
-    }
+    ]);
+}
+
+#[test]
+fn a_large_target_of_which_little_is_used_counts_by_what_is_used() {
+    // The story: a gigabyte of a large disk, by --size or by a region, was answered from memory without a word.
+    assert_eq!(raised(|f| f.outcome.spans[0].target_bytes = vec![GIB]), [WarningCode::TargetSmall]);
+    assert_eq!(raised(|f| f.asked().region = "10G..12G".parse().unwrap()), [WarningCode::TargetSmall]);
+    assert_eq!(raised(|f| f.outcome.spans[0].target_bytes = vec![9 * GIB]), []);
 }
 
 #[test]
@@ -246,16 +274,35 @@ fn too_few_samples_name_the_operation_that_has_them() {
     assert!(warnings[0].message.starts_with("8 syncs"), "{}", warnings[0].message);
 }
 
+/// Reads of 512 KiB as the device counted them.
+fn device_reads(requests: u64) -> Vec<DeviceCounters> {
+    let (read_requests, read_bytes) = (requests, requests << 19);
+    vec![DeviceCounters { name: "sda".into(), read_requests, read_bytes, ..Default::default() }]
+}
+
 #[test]
 fn requests_that_reach_the_device_in_pieces_are_told() {
+    // 5000 reads of 8 KiB are 39 MiB, which is 78 pieces.
+    let large = |f: &mut Fixture| f.asked().block_size = "1M".parse().unwrap();
     let codes = raised(|f| {
-        f.asked().block_size = "1M".parse().unwrap();
-        f.outcome.spans[0].devices = vec![iostall_measure::platform::DeviceCounters {
-            name: "sda".into(),
-            read_requests: 200,
-            read_bytes: 100 << 20,
-            ..Default::default()
-        }];
+        large(f);
+        f.outcome.spans[0].devices = device_reads(78);
     });
     assert_eq!(codes, [WarningCode::RequestsSplit]);
+}
+
+#[test]
+fn the_sizes_of_others_and_of_the_page_cache_are_not_taken_for_ours() {
+    // The story: reads answered by the page cache while somebody else wrote small blocks were called split by the device's limits.
+    let others = raised(|f| {
+        f.asked().block_size = "1M".parse().unwrap();
+        f.outcome.spans[0].devices = device_reads(200);
+    });
+    assert_eq!(others, []);
+    let cached = raised(|f| {
+        f.asked().block_size = "1M".parse().unwrap();
+        f.asked().caching = Caching::Buffered;
+        f.outcome.spans[0].devices = device_reads(78);
+    });
+    assert_eq!(cached, [WarningCode::PageCache]);
 }

@@ -1,6 +1,6 @@
 //! What keeps two runs from being compared: anything but what the comparison is about that differs between them.
 
-use iostall_model::{Profile, RoleProfile, Run, RunBody, WarningCode};
+use iostall_model::{Profile, RoleProfile, Run, RunBody, SpanOutcome, WarningCode};
 
 /// Sizes of targets within this share of each other are alike.
 const SIZE_SHARE: f64 = 0.01;
@@ -68,16 +68,26 @@ fn engines(run: &Run) -> String {
 }
 
 fn sizes(first: &Run, second: &Run) -> Option<String> {
-    let total = |run: &Run| run.targets.iter().map(|target| target.size_bytes).sum::<u64>();
-    let (ours, theirs) = (total(first), total(second));
+    let (ours, theirs) = (used_bytes(first), used_bytes(second));
     let apart = ours.abs_diff(theirs) as f64 > ours.max(theirs) as f64 * SIZE_SHARE;
     apart.then(|| {
         format!(
-            "their targets have different sizes: {} and {}",
+            "they used different sizes of their targets: {} and {}",
             iostall_measure::ByteCount(ours),
             iostall_measure::ByteCount(theirs)
         )
     })
+}
+
+/// How much of its targets a run used: the whole of them where it does not say.
+fn used_bytes(run: &Run) -> u64 {
+    let of_span = |span: &SpanOutcome| span.target_bytes.iter().sum::<u64>();
+    let used = match &run.body {
+        RunBody::Load(load) => load.spans.iter().map(of_span).max(),
+        _ => None,
+    };
+    let whole = || run.targets.iter().map(|target| target.size_bytes).sum();
+    used.filter(|bytes| *bytes > 0).unwrap_or_else(whole)
 }
 
 /// What two roles of the same place in their profiles do differently.
@@ -86,10 +96,13 @@ fn role_doubts(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
         if ours.name == theirs.name { ours.name.clone() } else { format!("{}, {}", ours.name, theirs.name) };
     let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
     let rate = |role: &RoleProfile| role.rate.map_or("closed loop".to_owned(), |rate| rate.to_string());
-    let compared: [(&str, String, String); 9] = [
+    let jumps = |role: &RoleProfile| role.random_pct.map_or("100".to_owned(), |pct| pct.to_string());
+    let compared: [(&str, String, String); 11] = [
         ("block sizes", ours.block_size.to_string(), theirs.block_size.to_string()),
         ("shares of writes", ours.write_pct.to_string(), theirs.write_pct.to_string()),
         ("access", word(&ours.access), word(&theirs.access)),
+        ("regions", ours.region.to_string(), theirs.region.to_string()),
+        ("shares of jumps", jumps(ours), jumps(theirs)),
         ("distributions", ours.distribution.to_string(), theirs.distribution.to_string()),
         ("caching", word(&ours.caching), word(&theirs.caching)),
         ("durability", word(&ours.durability), word(&theirs.durability)),

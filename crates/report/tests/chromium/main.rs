@@ -122,6 +122,7 @@ fn matrix() -> Run {
         workers: 1,
         caching: Caching::Direct,
         durability: Durability::None,
+        size: None,
         seed: 0,
         warmup: Nanos(0),
         interval: Nanos(1_000_000_000),

@@ -28,6 +28,14 @@ pub enum CommandLineError {
     /// A word that can be no path, or more targets than a profile may have.
     #[error("a word has at most {WORD_BYTES_MAX} bytes, and a test at most {TARGETS_MAX} targets")]
     TooLarge,
+    /// SQLIO's options.
+    #[error(
+        "these are SQLIO's options (-kR reads, -kW writes); in DiskSpd's words about the same is\n  {suggestion}"
+    )]
+    Sqlio {
+        /// A command line of DiskSpd's.
+        suggestion: String,
+    },
     /// A letter that means nothing.
     #[error("invalid option: '{option}'; -? shows the options there are")]
     UnknownOption {

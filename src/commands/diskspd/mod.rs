@@ -1,27 +1,27 @@
 //! `iostall diskspd`: DiskSpd's command lines, reports and exit statuses on our engine.
 
+mod doubts;
+mod targets;
+
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use iostall_engine::guard::{WriteConsent, made_by_iostall};
 use iostall_load::diskspd::command_line::Surroundings;
 use iostall_load::diskspd::xml::write_profile;
 use iostall_load::diskspd::{
-    DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, FilePlan, MappedProfile, Parsed, Request, parse, to_profile,
-    usage,
+    DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, Parsed, Request, parse, to_profile, usage,
 };
-use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
-use iostall_model::{Run, WarningCode};
+use iostall_model::Run;
 use iostall_report::diskspd::{from_run, write_text, write_xml};
 
-use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs, TargetBinding};
-use crate::failure::{Status, hinted};
-use crate::measuring::{Interrupted, OwnSize, Session, TargetRequest, is_named};
+use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
+use crate::failure::Status;
+use crate::measuring::{Interrupted, Session, has_failures};
 use crate::output;
 use crate::printer::Printer;
 use crate::store;
@@ -95,90 +95,23 @@ fn carry_out(
     for note in &mapped.notes {
         printer.note(&format!("WARNING: {note}"));
     }
-    let targets = target_request(&mapped, &extras.safety.consent(), printer)?;
+    let targets = targets::target_request(&mapped, &extras.safety.consent(), printer)?;
     let mut store = if extras.no_store { None } else { Some(store::open(global)?) };
     // DiskSpd is silent until its report unless -P or -v asks for more.
     let silent = Printer::new(true, global.color);
     let talks = request.profile.progress > 0 || request.profile.verbose;
     let session = Session::begin(extras.engine, if talks { printer } else { &silent })?;
     let prepared = session.prepare(&targets, &mapped.profile)?;
-    let run = session.measure(mapped.profile, &prepared, &extras.name)?;
+    let run = session.measure(mapped.profile, &prepared, &extras.name).map_err(doubts::advised)?;
     let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
-    warn(&run, &request.profile, printer);
+    doubts::tell(&run, &request.profile, printer);
     output::write_files(&run, number, &extras.output, printer)?;
     printer.result(&report(&run, &request.profile))?;
-    Ok(match (session.interrupted(), failed(&run)) {
+    Ok(match (session.interrupted(), has_failures(&run)) {
         (true, _) => Status::Interrupted.into(),
         (false, true) => ExitCode::from(EXIT_FAILED),
         (false, false) => ExitCode::SUCCESS,
     })
-}
-
-/// The targets by the names that the mapped roles use, with DiskSpd's own rules: what is not there is made only
-/// with `-c`, what `-c` would replace must be ours or be named, and on a device `-c` does nothing.
-fn target_request(
-    mapped: &MappedProfile,
-    consent: &WriteConsent,
-    printer: &Printer,
-) -> anyhow::Result<TargetRequest> {
-    let mut request = TargetRequest {
-        paths: Vec::new(),
-        bindings: Vec::new(),
-        sizes: Vec::new(),
-        size: None,
-        consent: consent.clone(),
-    };
-    for target in &mapped.targets {
-        let (file, path) = (&target.file, PathBuf::from(&target.file.path));
-        request.bindings.push(TargetBinding { name: target.name.clone(), path: path.clone() });
-        if path.exists() && !path.is_file() {
-            if file.made_bytes.is_some() {
-                printer.note(&format!("WARNING: -c: {} is no file, so it is used as it is", file.path));
-            }
-            continue;
-        }
-        check_file(file, &path, consent)?;
-        let own = OwnSize {
-            made: file.made_bytes.map(ByteCount),
-            in_spans: file.bytes_in_spans.iter().map(|bytes| bytes.map(ByteCount)).collect(),
-        };
-        request.sizes.push((target.name.clone(), own));
-    }
-    Ok(request)
-}
-
-/// Refuses a file that should be there and is not, and one that is there and should be replaced.
-fn check_file(file: &FilePlan, path: &Path, consent: &WriteConsent) -> anyhow::Result<()> {
-    if !path.exists() && file.must_exist {
-        let error = anyhow::anyhow!("Error opening file: {} is not there", file.path);
-        let hint = match file.made_bytes {
-            None => "-c<size> makes it: -c4G",
-            Some(_) => {
-                "a time span works on it before another makes it: give that one a <FileSize> too, or \
-                 <PrecreateFiles>UseMaxSize</PrecreateFiles>"
-            }
-        };
-        return Err(hinted(error, hint));
-    }
-    let replaces = path.exists() && file.made_bytes.is_some() && !made_by_iostall(path).unwrap_or(false);
-    if replaces && !is_named(path, &consent.overwrite) {
-        let error = anyhow::anyhow!("-c would replace {}, which iostall did not make", file.path);
-        let hint = format!("leave -c out to use the file as it is, or add --overwrite {}", file.path);
-        return Err(hinted(error, hint));
-    }
-    Ok(())
-}
-
-/// What doubts the report has no room for, on standard error.
-fn warn(run: &Run, profile: &DiskspdProfile, printer: &Printer) {
-    let measures_latency = profile.time_spans.iter().any(|span| span.measure_latency);
-    for warning in &run.warnings {
-        if warning.code == WarningCode::FewSamples && !measures_latency {
-            continue;
-        }
-        let subject = warning.subject.as_ref().map(|subject| format!("{subject}: ")).unwrap_or_default();
-        printer.note(&format!("WARNING: {subject}{}", warning.message));
-    }
 }
 
 fn report(run: &Run, profile: &DiskspdProfile) -> String {
@@ -192,8 +125,4 @@ fn report(run: &Run, profile: &DiskspdProfile) -> String {
         text.push('\n');
     }
     text
-}
-
-fn failed(run: &Run) -> bool {
-    run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors)
 }

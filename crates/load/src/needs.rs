@@ -1,0 +1,205 @@
+//! What a span takes of the machine, looked at before any of it is taken: a run that is killed for want of memory tells nobody
+//! why.
+
+use std::collections::BTreeSet;
+
+use iostall_engine::cpu::allowed_cpus;
+use iostall_engine::host::memory_available_bytes;
+use iostall_measure::ByteCount;
+use iostall_model::RoleProfile;
+use iostall_model::profile::WriteData;
+use thiserror::Error;
+
+use crate::runner::SpanJob;
+
+/// Most requests that one worker keeps in flight: what a ring takes.
+const IN_FLIGHT_MAX: u64 = 32_768;
+/// Arrivals a second of one stream beyond which planning them takes all the time there is.
+const RATE_IOPS_MAX: f64 = 10_000_000.0;
+/// A worker's counts and its ring; the buffers come on top.
+const WORKER_BYTES: u64 = 4 << 20;
+/// Buffers are mapped in pieces of this.
+const PIECE_BYTES: u64 = 2 << 20;
+/// Share of the free memory that a span may take.
+const MEMORY_SHARE: f64 = 0.8;
+
+/// More than the machine has.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NeedsError {
+    /// Buffers, counts and data to write do not fit.
+    #[error("the load needs about {needed} of memory for its buffers and counts, and {available} are free")]
+    Memory {
+        /// What it needs.
+        needed: ByteCount,
+        /// What is free.
+        available: ByteCount,
+    },
+    /// A worker is to run where it cannot.
+    #[error("processor {processor} is none that this process may use, which are {allowed}")]
+    Processor {
+        /// As asked.
+        processor: u32,
+        /// Those that there are: `0-3 8`.
+        allowed: String,
+    },
+    /// Too many requests of one worker.
+    #[error(
+        "role {role:?} asks for {in_flight} requests in flight for each worker; one takes at most {IN_FLIGHT_MAX}"
+    )]
+    InFlight {
+        /// Role.
+        role: String,
+        /// As asked, over all its targets.
+        in_flight: u64,
+    },
+    /// Arrivals faster than they can be counted.
+    #[error(
+        "role {role:?} asks for {rate_iops} requests a second of each worker on each target; at most 10000000 can be planned"
+    )]
+    Rate {
+        /// Role.
+        role: String,
+        /// As asked, rounded.
+        rate_iops: String,
+    },
+}
+
+impl NeedsError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Memory { .. } => {
+                "ask for fewer workers (--workers, -t), fewer requests in flight (--queue-depth, -o), smaller blocks \
+                 (--block-size, -b) or less data to write from (-Z)"
+            }
+            Self::Processor { .. } => "name processors that there are, or leave the list (pin, -a) out",
+            Self::InFlight { .. } => {
+                "ask for fewer requests in flight (--queue-depth, -o), or spread them over more workers (--workers, -t)"
+            }
+            Self::Rate { .. } => {
+                "ask for a lower rate (--rate, -g), or none at all to find what the storage can do"
+            }
+        }
+    }
+}
+
+/// Refuses a span that cannot be carried out here. `targets` tells how many targets a role works on.
+pub(crate) fn check_needs(
+    job: &SpanJob<'_>,
+    targets: impl Fn(&RoleProfile) -> u64,
+) -> Result<(), NeedsError> {
+    let allowed: BTreeSet<u32> = allowed_cpus().unwrap_or_default().into_iter().collect();
+    let mut needed = 0_u64;
+    for role in &job.span.roles {
+        let targets = targets(role).max(1);
+        check_processors(role, &allowed)?;
+        check_rate(role, targets)?;
+        let streams = if role.target_weights.is_empty() { targets } else { 1 };
+        let in_flight = u64::from(role.queue_depth).saturating_mul(streams);
+        if in_flight > IN_FLIGHT_MAX {
+            return Err(NeedsError::InFlight { role: role.name.clone(), in_flight });
+        }
+        needed = needed.saturating_add(memory_bytes(role, in_flight));
+    }
+    match memory_available_bytes() {
+        Some(available) if needed as f64 > available as f64 * MEMORY_SHARE => {
+            Err(NeedsError::Memory { needed: ByteCount(needed), available: ByteCount(available) })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn memory_bytes(role: &RoleProfile, in_flight: u64) -> u64 {
+    let buffers = u64::from(role.block_size.largest().bytes()).saturating_mul(in_flight);
+    let worker = buffers.saturating_add(PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES + WORKER_BYTES;
+    let pool = match &role.write_data {
+        Some(WriteData::Pool { size, .. }) => size.bytes(),
+        _ => 0,
+    };
+    worker.saturating_mul(u64::from(role.workers)).saturating_add(pool)
+}
+
+fn check_processors(role: &RoleProfile, allowed: &BTreeSet<u32>) -> Result<(), NeedsError> {
+    let asked = role.pin.iter().flatten();
+    match asked.copied().find(|processor| !allowed.is_empty() && !allowed.contains(processor)) {
+        Some(processor) => Err(NeedsError::Processor { processor, allowed: runs(allowed) }),
+        None => Ok(()),
+    }
+}
+
+fn check_rate(role: &RoleProfile, targets: u64) -> Result<(), NeedsError> {
+    let Some(rate) = role.rate else { return Ok(()) };
+    let rate_iops = rate.iops(role.block_size.mean_bytes()) / (f64::from(role.workers) * targets as f64);
+    if rate_iops > RATE_IOPS_MAX {
+        return Err(NeedsError::Rate { role: role.name.clone(), rate_iops: format!("{rate_iops:.0}") });
+    }
+    Ok(())
+}
+
+/// Neighbours drawn together: `0-3 8`.
+fn runs(numbers: &BTreeSet<u32>) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => runs.push((*number, *number)),
+        }
+    }
+    let spell = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    runs.iter().map(spell).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seat::EngineKind;
+    use iostall_model::SpanProfile;
+
+    fn refusal(role: &str) -> Option<NeedsError> {
+        let span: SpanProfile = toml::from_str(&format!("[[roles]]\nname = 'data'\n{role}")).unwrap();
+        let job = SpanJob {
+            span: &span,
+            seed: 0,
+            targets: &[],
+            engine: EngineKind::Null,
+            fallback: None,
+            devices: &[],
+        };
+        check_needs(&job, |_| 1).err()
+    }
+
+    #[test]
+    fn a_common_load_is_let_through() {
+        assert_eq!(refusal("block-size = '64K'\nqueue-depth = 32\nworkers = 4"), None);
+    }
+
+    #[test]
+    fn buffers_beyond_the_memory_are_refused_before_they_are_taken() {
+        // The story: -b1G -o64 -t8 was killed by the kernel, and -Z1T aborted with a stack backtrace.
+        let huge = refusal("block-size = '1G'\nqueue-depth = 4096\nworkers = 512");
+        assert!(matches!(huge, Some(NeedsError::Memory { .. })), "{huge:?}");
+        let pool = "block-size = '8K'\nwrite-pct = 100\nwrite-data = { pool = { size = '1024G' } }";
+        assert!(matches!(refusal(pool), Some(NeedsError::Memory { .. })));
+    }
+
+    #[test]
+    fn processors_that_are_not_there_are_named_beside_those_that_are() {
+        let Some(NeedsError::Processor { processor, allowed }) = refusal("block-size = '8K'\npin = [1000]")
+        else {
+            panic!("let through");
+        };
+        assert_eq!(processor, 1000);
+        assert!(!allowed.is_empty());
+        assert_eq!(runs(&BTreeSet::from([0, 1, 2, 3, 8])), "0-3 8");
+    }
+
+    #[test]
+    fn more_than_a_worker_can_count_or_keep_in_flight_is_refused() {
+        let fast = refusal("block-size = '4K'\nrate = 4000000000");
+        assert!(matches!(fast, Some(NeedsError::Rate { .. })), "{fast:?}");
+        let deep = refusal("block-size = '4K'\nqueue-depth = 100000");
+        assert!(matches!(deep, Some(NeedsError::InFlight { in_flight: 100_000, .. })), "{deep:?}");
+    }
+}

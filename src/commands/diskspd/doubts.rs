@@ -1,0 +1,76 @@
+//! What a DiskSpd report has no room for: doubts about the numbers, and what to do about a target that does not fit.
+
+use iostall_load::PlanError;
+use iostall_load::diskspd::DiskspdProfile;
+use iostall_load::runner::RunError;
+use iostall_measure::ByteCount;
+use iostall_model::{Run, RunBody, WarningCode};
+
+use crate::failure::hinted;
+use crate::printer::Printer;
+
+/// Tells them on standard error.
+pub(super) fn tell(run: &Run, profile: &DiskspdProfile, printer: &Printer) {
+    for warning in beyond_the_end(run, profile) {
+        printer.note(&format!("WARNING: {warning}"));
+    }
+    let measures_latency = profile.time_spans.iter().any(|span| span.measure_latency);
+    for warning in &run.warnings {
+        if warning.code == WarningCode::FewSamples && !measures_latency {
+            continue;
+        }
+        let subject = warning.subject.as_deref().map(|subject| paths_of(subject, profile) + ": ");
+        printer.note(&format!("WARNING: {}{}", subject.unwrap_or_default(), warning.message));
+    }
+}
+
+/// The paths behind role names, which the user has never seen: the first time span's, for names repeat from span to span.
+fn paths_of(subject: &str, profile: &DiskspdProfile) -> String {
+    let targets = profile.time_spans.first().map(|span| span.targets.as_slice()).unwrap_or_default();
+    let path_of = |name: &str| -> Option<String> {
+        let number: usize = name.strip_prefix("target")?.parse().ok()?;
+        Some(targets.get(number.checked_sub(1)?)?.path.clone())
+    };
+    let names = subject.split(", ").map(|name| path_of(name).unwrap_or_else(|| name.to_owned()));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Targets that end before `-f`, which DiskSpd too only warns about.
+fn beyond_the_end(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
+    let RunBody::Load(outcome) = &run.body else { return Vec::new() };
+    let mut found = Vec::new();
+    for (span, asked) in outcome.spans.iter().zip(&profile.time_spans) {
+        for target in &asked.targets {
+            let known = run.targets.iter().position(|known| known.path.to_string_lossy() == target.path);
+            let Some(bytes) = known.and_then(|index| span.target_bytes.get(index).copied()) else { continue };
+            let warning = format!(
+                "'{}': the target ends at {}, before the maximum offset of {} (-f); requests go as far as its end",
+                target.path,
+                ByteCount(bytes),
+                ByteCount(target.max_bytes)
+            );
+            if target.max_bytes > bytes && !found.contains(&warning) {
+                found.push(warning);
+            }
+        }
+    }
+    found
+}
+
+/// The error with advice in DiskSpd's words, where the error is about what a target can hold.
+pub(super) fn advised(error: anyhow::Error) -> anyhow::Error {
+    let Some(RunError::Plan { source, .. }) = error.downcast_ref::<RunError>() else { return error };
+    let hint = match source {
+        PlanError::BlockDoesNotFit { .. } => {
+            "make -b smaller, the file larger (-c), or -B and -f wider apart"
+        }
+        PlanError::NotAMultiple { .. } => {
+            "give -b, -r, -s and -T as multiples of it, or go through the page cache (-Sb)"
+        }
+        PlanError::StartOutside { .. } => {
+            "make -T smaller or the file larger (-c), or use fewer threads (-t)"
+        }
+        _ => return error,
+    };
+    hinted(error, hint)
+}
