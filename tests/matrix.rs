@@ -102,6 +102,13 @@ fn a_matrix_that_was_stopped_goes_on_where_it_was() {
     assert!((1..16).contains(&done), "{done} cells before the stop");
     let other = here.run(&run(&["--resume", "--workers", "2", "data.dat"])).expect_status(2);
     assert!(other.stderr.contains("no stopped matrix"), "{}", other.stderr);
+    // The story: a matrix went on with cells of another size of the target, which are other numbers.
+    let smaller: Vec<&str> = run(&["--resume", "data.dat"])
+        .into_iter()
+        .map(|word| if word == "16MiB" { "8MiB" } else { word })
+        .collect();
+    let other = here.run(&smaller).expect_status(2);
+    assert!(other.stderr.contains("no stopped matrix"), "{}", other.stderr);
     here.run(&run(&["--resume", "--json", "second.json", "data.dat"])).expect_status(0);
     let second = here.json("second.json");
     assert_eq!(points(&second).len(), 16);
@@ -110,6 +117,23 @@ fn a_matrix_that_was_stopped_goes_on_where_it_was() {
         first["matrix"]["points"].as_array().unwrap()[..]
     );
     assert_eq!(second["matrix"]["resumed"], first["id"]);
+}
+
+#[test]
+fn a_matrix_on_a_scratch_file_goes_on_too() {
+    // The story: without a FILE the scratch file's name was compared with no name at all, so --resume never found it.
+    let here = Workspace::new();
+    let words = ["matrix", "--read-only", "--interval", "300ms", "--warmup", "0", "--repeats-max", "1"];
+    let cells = ["--size", "16MiB", "--sizes", "8K,64K", "--depths", "1,2,4", "--json", "m.json"];
+    let child = here.start(&[&words[..], &cells[..]].concat());
+    wait(2000);
+    signal(&child, "INT");
+    let stopped: Ran = child.wait_with_output().unwrap().into();
+    stopped.expect_status(130);
+    let done = points(&here.json("m.json")).len();
+    assert!((1..12).contains(&done), "{done} cells before the stop");
+    here.run(&[&words[..], &cells[..], &["--resume"]].concat()).expect_status(0);
+    assert_eq!(points(&here.json("m.json")).len(), 12);
 }
 
 #[test]

@@ -145,3 +145,23 @@ fn a_promise_that_nothing_can_keep_is_answered_with_no() {
     let refused = here.run(&["sweep", "--max-rate", "data.dat"]).expect_status(2);
     assert!(refused.stderr.contains("--p99"), "{}", refused.stderr);
 }
+
+#[test]
+fn storage_that_fails_in_the_middle_is_no_success() {
+    // The story: a setting that was given up for nothing but failures has no point, so that only points without failures were
+    // left to judge by, and the exit status was 0.
+    let here = Workspace::new();
+    let path = here.path("data.dat");
+    let child =
+        here.start(&["sweep", "--interval", "10s", "--size", "16MiB", "--json", "s.json", "data.dat"]);
+    let clock = MonotonicClock::new();
+    let wait = |millis: u64| clock.sleep_until(clock.now_ns() + millis * 1_000_000);
+    while fs::metadata(&path).map_or(0, |file| file.len()) < 16 << 20 {
+        wait(20);
+    }
+    wait(2000);
+    fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(crate::support::warnings(&here.json("s.json")).contains(&"io-errors".to_owned()));
+}

@@ -111,17 +111,7 @@ impl Targets {
     fn synthetic(request: &TargetRequest) -> Self {
         let size_bytes = request.size.unwrap_or(DEFAULT_SIZE).bytes();
         let path = PathBuf::from("null");
-        let facts = Target {
-            path: path.clone(),
-            kind: TargetKind::Synthetic,
-            size_bytes,
-            allocated_bytes: None,
-            unwritten_bytes: None,
-            made_by_iostall: false,
-            direct: None,
-            file_system: None,
-            device: None,
-        };
+        let facts = Target::new(&path, TargetKind::Synthetic, size_bytes);
         let load = LoadTarget { name: None, path: path.clone(), open_path: path, size_bytes };
         Self { ready: vec![Ready { load, span_bytes: Vec::new(), facts, _grant: None }], _scratch: None }
     }

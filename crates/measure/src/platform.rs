@@ -95,6 +95,13 @@ pub struct DirectIo {
     pub reason: Option<String>,
 }
 
+impl DirectIo {
+    /// Had, with one alignment for memory, offsets and lengths, bytes.
+    pub fn granted(align: u32) -> Self {
+        Self { granted: true, memory_align: Some(align), offset_align: Some(align), reason: None }
+    }
+}
+
 /// One target: its own facts, its file system's, its device's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
@@ -117,6 +124,23 @@ pub struct Target {
     pub file_system: Option<FileSystem>,
     /// The block device at the bottom; `None` where there is none (tmpfs, overlay, network).
     pub device: Option<Device>,
+}
+
+impl Target {
+    /// A target of which no more is known than this.
+    pub fn new(path: impl Into<PathBuf>, kind: TargetKind, size_bytes: u64) -> Self {
+        Self {
+            path: path.into(),
+            kind,
+            size_bytes,
+            allocated_bytes: None,
+            unwritten_bytes: None,
+            made_by_iostall: false,
+            direct: None,
+            file_system: None,
+            device: None,
+        }
+    }
 }
 
 /// A mounted file system.
@@ -279,17 +303,8 @@ mod tests {
 
     #[test]
     fn a_path_that_is_not_utf8_can_be_stored_and_reads_back_as_it_is_shown() {
-        let target = Target {
-            path: OsStr::from_bytes(b"/data/caf\xe9/t.ibd").into(),
-            kind: TargetKind::File,
-            size_bytes: 1,
-            allocated_bytes: None,
-            unwritten_bytes: None,
-            made_by_iostall: false,
-            direct: None,
-            file_system: None,
-            device: None,
-        };
+        let path = OsStr::from_bytes(b"/data/caf\xe9/t.ibd");
+        let target = Target::new(path, TargetKind::File, 1);
         let text = serde_json::to_string(&target).unwrap();
         let back: Target = serde_json::from_str(&text).unwrap();
         assert_eq!(back.path.to_str(), Some("/data/caf\u{fffd}/t.ibd"));

@@ -197,12 +197,7 @@ fn target(number: u64) -> Target {
         allocated_bytes: Some(1 << 30),
         unwritten_bytes: None,
         made_by_iostall: true,
-        direct: Some(DirectIo {
-            granted: true,
-            memory_align: Some(512),
-            offset_align: Some(512),
-            reason: None,
-        }),
+        direct: Some(DirectIo::granted(512)),
         file_system: Some(FileSystem {
             kind: "ext4".into(),
             mount_point: "/data".into(),

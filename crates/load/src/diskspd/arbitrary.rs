@@ -139,97 +139,30 @@ pub(super) fn profile() -> impl Strategy<Value = DiskspdProfile> {
     let formats = select(vec![ResultFormats::TEXT, ResultFormats::XML, ResultFormats::BOTH]);
     let precreate = of(select(PrecreateFiles::ALL.map(|(precreate, _)| precreate).to_vec()));
     let spans = prop::collection::vec(time_span(), 0..3);
-    (any::<u32>(), any::<u32>(), formats, any::<bool>(), any::<bool>(), precreate, spans).prop_map(
-        |(
-            progress,
-            experiment_flags,
-            result_formats,
-            verbose,
-            verbose_stats,
-            precreate_files,
-            time_spans,
-        )| {
-            DiskspdProfile {
-                progress,
-                experiment_flags,
-                result_formats,
-                verbose,
-                verbose_stats,
-                precreate_files,
-                time_spans,
-            }
-        },
-    )
+    (any::<u32>(), any::<u32>(), formats, any::<bool>(), any::<bool>(), precreate, spans).prop_map(|parts| {
+        DiskspdProfile {
+            progress: parts.0,
+            experiment_flags: parts.1,
+            result_formats: parts.2,
+            verbose: parts.3,
+            verbose_stats: parts.4,
+            precreate_files: parts.5,
+            time_spans: parts.6,
+        }
+    })
 }
+
+/// Options that are valid by themselves, of every letter.
+const OPTIONS: &str = "
+    -b8K -b64K -b512 -B1G -B4b:100b -f10G -frs -c1G -C3 -d15 -W0 -D -D250 -F4 -t2 -t8 -o1 -o32 -O16
+    -g100 -g2.5 -g1000i -i10 -j20 -I2 -l -L -n -a0,2 -p -P -P100 -r -r4K -rs30 -rdpct90/10:10/90
+    -rdabs10/1G:0/2b -s -s0 -si -si128K -S -Sw -Suw -Sh -h -T1M -w -w30 -w100 -x -z -z42 -Z -Zr -Z4M
+    -Z4M,source.bin -v -vs -Rxml -Rtext,xml -Rptext -:1 /L
+";
 
 /// Words that are often, not always, a command line that runs.
 pub(super) fn words() -> impl Strategy<Value = Vec<String>> {
-    let options = select(vec![
-        "-b8K",
-        "-b64K",
-        "-b512",
-        "-B1G",
-        "-B4b:100b",
-        "-f10G",
-        "-frs",
-        "-c1G",
-        "-C3",
-        "-d15",
-        "-W0",
-        "-D",
-        "-D250",
-        "-F4",
-        "-t2",
-        "-t8",
-        "-o1",
-        "-o32",
-        "-O16",
-        "-g100",
-        "-g2.5",
-        "-g1000i",
-        "-i10",
-        "-j20",
-        "-I2",
-        "-l",
-        "-L",
-        "-n",
-        "-a0,2",
-        "-p",
-        "-P",
-        "-P100",
-        "-r",
-        "-r4K",
-        "-rs30",
-        "-rdpct90/10:10/90",
-        "-rdabs10/1G:0/2b",
-        "-s",
-        "-s0",
-        "-si",
-        "-si128K",
-        "-S",
-        "-Sw",
-        "-Suw",
-        "-Sh",
-        "-h",
-        "-T1M",
-        "-w",
-        "-w30",
-        "-w100",
-        "-x",
-        "-z",
-        "-z42",
-        "-Z",
-        "-Zr",
-        "-Z4M",
-        "-Z4M,source.bin",
-        "-v",
-        "-vs",
-        "-Rxml",
-        "-Rtext,xml",
-        "-Rptext",
-        "-:1",
-        "/L",
-    ]);
+    let options = select(OPTIONS.split_whitespace().collect::<Vec<_>>());
     let targets = prop::collection::vec("[a-z]{1,8}(/[a-z .]{1,8})?", 1..3);
     (prop::collection::vec(options, 0..9), targets)
         .prop_map(|(options, targets)| options.into_iter().map(str::to_owned).chain(targets).collect())

@@ -11,7 +11,7 @@ mod tests;
 use thiserror::Error;
 
 pub use read::read_profile;
-pub use write::{write_profile, write_profile_into};
+pub use write::{write_distribution, write_profile, write_profile_into};
 pub use writer::XmlWriter;
 
 /// Largest profile that is read: a profile of a thousand targets has about 1 MiB.

@@ -47,12 +47,7 @@ impl Fixture {
                 allocated_bytes: Some(64 * GIB),
                 unwritten_bytes: Some(0),
                 made_by_iostall: true,
-                direct: Some(DirectIo {
-                    granted: true,
-                    memory_align: Some(512),
-                    offset_align: Some(512),
-                    reason: None,
-                }),
+                direct: Some(DirectIo::granted(512)),
                 file_system: Some(FileSystem {
                     kind: "ext4".into(),
                     mount_point: PathBuf::from("/"),

@@ -4,6 +4,7 @@ use iostall_load::diskspd::{DiskspdProfile, EffectiveRange};
 use iostall_measure::Histogram;
 use iostall_measure::platform::CpuTicks;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 /// A whole report.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,23 @@ pub struct DiskspdReport {
     pub profile: DiskspdProfile,
     /// What was measured: one a time span that was begun.
     pub time_spans: Vec<TimeSpanResult>,
+}
+
+impl DiskspdReport {
+    /// The start as DiskSpd writes it.
+    pub(super) fn start_time(&self) -> String {
+        let at = self.started_utc.to_zoned(TimeZone::UTC);
+        let (date, time) = (at.date(), at.time());
+        format!(
+            "{}/{:02}/{:02} {:02}:{:02}:{:02} UTC",
+            date.year(),
+            date.month(),
+            date.day(),
+            time.hour(),
+            time.minute(),
+            time.second()
+        )
+    }
 }
 
 /// Counts, and where each processor is if that is known.

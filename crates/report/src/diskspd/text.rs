@@ -12,7 +12,6 @@ pub(super) use cpu::CpuShares;
 mod tests;
 
 use iostall_load::diskspd::DiskspdTimeSpan;
-use jiff::tz::TimeZone;
 
 use super::NOT_BEGUN;
 use super::input::{DiskspdReport, OpResult, TimeSpanResult};
@@ -38,21 +37,9 @@ fn line(out: &mut String, text: impl AsRef<str>) {
 }
 
 fn write_system(out: &mut String, report: &DiskspdReport) {
-    let at = report.started_utc.to_zoned(TimeZone::UTC);
     line(out, "System information:\n");
     line(out, format!("\tcomputer name: {}", report.computer_name));
-    line(
-        out,
-        format!(
-            "\tstart time: {}/{:02}/{:02} {:02}:{:02}:{:02} UTC\n",
-            at.year(),
-            at.month(),
-            at.day(),
-            at.hour(),
-            at.minute(),
-            at.second()
-        ),
-    );
+    line(out, format!("\tstart time: {}\n", report.start_time()));
     let topology = &report.topology;
     line(out, format!("\tcpu count:\t\t{}", topology.cpu_count));
     line(out, format!("\tcore count:\t\t{}", topology.core_count));

@@ -6,8 +6,8 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-use iostall_load::diskspd::DiskspdTimeSpan;
-use iostall_load::diskspd::xml::{XmlWriter, write_profile_into};
+use iostall_load::diskspd::xml::{XmlWriter, write_distribution, write_profile_into};
+use iostall_load::diskspd::{DiskspdTimeSpan, EffectiveRange, SpanKind};
 use iostall_measure::platform::CpuTicks;
 
 use super::NOT_BEGUN;
@@ -71,12 +71,14 @@ fn write_cpus(xml: &mut XmlWriter, topology: &CpuTopology, cpus: &[CpuTicks]) {
     for ticks in cpus {
         let place = topology.processor(ticks.cpu).copied().unwrap_or_default();
         xml.open("CPU", &[]);
-        xml.leaf("Socket", place.socket);
-        xml.leaf("Node", place.node);
-        xml.leaf("Group", place.group);
-        xml.leaf("Core", place.core);
-        xml.leaf("EfficiencyClass", place.efficiency_class);
-        xml.leaf("Id", ticks.cpu);
+        xml.leaves(&[
+            ("Socket", &place.socket),
+            ("Node", &place.node),
+            ("Group", &place.group),
+            ("Core", &place.core),
+            ("EfficiencyClass", &place.efficiency_class),
+            ("Id", &ticks.cpu),
+        ]);
         shares(xml, &CpuShares::of(ticks));
         xml.close();
     }
@@ -89,16 +91,18 @@ fn write_cpus(xml: &mut XmlWriter, topology: &CpuTopology, cpus: &[CpuTicks]) {
 fn write_target(xml: &mut XmlWriter, target: &TargetResult, result: &TimeSpanResult, span: &DiskspdTimeSpan) {
     let (read, write) = (&target.read, &target.write);
     xml.open("Target", &[]);
-    xml.leaf("Path", &target.path);
-    xml.leaf("BytesCount", read.bytes + write.bytes);
-    xml.leaf("FileSize", target.file_size_bytes);
-    xml.leaf("IOCount", read.count + write.count);
-    xml.leaf("ReadBytes", read.bytes);
-    xml.leaf("ReadCount", read.count);
-    xml.leaf("WriteBytes", write.bytes);
-    xml.leaf("WriteCount", write.count);
+    xml.leaves(&[
+        ("Path", &target.path),
+        ("BytesCount", &(read.bytes + write.bytes)),
+        ("FileSize", &target.file_size_bytes),
+        ("IOCount", &(read.count + write.count)),
+        ("ReadBytes", &read.bytes),
+        ("ReadCount", &read.count),
+        ("WriteBytes", &write.bytes),
+        ("WriteCount", &write.count),
+    ]);
     if !target.distribution.is_empty() {
-        write_distribution(xml, target);
+        write_distribution(xml, SpanKind::Absolute, lengths(&target.distribution));
     }
     if span.measure_latency {
         write_target_latency(xml, &read.latency_ns, &write.latency_ns);
@@ -111,20 +115,17 @@ fn write_target(xml: &mut XmlWriter, target: &TargetResult, result: &TimeSpanRes
     xml.close();
 }
 
-/// Lengths in a row; what no request goes to is a range with no share.
-fn write_distribution(xml: &mut XmlWriter, target: &TargetResult) {
-    xml.open("Distribution", &[]);
-    xml.open("Absolute", &[]);
+/// Shares and lengths in a row; what no request goes to is a range with no share.
+fn lengths(ranges: &[EffectiveRange]) -> Vec<(String, u64)> {
+    let mut found = Vec::new();
     let mut reached = 0;
-    for range in &target.distribution {
+    for range in ranges {
         if range.start > reached {
-            xml.leaf_with("Range", &[("IO", &0)], range.start - reached);
+            found.push(("0".to_owned(), range.start - reached));
         }
-        let share =
-            if range.rescaled { format!("{:.1}", range.io_pct) } else { format!("{:.0}", range.io_pct) };
-        xml.leaf_with("Range", &[("IO", &share)], range.end - range.start);
+        let digits = usize::from(range.rescaled);
+        found.push((format!("{:.digits$}", range.io_pct), range.end - range.start));
         reached = range.end;
     }
-    xml.close();
-    xml.close();
+    found
 }

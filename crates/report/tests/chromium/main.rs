@@ -2,7 +2,7 @@
 //! ask for nothing. A probe script is added to the page; what it saw comes back in the dumped document.
 
 mod browser;
-#[path = "../../src/fixture.rs"]
+#[path = "../../src/fixture/mod.rs"]
 #[expect(dead_code, reason = "the unit tests use the rest")]
 mod fixture;
 #[path = "../../src/watch/fixture.rs"]

@@ -1,7 +1,9 @@
 //! The profile as XML, element by element in DiskSpd's order.
 
+use std::fmt::Display;
+
 use super::writer::XmlWriter;
-use crate::diskspd::distribution::{Distribution, SpanKind};
+use crate::diskspd::distribution::SpanKind;
 use crate::diskspd::profile::{
     Access, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, FlushKind, PrecreateFiles, Throughput,
     WriteBuffer,
@@ -41,17 +43,19 @@ pub fn write_profile_into(xml: &mut XmlWriter, profile: &DiskspdProfile) {
 
 fn write_span(xml: &mut XmlWriter, span: &DiskspdTimeSpan) {
     xml.open("TimeSpan", &[]);
-    xml.leaf("CompletionRoutines", span.completion_routines);
-    xml.leaf("MeasureLatency", span.measure_latency);
-    xml.leaf("CalculateIopsStdDev", span.iops_stdev);
-    xml.leaf("DisableAffinity", span.disable_affinity);
-    xml.leaf("Duration", span.duration_s);
-    xml.leaf("Warmup", span.warmup_s);
-    xml.leaf("Cooldown", span.cooldown_s);
-    xml.leaf("ThreadCount", span.thread_count);
-    xml.leaf("RequestCount", span.request_count);
-    xml.leaf("IoBucketDuration", span.bucket_ms);
-    xml.leaf("RandSeed", span.seed);
+    xml.leaves(&[
+        ("CompletionRoutines", &span.completion_routines),
+        ("MeasureLatency", &span.measure_latency),
+        ("CalculateIopsStdDev", &span.iops_stdev),
+        ("DisableAffinity", &span.disable_affinity),
+        ("Duration", &span.duration_s),
+        ("Warmup", &span.warmup_s),
+        ("Cooldown", &span.cooldown_s),
+        ("ThreadCount", &span.thread_count),
+        ("RequestCount", &span.request_count),
+        ("IoBucketDuration", &span.bucket_ms),
+        ("RandSeed", &span.seed),
+    ]);
     // DiskSpd reads this element and never writes it, so that -Zr is lost on the way; here it is kept.
     if span.random_write_data {
         xml.leaf("RandomWriteData", true);
@@ -73,13 +77,15 @@ fn write_span(xml: &mut XmlWriter, span: &DiskspdTimeSpan) {
 
 fn write_target(xml: &mut XmlWriter, target: &DiskspdTarget) {
     xml.open("Target", &[]);
-    xml.leaf("Path", &target.path);
-    xml.leaf("BlockSize", target.block_bytes);
-    xml.leaf("BaseFileOffset", target.base_bytes);
-    xml.leaf("SequentialScan", target.sequential_scan);
-    xml.leaf("RandomAccess", target.random_access);
-    xml.leaf("TemporaryFile", target.temporary_file);
-    xml.leaf("UseLargePages", target.large_pages);
+    xml.leaves(&[
+        ("Path", &target.path),
+        ("BlockSize", &target.block_bytes),
+        ("BaseFileOffset", &target.base_bytes),
+        ("SequentialScan", &target.sequential_scan),
+        ("RandomAccess", &target.random_access),
+        ("TemporaryFile", &target.temporary_file),
+        ("UseLargePages", &target.large_pages),
+    ]);
     match target.cache_mode {
         CacheMode::Cached => {}
         CacheMode::NoOsCache => xml.leaf("DisableOSCache", true),
@@ -107,10 +113,12 @@ fn write_target(xml: &mut XmlWriter, target: &DiskspdTarget) {
         }
     }
     write_access(xml, &target.access);
-    xml.leaf("ThreadStride", target.thread_stride_bytes);
-    xml.leaf("MaxFileSize", target.max_bytes);
-    xml.leaf("RequestCount", target.request_count);
-    xml.leaf("WriteRatio", target.write_pct);
+    xml.leaves(&[
+        ("ThreadStride", &target.thread_stride_bytes),
+        ("MaxFileSize", &target.max_bytes),
+        ("RequestCount", &target.request_count),
+        ("WriteRatio", &target.write_pct),
+    ]);
     match target.throughput {
         None => xml.leaf("Throughput", 0),
         Some(Throughput::BytesPerMs(rate)) => xml.leaf("Throughput", rate),
@@ -149,7 +157,8 @@ fn write_access(xml: &mut XmlWriter, access: &Access) {
                 xml.leaf("RandomRatio", random_pct);
             }
             if let Some(distribution) = distribution {
-                write_distribution(xml, distribution);
+                let ranges = distribution.ranges.iter().map(|range| (range.io_pct, range.span));
+                write_distribution(xml, distribution.kind, ranges);
             }
         }
         Access::Sequential { stride_bytes, interlocked } => {
@@ -159,17 +168,22 @@ fn write_access(xml: &mut XmlWriter, access: &Access) {
     }
 }
 
-fn write_distribution(xml: &mut XmlWriter, distribution: &Distribution) {
+/// A distribution: the share of the requests and the length of each range, one after the other.
+pub fn write_distribution<Share: Display>(
+    xml: &mut XmlWriter,
+    kind: SpanKind,
+    ranges: impl IntoIterator<Item = (Share, u64)>,
+) {
     xml.open("Distribution", &[]);
     xml.open(
-        match distribution.kind {
+        match kind {
             SpanKind::Percent => "Percent",
             SpanKind::Absolute => "Absolute",
         },
         &[],
     );
-    for range in &distribution.ranges {
-        xml.leaf_with("Range", &[("IO", &range.io_pct)], range.span);
+    for (share, length) in ranges {
+        xml.leaf_with("Range", &[("IO", &share)], length);
     }
     xml.close();
     xml.close();

@@ -57,7 +57,14 @@ impl XmlWriter {
         self.leaf_with(name, &[], value);
     }
 
-    /// The same with attributes.
+    /// Several, in order.
+    pub fn leaves(&mut self, values: &[(&str, &dyn Display)]) {
+        for (name, value) in values {
+            self.leaf(name, value);
+        }
+    }
+
+    /// One with attributes.
     pub fn leaf_with(&mut self, name: &str, attributes: &[(&str, &dyn Display)], value: impl Display) {
         self.begin_line();
         self.tag(name, attributes);

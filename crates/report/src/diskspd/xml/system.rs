@@ -2,30 +2,17 @@
 
 use iostall_load::diskspd::xml::XmlWriter;
 use iostall_load::diskspd::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
-use jiff::tz::TimeZone;
 
 use crate::diskspd::input::{CpuTopology, DiskspdReport, Processor};
 
 pub(super) fn write(xml: &mut XmlWriter, report: &DiskspdReport) {
-    let at = report.started_utc.to_zoned(TimeZone::UTC);
     xml.open("System", &[]);
     xml.leaf("ComputerName", &report.computer_name);
     xml.open("Tool", &[]);
     xml.leaf("Version", DISKSPD_VERSION);
     xml.leaf("VersionDate", DISKSPD_VERSION_DATE);
     xml.close();
-    xml.leaf(
-        "RunTime",
-        format!(
-            "{}/{:02}/{:02} {:02}:{:02}:{:02} UTC",
-            at.year(),
-            at.month(),
-            at.day(),
-            at.hour(),
-            at.minute(),
-            at.second()
-        ),
-    );
+    xml.leaf("RunTime", report.start_time());
     let power = &report.power_scheme;
     xml.empty("PowerScheme", &[("Name", &power.name), ("Guid", &power.guid)]);
     write_topology(xml, &report.topology);

@@ -1,0 +1,70 @@
+//! Lengths of time.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::UnitError;
+
+/// A length of time in nanoseconds. Written as text with its unit (`10s`, `2m 30s`, `500ms`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+const TIME_WANTED: &str = "a length of time: write it with its unit, such as 10s, 500ms, 5m or 1h30m";
+
+impl Nanos {
+    /// `seconds`; what is negative or not a number becomes zero.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+    pub fn from_seconds(seconds: f64) -> Self {
+        Self((seconds * 1e9).round() as u64)
+    }
+
+    /// Nanoseconds.
+    pub fn nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds, as a float.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Milliseconds, as a float.
+    pub fn millis(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let refuse = || UnitError::new(text, TIME_WANTED);
+        if text.trim() == "0" {
+            return Ok(Self(0));
+        }
+        let parsed: jiff::SignedDuration = text.trim().parse().map_err(|_| refuse())?;
+        u64::try_from(parsed.as_nanos()).map(Self).map_err(|_| refuse())
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let span = jiff::SignedDuration::from_nanos(i64::try_from(self.0).unwrap_or(i64::MAX));
+        f.pad(&format!("{span:#}"))
+    }
+}
+
+impl Serialize for Nanos {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+// A bare number would be a length of time without its unit: only text is taken.
+impl<'de> Deserialize<'de> for Nanos {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}

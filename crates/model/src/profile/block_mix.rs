@@ -1,0 +1,104 @@
+//! Sizes of requests, by weight.
+
+use std::fmt;
+use std::str::FromStr;
+
+use iostall_measure::BlockSize;
+use serde::{Deserialize, Serialize};
+
+use super::{SpellingError, refuse};
+
+/// One size, or several by weight: `8K`, or `8K:80,64K:20`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockMix(Vec<(BlockSize, u32)>);
+
+const MIX_WANTED: &str = "a block size or a mix of sizes by weight: write 8K, or 8K:80,64K:20";
+
+impl BlockMix {
+    /// One size.
+    pub fn single(size: BlockSize) -> Self {
+        Self(vec![(size, 1)])
+    }
+
+    /// Sizes and their weights; never empty, weights at least 1.
+    pub fn parts(&self) -> &[(BlockSize, u32)] {
+        &self.0
+    }
+
+    /// The largest size.
+    pub fn largest(&self) -> BlockSize {
+        self.0.iter().map(|(size, _)| *size).max().expect("a mix is never empty")
+    }
+
+    /// The smallest size.
+    pub fn smallest(&self) -> BlockSize {
+        self.0.iter().map(|(size, _)| *size).min().expect("a mix is never empty")
+    }
+
+    /// Mean size, bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        let weights: f64 = self.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
+        self.0.iter().map(|(size, weight)| f64::from(size.bytes()) * f64::from(*weight)).sum::<f64>()
+            / weights
+    }
+}
+
+impl FromStr for BlockMix {
+    type Err = SpellingError;
+
+    fn from_str(text: &str) -> Result<Self, SpellingError> {
+        let mut parts = Vec::new();
+        for part in text.split(',') {
+            let (size, weight) = part.split_once(':').unwrap_or((part, "1"));
+            let size = size.parse().or_else(|_| refuse(text, MIX_WANTED))?;
+            match weight.trim().parse() {
+                Ok(weight) if weight > 0 => parts.push((size, weight)),
+                _ => return refuse(text, MIX_WANTED),
+            }
+        }
+        Ok(Self(parts))
+    }
+}
+
+impl fmt::Display for BlockMix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [(size, _)] = self.0.as_slice() {
+            return f.pad(&spell_size(*size));
+        }
+        let parts: Vec<String> =
+            self.0.iter().map(|(size, weight)| format!("{}:{weight}", spell_size(*size))).collect();
+        f.pad(&parts.join(","))
+    }
+}
+
+/// `8K` where it divides evenly, else bytes: what can be typed back.
+fn spell_size(size: BlockSize) -> String {
+    let bytes = size.bytes();
+    match bytes {
+        _ if bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{}K", bytes >> 10),
+        _ => bytes.to_string(),
+    }
+}
+
+impl Serialize for BlockMix {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+// A bare number is a size in bytes, as it is for every other size of a profile.
+impl<'de> Deserialize<'de> for BlockMix {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Typed {
+            Bytes(u64),
+            Text(String),
+        }
+        match Typed::deserialize(deserializer)? {
+            Typed::Bytes(bytes) => BlockSize::new(bytes).map(Self::single).map_err(serde::de::Error::custom),
+            Typed::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A role: one kind of I/O of a span, with the small nouns of its shape and pace.
+
+use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate, SyncCall};
+use serde::{Deserialize, Serialize};
+
+use super::{BlockMix, Distribution, Region, WriteData, is_false};
+
+/// One role: a kind of I/O with its own targets, shape, depth and rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RoleProfile {
+    /// Name, such as `data` or `log`; unique in its span.
+    pub name: String,
+    /// Which of the run's targets, by the names that may be given to them (`--target log=PATH`). A role uses the targets whose
+    /// names are here; when the run names none of these, or the list is empty, it uses every target given without a name. So
+    /// a preset's log runs beside its data in one file, until a command line sends it elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+    /// The part of each target that is used.
+    #[serde(default)]
+    pub region: Region,
+    /// Block size, or a mix of sizes by weight.
+    pub block_size: BlockMix,
+    /// Share of writes among reads and writes.
+    #[serde(default)]
+    pub write_pct: Percent,
+    /// Random or sequential.
+    #[serde(default)]
+    pub access: Access,
+    /// With random access: share of requests that jump; the rest go on from where the last one ended. Default 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_pct: Option<Percent>,
+    /// With random access: where requests land.
+    #[serde(default)]
+    pub distribution: Distribution,
+    /// With random access: distances from the region's start are multiples of this. Default: the block size (the smallest of
+    /// a mix).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align: Option<ByteCount>,
+    /// With sequential access: distance between starts; 0 repeats one block. Default: end to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stride: Option<ByteCount>,
+    /// With sequential access: workers share one sequence (interlocked) instead of one each.
+    #[serde(default)]
+    pub shared_sequence: bool,
+    /// With sequential access and a sequence each: worker k starts k times this into the region and goes through all of it.
+    /// Default: the region is cut evenly and each worker stays in its piece.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_offset: Option<ByteCount>,
+    /// Requests a worker keeps in flight per target; in open loop, the most it may have in flight.
+    #[serde(default = "RoleProfile::default_queue_depth")]
+    pub queue_depth: u32,
+    /// Workers (threads) of this role. Each works on every target of the role.
+    #[serde(default = "RoleProfile::default_workers")]
+    pub workers: u32,
+    /// Open loop at this rate, all workers and targets of the role together. Absent: closed loop at the queue depth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// How arrivals are spaced in open loop.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// Past the page cache or through it.
+    #[serde(default)]
+    pub caching: Caching,
+    /// What a completed write promises.
+    #[serde(default)]
+    pub durability: Durability,
+    /// A sync call after every so many writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncRule>,
+    /// Bursts with pauses between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
+    /// Share of each written block that is zeros, so that a compressing device can shrink it. Default 0: incompressible.
+    #[serde(default)]
+    pub compressible_pct: Percent,
+    /// What else is written in place of incompressible data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_data: Option<WriteData>,
+    /// With sequential access: each request in flight walks the whole sequence by itself, so that every offset is used once
+    /// for each of them. Default: the requests in flight share the worker's sequence.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub sequence_per_request: bool,
+    /// Weights of the targets, in their order. Where given, the queue depth is a worker's over all of them, and each request
+    /// goes to a target drawn by weight. Empty: the queue depth is per target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_weights: Vec<u32>,
+    /// Processors that workers are pinned to: worker k of the span to entry k modulo the list's length. An empty list stands for
+    /// every processor the process may run on. Absent: the scheduler decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Vec<u32>>,
+}
+
+impl RoleProfile {
+    fn default_queue_depth() -> u32 {
+        1
+    }
+
+    fn default_workers() -> u32 {
+        1
+    }
+
+    /// Whether it ever writes.
+    pub fn writes(&self) -> bool {
+        self.write_pct > Percent::ZERO
+    }
+}
+
+/// Random or sequential.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Each request anywhere in the region.
+    #[default]
+    Random,
+    /// Each request after the one before.
+    Sequential,
+}
+
+/// How open-loop arrivals are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Evenly.
+    #[default]
+    Constant,
+    /// As a Poisson process: exponential gaps, the way independent users arrive.
+    Poisson,
+}
+
+/// A sync call after every `every` completed writes of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct SyncRule {
+    /// Writes before each call; at least 1.
+    pub every: u32,
+    /// Which call.
+    #[serde(default)]
+    pub call: SyncCall,
+}
+
+/// `requests` requests of a worker, then `pause` without new ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Burst {
+    /// Requests in a burst; at least 1.
+    pub requests: u32,
+    /// Time without new requests.
+    pub pause: Nanos,
+}
