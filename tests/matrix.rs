@@ -120,6 +120,20 @@ fn a_matrix_that_was_stopped_goes_on_where_it_was() {
 }
 
 #[test]
+fn devices_of_which_different_parts_are_used_are_told() {
+    let here = Workspace::new();
+    for (name, size) in [("small.dat", "8MiB"), ("large.dat", "16MiB")] {
+        here.run(&["load", "--size", size, "--duration", "50ms", "--warmup", "0", "--no-store", name])
+            .expect_status(0);
+    }
+    let what = ["--read-only", "--sizes", "8K", "--depths", "1", "small.dat", "large.dat"];
+    let told = here.run(&with_short(&what)).expect_status(0).stdout;
+    assert!(told.contains("8 MiB of A, 16 MiB of B are used; --size 8388608"), "{told}");
+    let alike = here.run(&with_short(&[&["--size", "8MiB"][..], &what].concat())).expect_status(0).stdout;
+    assert!(!alike.contains("not loaded alike"), "{alike}");
+}
+
+#[test]
 fn a_matrix_on_a_scratch_file_goes_on_too() {
     // The story: without a FILE the scratch file's name was compared with no name at all, so --resume never found it.
     let here = Workspace::new();

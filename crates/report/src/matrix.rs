@@ -1,7 +1,7 @@
 //! The report of a matrix: SQLIO's rows for each pattern with sizes as columns, then every cell with its percentiles, and
 //! where there are several devices, one beside the other.
 
-use iostall_measure::{BlockSize, Caching, Durability, Percent, Percentile};
+use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Percent, Percentile};
 use iostall_model::profile::{Access, BlockMix};
 use iostall_model::{MatrixOutcome, Point, Run};
 use iostall_qualify::throttle::{Cap, cap};
@@ -12,6 +12,9 @@ use crate::format::{NONE, duration, maybe_duration, maybe_number, number, percen
 use crate::point::precision;
 use crate::table::{Column, Table, TableCell, Tone};
 use crate::tables::percentile_cell;
+
+/// Beyond this ratio the parts of two devices that are used are of different sizes.
+const SIZES_APART: f64 = 1.1;
 
 /// A pattern of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +44,8 @@ pub(crate) struct Grid<'a> {
     pub(crate) outcome: &'a MatrixOutcome,
     /// `A`, `B`, …, and each one's path; a single device has no letter.
     pub(crate) devices: Vec<(String, String)>,
+    /// How much of each device is used, bytes.
+    used_bytes: Vec<u64>,
 }
 
 impl<'a> Grid<'a> {
@@ -50,7 +55,9 @@ impl<'a> Grid<'a> {
         let several = run.targets.len() > 1;
         let devices =
             letters.zip(paths).map(|(letter, path)| (if several { letter } else { String::new() }, path));
-        Self { outcome, devices: devices.collect() }
+        let limit = outcome.plan.size.map_or(u64::MAX, ByteCount::bytes);
+        let used_bytes = run.targets.iter().map(|target| target.size_bytes.min(limit)).collect();
+        Self { outcome, devices: devices.collect(), used_bytes }
     }
 
     pub(crate) fn patterns(&self) -> Vec<Pattern> {
@@ -128,6 +135,7 @@ fn findings(grid: &Grid<'_>) -> Vec<Finding> {
             "{measured} of {planned} cells were measured; the same command with --resume measures the rest."
         )));
     }
+    findings.extend(different_sizes(grid));
     for (device, (letter, path)) in grid.devices.iter().enumerate() {
         let name = if letter.is_empty() { path.clone() } else { format!("{letter} ({path})") };
         for pattern in grid.patterns() {
@@ -136,6 +144,20 @@ fn findings(grid: &Grid<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Devices of which more and less is used: the smaller part is answered from caches sooner, and disks seek less far in it.
+fn different_sizes(grid: &Grid<'_>) -> Option<Finding> {
+    let (least, most) = (*grid.used_bytes.iter().min()?, *grid.used_bytes.iter().max()?);
+    (most as f64 > least as f64 * SIZES_APART).then(|| {
+        let sizes = grid.devices.iter().zip(&grid.used_bytes);
+        let sizes: Vec<String> =
+            sizes.map(|((letter, _), bytes)| format!("{} of {letter}", ByteCount(*bytes))).collect();
+        Finding::doubt(format!(
+            "The devices are not loaded alike: {} are used; --size {least} makes them alike.",
+            sizes.join(", ")
+        ))
+    })
 }
 
 /// The most IOPS and the most MiB/s of a pattern.

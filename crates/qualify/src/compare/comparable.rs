@@ -72,7 +72,7 @@ fn sizes(first: &Run, second: &Run) -> Option<String> {
     let apart = ours.abs_diff(theirs) as f64 > ours.max(theirs) as f64 * SIZE_SHARE;
     apart.then(|| {
         format!(
-            "they used different sizes of their targets: {} and {}",
+            "the parts of their targets that were used have different sizes: {} and {}",
             iostall_measure::ByteCount(ours),
             iostall_measure::ByteCount(theirs)
         )
