@@ -325,4 +325,18 @@ fn a_range_that_ends_beyond_the_target_is_told() {
     let here = made();
     let told = here.run(&["diskspd", "-d1", "-W0", "-b4K", "-r", "-f1G", "t.dat"]).expect_status(0);
     assert!(told.stderr.contains("the target ends at 64 MiB"), "{}", told.stderr);
+    let moved = here.run(&["diskspd", "-d1", "-W0", "-b4K", "-r", "-Su", "-B1000", "t.dat"]).expect_status(0);
+    assert!(moved.stderr.contains("-B or -f is within a sector"), "{}", moved.stderr);
+}
+
+#[test]
+fn the_null_engine_counts_for_the_targets_that_were_named() {
+    // The story: it works on a stand-in, whose name no row of the report had, so that every row was zero.
+    let here = Workspace::new();
+    let line = ["diskspd", "--engine", "null", "-d1", "-W0", "-t2", "-b4K", "-r", "-c1G", "a.dat", "b.dat"];
+    let report = here.run(&line).expect_status(0).stdout;
+    let total = &tables(&report)["Total IO"];
+    assert_eq!(total.len(), 6, "{total:?}");
+    assert!(total[1..5].iter().all(|row| number(&row[2]) > 0.0), "{total:?}");
+    assert!(!here.path("a.dat").exists());
 }

@@ -273,3 +273,13 @@ fn memory_stays_bounded_over_ten_million_requests() {
     assert!(count > 10_000_000, "only {count} requests: too few to show anything");
     assert!(peak_kib < 100 * 1024, "{peak_kib} KiB");
 }
+
+#[test]
+fn weights_for_targets_that_are_not_there_are_refused() {
+    // The story: a worker broke when it drew a target that its role had only a weight for.
+    let here = Workspace::new();
+    let profile = "name = 'w'\n[[role]]\nname = 'data'\nblock-size = '8K'\ntarget-weights = [3, 1]\n";
+    fs::write(here.path("w.toml"), profile).unwrap();
+    let refused = here.run(&["load", "--profile", "w.toml", "--size", "16MiB", "a.dat"]).expect_status(2);
+    assert!(refused.stderr.contains("2 target-weights and works on 1 target"), "{}", refused.stderr);
+}

@@ -126,10 +126,11 @@ fn devices_of_which_different_parts_are_used_are_told() {
         here.run(&["load", "--size", size, "--duration", "50ms", "--warmup", "0", "--no-store", name])
             .expect_status(0);
     }
-    let what = ["--read-only", "--sizes", "8K", "--depths", "1", "small.dat", "large.dat"];
-    let told = here.run(&with_short(&what)).expect_status(0).stdout;
+    let words = ["matrix", "--interval", "150ms", "--warmup", "10ms", "--repeats-max", "1", "--read-only"];
+    let what = ["--sizes", "8K", "--depths", "1", "small.dat", "large.dat"];
+    let told = here.run(&[&words[..], &what].concat()).expect_status(0).stdout;
     assert!(told.contains("8 MiB of A, 16 MiB of B are used; --size 8388608"), "{told}");
-    let alike = here.run(&with_short(&[&["--size", "8MiB"][..], &what].concat())).expect_status(0).stdout;
+    let alike = here.run(&[&words[..], &["--size", "8MiB"], &what].concat()).expect_status(0).stdout;
     assert!(!alike.contains("not loaded alike"), "{alike}");
 }
 

@@ -107,13 +107,23 @@ impl Targets {
         Ok(Self { ready, _scratch: scratch })
     }
 
-    /// Stand-ins for the null engine, which opens nothing.
+    /// Stand-ins for the null engine, which opens nothing: one for each name that roles ask for, or one for all.
     fn synthetic(request: &TargetRequest) -> Self {
-        let size_bytes = request.size.unwrap_or(DEFAULT_SIZE).bytes();
-        let path = PathBuf::from("null");
-        let facts = Target::new(&path, TargetKind::Synthetic, size_bytes);
-        let load = LoadTarget { name: None, path: path.clone(), open_path: path, size_bytes };
-        Self { ready: vec![Ready { load, span_bytes: Vec::new(), facts, _grant: None }], _scratch: None }
+        let stand_in = |name: Option<String>, path: PathBuf, size: Option<ByteCount>| {
+            let size_bytes = size.or(request.size).unwrap_or(DEFAULT_SIZE).bytes();
+            let facts = Target::new(&path, TargetKind::Synthetic, size_bytes);
+            let load = LoadTarget { name, path: path.clone(), open_path: path, size_bytes };
+            Ready { load, span_bytes: Vec::new(), facts, _grant: None }
+        };
+        let bound = request.bindings.iter().map(|binding| {
+            let own = request.sizes.iter().find(|(name, _)| *name == binding.name);
+            stand_in(Some(binding.name.clone()), binding.path.clone(), own.and_then(|(_, own)| own.made))
+        });
+        let mut ready: Vec<Ready> = bound.collect();
+        if ready.is_empty() || !request.paths.is_empty() {
+            ready.push(stand_in(None, PathBuf::from("null"), None));
+        }
+        Self { ready, _scratch: None }
     }
 
     /// How many there are.

@@ -47,6 +47,18 @@ pub enum RunError {
         /// What does not fit.
         source: PlanError,
     },
+    /// Weights for other targets than there are.
+    #[error(
+        "role {role:?} has {weights} target-weights and works on {targets} targets; give each target one weight, and name each target once"
+    )]
+    Weights {
+        /// The role.
+        role: String,
+        /// How many weights.
+        weights: usize,
+        /// How many targets.
+        targets: usize,
+    },
     /// What is to be written cannot be read.
     #[error("cannot read the data to write from {}: {source}", path.display())]
     WriteData {

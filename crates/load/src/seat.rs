@@ -167,6 +167,10 @@ fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>,
     if targets.is_empty() {
         return Err(RunError::NoTarget { role: profile.name.clone(), names: profile.targets.join(" or ") });
     }
+    let weights = profile.target_weights.len();
+    if weights > 0 && weights != targets.len() {
+        return Err(RunError::Weights { role: profile.name.clone(), weights, targets: targets.len() });
+    }
     let options = OpenOptions {
         access: match profile.write_pct {
             none if none == Percent::ZERO => Access::Read,

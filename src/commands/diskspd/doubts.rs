@@ -1,7 +1,7 @@
 //! What a DiskSpd report has no room for: doubts about the numbers, and what to do about a target that does not fit.
 
 use iostall_load::PlanError;
-use iostall_load::diskspd::DiskspdProfile;
+use iostall_load::diskspd::{CacheMode, DiskspdProfile};
 use iostall_load::runner::RunError;
 use iostall_measure::ByteCount;
 use iostall_model::{Run, RunBody, WarningCode};
@@ -11,7 +11,7 @@ use crate::printer::Printer;
 
 /// Tells them on standard error.
 pub(super) fn tell(run: &Run, profile: &DiskspdProfile, printer: &Printer) {
-    for warning in beyond_the_end(run, profile) {
+    for warning in ranges_moved(run, profile) {
         printer.note(&format!("WARNING: {warning}"));
     }
     let measures_latency = profile.time_spans.iter().any(|span| span.measure_latency);
@@ -35,25 +35,37 @@ fn paths_of(subject: &str, profile: &DiskspdProfile) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Targets that end before `-f`, which DiskSpd too only warns about.
-fn beyond_the_end(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
+/// Ranges that are not where they were asked for: DiskSpd too only warns about a target that ends before `-f`, and fails where a
+/// range begins within a sector.
+fn ranges_moved(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
     let RunBody::Load(outcome) = &run.body else { return Vec::new() };
     let mut found = Vec::new();
     for (span, asked) in outcome.spans.iter().zip(&profile.time_spans) {
         for target in &asked.targets {
             let known = run.targets.iter().position(|known| known.path.to_string_lossy() == target.path);
-            let Some(bytes) = known.and_then(|index| span.target_bytes.get(index).copied()) else { continue };
-            let warning = format!(
-                "'{}': the target ends at {}, before the maximum offset of {} (-f); requests go as far as its end",
-                target.path,
-                ByteCount(bytes),
-                ByteCount(target.max_bytes)
-            );
-            if target.max_bytes > bytes && !found.contains(&warning) {
-                found.push(warning);
+            let Some((index, bytes)) = known.and_then(|index| Some((index, *span.target_bytes.get(index)?)))
+            else {
+                continue;
+            };
+            let path = &target.path;
+            if target.max_bytes > bytes {
+                found.push(format!(
+                    "'{path}': the target ends at {}, before the maximum offset of {} (-f); requests go as far as its end",
+                    ByteCount(bytes),
+                    ByteCount(target.max_bytes)
+                ));
+            }
+            let direct = run.targets[index].direct.as_ref().filter(|direct| direct.granted);
+            let sector = direct.and_then(|direct| direct.offset_align).map_or(1, u64::from).max(1);
+            let on_sectors = [target.base_bytes, target.max_bytes].iter().all(|at| at.is_multiple_of(sector));
+            if target.cache_mode == CacheMode::NoOsCache && !on_sectors {
+                found.push(format!(
+                    "'{path}': -B or -f is within a sector of {sector} bytes; requests past the cache keep to the sectors between"
+                ));
             }
         }
     }
+    found.dedup();
     found
 }
 

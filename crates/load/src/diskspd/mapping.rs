@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Nanos, Percent, Rate};
@@ -50,6 +51,14 @@ pub enum MappingError {
     )]
     PoolDiffers {
         /// The first that differs.
+        path: String,
+    },
+    /// The same target more than once in a pool, whose rows could not be told apart.
+    #[error(
+        "'{path}' is there twice in a thread pool (-F); name each target once, with more outstanding requests (-o), or in an XML profile with a larger <Weight>"
+    )]
+    PoolRepeats {
+        /// The first that is.
         path: String,
     },
     /// Threads of a pool bound to targets.
@@ -143,6 +152,10 @@ fn map_roles(
     };
     if let Some(other) = span.targets.iter().find(alike) {
         return Err(MappingError::PoolDiffers { path: other.path.clone() });
+    }
+    let mut paths = BTreeSet::new();
+    if let Some(again) = span.targets.iter().find(|target| !paths.insert(&target.path)) {
+        return Err(MappingError::PoolRepeats { path: again.path.clone() });
     }
     let role = map_role(span, first, span.targets.len(), notes)?;
     let drawn = span.request_count > 0;

@@ -16,13 +16,15 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for span in &evidence.outcome.spans {
         if span.interrupted {
-            warnings.push(Warning::new(
-                WarningCode::Interrupted,
+            let message = if span.measured_ns == 0 {
+                "ended before the measured part began: there are no numbers".to_owned()
+            } else {
                 format!(
                     "ended after {} of the measured part; the numbers hold for that part only",
                     Nanos(span.measured_ns / 1_000_000 * 1_000_000)
-                ),
-            ));
+                )
+            };
+            warnings.push(Warning::new(WarningCode::Interrupted, message));
         }
         for role in &span.roles {
             warnings.extend(failures(role));

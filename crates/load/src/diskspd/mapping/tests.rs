@@ -73,6 +73,15 @@ fn a_thread_pool_is_one_role_over_all_targets() {
 }
 
 #[test]
+fn a_target_that_is_twice_in_a_pool_is_refused() {
+    // The story: its requests were counted twice with -o, and with -O the worker broke.
+    for line in ["-F2 -o4 a a", "-F2 -O4 a b a"] {
+        assert_eq!(to_profile(&profile(line)), Err(MappingError::PoolRepeats { path: "a".into() }), "{line}");
+    }
+    assert!(to_profile(&profile("-t2 a a")).is_ok());
+}
+
+#[test]
 fn targets_with_threads_of_their_own_are_roles_in_order() {
     let mapped = mapped("-t2 -c1G a b");
     let names: Vec<_> = mapped.targets.iter().map(|it| (it.name.as_str(), it.file.path.as_str())).collect();
