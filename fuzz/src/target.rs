@@ -98,8 +98,10 @@ fn check_profile(target: Target, profile: &DiskspdProfile) -> Result<(), String>
     }
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
         for length_bytes in [0, 1, 65_536, 1 << 40, u64::MAX] {
-            let ranges =
-                target.access.distribution().map(|it| it.effective(length_bytes, target.access.step_bytes()));
+            let ranges = target
+                .access
+                .distribution()
+                .map(|it| it.effective(length_bytes, target.block_bytes, target.access.step_bytes()));
             check_ranges(&ranges.unwrap_or_default(), length_bytes)?;
         }
     }
