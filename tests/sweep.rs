@@ -24,7 +24,7 @@ fn a_sweep_of_a_real_file_ends_with_the_setting_to_use_in_every_form() {
         ))
         .expect_status(0);
     assert!(ran.stdout.contains("Use depth"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("-o") && ran.stdout.contains("diskspd -d60 -b8K"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("-o") && ran.stdout.contains("diskspd -d60 -L -b8K"), "{}", ran.stdout);
     let run = here.json("s.json");
     let points = run["summary"]["points"].as_array().unwrap();
     let in_flight: Vec<u64> = points.iter().map(|point| point["in_flight"].as_u64().unwrap()).collect();

@@ -131,6 +131,11 @@ impl Targets {
         self.ready.len()
     }
 
+    /// How much of each is used, from its start.
+    pub(crate) fn used_bytes(&self) -> Vec<u64> {
+        self.ready.iter().map(|ready| ready.load.size_bytes).collect()
+    }
+
     /// For the runner, in span `index` of the profile.
     pub(super) fn for_span(&self, index: usize) -> Vec<LoadTarget> {
         let of_span = |ready: &Ready| LoadTarget {

@@ -98,6 +98,9 @@ impl Point {
 pub struct SweepOutcome {
     /// The load, but for depth and workers, which each point has.
     pub profile: Profile,
+    /// How much of each target, from its start, was used, bytes. Empty in runs kept before this was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_bytes: Vec<u64>,
     /// What carried the requests out.
     pub engine: EngineUse,
     /// The 99th percentile that must not be exceeded, nanoseconds.

@@ -110,6 +110,7 @@ fn measure(args: &SweepArgs, profile: Profile, effort: Effort, session: &Session
     let engine = survey.engine();
     let outcome = SweepOutcome {
         profile,
+        target_bytes: targets.used_bytes(),
         engine,
         latency_ns_p99_target: args.target_latency.map(|target| target.0),
         precision_pct: args.effort.precision.percent(),

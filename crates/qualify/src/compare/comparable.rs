@@ -84,6 +84,7 @@ fn used_bytes(run: &Run) -> u64 {
     let of_span = |span: &SpanOutcome| span.target_bytes.iter().sum::<u64>();
     let used = match &run.body {
         RunBody::Load(load) => load.spans.iter().map(of_span).max(),
+        RunBody::Sweep(sweep) => Some(sweep.target_bytes.iter().sum()),
         _ => None,
     };
     let whole = || run.targets.iter().map(|target| target.size_bytes).sum();

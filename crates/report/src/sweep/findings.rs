@@ -1,14 +1,12 @@
 //! What a sweep found, in words.
 
-use iostall_measure::{Caching, Durability};
-use iostall_model::profile::Access;
-use iostall_model::{Point, Repeat, RoleProfile, Run, SweepOutcome};
+use iostall_model::{Point, Repeat, Run, SweepOutcome};
 use iostall_qualify::knee::{Choice, Sharpness};
 use iostall_qualify::throttle::{change, plateau};
 
 use super::Found;
+use super::command::diskspd;
 use crate::chapter::Finding;
-use crate::facts;
 use crate::format::{NONE, duration, maybe_duration, number};
 use crate::point::{in_words, setting};
 
@@ -22,7 +20,7 @@ pub(super) fn findings(run: &Run, outcome: &SweepOutcome, found: &Found<'_>) -> 
     };
     let point = found.points[choice.index()];
     let mut findings = vec![used(point, choice), why(outcome, choice)];
-    findings.extend(commands(run, outcome, point));
+    findings.push(commands(run, outcome, point));
     findings.push(sharpness(found));
     findings.extend(limited(found));
     findings.extend(changed(outcome, point));
@@ -54,34 +52,18 @@ fn why(outcome: &SweepOutcome, choice: Choice) -> Finding {
 }
 
 /// The setting as this program and as DiskSpd take it.
-fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Option<Finding> {
-    let role = outcome.profile.spans.first()?.roles.first()?;
-    let paths: Vec<String> = run.targets.iter().map(|target| facts::path(&target.path)).collect();
-    Some(Finding::plain(format!(
-        "As options: -o{depth} -t{workers} (DiskSpd), --queue-depth {depth} --workers {workers} (iostall load). As a whole: \
-         {} {}",
-        diskspd(role, point),
-        paths.join(" "),
+fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Finding {
+    let whole = match diskspd(run, outcome, point) {
+        Ok(line) => format!("As a whole: {line}"),
+        Err(missing) => format!("DiskSpd cannot say the whole: it has no {missing}."),
+    };
+    // With several targets our workers are a pool.
+    let threads = if run.targets.len() > 1 { 'F' } else { 't' };
+    Finding::plain(format!(
+        "As options: -o{depth} -{threads}{workers} (DiskSpd), --queue-depth {depth} --workers {workers} (iostall load). {whole}",
         depth = point.queue_depth,
         workers = point.workers,
-    )))
-}
-
-fn diskspd(role: &RoleProfile, point: &Point) -> String {
-    let access = if role.access == Access::Random { "-r" } else { "-s" };
-    let caching = match (role.caching, role.durability) {
-        (Caching::Direct, Durability::WriteThrough) => " -Sh",
-        (Caching::Direct, Durability::None) => " -Su",
-        (Caching::Buffered, Durability::WriteThrough) => " -Sw",
-        (Caching::Buffered, Durability::None) => "",
-    };
-    let writes = role.write_pct.percent().round();
-    let size = role.block_size.largest().bytes();
-    let size = if size.is_multiple_of(1024) { format!("{}K", size / 1024) } else { size.to_string() };
-    format!(
-        "diskspd -d60 -b{size} -o{} -t{} {access} -w{writes}{caching} -L",
-        point.queue_depth, point.workers
-    )
+    ))
 }
 
 fn sharpness(found: &Found<'_>) -> Finding {

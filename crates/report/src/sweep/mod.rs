@@ -1,5 +1,6 @@
 //! The report of a sweep: which setting to use and why, the knees, the points.
 
+mod command;
 mod findings;
 mod settings;
 mod summary;
