@@ -168,6 +168,9 @@ pub struct MatrixOutcome {
 pub struct MaxRateOutcome {
     /// The load, but for rate, depth and workers, which each point has.
     pub profile: Profile,
+    /// How much of each target, from its start, was used, bytes. Empty in runs kept before this was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_bytes: Vec<u64>,
     /// What carried the requests out.
     pub engine: EngineUse,
     /// The promise: the 99th percentile of the response time, nanoseconds.

@@ -79,6 +79,23 @@ pub struct Run {
     pub body: RunBody,
 }
 
+impl Run {
+    /// How much of target `index`, from its start, the run used, bytes: all of it where it does not say.
+    pub fn used_bytes(&self, index: usize) -> u64 {
+        let whole = self.targets.get(index).map_or(0, |target| target.size_bytes);
+        let used = match &self.body {
+            RunBody::Load(load) => {
+                load.spans.iter().filter_map(|span| span.target_bytes.get(index).copied()).max()
+            }
+            RunBody::Sweep(sweep) => sweep.target_bytes.get(index).copied(),
+            RunBody::MaxRate(search) => search.target_bytes.get(index).copied(),
+            RunBody::Matrix(matrix) => matrix.plan.size.map(|size| size.bytes().min(whole)),
+            _ => None,
+        };
+        used.unwrap_or(whole)
+    }
+}
+
 /// What kind of run, and its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -68,8 +68,8 @@ pub fn ran_on(run: &Run, detail: Detail) -> Vec<Fact> {
     if !limits.is_empty() {
         facts.push(Fact::new("limits", limits));
     }
-    for target_here in &run.targets {
-        facts.push(Fact::new("target", target(target_here, detail)));
+    for (index, target_here) in run.targets.iter().enumerate() {
+        facts.push(Fact::new("target", target(target_here, run.used_bytes(index), detail)));
     }
     // Targets often share a device: each is told once.
     let mut told: Vec<&Device> = Vec::new();
@@ -133,7 +133,7 @@ fn cgroup(limits: &CgroupLimits) -> String {
     join([memory, cpus].into_iter().chain(io))
 }
 
-fn target(target: &Target, detail: Detail) -> String {
+fn target(target: &Target, used_bytes: u64, detail: Detail) -> String {
     let kind = match target.kind {
         TargetKind::File => "file",
         TargetKind::BlockDevice => "block device",
@@ -145,6 +145,7 @@ fn target(target: &Target, detail: Detail) -> String {
     join([
         Some(path(&target.path)),
         Some(format!("{} {kind}{made}", bytes(target.size_bytes))),
+        (used_bytes < target.size_bytes).then(|| format!("the first {} used", bytes(used_bytes))),
         allocated.map(|allocated| format!("{} allocated", bytes(allocated))),
         unwritten.map(|unwritten| format!("{} never written", bytes(unwritten))),
         target.file_system.as_ref().map(|system| file_system(system, detail)),
@@ -326,4 +327,22 @@ pub fn asked(span: &SpanProfile) -> Vec<Fact> {
         facts.push(Fact::new(shown(&role.name), value));
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn the_part_of_a_target_that_was_used_is_said() {
+        let mut run = fixture::run();
+        let said = |run: &Run| {
+            ran_on(run, Detail::Brief).iter().any(|fact| fact.value.contains("the first 2 GiB used"))
+        };
+        assert!(!said(&run));
+        let RunBody::Load(load) = &mut run.body else { panic!("no load") };
+        load.spans[0].target_bytes = vec![2 << 30, 1 << 30];
+        assert!(said(&run));
+    }
 }

@@ -55,8 +55,7 @@ impl<'a> Grid<'a> {
         let several = run.targets.len() > 1;
         let devices =
             letters.zip(paths).map(|(letter, path)| (if several { letter } else { String::new() }, path));
-        let limit = outcome.plan.size.map_or(u64::MAX, ByteCount::bytes);
-        let used_bytes = run.targets.iter().map(|target| target.size_bytes.min(limit)).collect();
+        let used_bytes = (0..run.targets.len()).map(|index| run.used_bytes(index)).collect();
         Self { outcome, devices: devices.collect(), used_bytes }
     }
 

@@ -155,6 +155,7 @@ mod tests {
         let confirmed = points[2].clone();
         points.push(confirmed);
         run.body = RunBody::MaxRate(Box::new(MaxRateOutcome {
+            target_bytes: Vec::new(),
             profile: sweep.profile,
             engine: sweep.engine,
             latency_ns_p99_target: p99_ns_target,

@@ -123,9 +123,11 @@ fn measure(args: &SweepArgs, profile: Profile, effort: Effort, session: &Session
 
 fn search_rate(search: MaxRate<'_>, profile: Profile, name: &str) -> anyhow::Result<Run> {
     let latency_ns_p99_target = search.p99_ns_target;
+    let target_bytes = search.targets.used_bytes();
     let (survey, searched) = search.run()?;
     let outcome = MaxRateOutcome {
         profile,
+        target_bytes,
         engine: survey.engine(),
         latency_ns_p99_target,
         probe: searched.probe,

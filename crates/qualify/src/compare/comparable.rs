@@ -1,6 +1,6 @@
 //! What keeps two runs from being compared: anything but what the comparison is about that differs between them.
 
-use iostall_model::{Profile, RoleProfile, Run, RunBody, SpanOutcome, WarningCode};
+use iostall_model::{Profile, RoleProfile, Run, RunBody, WarningCode};
 
 /// Sizes of targets within this share of each other are alike.
 const SIZE_SHARE: f64 = 0.01;
@@ -68,7 +68,8 @@ fn engines(run: &Run) -> String {
 }
 
 fn sizes(first: &Run, second: &Run) -> Option<String> {
-    let (ours, theirs) = (used_bytes(first), used_bytes(second));
+    let used = |run: &Run| (0..run.targets.len()).map(|index| run.used_bytes(index)).sum::<u64>();
+    let (ours, theirs) = (used(first), used(second));
     let apart = ours.abs_diff(theirs) as f64 > ours.max(theirs) as f64 * SIZE_SHARE;
     apart.then(|| {
         format!(
@@ -77,18 +78,6 @@ fn sizes(first: &Run, second: &Run) -> Option<String> {
             iostall_measure::ByteCount(theirs)
         )
     })
-}
-
-/// How much of its targets a run used: the whole of them where it does not say.
-fn used_bytes(run: &Run) -> u64 {
-    let of_span = |span: &SpanOutcome| span.target_bytes.iter().sum::<u64>();
-    let used = match &run.body {
-        RunBody::Load(load) => load.spans.iter().map(of_span).max(),
-        RunBody::Sweep(sweep) => Some(sweep.target_bytes.iter().sum()),
-        _ => None,
-    };
-    let whole = || run.targets.iter().map(|target| target.size_bytes).sum();
-    used.filter(|bytes| *bytes > 0).unwrap_or_else(whole)
 }
 
 /// What two roles of the same place in their profiles do differently.

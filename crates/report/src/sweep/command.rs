@@ -23,9 +23,11 @@ pub(super) fn diskspd(run: &Run, outcome: &SweepOutcome, point: &Point) -> Resul
     let several = run.targets.len() > 1;
     let mut targets = Vec::with_capacity(run.targets.len());
     for (index, target) in run.targets.iter().enumerate() {
-        let used = outcome.target_bytes.get(index).copied().unwrap_or(target.size_bytes);
         let threads_per_file = if several { 1 } else { point.workers };
-        targets.push(DiskspdTarget { threads_per_file, ..target_of(role, point, target, used)? });
+        targets.push(DiskspdTarget {
+            threads_per_file,
+            ..target_of(role, point, target, run.used_bytes(index))?
+        });
     }
     // Workers work on all targets: in DiskSpd that is a pool.
     let thread_count = if several { point.workers } else { 0 };
@@ -135,6 +137,7 @@ mod tests {
         let RunBody::Sweep(outcome) = &run.body else { panic!("no sweep") };
         let mut outcome = (**outcome).clone();
         change(&mut run, &mut outcome);
+        run.body = RunBody::Sweep(Box::new(outcome.clone()));
         let point = Point { workers, ..outcome.points[2].clone() };
         diskspd(&run, &outcome, &point)
     }
