@@ -26,4 +26,6 @@ pub use location::{default_path, default_path_in};
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};
 pub use sqlite::SqliteStore;
 pub use store::{Store, Stored};
-pub use watch::{Retention, RollupRow, SourceNumber, Step, StoredGap, WatchStore, Watched};
+pub use watch::{
+    ImportMark, Retention, RollupRow, Seams, SourceNumber, Step, StoredGap, WatchStore, Watched,
+};

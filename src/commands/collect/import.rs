@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iostall_collect::{Engine, History, Position};
+use iostall_collect::{Engine, History, HistoryGap, Position};
 use iostall_measure::clock::utc_now;
-use iostall_model::Tier;
-use iostall_store::{SourceNumber, StoredGap, WatchStore};
-use jiff::{SignedDuration, Timestamp};
+use iostall_store::{ImportMark, SourceNumber, StoredGap, WatchStore};
+use jiff::Timestamp;
 
 use crate::cli::{GlobalArgs, ImportArgs};
 use crate::failure::{Status, hinted};
@@ -44,21 +43,17 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
     for filter in filters {
         let source = source_name(&name, &filter);
         let number = store.source(&source).map_err(with_hint)?;
-        let from = since.max(newest(&store, number)?);
-        let (mut position, mut kept) = (Position::after(from), 0_u64);
+        let (mut position, mut kept) = (beginning(&store, number, since)?, 0);
         while !cancel.load(Ordering::Relaxed) {
             let batch = history.read(&filter, &position).map_err(advised)?;
             if batch.samples.is_empty() {
                 break;
             }
-            for sample in batch.samples {
-                store.add_sample(number, sample).map_err(with_hint)?;
-                kept += 1;
-            }
-            for gap in batch.gaps {
-                let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
-                store.add_gap(number, &gap).map_err(with_hint)?;
-            }
+            kept += batch.samples.len();
+            let gap = |gap: HistoryGap| StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
+            let gaps: Vec<StoredGap> = batch.gaps.into_iter().map(gap).collect();
+            let mark = ImportMark { sample: batch.next.number, taken: batch.next.taken };
+            store.add_imported(number, batch.samples, &gaps, mark).map_err(with_hint)?;
             position = batch.next;
         }
         printer.result(&format!("{source}: {kept} samples\n"))?;
@@ -78,18 +73,11 @@ fn source_name(name: &str, filter: &str) -> String {
     }
 }
 
-/// Up to where `source` is here already; raw samples that were forgotten live on in hours and days.
-fn newest(store: &WatchStore, source: SourceNumber) -> anyhow::Result<Timestamp> {
-    let watched = store.sources().map_err(with_hint)?;
-    if let Some(last) = watched.iter().find(|one| one.number == source).and_then(|one| one.last) {
-        return Ok(last);
-    }
-    for tier in [Tier::Hour, Tier::Day] {
-        let all = store.rollups(source, tier, Timestamp::MIN, Timestamp::MAX).map_err(with_hint)?;
-        if let Some(last) = all.iter().map(|row| row.beginning).max() {
-            let length = SignedDuration::from_secs(tier.seconds());
-            return Ok(last.checked_add(length).unwrap_or(Timestamp::MAX));
-        }
-    }
-    Ok(Timestamp::UNIX_EPOCH)
+/// Where to go on: behind what was taken over last time, but with nothing earlier than `since`.
+fn beginning(store: &WatchStore, source: SourceNumber, since: Timestamp) -> anyhow::Result<Position> {
+    let mark = store.import_mark(source).map_err(with_hint)?;
+    Ok(match mark {
+        Some(mark) if mark.taken >= since => Position::following(mark.sample, mark.taken),
+        _ => Position::after(since),
+    })
 }

@@ -4,7 +4,7 @@ mod forms;
 mod history;
 
 use iostall_measure::clock::utc_now;
-use iostall_report::watch::{Level, WatchComparison, WatchReport, WatchSeries, WatchWindow};
+use iostall_report::watch::{Level, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow};
 use iostall_store::WatchStore;
 use jiff::Timestamp;
 
@@ -87,21 +87,30 @@ fn gathered(
             continue;
         }
         let part = Part { store, source: watched.number, from, to };
-        let hours_until = part.each_interval(&mut |interval| {
+        let tiers = part.each_interval(&mut |interval| {
             window.add(&watched.name, interval.rows.iter().map(|(row, change)| (row, change)));
         })?;
-        let history = part.history(&watched.name, hours_until)?;
+        let history = part.history(&watched.name, tiers)?;
         let has_numbers = window.groups.keys().any(|key| key.source == watched.name);
         if has_numbers || !history.sentences().is_empty() {
             sources.push(history);
         }
     }
     if window.groups.is_empty() {
-        let error =
-            anyhow::anyhow!("nothing was sampled between {from:.0} and {to:.0} that this report shows");
-        return Err(hinted(error, "`iostall collect run` samples; two samples make the first interval"));
+        return Err(nothing((from, to), &sources));
     }
     Ok(WatchReport { from, to, window, sources, top: args.top })
+}
+
+/// There is no number; why not is in the store where a source was asked and did not answer.
+fn nothing((from, to): (Timestamp, Timestamp), sources: &[SourceHistory]) -> anyhow::Error {
+    let mut text = format!("nothing was sampled between {from:.0} and {to:.0} that this report shows");
+    for source in sources {
+        for said in source.sentences() {
+            text.push_str(&format!("\n  {}: {said}", source.name));
+        }
+    }
+    hinted(anyhow::anyhow!(text), "`iostall collect run` samples; two samples make the first interval")
 }
 
 /// How the worst groups of `report` went: a second look, now that they are known.

@@ -31,18 +31,25 @@ pub struct History {
 }
 
 /// Up to where a history has been read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    after: Timestamp,
+    /// The number of the last sample that was read.
+    pub number: i64,
+    /// The latest time among the samples that were read.
+    pub taken: Timestamp,
     /// Gaps up to here have been read.
     gaps_to: Timestamp,
-    number: i64,
 }
 
 impl Position {
     /// Everything later than `time`.
     pub fn after(time: Timestamp) -> Self {
-        Self { after: time, gaps_to: time, number: 0 }
+        Self { number: i64::MAX, taken: time, gaps_to: time }
+    }
+
+    /// Everything that came after the sample numbered `number`, when the latest one was that of `taken`.
+    pub fn following(number: i64, taken: Timestamp) -> Self {
+        Self { number, taken, gaps_to: taken }
     }
 }
 
@@ -88,7 +95,7 @@ impl History {
 
     /// The samples of `filter` from `position` on, as many as are read at once.
     pub fn read(&mut self, filter: &str, position: &Position) -> Result<Batch, SourceError> {
-        let after_ms = position.after.as_millisecond().max(0);
+        let after_ms = position.taken.as_millisecond().max(0);
         let gaps_to_ms = position.gaps_to.as_millisecond().max(0);
         self.bounded(async |address, connection| {
             let of_samples = [&position.number as &dyn tiberius::ToSql, &after_ms, &filter];
@@ -96,15 +103,15 @@ impl History {
                 query_with(address, connection, "iostall:history_samples", SAMPLES, &of_samples).await?;
             let heads = at_once(&heads);
             let (Some(first), Some(last)) = (heads.first(), heads.last()) else {
-                return Ok(Batch { samples: Vec::new(), gaps: Vec::new(), next: position.clone() });
+                return Ok(Batch { samples: Vec::new(), gaps: Vec::new(), next: *position });
             };
             let of_files = [&first.number as &dyn tiberius::ToSql, &last.number, &filter];
             let files = query_with(address, connection, "iostall:history_files", FILES, &of_files).await?;
             let of_gaps = [&gaps_to_ms as &dyn tiberius::ToSql, &last.taken_ms, &filter];
             let gaps = query_with(address, connection, "iostall:history_gaps", GAPS, &of_gaps).await?;
-            // A clock that was set back makes later samples look earlier: their numbers still rise.
-            let next =
-                Position { after: position.after, gaps_to: timestamp(last.taken_ms), number: last.number };
+            let taken =
+                heads.iter().map(|head| timestamp(head.taken_ms)).fold(position.taken, Timestamp::max);
+            let next = Position { number: last.number, taken, gaps_to: timestamp(last.taken_ms) };
             Ok(Batch { samples: samples(heads, files), gaps: gaps.iter().map(gap).collect(), next })
         })
     }

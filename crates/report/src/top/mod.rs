@@ -164,6 +164,7 @@ impl TopState {
         let from = self.sources.iter().filter_map(begun).min().unwrap_or(to);
         let history = |source: &TopSource| SourceHistory {
             name: source.name.clone(),
+            days_until: None,
             hours_until: None,
             gaps: source.gap.iter().map(gap).collect(),
             warnings: source.warnings.clone(),

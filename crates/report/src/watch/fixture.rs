@@ -75,7 +75,7 @@ fn intervals(slower: u64) -> Vec<Interval> {
         if minute == 0 {
             rows.push((row(FILES[2].0, FILES[2].1), writes_alone()));
         }
-        all.push(Interval { start: at(begin), end: at(minute + 1), rows, is_hour: false });
+        all.push(Interval { start: at(begin), end: at(minute + 1), rows, is_rollup: false });
     }
     all
 }
@@ -88,8 +88,13 @@ pub(crate) fn report_of(slower: u64) -> WatchReport {
     let gap = Gap { at: at(4), until: at(4), beats: 1, reason: "timed out".into() };
     let warning = Warning::new(WarningCode::MissingGrant, "volumes are not told to <this> login")
         .hint("grant VIEW SERVER STATE");
-    let history =
-        SourceHistory { name: SOURCE.into(), hours_until: None, gaps: vec![gap], warnings: vec![warning] };
+    let history = SourceHistory {
+        name: SOURCE.into(),
+        days_until: None,
+        hours_until: None,
+        gaps: vec![gap],
+        warnings: vec![warning],
+    };
     WatchReport { from: start(), to: at(30), window, sources: vec![history], top: 20 }
 }
 

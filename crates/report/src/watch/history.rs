@@ -38,7 +38,9 @@ impl Gap {
 pub struct SourceHistory {
     /// Its name.
     pub name: String,
-    /// Up to here the numbers come hour by hour, because raw samples are no longer kept.
+    /// Up to here the numbers come day by day, because neither hours nor raw samples are kept any more.
+    pub days_until: Option<Timestamp>,
+    /// Up to here, from there on, they come hour by hour, because raw samples are no longer kept.
     pub hours_until: Option<Timestamp>,
     /// Beats without a sample, in order.
     pub gaps: Vec<Gap>,
@@ -64,12 +66,15 @@ impl SourceHistory {
 
     /// Everything there is to say, a sentence each.
     pub fn sentences(&self) -> Vec<String> {
+        let days = self
+            .days_until
+            .map(|until| format!("day by day up to {}: maxima are those of whole days", moment(until)));
         let hours = self
             .hours_until
-            .map(|until| format!("hour by hour up to {}: raw samples begin there", moment(until)));
+            .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", moment(until)));
         let gaps = self.gaps_joined().into_iter().map(|gap| gap.sentence());
         let warnings = self.warnings.iter().map(|warning| shown(&warning.message));
-        hours.into_iter().chain(gaps).chain(warnings).collect()
+        days.into_iter().chain(hours).chain(gaps).chain(warnings).collect()
     }
 }
 

@@ -12,8 +12,8 @@ pub struct Interval {
     pub end: Timestamp,
     /// Each row with what it did.
     pub rows: Vec<(Row, Change)>,
-    /// Whether it is an hour of which only sums are kept: it may be covered in part.
-    pub is_hour: bool,
+    /// Whether it is an hour or a day of which only sums are kept: it may be covered in part.
+    pub is_rollup: bool,
 }
 
 impl Interval {
@@ -85,7 +85,7 @@ mod tests {
             start: at(start),
             end: at(end),
             rows: vec![(row(), Change::Delta(totals))],
-            is_hour: false,
+            is_rollup: false,
         }
     }
 
@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn a_reset_at_the_edge_is_told() {
         let reset = Change::Reset(ResetReason::Restart);
-        let one = Interval { start: at(0), end: at(60), rows: vec![(row(), reset.clone())], is_hour: false };
+        let one =
+            Interval { start: at(0), end: at(60), rows: vec![(row(), reset.clone())], is_rollup: false };
         assert_eq!(one.within(at(30), at(90)).unwrap().rows[0].1, reset);
     }
 

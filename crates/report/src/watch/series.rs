@@ -121,14 +121,14 @@ impl WatchSeries {
     }
 
     /// Marks the gaps up to the end of `interval`. Whether one lies in it, so that its mean is of a time in which
-    /// nobody looked; an hour has many samples beside its gaps.
+    /// nobody looked; an hour or a day has many samples beside its gaps.
     fn mark_gaps(&mut self, source: &str, interval: &Interval) -> bool {
         let mut inside = None;
         while let Some(gap) = self.gaps.get_mut(source).and_then(|gaps| {
             let is_due = gaps.front().is_some_and(|gap| gap.at < interval.end);
             if is_due { gaps.pop_front() } else { None }
         }) {
-            if gap.at < interval.start || interval.is_hour {
+            if gap.at < interval.start || interval.is_rollup {
                 self.mark_gap(source, gap.at, gap.until, gap.reason);
             } else {
                 inside.get_or_insert(gap.reason);
@@ -215,7 +215,7 @@ mod tests {
         let row = fixture::row(&series.lines[0].key.name, Some("E:\\"));
         for beat in 0..1_800 {
             let rows = vec![(row.clone(), fixture::delta(1, 10, 20))];
-            let one = Interval { start: second(beat), end: second(beat + 1), rows, is_hour: false };
+            let one = Interval { start: second(beat), end: second(beat + 1), rows, is_rollup: false };
             series.add(fixture::SOURCE, &one);
         }
         let pieces = &series.lines[0].pieces;

@@ -11,9 +11,10 @@ use super::statements;
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
 /// All steps in order.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
+    include_str!("../../migrations/0101_add_import_and_days.sql"),
 ];
 
 /// The newest version this program knows.

@@ -10,6 +10,8 @@ mod bytes;
 mod reader;
 mod retention;
 mod rollup_body;
+mod seams;
+mod series;
 mod statements;
 mod writer;
 
@@ -24,9 +26,10 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 
 use crate::error::StoreError;
-use crate::sqlite::{fault, open_connection};
+use crate::sqlite::open_connection;
 
 pub use retention::Retention;
+pub use seams::Seams;
 
 /// A body that holds every row comes after this many that hold only changes.
 const WHOLE_EVERY: u32 = 64;
@@ -70,6 +73,15 @@ pub struct StoredGap {
     pub reason: String,
 }
 
+/// How far the history of another database has been taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportMark {
+    /// The number that the last sample has there.
+    pub sample: i64,
+    /// The latest time among the samples.
+    pub taken: Timestamp,
+}
+
 /// One hour or day of one thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RollupRow {
@@ -100,25 +112,6 @@ impl WatchStore {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Keeps that `gap` happened.
-    pub fn add_gap(&mut self, source: SourceNumber, gap: &StoredGap) -> Result<(), StoreError> {
-        let parameters = rusqlite::named_params! {
-            ":source": source.0,
-            ":at_utc_ns": utc_ns(gap.at),
-            ":beats": i64::try_from(gap.beats).unwrap_or(i64::MAX),
-            ":reason": gap.reason,
-        };
-        self.connection
-            .prepare_cached(statements::ADD_GAP)
-            .and_then(|mut statement| statement.execute(parameters))
-            .map(drop)
-            .map_err(fault(&self.path, "write to"))
-    }
-
-    fn damaged(&self, what: String) -> StoreError {
-        StoreError::Damaged { path: self.path.clone(), source: damage(what) }
     }
 }
 

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use iostall_model::{Epoch, Kind, Moment, Row, Sample, Subject, Tier, Warning, delta};
 use jiff::Timestamp;
-use rusqlite::named_params;
+use rusqlite::{OptionalExtension, named_params};
 
 use super::body::{self, Rows};
+use super::series::Series;
 use super::{
-    RollupRow, SourceNumber, Step, StoredGap, WatchStore, Watched, damage, from_utc_ns, rollup_body,
-    statements, utc_ns,
+    ImportMark, RollupRow, SourceNumber, Step, StoredGap, WatchStore, Watched, damage, from_utc_ns,
+    rollup_body, statements, utc_ns,
 };
 use crate::error::StoreError;
 use crate::sqlite::fault;
@@ -43,25 +44,6 @@ impl WatchStore {
             Ok(out)
         };
         all().map_err(failed)
-    }
-
-    /// Where the roll-ups of `source` end and its raw samples take over: what happened before is in the roll-ups
-    /// and in no raw sample, what happened from then on is in raw samples. `None`: raw samples hold all there is.
-    ///
-    /// It is the first whole hour of raw samples. Where the raw samples reach back less than that, it is the last
-    /// sample in the roll-ups, which may be in the midst of an hour.
-    pub fn seam(&self, source: SourceNumber) -> Result<Option<Timestamp>, StoreError> {
-        let parameters = named_params! {":source": source.0};
-        let (forgot, first, rolled_up): (bool, Option<i64>, Option<i64>) = self
-            .connection
-            .query_row(statements::FIND_SEAM, parameters, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .map_err(fault(&self.path, "read"))?;
-        if !forgot {
-            return Ok(None);
-        }
-        let Some(first) = first.map(from_utc_ns) else { return Ok(Some(Timestamp::MAX)) };
-        let hour = super::retention::ceiling(Tier::Hour, first);
-        Ok(Some(rolled_up.map_or(hour, |ns| hour.min(from_utc_ns(ns)))))
     }
 
     /// Gives `each` what happened between every two samples, in order, of every such step that lies in the window
@@ -104,16 +86,17 @@ impl WatchStore {
         Ok(newest)
     }
 
-    /// The roll-ups of `source` that begin in the window.
-    pub fn rollups(
+    /// Gives `each` the roll-ups of `source` that begin in the window, in the order of their beginnings.
+    pub fn each_rollup(
         &self,
         source: SourceNumber,
         tier: Tier,
         from: Timestamp,
         to: Timestamp,
-    ) -> Result<Vec<RollupRow>, StoreError> {
+        each: &mut dyn FnMut(RollupRow),
+    ) -> Result<(), StoreError> {
         let subjects = self.subjects(source)?;
-        let all = || {
+        let mut all = || {
             let mut statement = self.connection.prepare_cached(statements::LIST_ROLLUPS)?;
             let parameters = named_params! {
                 ":source": source.0,
@@ -122,7 +105,6 @@ impl WatchStore {
                 ":to": to.as_second(),
             };
             let mut rows = statement.query(parameters)?;
-            let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 let series: u32 = row.get(1)?;
                 let body = row.get_ref(2)?.as_blob()?;
@@ -130,9 +112,9 @@ impl WatchStore {
                     .ok_or_else(|| damage(format!("a roll-up of series {series}")))?;
                 let Some(subject) = subjects.get(&series).cloned() else { continue };
                 let beginning = Timestamp::from_second(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH);
-                found.push(RollupRow { beginning, subject, rollup });
+                each(RollupRow { beginning, subject, rollup });
             }
-            Ok(found)
+            Ok(())
         };
         all().map_err(fault(&self.path, "read"))
     }
@@ -230,15 +212,26 @@ impl WatchStore {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// The numbers of the series of `source`.
-    pub(super) fn series_numbers(&self, source: SourceNumber) -> Result<HashMap<Subject, u32>, StoreError> {
-        Ok(self.subjects(source)?.into_iter().map(|(number, subject)| (subject, number)).collect())
+    /// The series of `source`.
+    pub(super) fn series(&self, source: SourceNumber) -> Result<Series, StoreError> {
+        self.subjects(source).map(Series::of)
     }
 
-    /// The last sample of `source` that is in the roll-ups.
-    pub(super) fn rolled_up_to(&self, source: SourceNumber) -> Result<i64, StoreError> {
+    /// The last sample of `source` that is in the roll-ups, and the last one there is.
+    pub(super) fn ends(&self, source: SourceNumber) -> Result<(i64, i64), StoreError> {
+        let parameters = named_params! {":source": source.0};
         self.connection
-            .query_row(statements::ROLLED_UP_TO, named_params! {":source": source.0}, |row| row.get(0))
+            .query_row(statements::FIND_ENDS, parameters, |row| Ok((row.get(0)?, row.get(1)?)))
+            .map_err(fault(&self.path, "read"))
+    }
+
+    /// How far an import of `source` came; `None` before the first one.
+    pub fn import_mark(&self, source: SourceNumber) -> Result<Option<ImportMark>, StoreError> {
+        let mark =
+            |row: &rusqlite::Row<'_>| Ok(ImportMark { sample: row.get(0)?, taken: from_utc_ns(row.get(1)?) });
+        self.connection
+            .query_row(statements::FIND_IMPORT, named_params! {":source": source.0}, mark)
+            .optional()
             .map_err(fault(&self.path, "read"))
     }
 }

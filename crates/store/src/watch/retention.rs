@@ -14,7 +14,7 @@ use crate::sqlite::fault;
 pub struct Retention {
     /// Raw samples.
     pub raw: SignedDuration,
-    /// Hours.
+    /// Hours; those of a day go together.
     pub hours: SignedDuration,
     /// Days; `None`: for ever.
     pub days: Option<SignedDuration>,
@@ -46,7 +46,12 @@ impl WatchStore {
                     transaction.execute(statements::MARK_FORGOTTEN, mark)?;
                 }
                 transaction.execute(statements::DELETE_GAPS, parameters)?;
-                delete(&transaction, source.number, Tier::Hour, None, before(now, retention.hours))?;
+                let hours_from = Tier::Day.floor(before(now, retention.hours));
+                if delete(&transaction, source.number, Tier::Hour, None, hours_from)? > 0 {
+                    let mark =
+                        named_params! {":source": source.number.0, ":before_s": hours_from.as_second()};
+                    transaction.execute(statements::MARK_HOURS_FORGOTTEN, mark)?;
+                }
                 if let Some(days) = retention.days {
                     delete(&transaction, source.number, Tier::Day, None, before(now, days))?;
                 }
@@ -59,12 +64,12 @@ impl WatchStore {
     /// Makes the roll-ups of `source` anew: hours wherever raw samples cover them, days wherever hours do. What
     /// is older than that stays as it is.
     pub fn rebuild(&mut self, source: SourceNumber) -> Result<(), StoreError> {
-        let series = self.series_numbers(source)?;
+        let series = self.series(source)?;
         let mut pending = Pending::default();
         let (mut earlier, mut first, mut last): (Option<Sample>, Option<Timestamp>, i64) = (None, None, 0);
         self.each_sample(source, 0, i64::MAX, &mut |number, sample| {
             if let Some(earlier) = &earlier {
-                pending.absorb(earlier, &sample, |_, subject| series.get(subject).copied());
+                pending.absorb(earlier, &sample, |_, subject| series.number(subject));
             }
             first.get_or_insert(sample.taken.utc);
             last = number;
@@ -141,21 +146,21 @@ fn replace_days(
     Ok(())
 }
 
-/// Deletes the roll-ups of a tier that begin in the window.
+/// Deletes the roll-ups of a tier that begin in the window, and tells how many there were.
 fn delete(
     transaction: &Transaction<'_>,
     source: SourceNumber,
     tier: Tier,
     from: Option<Timestamp>,
     to: Timestamp,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<usize> {
     let parameters = named_params! {
         ":source": source.0,
         ":tier": tier as u8,
         ":from": from.map_or(i64::MIN, Timestamp::as_second),
         ":to": to.as_second(),
     };
-    transaction.execute(statements::DELETE_ROLLUPS, parameters).map(drop)
+    transaction.execute(statements::DELETE_ROLLUPS, parameters)
 }
 
 fn before(now: Timestamp, length: SignedDuration) -> Timestamp {

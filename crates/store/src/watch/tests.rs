@@ -11,7 +11,9 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod company;
 mod forgetting;
+mod importing;
 
 /// Names the store in the environment of the process that the crash test kills.
 const VICTIM_STORE: &str = "IOSTALL_TEST_WATCH_VICTIM";
@@ -84,8 +86,10 @@ fn steps(store: &WatchStore, source: SourceNumber) -> Vec<Step> {
 
 /// Every stored roll-up of a tier by beginning and name.
 fn rollups(store: &WatchStore, source: SourceNumber, tier: Tier) -> BTreeMap<(Timestamp, String), Rollup> {
-    let rows = store.rollups(source, tier, Timestamp::UNIX_EPOCH, Timestamp::MAX).unwrap();
-    rows.into_iter().map(|row| ((row.beginning, row.subject.name), row.rollup)).collect()
+    let mut rollups = BTreeMap::new();
+    let mut each = |row: RollupRow| drop(rollups.insert((row.beginning, row.subject.name), row.rollup));
+    store.each_rollup(source, tier, Timestamp::UNIX_EPOCH, Timestamp::MAX, &mut each).unwrap();
+    rollups
 }
 
 /// Reads of all files in some roll-ups.
@@ -307,6 +311,17 @@ fn victim_that_samples_until_it_is_killed() {
     }
 }
 
+/// Starts this program again to run the test called `name` alone, on the store at `path`.
+fn victim(name: &str, path: &Path) -> std::process::Child {
+    std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env(VICTIM_STORE, path)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
 #[test]
 fn a_killed_collector_loses_at_most_the_sample_in_flight_and_no_roll_up() {
     let directory = tempfile::tempdir().unwrap();
@@ -314,13 +329,7 @@ fn a_killed_collector_loses_at_most_the_sample_in_flight_and_no_roll_up() {
     let clock = MonotonicClock::new();
     let mut kept = 0;
     for round in 0..6_u64 {
-        let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "watch::tests::victim_that_samples_until_it_is_killed"])
-            .env(VICTIM_STORE, &path)
-            .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut victim = victim("watch::tests::victim_that_samples_until_it_is_killed", &path);
         let mut store = WatchStore::open(&path).unwrap();
         let source = store.source("s").unwrap();
         while steps(&store, source).len() <= kept {

@@ -1,13 +1,17 @@
 //! Writing samples, and the roll-ups with them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use iostall_model::{Rollup, Sample, Subject, Tier, delta};
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params};
 
 use super::body::{self, Rows};
-use super::{SourceNumber, WHOLE_EVERY, WatchStore, damage, rollup_body, statements, utc_ns, warning_text};
+use super::series::Series;
+use super::{
+    ImportMark, SourceNumber, StoredGap, WHOLE_EVERY, WatchStore, damage, rollup_body, statements, utc_ns,
+    warning_text,
+};
 use crate::error::StoreError;
 use crate::sqlite::fault;
 
@@ -22,8 +26,10 @@ pub(super) struct Chain {
     rows: Rows,
     /// How many bodies were written since the last whole one; `None` before this process wrote one.
     since_whole: Option<u32>,
-    series: HashMap<Subject, u32>,
+    series: Series,
     epoch: Option<(String, String, u32)>,
+    /// The number of the sample before, or of the last one that is in the roll-ups.
+    last: i64,
     pending: Pending,
 }
 
@@ -97,64 +103,125 @@ impl WatchStore {
 
     /// Takes up the history of `source` where an earlier process left it, roll-ups it could not write included.
     fn resume(&self, source: SourceNumber) -> Result<Chain, StoreError> {
-        let mut chain = Chain { series: self.series_numbers(source)?, ..Chain::default() };
-        let rolled_up_to = self.rolled_up_to(source)?;
+        let (rolled_up_to, _) = self.ends(source)?;
+        let mut chain = Chain { last: rolled_up_to, ..Chain::default() };
         chain.pending.rolled_up_to = rolled_up_to;
-        let mut before: Option<Sample> = None;
-        let Chain { pending, series, .. } = &mut chain;
-        self.each_sample(source, rolled_up_to, i64::MAX, &mut |number, sample| {
-            if let Some(before) = before.as_ref().filter(|_| number > rolled_up_to) {
-                pending.absorb(before, &sample, |_, subject| number_in(series, subject));
+        self.follow(source, &mut chain)?;
+        Ok(chain)
+    }
+
+    /// Takes in what is in the file beyond the end of `chain`. The next body is a whole one: what it would be a
+    /// change to is not known as it was written.
+    fn follow(&self, source: SourceNumber, chain: &mut Chain) -> Result<(), StoreError> {
+        chain.series = self.series(source)?;
+        chain.numbers.clear();
+        chain.since_whole = None;
+        let from = chain.last;
+        let Chain { pending, series, before, last, .. } = chain;
+        self.each_sample(source, from, i64::MAX, &mut |number, sample| {
+            if let Some(before) = before.as_ref().filter(|_| number > from) {
+                pending.absorb(before, &sample, |_, subject| series.number(subject));
             }
             pending.open_hour = Some(Tier::Hour.floor(sample.taken.utc));
-            before = Some(sample);
-        })?;
-        chain.before = before;
-        Ok(chain)
+            *last = number;
+            *before = Some(sample);
+        })
+    }
+
+    /// The chain of `source`, with all that is in the file. Another process may have sampled the same source into
+    /// it: a change to a sample of ours would be read as a change to one of its samples. Or it has made the
+    /// roll-ups anew, in which what was pending here is then.
+    fn caught_up(&self, source: SourceNumber, chain: Option<Chain>) -> Result<Chain, StoreError> {
+        let (rolled_up_to, last) = self.ends(source)?;
+        match chain {
+            Some(mut chain) if chain.pending.rolled_up_to == rolled_up_to => {
+                if chain.last != last {
+                    self.follow(source, &mut chain)?;
+                }
+                Ok(chain)
+            }
+            _ => self.resume(source),
+        }
     }
 
     /// Keeps `sample`, and the roll-ups of the hours that it closes. When it returns, both survive a loss of power.
     pub fn add_sample(&mut self, source: SourceNumber, sample: Sample) -> Result<(), StoreError> {
-        let failed = fault(&self.path, "write to");
-        let Some(mut chain) = self.chains.remove(&source) else {
-            return Err(self.damaged(format!("source {} was not opened", source.0)));
-        };
-        // Somebody has rebuilt the roll-ups meanwhile: what was pending here is in them.
-        if self.rolled_up_to(source)? != chain.pending.rolled_up_to {
-            chain = self.resume(source)?;
-        }
-        let written = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).and_then(
-            |transaction| {
-                write(&transaction, source, &mut chain, sample)?;
-                transaction.commit()
-            },
-        );
-        match written {
-            Ok(()) => {
-                self.chains.insert(source, chain);
-                Ok(())
+        self.in_one_transaction(source, |transaction, chain| write(transaction, source, chain, sample))
+    }
+
+    /// Keeps that `gap` happened.
+    pub fn add_gap(&mut self, source: SourceNumber, gap: &StoredGap) -> Result<(), StoreError> {
+        put_gap(&self.connection, source, gap).map_err(fault(&self.path, "write to"))
+    }
+
+    /// Keeps a piece of the history of another database and that the import came so far: all of it, or nothing.
+    pub fn add_imported(
+        &mut self,
+        source: SourceNumber,
+        samples: Vec<Sample>,
+        gaps: &[StoredGap],
+        mark: ImportMark,
+    ) -> Result<(), StoreError> {
+        self.in_one_transaction(source, |transaction, chain| {
+            for sample in samples {
+                write(transaction, source, chain, sample)?;
             }
-            // The chain may be ahead of the file now: it is taken up again from what is really there.
-            Err(error) => {
-                let chain = self.resume(source)?;
-                self.chains.insert(source, chain);
-                Err(failed(error))
+            for gap in gaps {
+                put_gap(transaction, source, gap)?;
             }
-        }
+            transaction.execute(
+                statements::PUT_IMPORT,
+                named_params! {
+                    ":source": source.0,
+                    ":sample": mark.sample,
+                    ":taken_utc_ns": utc_ns(mark.taken),
+                },
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Runs `work` on the chain of `source` and keeps what it wrote. Where that fails the chain may be ahead of the
+    /// file: it is dropped, and the next call takes it up from what is really there.
+    fn in_one_transaction(
+        &mut self,
+        source: SourceNumber,
+        work: impl FnOnce(&Transaction<'_>, &mut Chain) -> rusqlite::Result<()>,
+    ) -> Result<(), StoreError> {
+        let failed = || fault(&self.path, "write to");
+        let chain = self.chains.remove(&source);
+        let transaction = self.begin().map_err(failed())?;
+        let mut chain = self.caught_up(source, chain)?;
+        work(&transaction, &mut chain).and_then(|()| transaction.commit()).map_err(failed())?;
+        self.chains.insert(source, chain);
+        Ok(())
+    }
+
+    /// A transaction that holds the write lock from its beginning, so that what is read in it stays true.
+    fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
+        Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
     /// Writes the roll-ups of what has been sampled so far, the open hour included.
     pub fn finish(&mut self) -> Result<(), StoreError> {
-        let failed = fault(&self.path, "write to");
-        let mut all = || {
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for (source, chain) in &mut self.chains {
-                flush(&transaction, *source, &mut chain.pending)?;
-            }
-            transaction.commit()
-        };
-        all().map_err(failed)
+        let sources: Vec<SourceNumber> = self.chains.keys().copied().collect();
+        for source in sources {
+            self.in_one_transaction(source, |transaction, chain| {
+                flush(transaction, source, chain.last, &mut chain.pending)
+            })?;
+        }
+        Ok(())
     }
+}
+
+fn put_gap(connection: &Connection, source: SourceNumber, gap: &StoredGap) -> rusqlite::Result<()> {
+    let parameters = named_params! {
+        ":source": source.0,
+        ":at_utc_ns": utc_ns(gap.at),
+        ":beats": i64::try_from(gap.beats).unwrap_or(i64::MAX),
+        ":reason": gap.reason,
+    };
+    connection.prepare_cached(statements::ADD_GAP)?.execute(parameters).map(drop)
 }
 
 fn write(
@@ -180,6 +247,7 @@ fn write(
         ":is_whole": is_whole,
         ":body": body,
     })?;
+    chain.last = transaction.last_insert_rowid();
     for warning in &sample.warnings {
         transaction.prepare_cached(statements::PUT_WARNING)?.execute(named_params! {
             ":source": source.0,
@@ -188,12 +256,12 @@ fn write(
             ":utc_ns": utc_ns(sample.taken.utc),
         })?;
     }
-    let Chain { pending, before, .. } = chain;
+    let Chain { pending, before, last, .. } = chain;
     if let Some(before) = before {
         pending.absorb(before, &sample, |place, _| numbers.get(place).copied());
     }
     if pending.closes(sample.taken.utc) {
-        flush(transaction, source, pending)?;
+        flush(transaction, source, *last, pending)?;
     }
     chain.since_whole = Some(if is_whole { 0 } else { chain.since_whole.unwrap_or(0) + 1 });
     chain.rows = rows;
@@ -216,20 +284,16 @@ fn numbers(
         let same = earlier_rows.get(place).filter(|earlier| earlier.subject == row.subject);
         let known = same
             .and_then(|_| chain.numbers.get(place).copied())
-            .or_else(|| number_in(&chain.series, &row.subject));
+            .or_else(|| chain.series.number(&row.subject));
         numbers.push(if let Some(number) = known {
             number
         } else {
             let number = put_series(transaction, source, &row.subject)?;
-            chain.series.insert(row.subject.clone(), number);
+            chain.series.put(number, row.subject.clone());
             number
         });
     }
     Ok(numbers)
-}
-
-fn number_in(series: &HashMap<Subject, u32>, subject: &Subject) -> Option<u32> {
-    series.get(subject).copied()
 }
 
 fn put_series(
@@ -276,17 +340,20 @@ fn epoch(
     Ok(number)
 }
 
-/// Adds everything pending to the stored roll-ups, and marks up to where they go.
-fn flush(transaction: &Transaction<'_>, source: SourceNumber, pending: &mut Pending) -> rusqlite::Result<()> {
+/// Adds everything pending to the stored roll-ups, which then go up to the sample numbered `last`.
+fn flush(
+    transaction: &Transaction<'_>,
+    source: SourceNumber,
+    last: i64,
+    pending: &mut Pending,
+) -> rusqlite::Result<()> {
     for ((hour, series), rollup) in std::mem::take(&mut pending.hours) {
         merge(transaction, Tier::Hour, hour, series, &rollup)?;
         merge(transaction, Tier::Day, Tier::Day.floor(hour), series, &rollup)?;
     }
-    let newest = named_params! {":source": source.0, ":utc_ns": i64::MAX};
-    let number: i64 = transaction.query_row(statements::SAMPLE_LAST, newest, |row| row.get(0))?;
-    transaction
-        .execute(statements::MARK_ROLLED_UP, named_params! {":number": number, ":source": source.0})?;
-    pending.rolled_up_to = number;
+    let mark = named_params! {":number": last, ":source": source.0};
+    transaction.execute(statements::MARK_ROLLED_UP, mark)?;
+    pending.rolled_up_to = last;
     Ok(())
 }
 

@@ -31,7 +31,7 @@ fn roll_ups_and_raw_samples_meet_at_the_seam() {
     for beat in 0..400 {
         store.add_sample(source, sample(beat, 5)).unwrap();
     }
-    assert_eq!(store.seam(source).unwrap(), None, "nothing was forgotten");
+    assert_eq!(store.seams(source).unwrap(), None, "nothing was forgotten");
     let forget = |store: &mut WatchStore, minutes| {
         let raw = SignedDuration::from_mins(minutes);
         let now = sample(400, 0).taken.utc;
@@ -40,7 +40,7 @@ fn roll_ups_and_raw_samples_meet_at_the_seam() {
     };
     // Half of the raw samples go: from the first whole hour on, they are enough.
     let first = forget(&mut store, 200);
-    let seam = store.seam(source).unwrap().unwrap();
+    let seam = store.seams(source).unwrap().unwrap().hours_until;
     assert!(first < seam && seam.duration_since(first) < SignedDuration::from_hours(1), "{first} {seam}");
     assert_eq!(Tier::Hour.floor(seam), seam);
     // A process that ends well has rolled up all there is, and what raw samples are left begin in the same hour.
@@ -49,7 +49,8 @@ fn roll_ups_and_raw_samples_meet_at_the_seam() {
     store.source("s").unwrap();
     store.finish().unwrap();
     forget(&mut store, 1);
-    assert_eq!(store.seam(source).unwrap(), Some(sample(399, 0).taken.utc));
+    let seams = store.seams(source).unwrap().unwrap();
+    assert_eq!(seams, Seams { days_until: Timestamp::MIN, hours_until: sample(399, 0).taken.utc });
 }
 
 /// A collector was killed in the midst of an hour and never came back; two weeks later another one, of other

@@ -1,0 +1,62 @@
+//! Two processes that sample one source into one store.
+
+use super::*;
+
+/// The other process had written a whole sample in between, and ours was a change to our own earlier one: read back
+/// it was applied to the other's, and every number was wrong.
+#[test]
+fn two_collectors_of_one_source_do_not_spoil_each_others_samples() {
+    let (directory, mut one) = open();
+    let source = one.source("s").unwrap();
+    let mut other = WatchStore::open(directory.path().join("watch.db")).unwrap();
+    assert_eq!(other.source("s").unwrap(), source);
+    let mut beat = 0;
+    // Both by turns, one after the other, then one of them alone for a while, with more than one hour in all.
+    for turns in [[1, 1], [3, 1], [1, 4], [20, 0], [0, 30], [1, 1], [0, 40], [30, 1]] {
+        for (store, samples) in [&mut one, &mut other].into_iter().zip(turns) {
+            for _ in 0..samples {
+                store.add_sample(source, sample(beat, 7)).unwrap();
+                beat += 1;
+            }
+        }
+    }
+    let read = steps(&one, source);
+    assert_eq!(read.len(), 134 - 1);
+    for (beat, step) in (1..).zip(&read) {
+        let rows: Vec<Row> = step.rows.iter().map(|(row, _)| row.clone()).collect();
+        assert_eq!(rows, sample(beat, 7).rows, "sample {beat}");
+    }
+    one.finish().unwrap();
+    other.finish().unwrap();
+    let truth: u64 = (0..7).filter(|file| file % 3 != 0).map(|file| 133 * (file % 17 + 1) * 3).sum();
+    for tier in [Tier::Hour, Tier::Day] {
+        assert_eq!(reads(&rollups(&one, source, tier)), truth, "{tier:?}: each interval once");
+    }
+}
+
+/// The roll-ups were made anew while a collector ran, and it ended without another sample: what it had not written
+/// yet was in them, and it added it once more.
+#[test]
+fn a_rebuild_before_a_collector_ends_counts_nothing_twice() {
+    let (directory, mut store) = open();
+    let source = store.source("s").unwrap();
+    for beat in 0..30 {
+        store.add_sample(source, sample(beat, 5)).unwrap();
+    }
+    WatchStore::open(directory.path().join("watch.db")).unwrap().rebuild(source).unwrap();
+    store.finish().unwrap();
+    let truth: u64 = (0..5).filter(|file| file % 3 != 0).map(|file| 29 * (file % 17 + 1) * 3).sum();
+    assert_eq!(reads(&rollups(&store, source, Tier::Hour)), truth);
+}
+
+#[test]
+fn a_thing_that_gets_its_old_name_back_is_called_so() {
+    let (_directory, mut store) = open();
+    let source = store.source("s").unwrap();
+    for (beat, name) in (0..).zip(["a", "b", "a"]) {
+        let mut sample = sample(beat, 1);
+        sample.rows[0].subject.name = name.into();
+        store.add_sample(source, sample).unwrap();
+    }
+    assert_eq!(store.last_sample(source).unwrap().unwrap().rows[0].subject.name, "a");
+}

@@ -1,0 +1,91 @@
+//! The history of another database, taken over piece by piece.
+
+use super::*;
+
+/// Samples of a piece.
+const SAMPLES: u64 = 10;
+
+/// The samples and the gap of piece `piece`, and how far it goes.
+fn piece(piece: u64) -> (Vec<Sample>, StoredGap, ImportMark) {
+    let beats = piece * SAMPLES..(piece + 1) * SAMPLES;
+    let samples: Vec<Sample> = beats.clone().map(|beat| sample(beat, 4)).collect();
+    let at = samples[0].taken.utc;
+    let mark = ImportMark { sample: beats.end.cast_signed(), taken: samples.last().unwrap().taken.utc };
+    (samples, StoredGap { at, beats: 1, reason: "too slow".into() }, mark)
+}
+
+fn import(store: &mut WatchStore, source: SourceNumber, number: u64) -> Result<(), StoreError> {
+    let (samples, gap, mark) = piece(number);
+    store.add_imported(source, samples, &[gap], mark)
+}
+
+/// Samples, gaps and the mark of `source`.
+fn taken_over(store: &WatchStore, source: SourceNumber) -> (usize, usize, Option<ImportMark>) {
+    let samples = match steps(store, source).len() {
+        0 => usize::from(store.last_sample(source).unwrap().is_some()),
+        steps => steps + 1,
+    };
+    (
+        samples,
+        store.gaps(source, Timestamp::MIN, Timestamp::MAX).unwrap().len(),
+        store.import_mark(source).unwrap(),
+    )
+}
+
+/// Samples were stored one by one and gaps after them: what failed in between lost the gaps for good, because the
+/// next import began behind the samples.
+#[test]
+fn a_piece_whose_gaps_cannot_be_written_leaves_no_sample_either() {
+    let (_directory, mut store) = open();
+    let source = store.source("s").unwrap();
+    import(&mut store, source, 0).unwrap();
+    store.connection.execute_batch(include_str!("../../../testdata/refuse_gaps.sql")).unwrap();
+    let error = import(&mut store, source, 1).unwrap_err();
+    assert!(error.to_string().contains("no room for gaps"), "{error}");
+    assert_eq!(taken_over(&store, source), (10, 1, Some(piece(0).2)));
+    store.connection.execute_batch(include_str!("../../../testdata/take_gaps_again.sql")).unwrap();
+    import(&mut store, source, 1).unwrap();
+    assert_eq!(taken_over(&store, source), (20, 2, Some(piece(1).2)));
+    store.finish().unwrap();
+    let truth: u64 = [1, 2].iter().map(|file| 19 * (file % 17 + 1) * 3).sum();
+    assert_eq!(reads(&rollups(&store, source, Tier::Hour)), truth, "and nothing of it twice");
+}
+
+/// Not a test of its own: what the process does that the next test kills.
+#[test]
+fn victim_that_imports_until_it_is_killed() {
+    let Some(path) = std::env::var_os(VICTIM_STORE) else { return };
+    let mut store = WatchStore::open(path).unwrap();
+    let source = store.source("s").unwrap();
+    let next = store.import_mark(source).unwrap().map_or(0, |mark| mark.sample.cast_unsigned() / SAMPLES);
+    for number in next.. {
+        import(&mut store, source, number).unwrap();
+    }
+}
+
+#[test]
+fn a_killed_import_has_whole_pieces_and_goes_on_behind_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("watch.db");
+    let clock = MonotonicClock::new();
+    let mut kept = 0;
+    for round in 0..6_u64 {
+        let mut victim = victim("watch::tests::importing::victim_that_imports_until_it_is_killed", &path);
+        let mut store = WatchStore::open(&path).unwrap();
+        let source = store.source("s").unwrap();
+        while taken_over(&store, source).0 <= kept {
+            assert!(victim.try_wait().unwrap().is_none(), "the victim ended by itself");
+            clock.sleep_until(clock.now_ns() + 1_000_000);
+        }
+        clock.sleep_until(clock.now_ns() + round * 1_700_000);
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        let (samples, gaps, mark) = taken_over(&store, source);
+        let pieces = u64::try_from(gaps).unwrap();
+        assert_eq!((samples, mark), (gaps * 10, Some(piece(pieces - 1).2)));
+        for (beat, step) in (1..).zip(steps(&store, source)) {
+            assert_eq!(step.taken, sample(beat, 0).taken, "none is missing and none is there twice");
+        }
+        kept = samples;
+    }
+}

@@ -1,0 +1,2 @@
+/* iostall:take_gaps_again */
+DROP TRIGGER temp.refuse_gaps;
