@@ -14,6 +14,7 @@ mod manual;
 mod matrix;
 mod open_loop;
 mod reference;
+mod refusals;
 mod runs;
 mod sqlserver;
 mod support;

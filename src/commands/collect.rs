@@ -8,7 +8,7 @@ mod onlookers;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use iostall_collect::{Engine, Event, Filter, Sampler, SamplerOptions, grants};
+use iostall_collect::{Engine, Event, Filter, Gap, Sampler, SamplerOptions, grants};
 use iostall_measure::clock::utc_now;
 use iostall_model::{Sample, Warning};
 use iostall_store::{Retention, SourceNumber, StoredGap, WatchStore};
@@ -96,8 +96,9 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
     let stopper = sampler.stopper();
     interrupt::call_on_signal(move || stopper.stop())?;
     let mut forget_next = utc_now();
-    // What each source that fails was last heard to say: the same is not said twice.
-    let mut failing: HashMap<usize, String> = HashMap::new();
+    // What each source that fails was last heard to say, and for how many beats it is left alone: the same is not
+    // said twice.
+    let mut failing: HashMap<usize, (String, Option<u64>)> = HashMap::new();
     while let Some(event) = onlookers.next(&events, printer) {
         match event {
             Event::Sample { source, sample } => {
@@ -109,9 +110,9 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
             }
             Event::Gap(gap) => {
                 let (number, name) = &numbers[gap.source];
-                if failing.insert(gap.source, gap.reason.clone()).as_ref() != Some(&gap.reason) {
-                    let at = format!("{:.0}", gap.at);
-                    printer.note(&format!("{name}: no sample at {at}: {}\nhint: {}", gap.reason, gap.hint));
+                let news = (gap.reason.clone(), gap.retry.map(|retry| retry.beats));
+                if failing.insert(gap.source, news.clone()).as_ref() != Some(&news) {
+                    printer.note(&gap_line(name, &gap));
                 }
                 let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
                 keeper.store.add_gap(*number, &gap).map_err(with_hint)?;
@@ -162,6 +163,11 @@ impl Keeper {
         self.samples += 1;
         Ok(())
     }
+}
+
+fn gap_line(name: &str, gap: &Gap) -> String {
+    let next = gap.retry.map(|retry| format!("; next try at {:.0}", retry.at)).unwrap_or_default();
+    format!("{name}: no sample at {:.0}: {}{next}\nhint: {}", gap.at, gap.reason, gap.hint)
 }
 
 fn warning_line(warning: &Warning) -> String {

@@ -19,7 +19,7 @@ mod sqlserver;
 mod tls;
 
 pub use address::{Address, AddressError, Engine};
-pub use sampler::{Event, Gap, Sampler, SamplerOptions};
+pub use sampler::{Event, Gap, Retry, Sampler, SamplerOptions};
 pub use secret::Secret;
 pub use source::{Filter, Source, SourceError, open};
 pub use sqlserver::{Batch, History, HistoryGap, Position};

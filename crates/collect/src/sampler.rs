@@ -9,11 +9,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::Sample;
 use jiff::Timestamp;
 
-use crate::schedule::{beats_missed, next_beat_ns};
-use crate::source::{Filter, Source};
+use crate::schedule::{beats_missed, beats_until_retry, next_beat_ns};
+use crate::source::{Filter, Source, SourceError};
 
 /// How many events may wait for the reader before sources wait too.
 const EVENTS_WAITING_MAX: usize = 256;
@@ -56,6 +57,17 @@ pub struct Gap {
     pub reason: String,
     /// What to do about it.
     pub hint: String,
+    /// When the source is asked again; `None` where that is being done already.
+    pub retry: Option<Retry>,
+}
+
+/// The next try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// At which beat.
+    pub at: Timestamp,
+    /// How many beats that is after the last try: more, the more often a server has refused.
+    pub beats: u64,
 }
 
 /// The threads that read.
@@ -81,6 +93,9 @@ impl Sampler {
                     options: options.clone(),
                     sender: sender.clone(),
                     stop: stop.clone(),
+                    clock: MonotonicClock::new(),
+                    failures: 0,
+                    rest: None,
                 };
                 std::thread::spawn(move || one.run())
             })
@@ -143,47 +158,97 @@ struct Watch {
     options: SamplerOptions,
     sender: SyncSender<Event>,
     stop: Arc<Stop>,
+    clock: MonotonicClock,
+    /// Tries that failed one after the other, those not counted after which the next beat tries again.
+    failures: u32,
+    /// Beats for which the source is still left alone, and the gap that each of them is.
+    rest: Option<(u64, Gap)>,
 }
 
 impl Watch {
     fn run(mut self) {
-        let interval_ns = u64::try_from(self.options.interval.as_nanos()).unwrap_or(u64::MAX).max(1);
-        let mut last_ns = None;
+        let interval_ns = self.interval_ns();
+        let mut last: Option<(u64, u64)> = None;
         loop {
+            let last_ns = last.map(|(beat_ns, _)| beat_ns);
             let beat_ns = next_beat_ns(utc_ns(), interval_ns, last_ns);
+            let took_ns = last.map_or(0, |(_, began_ns)| self.clock.now_ns().saturating_sub(began_ns));
             let is_over = self.options.until.is_some_and(|until| timestamp(beat_ns) > until);
             if is_over || self.wait_until(beat_ns, interval_ns) {
                 return;
             }
-            let missed = last_ns.map_or(0, |last| beats_missed(last, beat_ns, interval_ns));
+            let missed = last_ns.map_or(0, |last_ns| beats_missed(last_ns, beat_ns, interval_ns));
             if missed > 0 {
                 let first_ns = last_ns.unwrap_or(beat_ns) + interval_ns;
-                let reason = "the reading before took longer than the interval".to_owned();
-                let hint = "a longer --interval, or fewer databases and files, gives it time".to_owned();
-                let gap = Gap { source: self.index, at: timestamp(first_ns), beats: missed, reason, hint };
+                let gap = self.missed(timestamp(first_ns), missed, took_ns >= interval_ns);
                 if self.sender.send(Event::Gap(gap)).is_err() {
                     return;
                 }
             }
-            last_ns = Some(beat_ns);
-            let event = self.read(timestamp(beat_ns));
+            last = Some((beat_ns, self.clock.now_ns()));
+            let event = self.at_beat(timestamp(beat_ns));
             if self.sender.send(event).is_err() {
                 return;
             }
         }
     }
 
-    fn read(&mut self, at: Timestamp) -> Event {
+    fn interval_ns(&self) -> u64 {
+        u64::try_from(self.options.interval.as_nanos()).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Beats that went by while this thread did something else or did not run.
+    fn missed(&self, at: Timestamp, beats: u64, is_slow: bool) -> Gap {
+        let (reason, hint) = if is_slow {
+            (
+                "the reading before took longer than the interval",
+                "a longer --interval, or fewer databases and files, gives it time",
+            )
+        } else {
+            (
+                "this machine slept, or its clock was set forward",
+                "let a time service move the clock little by little",
+            )
+        };
+        Gap { source: self.index, at, beats, reason: reason.into(), hint: hint.into(), retry: None }
+    }
+
+    fn at_beat(&mut self, at: Timestamp) -> Event {
+        if let Some((beats, gap)) = &mut self.rest
+            && *beats > 0
+        {
+            *beats -= 1;
+            return Event::Gap(Gap { at, ..gap.clone() });
+        }
         match self.source.read() {
             Ok(mut sample) => {
+                (self.failures, self.rest) = (0, None);
                 sample.rows.retain(|row| self.options.filter.keeps(&row.subject));
                 Event::Sample { source: self.index, sample }
             }
-            Err(error) => {
-                let (reason, hint) = (error.to_string(), error.hint());
-                Event::Gap(Gap { source: self.index, at, beats: 1, reason, hint })
-            }
+            Err(error) => Event::Gap(self.failed(at, &error)),
         }
+    }
+
+    /// The gap of a try that failed, and how many beats go by until the next.
+    fn failed(&mut self, at: Timestamp, error: &SourceError) -> Gap {
+        let interval_ns = self.interval_ns();
+        let longest = error.longest_pause().map(|pause| u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX));
+        let beats = longest.map_or(1, |longest_ns| {
+            self.failures = self.failures.saturating_add(1);
+            beats_until_retry(self.failures, interval_ns, longest_ns)
+        });
+        let next_ns = next_beat_ns(utc_ns(), interval_ns, None).saturating_add((beats - 1) * interval_ns);
+        let gap = Gap {
+            source: self.index,
+            at,
+            beats: 1,
+            reason: error.to_string(),
+            hint: error.hint(),
+            retry: Some(Retry { at: timestamp(next_ns), beats }),
+        };
+        self.rest = Some((beats - 1, gap.clone()));
+        gap
     }
 
     /// Waits for the beat by the wall clock; whether to stop instead. A clock set back ends the wait: the next
@@ -274,6 +339,48 @@ mod tests {
         sampler.stopper().stop();
         drop(events);
         sampler.join();
+    }
+
+    /// Refuses at the tries for which there is a `false`, and after the last of them.
+    struct Doorkeeper {
+        lets_in: std::vec::IntoIter<bool>,
+        tries: Arc<Mutex<u32>>,
+    }
+
+    impl Source for Doorkeeper {
+        fn read(&mut self) -> Result<Sample, SourceError> {
+            *self.tries.lock().unwrap() += 1;
+            if self.lets_in.next().unwrap_or(false) {
+                return Scripted { hold: None, fails: false }.read();
+            }
+            let (source_name, user) = ("x".to_owned(), "mon".to_owned());
+            Err(SourceError::Login { source_name, user, reason: "wrong password".into() })
+        }
+    }
+
+    #[test]
+    fn a_login_that_is_refused_is_tried_after_one_two_and_four_beats_and_anew_after_a_success() {
+        let tries = Arc::new(Mutex::new(0));
+        let lets_in = vec![false, false, false, true].into_iter();
+        let door = Doorkeeper { lets_in, tries: tries.clone() };
+        let (sampler, events) = Sampler::start(vec![Box::new(door)], &options());
+        // A machine that is busy with something else misses beats: those are gaps of another kind.
+        let is_of_the_door = |event: &Event| !matches!(event, Event::Gap(Gap { retry: None, .. }));
+        let pauses: Vec<u64> = events
+            .iter()
+            .filter(is_of_the_door)
+            .take(12)
+            .map(|event| match event {
+                Event::Gap(gap) => gap.retry.unwrap().beats,
+                Event::Sample { .. } => 0,
+            })
+            .collect();
+        // Tries at the beats 0, 1, 3 and 7; the last lets us in. Then at 8, 9 and 11.
+        assert_eq!(pauses, [1, 2, 2, 4, 4, 4, 4, 0, 1, 2, 2, 4]);
+        sampler.stopper().stop();
+        drop(events);
+        sampler.join();
+        assert!(*tries.lock().unwrap() >= 7);
     }
 
     #[test]

@@ -12,6 +12,13 @@ pub fn beats_missed(last_ns: u64, next_ns: u64, interval_ns: u64) -> u64 {
     (next_ns.saturating_sub(last_ns) / interval_ns).saturating_sub(1)
 }
 
+/// How many beats after its last of `failures` failures in a row a source is asked again: one, two, four and so
+/// on, as many as fit into `longest_ns`, but never none.
+pub fn beats_until_retry(failures: u32, interval_ns: u64, longest_ns: u64) -> u64 {
+    let most = (longest_ns / interval_ns.max(1)).max(1);
+    1_u64.checked_shl(failures.saturating_sub(1)).map_or(most, |beats| beats.min(most))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,7 +40,27 @@ mod tests {
         assert_eq!(beats_missed(14, 10, 1), 0);
     }
 
+    #[test]
+    fn the_pause_between_two_tries_doubles_up_to_five_minutes() {
+        let pauses = |interval_s| {
+            let pause = |failures| beats_until_retry(failures, interval_s * SECOND_NS, 300 * SECOND_NS);
+            (1..12).map(|failures| pause(failures) * interval_s).collect::<Vec<_>>()
+        };
+        assert_eq!(pauses(1), [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+        assert_eq!(pauses(60), [60, 120, 240, 300, 300, 300, 300, 300, 300, 300, 300]);
+        assert_eq!(pauses(3600)[..2], [3600, 3600], "an interval that is longer is long enough");
+    }
+
     proptest! {
+        #[test]
+        fn a_source_is_never_given_up_and_never_asked_sooner_than_before(
+            failures in any::<u32>(), interval_ns in any::<u64>(), longest_ns in any::<u64>(),
+        ) {
+            let beats = beats_until_retry(failures, interval_ns, longest_ns);
+            prop_assert!(beats >= 1 && (beats == 1 || beats.saturating_mul(interval_ns) <= longest_ns));
+            prop_assert!(beats_until_retry(failures.saturating_add(1), interval_ns, longest_ns) >= beats);
+        }
+
         #[test]
         fn however_long_readings_take_beats_never_drift_and_never_repeat(
             interval_s in 1_u64..4_000, takes in prop::collection::vec(0_u64..20_000_000_000, 1..60),

@@ -137,7 +137,33 @@ pub enum SourceError {
     },
 }
 
+/// Longest pause before another try where somebody has to mend something first.
+const REFUSED_FOR: Duration = Duration::from_secs(300);
+/// Longest pause where the server is in trouble itself.
+const TROUBLED_FOR: Duration = Duration::from_secs(30);
+
 impl SourceError {
+    /// How long a source that goes on failing like this may be left alone at most; `None`: it is asked at every beat.
+    ///
+    /// Each try that a server refuses counts against the login, the host or both: policies lock accounts, and
+    /// MySQL shuts a host out after a hundred handshakes that broke off. A server that does not answer in time
+    /// would only get more to do. Where nobody listens, a try costs nothing, and the first sample after a start
+    /// is worth having.
+    pub fn longest_pause(&self) -> Option<Duration> {
+        match self {
+            Self::Login { .. }
+            | Self::Denied { .. }
+            | Self::NoHistory { .. }
+            | Self::Certificate { .. }
+            | Self::TooOld { .. }
+            | Self::PasswordFile { .. }
+            | Self::PasswordVariable { .. }
+            | Self::Tls { .. } => Some(REFUSED_FOR),
+            Self::TimedOut { .. } | Self::Query { .. } => Some(TROUBLED_FOR),
+            Self::Connect { .. } | Self::HostFile { .. } => None,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
@@ -175,7 +201,7 @@ impl SourceError {
             }
             Self::Tls { .. } => {
                 "?ca=FILE names the certificates of the authorities to trust, in PEM form; ?tls=unverified \
-                 encrypts without asking who answers"
+                 encrypts without asking who answers; ?tls=off does not encrypt"
                     .into()
             }
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Subject, Warning, WarningCode};
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Opts, OptsBuilder, SslOpts};
+use mysql_async::{Conn, DriverError, Opts, OptsBuilder, SslOpts};
 use tokio::runtime::Runtime;
 
 use crate::address::{Address, Tls};
@@ -27,6 +27,11 @@ const STATUS: &str = include_str!("sql/status.sql");
 const TABLE_ACCESS_DENIED: u16 = 1142;
 /// The server's code for a table that is not there.
 const NO_SUCH_TABLE: u16 = 1146;
+
+/// The server's codes for a login, a password, a database or a host that it does not let in: a right on the database
+/// is missing, access denied, no such database, host not allowed, host blocked, no old passwords, no such method,
+/// password expired (two), account locked (MySQL, MariaDB), encryption demanded.
+const LOGIN: [u16; 12] = [1044, 1045, 1049, 1130, 1129, 1251, 1698, 1820, 1862, 3118, 4151, 3159];
 
 /// A MariaDB or MySQL server.
 pub(crate) struct MysqlSource {
@@ -80,9 +85,7 @@ impl Source for MysqlSource {
         let work = async {
             let mut connection = match kept {
                 Some(connection) => connection,
-                None => Conn::new(self.options()).await.map_err(|error| {
-                    tls::connect_error(self.address.to_string(), error.to_string(), &error)
-                })?,
+                None => Conn::new(self.options()).await.map_err(|error| refused(&self.address, &error))?,
             };
             let sample = read(&self.address, &mut connection).await?;
             Ok((connection, sample))
@@ -94,6 +97,21 @@ impl Source for MysqlSource {
             place(&mut sample.rows, &mut self.volumes);
         }
         Ok(sample)
+    }
+}
+
+/// Why there is no connection.
+fn refused(address: &Address, error: &mysql_async::Error) -> SourceError {
+    let source_name = address.to_string();
+    match error {
+        mysql_async::Error::Server(said) if LOGIN.contains(&said.code) => {
+            let reason = format!("{} (error {})", said.message, said.code);
+            SourceError::Login { source_name, user: address.user.clone(), reason }
+        }
+        mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => {
+            SourceError::Tls { source_name, reason: "the server does not offer it".into() }
+        }
+        other => tls::connect_error(source_name, other.to_string(), other),
     }
 }
 

@@ -50,8 +50,7 @@ impl Login {
         &self,
         database: Option<&str>,
     ) -> Result<(Client, JoinHandle<()>), SourceError> {
-        let refused =
-            |error: tokio_postgres::Error| tls::connect_error(self.name.clone(), explain(&error), &error);
+        let refused = |error: tokio_postgres::Error| self.refused(&error);
         let mut config = self.config.clone();
         if let Some(database) = database {
             config.dbname(database);
@@ -67,6 +66,36 @@ impl Login {
                 Ok((client, tokio::spawn(async { drop(connection.await) })))
             }
         }
+    }
+
+    fn refused(&self, error: &tokio_postgres::Error) -> SourceError {
+        let (source_name, reason) = (self.name.clone(), explain(error));
+        if is_about_login(error) {
+            let user = self.config.get_user().unwrap_or_default().to_owned();
+            return SourceError::Login { source_name, user, reason };
+        }
+        match tls::connect_error(source_name, reason, error) {
+            SourceError::Connect { source_name, reason } if error.to_string() == TLS => {
+                SourceError::Tls { source_name, reason }
+            }
+            other => other,
+        }
+    }
+}
+
+/// States in which a server names what is wrong with the login, its password, its database or its right to enter
+/// that: it was understood, and to ask again is of no use.
+const LOGIN: [&str; 5] = ["28000", "28P01", "3D000", "42501", "55000"];
+/// What the driver says where it has no password or no method that the server takes.
+const LOGIN_HERE: [&str; 2] = ["invalid configuration", "authentication error"];
+/// What it says where the server does not encrypt, or not as we do.
+const TLS: &str = "error performing TLS handshake";
+
+/// Whether the server, or the driver before it asked, knows that this login does not get in.
+fn is_about_login(error: &tokio_postgres::Error) -> bool {
+    match error.code() {
+        Some(state) => LOGIN.contains(&state.code()),
+        None => LOGIN_HERE.contains(&error.to_string().as_str()),
     }
 }
 
