@@ -6,6 +6,9 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use iostall_measure::clock::utc_now;
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::devices::LoopDevice;
@@ -243,6 +246,55 @@ fn a_channel_that_hangs_neither_delays_a_sample_nor_keeps_the_collector_from_end
         ["collect", "run", "--interval", "1s", "--duration", "6s", "--alerts", "alerts.toml", "linux:", dead];
     let ran = workspace.run(&arguments).expect_status(0);
     assert!(ran.stderr.contains("not told through one: did not end within 2s"), "{}", ran.stderr);
+}
+
+/// Quiet hours from and to so many hours from now by the clock of `zone`: they hold now only if the first is not
+/// above zero, and the second is, whatever the time is.
+fn quiet(zone: &str, from_h: i64, to_h: i64) -> String {
+    let here = utc_now().in_tz(zone).unwrap();
+    let at = |hours: i64| (here.clone() + SignedDuration::from_hours(hours)).strftime("%H:%M").to_string();
+    format!("quiet = [{{ from = \"{}\", to = \"{}\", zone = \"{zone}\" }}]\n", at(from_h), at(to_h))
+}
+
+/// A quarter to six hours ahead of UTC, and without summer time: hours there are never whole hours elsewhere.
+const ZONE: &str = "Asia/Kathmandu";
+
+#[test]
+fn in_quiet_hours_nothing_is_told_and_the_hours_are_those_of_the_zone() {
+    if TimeZone::get(ZONE).is_err() {
+        return skip("quiet hours", "no time zones are known here");
+    }
+    let (port, got) = web_server(&["200 OK"]);
+    let rule = |name: &str, quiet: &str| {
+        format!(
+            "[[rules]]\nname = \"{name}\"\nwhen = \"silent\"\nsource = \"postgres\"\nfor = \"1s\"\n\
+             tell = [\"one\"]\n{quiet}\n"
+        )
+    };
+    let all_days = format!("quiet = [{{ from = \"09:30\", to = \"09:30\", zone = \"{ZONE}\" }}]\n");
+    // The first two are quiet now. In the third the hours are over, though they hold what a clock in London shows;
+    // the last has none. They are judged in this order, so that what is wrongly told comes first.
+    let rules = [
+        rule("asleep", &quiet(ZONE, -2, 3)),
+        rule("always asleep", &all_days),
+        rule("awake", &quiet(ZONE, -8, -3)),
+        rule("never asleep", ""),
+    ];
+    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), &rules.concat());
+    let dead = "postgres://mon@127.0.0.1:9/sales";
+    let child = workspace.start(&["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", dead]);
+    let told: Vec<String> = (0..2)
+        .map(|_| {
+            let body: Value = serde_json::from_str(&got.recv_timeout(PATIENCE).unwrap().1).unwrap();
+            format!("{} {}", body["rule"].as_str().unwrap(), body["occasion"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(told, ["awake begun", "never asleep begun"]);
+    signal(&child, "INT");
+    let ran = Ran::from(child.wait_with_output().unwrap()).expect_status(0);
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("alert: ")).collect();
+    assert_eq!(lines.len(), 2, "quiet is quiet on the terminal, too: {}", ran.stderr);
+    assert!(got.try_recv().is_err(), "and nothing came at the end");
 }
 
 #[test]
