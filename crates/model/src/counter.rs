@@ -134,6 +134,10 @@ counters! {
     TempFiles = 41, "temp_files", Count;
     /// Bytes of temporary files.
     TempBytes = 42, "temp_bytes", Count;
+    /// Of the reads of a difference, those whose stall was not told. No source counts it: sums need it.
+    UntimedReads = 43, "untimed_reads", Count;
+    /// Of the writes of a difference, those whose stall was not told.
+    UntimedWrites = 44, "untimed_writes", Count;
 }
 
 impl Counter {

@@ -11,6 +11,8 @@
 //! 5. Any column that decreased makes the whole row a reset. Only when nothing but time columns of a known width
 //!    decreased, and the wrapped difference is possible in that time, are they subtracted modulo their width.
 //! 6. A time column that may have wrapped unseen in a long gap is left out; the counts stay.
+//!    So are those whose stall a source does not tell: how many reads and writes that were is kept, so that sums over
+//!    them and over others divide a stall by nothing but the operations it is of.
 //! 7. Otherwise the row's delta is the difference, over the true length of the interval, however long. Equal
 //!    values are a delta of zeros: idle is not missing.
 
@@ -216,6 +218,7 @@ fn appeared(row: &Row, named_alike: bool, interval_ns: Option<u64>) -> Change {
             for (counter, value) in row.counters.iter().filter(|(counter, _)| counter.subtracts()) {
                 amounts.set(counter, row.subject.kind.column(counter).canonical(value));
             }
+            mark_untimed(row.subject.kind, &mut amounts);
             Change::Delta(Totals { covered_ns: interval_ns, amounts })
         }
         None if named_alike => Change::Reset(ResetReason::IdentityChange),
@@ -254,7 +257,23 @@ pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Op
             amounts.set(counter, amount);
         }
     }
+    mark_untimed(kind, &mut amounts);
     Change::Delta(Totals { covered_ns: interval_ns, amounts })
+}
+
+/// Rule 6: counts the operations whose stall is not told.
+fn mark_untimed(kind: Kind, amounts: &mut Counters) {
+    if !kind.tells_stall() {
+        return;
+    }
+    for (ops, stall, untimed) in [
+        (Counter::Reads, Counter::ReadStall, Counter::UntimedReads),
+        (Counter::Writes, Counter::WriteStall, Counter::UntimedWrites),
+    ] {
+        if let Some(count) = amounts.get(ops).filter(|count| *count > 0 && amounts.get(stall).is_none()) {
+            amounts.set(untimed, count);
+        }
+    }
 }
 
 /// Rule 3: whether the row says itself that it began anew. A mark that appears or goes counts as another.

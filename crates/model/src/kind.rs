@@ -161,6 +161,20 @@ impl Kind {
         )
     }
 
+    /// Whether its source tells how long reads or writes were waited for, if its settings let it.
+    pub fn tells_stall(self) -> bool {
+        matches!(
+            self,
+            Self::SqlServerFile
+                | Self::PostgresIoBlocks
+                | Self::PostgresIo
+                | Self::PostgresDatabase
+                | Self::PostgresWal
+                | Self::MysqlFile
+                | Self::LinuxDevice
+        )
+    }
+
     /// What its numbers mean, where that is not operations and the time from request to completion.
     pub fn note(self) -> Option<&'static str> {
         match self {

@@ -58,24 +58,48 @@ impl Totals {
         (self.covered_ns > 0).then(|| bytes as f64 / self.covered_s())
     }
 
-    /// Stall per read, nanoseconds; `None` without reads or without their stall.
+    /// Stall and count of the reads whose stall was told; `None` where none was, or reads were not.
+    fn timed_reads(&self) -> Option<(u64, u64)> {
+        self.timed(Counter::Reads, Counter::ReadStall, Counter::UntimedReads)
+    }
+
+    /// The same of writes.
+    fn timed_writes(&self) -> Option<(u64, u64)> {
+        self.timed(Counter::Writes, Counter::WriteStall, Counter::UntimedWrites)
+    }
+
+    fn timed(&self, ops: Counter, stall: Counter, untimed: Counter) -> Option<(u64, u64)> {
+        let ops = self.amounts.get(ops)?.saturating_sub(self.amounts.or_zero(untimed));
+        Some((self.amounts.get(stall)?, ops))
+    }
+
+    /// Stall and count of the reads and writes whose stall was told. A direction that is counted and not timed, or
+    /// timed and not counted, has no part in it.
+    fn timed_io(&self) -> Option<(u64, u64)> {
+        match (self.timed_reads(), self.timed_writes()) {
+            (Some(a), Some(b)) => Some((a.0.saturating_add(b.0), a.1.saturating_add(b.1))),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// How many reads and writes have their stall told.
+    pub fn timed_ops(&self) -> u64 {
+        self.timed_io().map_or(0, |(_, ops)| ops)
+    }
+
+    /// Stall per read, nanoseconds; `None` without reads whose stall was told.
     pub fn read_stall_ns_mean(&self) -> Option<f64> {
-        quotient(self.amounts.get(Counter::ReadStall), self.amounts.get(Counter::Reads))
+        self.timed_reads().and_then(mean)
     }
 
-    /// Stall per write, nanoseconds; `None` without writes or without their stall.
+    /// Stall per write, nanoseconds; `None` without writes whose stall was told.
     pub fn write_stall_ns_mean(&self) -> Option<f64> {
-        quotient(self.amounts.get(Counter::WriteStall), self.amounts.get(Counter::Writes))
+        self.timed_writes().and_then(mean)
     }
 
-    /// Stall per sync, nanoseconds; `None` without syncs or without their stall.
-    pub fn sync_stall_ns_mean(&self) -> Option<f64> {
-        quotient(self.amounts.get(Counter::SyncStall), self.amounts.get(Counter::Syncs))
-    }
-
-    /// Stall per read or write, nanoseconds; `None` without either.
+    /// Stall per read or write, nanoseconds; `None` without either, or where the stall of none was told.
     pub fn io_stall_ns_mean(&self) -> Option<f64> {
-        quotient(self.sum(Counter::ReadStall, Counter::WriteStall), self.sum(Counter::Reads, Counter::Writes))
+        self.timed_io().and_then(mean)
     }
 
     /// Mean size of a read, bytes.
@@ -93,9 +117,12 @@ impl Totals {
         quotient(self.sum(Counter::ReadBytes, Counter::WriteBytes), self.sum(Counter::Reads, Counter::Writes))
     }
 
-    /// Mean number of reads and writes in flight, by Little's law: summed stall over time.
+    /// Mean number of reads and writes in flight, by Little's law: summed stall over time. `None` where the stall of
+    /// some was not told: they were in flight, too.
     pub fn queue_depth_mean(&self) -> Option<f64> {
-        quotient(self.sum(Counter::ReadStall, Counter::WriteStall), Some(self.covered_ns))
+        let untimed = self.sum(Counter::UntimedReads, Counter::UntimedWrites).unwrap_or(0);
+        let stall_ns = self.sum(Counter::ReadStall, Counter::WriteStall).filter(|_| untimed == 0);
+        quotient(stall_ns, Some(self.covered_ns))
     }
 
     /// Share of the time with a request in flight, 0 to 1; only devices tell.
@@ -125,6 +152,11 @@ impl Totals {
 fn share(amount: u64, part: u64, whole: u64) -> u64 {
     let product = u128::from(amount) * u128::from(part);
     product.checked_div(u128::from(whole)).and_then(|share| u64::try_from(share).ok()).unwrap_or(amount)
+}
+
+/// What one of `ops` operations waited, of a stall of all; `None` where there were none.
+fn mean((stall_ns, ops): (u64, u64)) -> Option<f64> {
+    quotient(Some(stall_ns), Some(ops))
 }
 
 /// `a / b`, where both are told and `b` is not zero.
@@ -163,6 +195,32 @@ mod tests {
     fn write_stall_does_not_need_reads() {
         let log = totals(&[(Counter::Reads, 0), (Counter::Writes, 4), (Counter::WriteStall, 2_000_000)]);
         assert!(is_near(log.write_stall_ns_mean(), 500_000.0), "half a millisecond is kept");
+    }
+
+    /// Timing was switched on in the midst of a window, and the stall since then was divided by all its reads.
+    #[test]
+    fn a_stall_is_of_the_operations_whose_stall_was_told() {
+        let before = totals(&[(Counter::Reads, 900), (Counter::UntimedReads, 900)]);
+        let mut all = totals(&[(Counter::Reads, 100), (Counter::ReadStall, 500_000_000)]);
+        all.then(&before);
+        assert!(is_near(all.read_stall_ns_mean(), 5e6), "5 ms, not half of one");
+        assert!(is_near(all.io_stall_ns_mean(), 5e6) && all.timed_ops() == 100);
+        assert_eq!(all.queue_depth_mean(), None, "nobody knows of the others");
+        assert!(is_near(all.iops(), 250.0), "they are counted all the same");
+    }
+
+    /// PostgreSQL tells of a database how long its backends waited for writes, and not how many there were: reads
+    /// looked as if they had waited for both.
+    #[test]
+    fn a_direction_that_is_not_counted_does_not_slow_the_other_down() {
+        let database = totals(&[
+            (Counter::Reads, 1_000),
+            (Counter::ReadStall, 2_000_000_000),
+            (Counter::WriteStall, 90_000_000_000),
+        ]);
+        assert!(is_near(database.io_stall_ns_mean(), 2e6), "{:?}", database.io_stall_ns_mean());
+        let uncounted = totals(&[(Counter::Reads, 5), (Counter::Writes, 5), (Counter::WriteStall, 10)]);
+        assert!(is_near(uncounted.io_stall_ns_mean(), 2.0), "reads are not timed");
     }
 
     #[test]

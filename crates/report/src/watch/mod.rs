@@ -128,7 +128,10 @@ impl WatchWindow {
                     part.volumes.insert(row.subject.volume.as_deref());
                 }
                 Change::Reset(reason) => {
-                    *self.groups.entry(key).or_default().resets.entry(*reason).or_default() += 1;
+                    let group = self.groups.entry(key).or_default();
+                    *group.resets.entry(*reason).or_default() += 1;
+                    // Nobody knows whether it stayed above the threshold meanwhile.
+                    group.streak_ns = 0;
                 }
                 Change::Baseline => {}
             }
@@ -190,7 +193,7 @@ impl Group {
                 clippy::cast_sign_loss,
                 reason = "a quotient of two u64 is not negative, and float casts saturate"
             )]
-            self.ops_by_stall.record(stall_ns as u64, ops(totals));
+            self.ops_by_stall.record(stall_ns as u64, totals.timed_ops());
         }
         let is_over = threshold_ns.zip(stall_ns).is_some_and(|(threshold, stall)| stall > threshold as f64);
         if is_over {
@@ -201,11 +204,6 @@ impl Group {
             self.streak_ns = 0;
         }
     }
-}
-
-fn ops(totals: &Totals) -> u64 {
-    use iostall_model::Counter::{Reads, Writes};
-    totals.amounts.or_zero(Reads).saturating_add(totals.amounts.or_zero(Writes))
 }
 
 #[cfg(test)]
@@ -263,6 +261,16 @@ mod tests {
         let group = window.groups.values().next().unwrap();
         assert_eq!((group.over_ns, group.over_ns_longest), (180_000_000_000, 120_000_000_000));
         assert!(window.is_over(120_000_000_000) && !window.is_over(121_000_000_000));
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_break() {
+        let slow = delta(10, 400);
+        let reset = Change::Reset(ResetReason::Restart);
+        let intervals = [slow.clone(), slow.clone(), reset, slow].map(|change| [change, delta(0, 0)]);
+        let window = window(Level::Files, &intervals);
+        let group = window.groups.values().next().unwrap();
+        assert_eq!((group.over_ns, group.over_ns_longest), (180_000_000_000, 120_000_000_000));
     }
 
     #[test]

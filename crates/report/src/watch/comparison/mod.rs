@@ -112,11 +112,10 @@ impl WatchComparison {
             self.before.window.groups.iter().filter(|(key, _)| key.source == source && key.kind == kind);
         for (key, before) in of_part {
             let after = self.after.window.groups.get(key);
-            for op in OPS {
-                let weight = before.totals.amounts.or_zero(op.0) as f64;
+            for (op, stall_ns) in OPS {
+                let weight = before.totals.amounts.or_zero(op) as f64;
                 all_ops += weight;
-                let stalls =
-                    stall_ns(&before.totals, op).zip(after.and_then(|after| stall_ns(&after.totals, op)));
+                let stalls = stall_ns(&before.totals).zip(after.and_then(|after| stall_ns(&after.totals)));
                 if let Some((stall_before, stall_after)) = stalls {
                     ops += weight;
                     before_ns += weight * stall_before;
@@ -133,25 +132,22 @@ impl WatchComparison {
     }
 }
 
-/// The operations that have a stall, each with the time of it.
-const OPS: [(Counter, Counter); 2] =
-    [(Counter::Reads, Counter::ReadStall), (Counter::Writes, Counter::WriteStall)];
-
 /// Stall per operation, nanoseconds; `None` where there was none of it or its stall is not told.
-fn stall_ns(totals: &Totals, (ops, stall): (Counter, Counter)) -> Option<f64> {
-    let count = totals.amounts.get(ops).filter(|count| *count > 0)?;
-    Some(totals.amounts.get(stall)? as f64 / count as f64)
-}
+type StallPer = fn(&Totals) -> Option<f64>;
+
+/// The operations that have a stall, each with that.
+const OPS: [(Counter, StallPer); 2] =
+    [(Counter::Reads, Totals::read_stall_ns_mean), (Counter::Writes, Totals::write_stall_ns_mean)];
 
 /// The stall per I/O of `after` as it would have been with the reads and writes of `before`, nanoseconds: a change
 /// of the mix alone leaves it as it is. `None` where `after` has no stall of an operation that `before` has.
 pub(crate) fn stall_ns_at_mix(before: &Totals, after: &Totals) -> Option<f64> {
     let (mut ops, mut sum_ns) = (0.0, 0.0);
-    for op in OPS {
-        let weight = before.amounts.or_zero(op.0) as f64;
+    for (op, stall_ns) in OPS {
+        let weight = before.amounts.or_zero(op) as f64;
         if weight > 0.0 {
             ops += weight;
-            sum_ns += weight * stall_ns(after, op)?;
+            sum_ns += weight * stall_ns(after)?;
         }
     }
     (ops > 0.0).then(|| sum_ns / ops)
