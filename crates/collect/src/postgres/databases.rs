@@ -85,11 +85,13 @@ impl Databases {
         self.refused.retain(|_, (until_ns, _)| *until_ns > now_ns);
         let mut names = Vec::new();
         for row in CONNECTABLE.ask(&login.name, client, version).await? {
-            let (name, may_connect): (String, bool) = (row.get("name"), row.get("may_connect"));
+            let (bytes, may_connect): (&[u8], bool) = (row.get("name"), row.get("may_connect"));
+            let name = queries::readable(bytes);
             if !self.wants(&name) {
                 continue;
             }
             match self.refused.get(&name) {
+                _ if name.as_bytes() != bytes => warnings.push(not_utf8(&name)),
                 _ if !may_connect => warnings.push(no_grant(&name)),
                 Some((_, warning)) => warnings.push(warning.clone()),
                 None => names.push(name),
@@ -128,10 +130,17 @@ fn no_grant(name: &str) -> Warning {
         .hint(format!("GRANT CONNECT ON DATABASE \"{name}\" TO the login; or leave it out by --database"))
 }
 
+fn not_utf8(name: &str) -> Warning {
+    let message =
+        format!("database {name}: the name is not UTF-8, so its tables and indexes are not watched");
+    Warning::new(WarningCode::NotCounted, message)
+        .hint("its blocks and times as a whole are; ALTER DATABASE ... RENAME TO gives it another name")
+}
+
 fn refusal(name: &str, reason: &str) -> Warning {
     let message = format!("database {name} refused, so its tables and indexes are not watched: {reason}");
     Warning::new(WarningCode::MissingGrant, message)
-        .hint("pg_hba.conf and the login's connection limit decide; it is asked again after five minutes")
+        .hint("where it was the login: pg_hba.conf and its connection limit decide; it is asked again after five minutes")
 }
 
 fn too_many(count: usize) -> Warning {

@@ -95,10 +95,10 @@ impl Server {
         let mut rows = queries::rows(&SERVER, name, client, version).await?;
         if let Some(row) = PLACE.ask(name, client, version).await?.first() {
             backend = row.get("backend");
-            if row.get::<_, Option<String>>("data_directory").is_none() {
+            if !row.get::<_, bool>("sees_directory") {
                 warnings.push(place_unknown());
             }
-            if self.databases.wants(row.get("database")) {
+            if self.databases.wants(&queries::readable(row.get("database"))) {
                 rows.extend(queries::rows(&RELATIONS, name, client, version).await?);
             }
         }

@@ -2,6 +2,7 @@
 
 use iostall_model::{Kind, Row};
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
 use super::login::explain;
 use crate::remote::{Columns, Plan, for_version};
@@ -118,12 +119,20 @@ pub(super) async fn rows(
 
 impl Columns for tokio_postgres::Row {
     fn text(&self, index: usize) -> Option<String> {
+        if *self.columns().get(index)?.type_() == Type::BYTEA {
+            return self.try_get::<_, Option<&[u8]>>(index).ok().flatten().map(readable);
+        }
         self.try_get(index).ok().flatten()
     }
 
     fn number(&self, index: usize) -> Option<u64> {
         u64::try_from(self.try_get::<_, Option<i64>>(index).ok().flatten()?).ok()
     }
+}
+
+/// A name as people can read it. It tells nothing apart: that is what object ids are for.
+pub(super) fn readable(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod breadth;
 mod host;
+mod names;
 mod servers;
 mod tls;
 

@@ -8,11 +8,16 @@ WITH place AS MATERIALIZED (
                        THEN current_setting('data_directory') END) AS directory
   FROM pg_tablespace AS t
 )
--- Relations that all databases share have the same counters in each.
-SELECT CASE WHEN c.relisshared THEN '(shared)' ELSE current_database() END AS database,
-       s.schemaname || '.' || s.indexrelname          AS name,
+-- Relations that all databases share have the same counters in each. Names are bytes: in a database without an
+-- encoding they may be anything.
+SELECT CASE WHEN c.relisshared THEN '(shared)'::bytea
+            WHEN e.is_raw THEN convert_to(current_database(), 'SQL_ASCII')
+            ELSE textsend(current_database()) END     AS database,
+       CASE WHEN e.is_raw THEN convert_to(s.schemaname || '.' || s.indexrelname, 'SQL_ASCII')
+            ELSE textsend(s.schemaname || '.' || s.indexrelname) END AS name,
        w.datid::text || '/' || s.indexrelid::text         AS identity,
-       p.directory                                    AS volume,
+       CASE WHEN e.is_raw THEN convert_to(p.directory, 'SQL_ASCII')
+            ELSE textsend(p.directory) END            AS volume,
        s.idx_blks_read                                AS reads,
        s.idx_blks_read * current_setting('block_size')::bigint AS read_bytes,
        s.idx_blks_hit                                 AS hits,
@@ -21,5 +26,6 @@ FROM pg_statio_all_indexes AS s
 JOIN pg_class AS c ON c.oid = s.indexrelid
 JOIN pg_database AS d ON d.datname = current_database()
 JOIN pg_stat_database AS w ON w.datid = CASE WHEN c.relisshared THEN 0 ELSE d.oid END
+CROSS JOIN (SELECT getdatabaseencoding() = 'SQL_ASCII') AS e(is_raw)
 LEFT JOIN place AS p ON p.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
 WHERE s.schemaname <> 'pg_toast'

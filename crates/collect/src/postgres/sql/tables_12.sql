@@ -9,11 +9,16 @@ WITH place AS MATERIALIZED (
                        THEN current_setting('data_directory') END) AS directory
   FROM pg_tablespace AS t
 )
--- Relations that all databases share have the same counters in each.
-SELECT CASE WHEN c.relisshared THEN '(shared)' ELSE current_database() END AS database,
-       s.schemaname || '.' || s.relname               AS name,
+-- Relations that all databases share have the same counters in each. Names are bytes: in a database without an
+-- encoding they may be anything.
+SELECT CASE WHEN c.relisshared THEN '(shared)'::bytea
+            WHEN e.is_raw THEN convert_to(current_database(), 'SQL_ASCII')
+            ELSE textsend(current_database()) END     AS database,
+       CASE WHEN e.is_raw THEN convert_to(s.schemaname || '.' || s.relname, 'SQL_ASCII')
+            ELSE textsend(s.schemaname || '.' || s.relname) END AS name,
        w.datid::text || '/' || s.relid::text         AS identity,
-       p.directory                                    AS volume,
+       CASE WHEN e.is_raw THEN convert_to(p.directory, 'SQL_ASCII')
+            ELSE textsend(p.directory) END            AS volume,
        coalesce(s.heap_blks_read, 0) + coalesce(s.toast_blks_read, 0) + coalesce(s.tidx_blks_read, 0) AS reads,
        (coalesce(s.heap_blks_read, 0) + coalesce(s.toast_blks_read, 0) + coalesce(s.tidx_blks_read, 0))
          * current_setting('block_size')::bigint      AS read_bytes,
@@ -23,5 +28,6 @@ FROM pg_statio_all_tables AS s
 JOIN pg_class AS c ON c.oid = s.relid
 JOIN pg_database AS d ON d.datname = current_database()
 JOIN pg_stat_database AS w ON w.datid = CASE WHEN c.relisshared THEN 0 ELSE d.oid END
+CROSS JOIN (SELECT getdatabaseencoding() = 'SQL_ASCII') AS e(is_raw)
 LEFT JOIN place AS p ON p.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
 WHERE s.schemaname <> 'pg_toast'

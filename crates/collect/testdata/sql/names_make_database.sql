@@ -1,0 +1,2 @@
+/* iostall:names_make_database */
+CREATE DATABASE misnamed
