@@ -23,7 +23,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::counter::{Counter, Counters, Role};
-use crate::kind::Kind;
+use crate::kind::{Kind, Unit};
 use crate::sample::{Epoch, Row, Sample, Subject};
 use crate::totals::Totals;
 
@@ -261,7 +261,8 @@ pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Op
     Change::Delta(Totals { covered_ns: interval_ns, amounts })
 }
 
-/// Rule 6: counts the operations whose stall is not told.
+/// Rule 6: counts the operations whose stall is not told. No operation takes no picosecond at all: MySQL counts those of
+/// an instrument that is not timed and adds nothing to its time.
 fn mark_untimed(kind: Kind, amounts: &mut Counters) {
     if !kind.tells_stall() {
         return;
@@ -270,7 +271,11 @@ fn mark_untimed(kind: Kind, amounts: &mut Counters) {
         (Counter::Reads, Counter::ReadStall, Counter::UntimedReads),
         (Counter::Writes, Counter::WriteStall, Counter::UntimedWrites),
     ] {
-        if let Some(count) = amounts.get(ops).filter(|count| *count > 0 && amounts.get(stall).is_none()) {
+        let Some(count) = amounts.get(ops).filter(|count| *count > 0) else { continue };
+        if kind.column(stall).unit == Unit::Picoseconds && amounts.get(stall) == Some(0) {
+            amounts.unset(stall);
+        }
+        if amounts.get(stall).is_none() {
             amounts.set(untimed, count);
         }
     }

@@ -202,6 +202,15 @@ fn mariadb_tells_the_truth_and_the_reasons() {
     );
     let row = now.rows.iter().find(|row| file("/shop/t.ibd")(row)).unwrap();
     assert_eq!(row.subject.database, "shop");
+    // The system tablespace made a database of its directory's name.
+    let others =
+        now.rows.iter().filter(|row| row.subject.kind == Kind::MysqlFile && !file("/shop/t.ibd")(row));
+    for row in others {
+        let is_of = |database: &str| row.subject.name.contains(&format!("/data/{database}/"));
+        let expected =
+            ["mysql", "performance_schema", "shop", "sys"].into_iter().find(|database| is_of(database));
+        assert_eq!(row.subject.database, expected.unwrap_or_default(), "{}", row.subject.name);
+    }
 
     // TRUNCATE zeroes the counters of a file that stays open.
     let before = now;

@@ -57,7 +57,7 @@ fn is_held_to(scheme: &str, port: u16, certificates: &Certificates) {
 
     let refused = |url: &str| source(url).read().expect_err("not to be trusted");
     let plain = refused(&url("localhost", "tls=off"));
-    assert!(matches!(plain, SourceError::Connect { .. }), "{plain}");
+    assert!(matches!(plain, SourceError::Login { .. }), "{plain}");
     for (url, fault, advice) in [
         (url("localhost", &ca("other.pem")), "", "?ca=FILE"),
         (url("localhost", "tls=on"), "", "?ca=FILE"),

@@ -312,3 +312,23 @@ fn a_gauge_may_fall_without_a_reset() {
     let change = only(&sample(10, vec![before]), &sample(20, vec![now]));
     assert_eq!(change.delta().unwrap().amounts.get(Counter::SizeBytes), None);
 }
+
+#[test]
+fn operations_whose_timer_is_left_out_are_counted_as_such() {
+    let change = only(&sample(0, vec![device(100, 50)]), &sample(4_200, vec![device(130, 90)]));
+    assert_eq!(change.delta().unwrap().amounts.get(Counter::UntimedReads), Some(30));
+    let change = only(&sample(10, vec![device(100, 50)]), &sample(20, vec![device(130, 90)]));
+    assert_eq!(change.delta().unwrap().amounts.get(Counter::UntimedReads), None);
+}
+
+/// MySQL counts the I/O of an instrument with TIMED = NO and adds nothing to its timer: that was a stall of 0.000 ms.
+#[test]
+fn an_instrument_that_is_not_timed_tells_no_stall() {
+    let counters = |count, ps| Counters::new().with(Counter::Reads, count).with(Counter::ReadStall, ps);
+    let ibd = |count, ps| row(Kind::MysqlFile, "./a.ibd", "a|1", counters(count, ps));
+    let totals = |change: Change| *change.delta().unwrap();
+    let untimed = totals(only(&sample(10, vec![ibd(10, 7_000)]), &sample(20, vec![ibd(15, 7_000)])));
+    assert_eq!((untimed.read_stall_ns_mean(), untimed.amounts.get(Counter::UntimedReads)), (None, Some(5)));
+    let idle = totals(only(&sample(10, vec![ibd(10, 7_000)]), &sample(20, vec![ibd(10, 7_000)])));
+    assert_eq!(idle.amounts.get(Counter::ReadStall), Some(0), "idle is a number");
+}
