@@ -156,7 +156,7 @@ impl AddressError {
 impl Address {
     /// Whether it is this machine, reached without a network.
     pub fn is_local(&self) -> bool {
-        self.is_socket() || matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "::1" | "[::1]")
+        self.is_socket() || matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "::1")
     }
 
     /// Whether the host is the path of a Unix socket.
@@ -190,10 +190,11 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let url = Url::parse(text).map_err(|_| AddressError::NotUrl { text: text.to_owned() })?;
+        let url = Url::parse(text).map_err(|_| AddressError::NotUrl { text: without_password(text) })?;
         let engine: Engine = url.scheme().parse()?;
         let decode = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
-        let host = url.host_str().unwrap_or("localhost").to_owned();
+        // A URL needs brackets around an IPv6 address; nothing else takes them.
+        let host = url.host_str().unwrap_or("localhost").trim_matches(['[', ']']).to_owned();
         if url.password().is_some() {
             return Err(AddressError::PasswordInUrl { host });
         }
@@ -217,6 +218,16 @@ impl FromStr for Address {
     }
 }
 
+/// What was typed, without what may be a password: it is about to be shown.
+fn without_password(text: &str) -> String {
+    let Some((login, rest)) = text.rsplit_once('@') else { return text.to_owned() };
+    let begin = login.find("://").map_or(0, |place| place + 3);
+    match login[begin..].find(':') {
+        Some(colon) => format!("{}:…@{rest}", &login[..begin + colon]),
+        None => text.to_owned(),
+    }
+}
+
 /// The name under which the source's history is kept: no password, no transport, nothing that changes.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -224,10 +235,14 @@ impl fmt::Display for Address {
             return f.write_str("linux:");
         }
         write!(f, "{}://", self.engine.scheme())?;
-        if self.is_socket() {
-            write!(f, "{}", self.host)?;
-        } else {
-            write!(f, "{}:{}", self.host, self.port)?;
+        match (self.is_socket(), self.engine) {
+            // Servers of one host share a directory: the port is in the name of the socket.
+            (true, Engine::Postgres) if self.port != self.engine.default_port() => {
+                write!(f, "{}:{}", self.host, self.port)?;
+            }
+            (true, _) => write!(f, "{}", self.host)?,
+            (false, _) if self.host.contains(':') => write!(f, "[{}]:{}", self.host, self.port)?,
+            (false, _) => write!(f, "{}:{}", self.host, self.port)?,
         }
         if self.database.is_empty() { Ok(()) } else { write!(f, "/{}", self.database) }
     }
@@ -254,6 +269,31 @@ mod tests {
             assert!(error.hint().contains("password-file"), "{}", error.hint());
             assert!(!error.to_string().contains("hunter2"), "{error}");
         }
+        // Nor is it where the rest is no URL.
+        for text in ["mysql://u:hunter2@db1:99999/", "u:hunter2@db1", "mysql://u:hunter2@:x@[db1/"] {
+            let error = text.parse::<Address>().unwrap_err();
+            assert!(!error.to_string().contains("hunter2"), "{error}");
+        }
+        let error = "mysql://u@db1:99999".parse::<Address>().unwrap_err().to_string();
+        assert!(error.contains("u@db1:99999"), "{error}");
+    }
+
+    #[test]
+    fn an_ipv6_address_has_brackets_in_names_and_none_in_connections() {
+        let address: Address = "postgres://mon@[::1]:5433/x".parse().unwrap();
+        assert_eq!((address.host.as_str(), address.tls.clone()), ("::1", Tls::Off));
+        assert_eq!(address.to_string(), "postgres://[::1]:5433/x");
+    }
+
+    /// Debian runs several clusters with one directory of sockets: they had one history.
+    #[test]
+    fn two_servers_with_sockets_in_one_directory_have_names_of_their_own() {
+        let name = |url: &str| url.parse::<Address>().unwrap().to_string();
+        assert_eq!(name("postgres://u@localhost/x?socket=/run/postgresql"), "postgres:///run/postgresql/x");
+        assert_eq!(
+            name("postgres://u@localhost:5433/x?socket=/run/postgresql"),
+            "postgres:///run/postgresql:5433/x"
+        );
     }
 
     #[test]

@@ -97,7 +97,7 @@ async fn connect(address: &Address, config: Config) -> Result<Connection, Source
         source_name: address.to_string(),
         reason: error.to_string(),
     };
-    let stream = TcpStream::connect(config.get_addr()).await.map_err(refused)?;
+    let stream = TcpStream::connect((address.host.as_str(), address.port)).await.map_err(refused)?;
     // Requests are small and answers are waited for: nothing is won by gathering them.
     stream.set_nodelay(true).map_err(refused)?;
     Box::pin(Client::connect(config, stream.compat_write()))
