@@ -3,6 +3,7 @@
 //! Each source has a thread: a server that hangs delays its own next reading and nobody else's. What a source
 //! could not be asked or did not answer is an event too, so that a hole in the history has its reason.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -111,7 +112,7 @@ impl Sampler {
     /// Waits for the threads to end. Ends at once only after [`Stopper::stop`] and with the channel drained.
     pub fn join(self) {
         for thread in self.threads {
-            // A thread that panicked has closed its end of the channel: its gap shows in the history.
+            // What panics in a source is a gap; nothing else here does.
             let _ = thread.join();
         }
     }
@@ -220,7 +221,9 @@ impl Watch {
             *beats -= 1;
             return Event::Gap(Gap { at, ..gap.clone() });
         }
-        match self.source.read() {
+        // A panic in one source's thread would end it unnoticed, while the others go on for months.
+        let read = catch_unwind(AssertUnwindSafe(|| self.source.read()));
+        match read.unwrap_or(Err(SourceError::Defect)) {
             Ok(mut sample) => {
                 (self.failures, self.rest) = (0, None);
                 sample.rows.retain(|row| self.options.filter.keeps(&row.subject));
@@ -279,144 +282,4 @@ fn timestamp(ns: u64) -> Timestamp {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::moment;
-    use crate::source::SourceError;
-    use iostall_model::Epoch;
-
-    /// Answers at once, or not before it is told to.
-    struct Scripted {
-        hold: Option<Receiver<()>>,
-        fails: bool,
-    }
-
-    impl Source for Scripted {
-        fn read(&mut self) -> Result<Sample, SourceError> {
-            if let Some(hold) = &self.hold {
-                let _ = hold.recv();
-            }
-            if self.fails {
-                return Err(SourceError::Connect { source_name: "x".into(), reason: "refused".into() });
-            }
-            Ok(Sample {
-                taken: moment::now(),
-                epoch: Epoch::default(),
-                rows: Vec::new(),
-                warnings: Vec::new(),
-            })
-        }
-    }
-
-    fn options() -> SamplerOptions {
-        SamplerOptions { interval: Duration::from_millis(20), until: None, filter: Filter::default() }
-    }
-
-    #[test]
-    fn a_source_that_hangs_delays_no_other_and_a_dead_one_is_a_gap_with_its_reason() {
-        let (release, hold) = std::sync::mpsc::channel();
-        let sources: Vec<Box<dyn Source>> = vec![
-            Box::new(Scripted { hold: Some(hold), fails: false }),
-            Box::new(Scripted { hold: None, fails: false }),
-            Box::new(Scripted { hold: None, fails: true }),
-        ];
-        let (sampler, events) = Sampler::start(sources, &options());
-        let (mut answers, mut gaps) = (0, 0);
-        while answers < 5 || gaps < 5 {
-            match events.recv().unwrap() {
-                Event::Sample { source, .. } => {
-                    assert_eq!(source, 1, "the one that hangs has not answered");
-                    answers += 1;
-                }
-                Event::Gap(gap) if gap.source == 2 => {
-                    assert!(gap.reason.contains("refused"));
-                    gaps += 1;
-                }
-                Event::Gap(gap) => assert_eq!(gap.source, 1, "{gap:?}"),
-            }
-        }
-        drop(release);
-        sampler.stopper().stop();
-        drop(events);
-        sampler.join();
-    }
-
-    /// Refuses at the tries for which there is a `false`, and after the last of them.
-    struct Doorkeeper {
-        lets_in: std::vec::IntoIter<bool>,
-        tries: Arc<Mutex<u32>>,
-    }
-
-    impl Source for Doorkeeper {
-        fn read(&mut self) -> Result<Sample, SourceError> {
-            *self.tries.lock().unwrap() += 1;
-            if self.lets_in.next().unwrap_or(false) {
-                return Scripted { hold: None, fails: false }.read();
-            }
-            let (source_name, user) = ("x".to_owned(), "mon".to_owned());
-            Err(SourceError::Login { source_name, user, reason: "wrong password".into() })
-        }
-    }
-
-    #[test]
-    fn a_login_that_is_refused_is_tried_after_one_two_and_four_beats_and_anew_after_a_success() {
-        let tries = Arc::new(Mutex::new(0));
-        let lets_in = vec![false, false, false, true].into_iter();
-        let door = Doorkeeper { lets_in, tries: tries.clone() };
-        let (sampler, events) = Sampler::start(vec![Box::new(door)], &options());
-        // A machine that is busy with something else misses beats: those are gaps of another kind.
-        let is_of_the_door = |event: &Event| !matches!(event, Event::Gap(Gap { retry: None, .. }));
-        let pauses: Vec<u64> = events
-            .iter()
-            .filter(is_of_the_door)
-            .take(12)
-            .map(|event| match event {
-                Event::Gap(gap) => gap.retry.unwrap().beats,
-                Event::Sample { .. } => 0,
-            })
-            .collect();
-        // Tries at the beats 0, 1, 3 and 7; the last lets us in. Then at 8, 9 and 11.
-        assert_eq!(pauses, [1, 2, 2, 4, 4, 4, 4, 0, 1, 2, 2, 4]);
-        sampler.stopper().stop();
-        drop(events);
-        sampler.join();
-        assert!(*tries.lock().unwrap() >= 7);
-    }
-
-    #[test]
-    fn a_reading_longer_than_the_interval_is_recorded_as_missed_beats() {
-        let (release, hold) = std::sync::mpsc::channel();
-        let sources: Vec<Box<dyn Source>> = vec![
-            Box::new(Scripted { hold: Some(hold), fails: false }),
-            Box::new(Scripted { hold: None, fails: false }),
-        ];
-        let (sampler, events) = Sampler::start(sources, &options());
-        // Five beats of the other source pass while the first one hangs.
-        let mut beats = 0;
-        while beats < 5 {
-            beats += u32::from(matches!(events.recv().unwrap(), Event::Sample { source: 1, .. }));
-        }
-        for _ in 0..3 {
-            release.send(()).unwrap();
-        }
-        let missed = std::iter::from_fn(|| events.recv().ok()).find_map(|event| match event {
-            Event::Gap(gap) if gap.source == 0 => Some(gap),
-            _ => None,
-        });
-        assert!(missed.unwrap().beats >= 3);
-        drop(release);
-        sampler.stopper().stop();
-        drop(events);
-        sampler.join();
-    }
-
-    #[test]
-    fn the_last_beat_ends_the_sampling_by_itself() {
-        let until = utc_now() + jiff::SignedDuration::from_millis(70);
-        let options = SamplerOptions { until: Some(until), ..options() };
-        let (sampler, events) =
-            Sampler::start(vec![Box::new(Scripted { hold: None, fails: false })], &options);
-        assert!(events.into_iter().count() <= 4);
-        sampler.join();
-    }
-}
+mod tests;

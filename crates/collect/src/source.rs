@@ -127,6 +127,9 @@ pub enum SourceError {
         /// Its name.
         name: String,
     },
+    /// This program failed where it should not have.
+    #[error("iostall itself failed while it read this source")]
+    Defect,
     /// TLS could not be set up.
     #[error("cannot set up TLS for {source_name}: {reason}")]
     Tls {
@@ -158,6 +161,7 @@ impl SourceError {
             | Self::TooOld { .. }
             | Self::PasswordFile { .. }
             | Self::PasswordVariable { .. }
+            | Self::Defect
             | Self::Tls { .. } => Some(REFUSED_FOR),
             Self::TimedOut { .. } | Self::Query { .. } => Some(TROUBLED_FOR),
             Self::Connect { .. } | Self::HostFile { .. } => None,
@@ -185,9 +189,10 @@ impl SourceError {
                 "name the database with the schema iostall, as in sqlserver://USER@HOST/DATABASE".into()
             }
             Self::Certificate { hint, .. } => (*hint).into(),
-            Self::Query { source_name, .. } => {
-                format!("`iostall collect grants {}` prints what a login needs", scheme(source_name))
-            }
+            Self::Query { source_name, .. } => format!(
+                "the server's log says more; `iostall collect grants {}` prints what a login needs",
+                scheme(source_name)
+            ),
             Self::TooOld { .. } => {
                 "watch the host it runs on instead: `iostall collect run linux:` there".into()
             }
@@ -198,6 +203,9 @@ impl SourceError {
             ),
             Self::PasswordVariable { name } => {
                 format!("export {name} before the call, or write ?password-file=PATH or ?password=prompt")
+            }
+            Self::Defect => {
+                "please report it, with what was said on standard error and the server's version".into()
             }
             Self::Tls { .. } => {
                 "?ca=FILE names the certificates of the authorities to trust, in PEM form; ?tls=unverified \

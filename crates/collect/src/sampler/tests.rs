@@ -1,0 +1,159 @@
+//! Sources that hang, fail, refuse and panic.
+
+use super::*;
+use crate::moment;
+use crate::source::SourceError;
+use iostall_model::Epoch;
+
+/// Answers at once, or not before it is told to.
+struct Scripted {
+    hold: Option<Receiver<()>>,
+    fails: bool,
+}
+
+impl Source for Scripted {
+    fn read(&mut self) -> Result<Sample, SourceError> {
+        if let Some(hold) = &self.hold {
+            let _ = hold.recv();
+        }
+        if self.fails {
+            return Err(SourceError::Connect { source_name: "x".into(), reason: "refused".into() });
+        }
+        Ok(Sample { taken: moment::now(), epoch: Epoch::default(), rows: Vec::new(), warnings: Vec::new() })
+    }
+}
+
+fn options() -> SamplerOptions {
+    SamplerOptions { interval: Duration::from_millis(20), until: None, filter: Filter::default() }
+}
+
+#[test]
+fn a_source_that_hangs_delays_no_other_and_a_dead_one_is_a_gap_with_its_reason() {
+    let (release, hold) = std::sync::mpsc::channel();
+    let sources: Vec<Box<dyn Source>> = vec![
+        Box::new(Scripted { hold: Some(hold), fails: false }),
+        Box::new(Scripted { hold: None, fails: false }),
+        Box::new(Scripted { hold: None, fails: true }),
+    ];
+    let (sampler, events) = Sampler::start(sources, &options());
+    let (mut answers, mut gaps) = (0, 0);
+    while answers < 5 || gaps < 5 {
+        match events.recv().unwrap() {
+            Event::Sample { source, .. } => {
+                assert_eq!(source, 1, "the one that hangs has not answered");
+                answers += 1;
+            }
+            Event::Gap(gap) if gap.source == 2 => {
+                assert!(gap.reason.contains("refused"));
+                gaps += 1;
+            }
+            Event::Gap(gap) => assert_eq!(gap.source, 1, "{gap:?}"),
+        }
+    }
+    drop(release);
+    sampler.stopper().stop();
+    drop(events);
+    sampler.join();
+}
+
+/// Refuses at the tries for which there is a `false`, and after the last of them.
+struct Doorkeeper {
+    lets_in: std::vec::IntoIter<bool>,
+    tries: Arc<Mutex<u32>>,
+}
+
+impl Source for Doorkeeper {
+    fn read(&mut self) -> Result<Sample, SourceError> {
+        *self.tries.lock().unwrap() += 1;
+        if self.lets_in.next().unwrap_or(false) {
+            return Scripted { hold: None, fails: false }.read();
+        }
+        let (source_name, user) = ("x".to_owned(), "mon".to_owned());
+        Err(SourceError::Login { source_name, user, reason: "wrong password".into() })
+    }
+}
+
+#[test]
+fn a_login_that_is_refused_is_tried_after_one_two_and_four_beats_and_anew_after_a_success() {
+    let tries = Arc::new(Mutex::new(0));
+    let lets_in = vec![false, false, false, true].into_iter();
+    let door = Doorkeeper { lets_in, tries: tries.clone() };
+    let (sampler, events) = Sampler::start(vec![Box::new(door)], &options());
+    // A machine that is busy with something else misses beats: those are gaps of another kind.
+    let is_of_the_door = |event: &Event| !matches!(event, Event::Gap(Gap { retry: None, .. }));
+    let pauses: Vec<u64> = events
+        .iter()
+        .filter(is_of_the_door)
+        .take(12)
+        .map(|event| match event {
+            Event::Gap(gap) => gap.retry.unwrap().beats,
+            Event::Sample { .. } => 0,
+        })
+        .collect();
+    // Tries at the beats 0, 1, 3 and 7; the last lets us in. Then at 8, 9 and 11.
+    assert_eq!(pauses, [1, 2, 2, 4, 4, 4, 4, 0, 1, 2, 2, 4]);
+    sampler.stopper().stop();
+    drop(events);
+    sampler.join();
+    assert!(*tries.lock().unwrap() >= 7);
+}
+
+/// Fails as no source should.
+struct Broken;
+
+impl Source for Broken {
+    fn read(&mut self) -> Result<Sample, SourceError> {
+        panic!("nobody thought of this")
+    }
+}
+
+/// A name that was not UTF-8 made the thread of its source panic: the collector went on without it, said nothing
+/// and ended well.
+#[test]
+fn a_source_that_panics_is_a_gap_and_not_a_silence() {
+    let (sampler, events) = Sampler::start(vec![Box::new(Broken)], &options());
+    let gap = events.iter().find_map(|event| match event {
+        Event::Gap(gap) if gap.retry.is_some() => Some(gap),
+        _ => None,
+    });
+    assert!(gap.unwrap().reason.contains("iostall itself failed"));
+    sampler.stopper().stop();
+    drop(events);
+    sampler.join();
+}
+
+#[test]
+fn a_reading_longer_than_the_interval_is_recorded_as_missed_beats() {
+    let (release, hold) = std::sync::mpsc::channel();
+    let sources: Vec<Box<dyn Source>> = vec![
+        Box::new(Scripted { hold: Some(hold), fails: false }),
+        Box::new(Scripted { hold: None, fails: false }),
+    ];
+    let (sampler, events) = Sampler::start(sources, &options());
+    // Five beats of the other source pass while the first one hangs.
+    let mut beats = 0;
+    while beats < 5 {
+        beats += u32::from(matches!(events.recv().unwrap(), Event::Sample { source: 1, .. }));
+    }
+    for _ in 0..3 {
+        release.send(()).unwrap();
+    }
+    let missed = std::iter::from_fn(|| events.recv().ok()).find_map(|event| match event {
+        Event::Gap(gap) if gap.source == 0 => Some(gap),
+        _ => None,
+    });
+    assert!(missed.unwrap().beats >= 3);
+    drop(release);
+    sampler.stopper().stop();
+    drop(events);
+    sampler.join();
+}
+
+#[test]
+fn the_last_beat_ends_the_sampling_by_itself() {
+    let until = utc_now() + jiff::SignedDuration::from_millis(70);
+    let options = SamplerOptions { until: Some(until), ..options() };
+    let (sampler, events) = Sampler::start(vec![Box::new(Scripted { hold: None, fails: false })], &options);
+    assert!(events.into_iter().count() <= 4);
+    sampler.join();
+}
