@@ -60,3 +60,23 @@ fn a_thing_that_gets_its_old_name_back_is_called_so() {
     }
     assert_eq!(store.last_sample(source).unwrap().unwrap().rows[0].subject.name, "a");
 }
+
+/// A window began with the last sample whose time was not after its beginning: that was one after the clock had been
+/// set back, and what had been sampled before was left out.
+#[test]
+fn a_window_holds_both_hours_when_the_clock_was_set_back_by_one() {
+    let (_directory, mut store) = open();
+    let source = store.source("s").unwrap();
+    for beat in 0..120 {
+        let mut sample = sample(beat, 2);
+        if beat >= 60 {
+            sample.taken.utc -= SignedDuration::from_hours(1);
+        }
+        store.add_sample(source, sample).unwrap();
+    }
+    let mut count = 0;
+    let (from, to) = (start() + SignedDuration::from_mins(30), start() + SignedDuration::from_hours(1));
+    let mut each = |step: Step| count += u32::from(step.taken.utc > from && step.taken.utc <= to);
+    store.steps(source, from, to, &mut each).unwrap();
+    assert_eq!(count, 29 + 29, "both times from the 31st to the 59th minute");
+}
