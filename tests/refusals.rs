@@ -192,7 +192,7 @@ fn a_login_that_is_let_in_again_is_sampled_again() {
     until("a sample", || {
         let ran = workspace.run(&["report", "server", "--json", "-"]);
         let json: Value = serde_json::from_str(&ran.stdout).ok()?;
-        (json["groups"].as_array()?.len() > 0).then_some(())
+        (!json["groups"].as_array()?.is_empty()).then_some(())
     });
     signal(&child, "INT");
     let ran = Ran::from(child.wait_with_output().unwrap()).expect_status(0);

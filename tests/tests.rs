@@ -9,6 +9,7 @@ mod copy_crash;
 mod copy_media;
 mod devices;
 mod diskspd;
+mod full_store;
 mod load;
 mod manual;
 mod matrix;

@@ -2,18 +2,19 @@
 
 mod import;
 mod judging;
+mod keeper;
 mod metrics;
 mod onlookers;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use iostall_collect::{Engine, Event, Filter, Gap, Sampler, SamplerOptions, grants};
 use iostall_measure::clock::utc_now;
-use iostall_model::{Sample, Warning};
-use iostall_store::{Retention, SourceNumber, StoredGap, WatchStore};
+use iostall_store::{Retention, StoredGap};
 use jiff::{SignedDuration, Timestamp};
 
+use self::keeper::Keeper;
 use self::onlookers::Onlookers;
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
 use crate::failure::Status;
@@ -63,7 +64,8 @@ fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyho
                     sample.rows.len(),
                     sample.taken.utc
                 ))?;
-                keeper.sample(number, sample, printer)?;
+                keeper.say_warnings(number, &sample, printer);
+                keeper.store.add_sample(number, sample).map_err(with_hint)?;
             }
             Err(error) => {
                 let gap = StoredGap { at: utc_now(), beats: 1, reason: error.to_string() };
@@ -111,16 +113,17 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
             Event::Gap(gap) => {
                 let (number, name) = &numbers[gap.source];
                 let news = (gap.reason.clone(), gap.retry.map(|retry| retry.beats));
-                if failing.insert(gap.source, news.clone()).as_ref() != Some(&news) {
+                // That a source which times out takes longer than the interval is no news.
+                let is_known = gap.retry.is_none() && failing.contains_key(&gap.source);
+                if !is_known && failing.insert(gap.source, news.clone()).as_ref() != Some(&news) {
                     printer.note(&gap_line(name, &gap));
                 }
-                let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
-                keeper.store.add_gap(*number, &gap).map_err(with_hint)?;
+                keeper.gap(*number, gap, printer)?;
             }
         }
         let now = utc_now();
         if now >= forget_next {
-            keeper.store.forget(&retention, now).map_err(with_hint)?;
+            keeper.forget(&retention, now, printer)?;
             forget_next = now.checked_add(FORGET_EVERY).unwrap_or(Timestamp::MAX);
         }
     }
@@ -136,43 +139,7 @@ fn signed(length: Duration) -> SignedDuration {
     SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
 }
 
-/// The store, and what was already said.
-struct Keeper {
-    store: WatchStore,
-    said: HashSet<(SourceNumber, String)>,
-    samples: u64,
-}
-
-impl Keeper {
-    fn new(store: WatchStore) -> Self {
-        Self { store, said: HashSet::new(), samples: 0 }
-    }
-
-    fn add_source(&mut self, name: &str) -> anyhow::Result<SourceNumber> {
-        self.store.source(name).map_err(with_hint)
-    }
-
-    /// Keeps a sample; says each of its warnings the first time.
-    fn sample(&mut self, source: SourceNumber, sample: Sample, printer: &Printer) -> anyhow::Result<()> {
-        for warning in &sample.warnings {
-            if self.said.insert((source, warning.message.clone())) {
-                printer.note(&warning_line(warning));
-            }
-        }
-        self.store.add_sample(source, sample).map_err(with_hint)?;
-        self.samples += 1;
-        Ok(())
-    }
-}
-
 fn gap_line(name: &str, gap: &Gap) -> String {
     let next = gap.retry.map(|retry| format!("; next try at {:.0}", retry.at)).unwrap_or_default();
     format!("{name}: no sample at {:.0}: {}{next}\nhint: {}", gap.at, gap.reason, gap.hint)
-}
-
-fn warning_line(warning: &Warning) -> String {
-    match &warning.hint {
-        Some(hint) => format!("warning: {}\nhint: {hint}", warning.message),
-        None => format!("warning: {}", warning.message),
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rusqlite::ErrorCode;
 use thiserror::Error;
 
 use crate::document::DocumentError;
@@ -118,7 +119,35 @@ fn lines(candidates: &[Entry]) -> String {
     lines.concat()
 }
 
+/// What may be done about a failure of SQLite, where its cause is one of the usual.
+fn sqlite_hint(path: &Path, source: &rusqlite::Error) -> Option<String> {
+    match source.sqlite_error_code()? {
+        ErrorCode::DiskFull => Some(
+            "make room on its file system; `iostall collect run --keep-raw` and `iostall runs delete` keep less"
+                .into(),
+        ),
+        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => Some(format!(
+            "even to read it, iostall must be able to write to {0} and its directory: run it as their owner, or copy {0}, \
+             with {0}-wal if there is one, and name the copy with --store PATH",
+            path.display()
+        )),
+        ErrorCode::SystemIoFailure => Some("the kernel's log says what is wrong with the device (dmesg)".into()),
+        _ => None,
+    }
+}
+
 impl StoreError {
+    /// Whether it may be over by itself, or when somebody makes room: what goes on for months tries again.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Locked { .. } => true,
+            Self::Sqlite { source, .. } => {
+                matches!(source.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure))
+            }
+            _ => false,
+        }
+    }
+
     /// What to do about it; `None` where the message says all there is.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -145,7 +174,8 @@ impl StoreError {
             Self::Document { source: DocumentError::Read(_), .. } => {
                 "take the document as it is with `iostall runs export`".into()
             }
-            Self::Sqlite { .. } | Self::Exists { .. } | Self::Document { .. } => return None,
+            Self::Sqlite { path, source, .. } => return sqlite_hint(path, source),
+            Self::Exists { .. } | Self::Document { .. } => return None,
         };
         Some(hint)
     }

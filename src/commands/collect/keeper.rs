@@ -1,0 +1,133 @@
+//! What a collector reads, into the store; and through times in which the store cannot be written.
+//!
+//! A collector runs for months and its disk may be full for a night. What is sampled then is lost, but not that it was:
+//! it is a gap, with the store's own reason, as soon as there is room.
+
+use std::collections::{HashMap, HashSet};
+
+use iostall_collect::Gap;
+use iostall_model::{Sample, Warning};
+use iostall_store::{Retention, SourceNumber, StoreError, StoredGap, WatchStore};
+use jiff::Timestamp;
+
+use crate::printer::Printer;
+use crate::store::with_hint;
+
+/// The store, and what was already said.
+pub(super) struct Keeper {
+    pub(super) store: WatchStore,
+    /// How many samples were stored.
+    pub(super) samples: u64,
+    said: HashSet<(SourceNumber, String)>,
+    /// By source: beats of which nothing could be stored.
+    lost: HashMap<SourceNumber, StoredGap>,
+    /// What the store says while it cannot be written.
+    trouble: Option<String>,
+}
+
+impl Keeper {
+    pub(super) fn new(store: WatchStore) -> Self {
+        Self { store, samples: 0, said: HashSet::new(), lost: HashMap::new(), trouble: None }
+    }
+
+    pub(super) fn add_source(&mut self, name: &str) -> anyhow::Result<SourceNumber> {
+        self.store.source(name).map_err(with_hint)
+    }
+
+    /// Says each warning of a sample the first time.
+    pub(super) fn say_warnings(&mut self, source: SourceNumber, sample: &Sample, printer: &Printer) {
+        for warning in &sample.warnings {
+            if self.said.insert((source, warning.message.clone())) {
+                printer.note(&warning_line(warning));
+            }
+        }
+    }
+
+    /// Keeps a sample.
+    pub(super) fn sample(
+        &mut self,
+        source: SourceNumber,
+        sample: Sample,
+        printer: &Printer,
+    ) -> anyhow::Result<()> {
+        self.say_warnings(source, &sample, printer);
+        let at = sample.taken.utc;
+        let kept = self.with_lost(source).and_then(|()| self.store.add_sample(source, sample));
+        self.samples += u64::from(kept.is_ok());
+        let reason = |error: &StoreError| format!("the sample could not be stored: {error}");
+        self.or_lost(kept, source, |error| StoredGap { at, beats: 1, reason: reason(error) }, printer)
+    }
+
+    /// Keeps a gap.
+    pub(super) fn gap(&mut self, source: SourceNumber, gap: Gap, printer: &Printer) -> anyhow::Result<()> {
+        let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
+        let kept = self.with_lost(source).and_then(|()| self.store.add_gap(source, &gap));
+        self.or_lost(kept, source, |_| gap, printer)
+    }
+
+    /// Deletes what is too old. Where that cannot be done now, it is done the next time.
+    pub(super) fn forget(
+        &mut self,
+        retention: &Retention,
+        now: Timestamp,
+        printer: &Printer,
+    ) -> anyhow::Result<()> {
+        match self.store.forget(retention, now) {
+            Err(error) if error.may_pass() => self.say(error, printer),
+            done => return done.map_err(with_hint),
+        }
+        Ok(())
+    }
+
+    /// Keeps first what could not be kept before.
+    fn with_lost(&mut self, source: SourceNumber) -> Result<(), StoreError> {
+        if let Some(gap) = self.lost.get(&source) {
+            self.store.add_gap(source, gap)?;
+            self.lost.remove(&source);
+        }
+        Ok(())
+    }
+
+    /// Remembers what was not kept, if the trouble may pass.
+    fn or_lost(
+        &mut self,
+        kept: Result<(), StoreError>,
+        source: SourceNumber,
+        gap: impl FnOnce(&StoreError) -> StoredGap,
+        printer: &Printer,
+    ) -> anyhow::Result<()> {
+        match kept {
+            Ok(()) => {
+                if self.trouble.take().is_some() {
+                    printer.note(&format!("the store {} can be written again", self.store.path().display()));
+                }
+                Ok(())
+            }
+            Err(error) if error.may_pass() => {
+                let gap = gap(&error);
+                let beats = gap.beats;
+                let lost = self.lost.entry(source).or_insert(StoredGap { beats: 0, ..gap });
+                lost.beats = lost.beats.saturating_add(beats);
+                self.say(error, printer);
+                Ok(())
+            }
+            Err(error) => Err(with_hint(error)),
+        }
+    }
+
+    /// Says what is wrong, once.
+    fn say(&mut self, error: StoreError, printer: &Printer) {
+        let message = error.to_string();
+        if self.trouble.as_ref() != Some(&message) {
+            printer.error(&with_hint(error).context("samples are lost until the store can be written again"));
+            self.trouble = Some(message);
+        }
+    }
+}
+
+fn warning_line(warning: &Warning) -> String {
+    match &warning.hint {
+        Some(hint) => format!("warning: {}\nhint: {hint}", warning.message),
+        None => format!("warning: {}", warning.message),
+    }
+}
