@@ -12,7 +12,7 @@ pub struct Topology {
 #[derive(Clone, Debug, Default)]
 struct Device {
     is_partition: bool,
-    has_slaves: bool,
+    is_stacked: bool,
     /// World-wide name, UUID of the mapping or disk sequence number: tells a device from its successor.
     identity: String,
 }
@@ -29,22 +29,24 @@ impl Topology {
             let Some(number) = text("dev") else { continue };
             let has_slaves =
                 std::fs::read_dir(path.join("slaves")).is_ok_and(|mut slaves| slaves.next().is_some());
+            // A loop device has no slaves, but a file, whose device counts the same I/O.
+            let has_file = path.join("loop/backing_file").exists();
             let identity = ["dm/uuid", "wwid", "device/wwid", "device/serial", "diskseq"]
                 .into_iter()
                 .find_map(|name| text(name).filter(|text| !text.is_empty()))
                 .unwrap_or_default();
-            devices
-                .insert(number, Device { is_partition: text("partition").is_some(), has_slaves, identity });
+            let (is_partition, is_stacked) = (text("partition").is_some(), has_slaves || has_file);
+            devices.insert(number, Device { is_partition, is_stacked, identity });
         }
         Self { devices }
     }
 
     /// `disk` for whole devices at the bottom, which may be summed; `partition` and `stacked` (device mapper,
-    /// RAID, multipath) for those whose I/O is counted again below them.
+    /// RAID, multipath, loop) for those whose I/O is counted again below them.
     pub fn role(&self, number: &str) -> &'static str {
         match self.devices.get(number) {
             Some(device) if device.is_partition => "partition",
-            Some(device) if device.has_slaves => "stacked",
+            Some(device) if device.is_stacked => "stacked",
             _ => "disk",
         }
     }
@@ -66,6 +68,7 @@ mod tests {
         assert_eq!(topology.role("259:0"), "disk");
         assert_eq!(topology.role("259:1"), "partition");
         assert_eq!(topology.role("252:0"), "stacked");
+        assert_eq!(topology.role("7:0"), "stacked", "a loop device was a disk, and its I/O counted twice");
         assert_eq!(topology.identity("259:0"), "eui.0011223344556677");
         assert_eq!(topology.role("1:1"), "disk", "what sysfs does not know is taken as it is");
     }
