@@ -46,7 +46,8 @@ pub fn exposition(sources: &[SourceNow], version: &str) -> String {
     families.gauge("iostall_build_info", "The iostall that answers; always 1.", &build, "1");
     for source in sources {
         add_source(&mut families, source);
-        if let Some(sample) = &source.last {
+        // Values that stay as they were look idle. Left out, they are missing, as they should be.
+        if let Some(sample) = source.last.as_ref().filter(|_| source.is_up) {
             add_rows(&mut families, &source.name, &sample.rows);
         }
     }

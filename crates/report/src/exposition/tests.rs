@@ -64,7 +64,7 @@ fn sources() -> Vec<SourceNow> {
             gaps: 1,
             resets: BTreeMap::from([(ResetReason::Reattach, 3)]),
         },
-        SourceNow { name: "mixed".into(), last: Some(Arc::new(mixed)), is_up: false, ..SourceNow::default() },
+        SourceNow { name: "mixed".into(), last: Some(Arc::new(mixed)), is_up: true, ..SourceNow::default() },
         SourceNow { name: "never".into(), gaps: 4, ..SourceNow::default() },
     ]
 }
@@ -159,4 +159,15 @@ fn find_names(value: &Value, names: &mut BTreeSet<String>) {
         Value::Object(all) => all.values().for_each(|value| find_names(value, names)),
         _ => {}
     }
+}
+
+/// The counters of a server that was down stood still for hours: its rates were zero, as if it had been idle.
+#[test]
+fn a_source_that_does_not_answer_has_no_values() {
+    let mut all = sources();
+    all[1].is_up = false;
+    let text = exposition(&all, "1.2.3");
+    assert!(text.contains("iostall_source_up{source=\"mixed\"} 0"), "{text}");
+    assert!(!text.lines().any(|line| line.contains("sda") && line.contains("mixed")), "{text}");
+    assert!(text.contains("E:\\\\data"), "the others have theirs: {text}");
 }
