@@ -168,3 +168,21 @@ fn files_of_mariadb_lie_on_the_device_of_their_directory() {
         volume("kept.ibd")
     );
 }
+
+/// The marks of the counters' beginnings were texts in the server's time zone: another zone was a restart.
+#[test]
+fn another_time_zone_of_the_server_is_no_restart() {
+    let Some(server) = Postgres::start(15, None) else {
+        return skip("PostgreSQL 15 is not installed: its time zone was not changed");
+    };
+    let url = format!("postgres://postgres@127.0.0.1:{}", server.port);
+    let before = read(source(&url).as_mut());
+    server.sql("ALTER SYSTEM SET timezone = 'Asia/Tokyo'");
+    server.sql(include_str!("../../testdata/sql/zone_reload.sql"));
+    until("the time zone", || {
+        let offset = server.number(include_str!("../../testdata/sql/zone_offset.sql"));
+        (offset == 9).then_some(())
+    });
+    let now = read(source(&url).as_mut());
+    assert_eq!(before.epoch, now.epoch);
+}

@@ -4,10 +4,10 @@
 SELECT current_setting('server_version_num')::int / 10000              AS version,
        (SELECT system_identifier::text FROM pg_control_system()) || '/'
          || (SELECT timeline_id::text FROM pg_control_checkpoint())    AS instance,
-       pg_postmaster_start_time()::text                                AS process_start,
-       ARRAY[(SELECT 'bgwriter ' || stats_reset::text FROM pg_stat_bgwriter),
-             (SELECT 'archiver ' || stats_reset::text FROM pg_stat_archiver),
-             (SELECT 'wal ' || stats_reset::text FROM pg_stat_wal),
-             (SELECT 'io ' || stats_reset::text FROM pg_stat_io LIMIT 1)] AS marks,
+       extract(epoch FROM pg_postmaster_start_time())::text            AS process_start,
+       ARRAY[(SELECT 'bgwriter ' || extract(epoch FROM stats_reset)::text FROM pg_stat_bgwriter),
+             (SELECT 'archiver ' || extract(epoch FROM stats_reset)::text FROM pg_stat_archiver),
+             (SELECT 'wal ' || extract(epoch FROM stats_reset)::text FROM pg_stat_wal),
+             (SELECT 'io ' || extract(epoch FROM stats_reset)::text FROM pg_stat_io LIMIT 1)] AS marks,
        current_setting('track_io_timing')::bool                        AS io_timing,
        current_setting('track_wal_io_timing')::bool                    AS wal_timing

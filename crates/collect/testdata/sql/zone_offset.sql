@@ -1,0 +1,2 @@
+/* iostall:zone_offset */
+SELECT extract(timezone_hour FROM now())::int

@@ -1,0 +1,2 @@
+/* iostall:zone_reload */
+SELECT pg_reload_conf()
