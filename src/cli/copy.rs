@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use iostall_measure::{ByteCount, Caching};
 use iostall_model::transfer::{HashKind, Reflink, VerifyMode};
 
+use iostall_transfer::shape::TRANSFER_BYTES_MAX;
+
 use super::load::OutputArgs;
 
 const COPY_EXAMPLES: &str = "Examples:
@@ -64,8 +66,8 @@ pub(crate) struct CopyArgs {
     /// Sharing blocks with the source: auto (where the file system can), never, always
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = super::load::kebab::<Reflink>, help_heading = "How")]
     pub(crate) reflink: Reflink,
-    /// Bytes a request [default: 4 MiB on one device, 1 MiB between two]
-    #[arg(long, value_name = "SIZE", help_heading = "How")]
+    /// Bytes a request, 4 KiB to 64 MiB [default: 4 MiB on one device, 1 MiB between two]
+    #[arg(long, value_name = "SIZE", value_parser = transfer_size, help_heading = "How")]
     pub(crate) transfer_size: Option<ByteCount>,
     /// Requests in flight on each side [default: 2 on one device, 8 between two]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "How")]
@@ -79,8 +81,8 @@ pub(crate) struct CopyArgs {
     /// How the destination is written: direct or buffered
     #[arg(long, value_name = "HOW", default_value = "direct", value_parser = super::load::kebab::<Caching>, help_heading = "How")]
     pub(crate) target_caching: Caching,
-    /// Files below this go by the path for small files
-    #[arg(long, value_name = "SIZE", default_value = "1M", help_heading = "How")]
+    /// Files below this, at most 64 MiB, go by the path for small files
+    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = small_file, help_heading = "How")]
     pub(crate) small_file: ByteCount,
     /// How much is written between two entries of the journal that --resume needs; 0: no journal
     #[arg(long, value_name = "SIZE", default_value = "512M", help_heading = "How")]
@@ -150,6 +152,22 @@ pub(crate) enum NiceChoice {
     Low,
     /// Only where nobody else asks
     Idle,
+}
+
+fn transfer_size(text: &str) -> Result<ByteCount, String> {
+    let size: ByteCount = text.parse().map_err(|error| format!("{error}"))?;
+    let allowed = 4096..=u64::from(TRANSFER_BYTES_MAX);
+    if allowed.contains(&size.bytes()) { Ok(size) } else { Err("a request has 4 KiB to 64 MiB".to_owned()) }
+}
+
+/// Each worker reads such a file whole into memory.
+fn small_file(text: &str) -> Result<ByteCount, String> {
+    let size: ByteCount = text.parse().map_err(|error| format!("{error}"))?;
+    if size.bytes() <= u64::from(TRANSFER_BYTES_MAX) {
+        Ok(size)
+    } else {
+        Err("a file of more than 64 MiB is not small".to_owned())
+    }
 }
 
 /// `200MB/s` or `200MB`.

@@ -1,7 +1,7 @@
 //! `iostall copy`: sources → copier → manifest, report and store.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use anyhow::Context;
 use iostall_model::transfer::{CopyOutcome, VerifyMode};
 use iostall_model::{RunBody, Warning, WarningCode};
 use iostall_transfer::copy::{Specials, Symlinks};
-use iostall_transfer::manifest::{ManifestFile, write_json, write_sums};
+use iostall_transfer::manifest::{ManifestFile, begins_manifest, write_json, write_sums};
 use iostall_transfer::rate::RateLimit;
 use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
 
@@ -22,11 +22,14 @@ use crate::transferring::{Transferring, target};
 
 /// Losses of metadata that are told one by one; the rest are counted.
 const LOSSES_TOLD: usize = 5;
+/// What is read of a file to see whether it is a manifest, bytes: a name may be 4 KiB long.
+const MANIFEST_HEAD_BYTES: u64 = 16 << 10;
 
 /// Copies, and reports it.
 pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some((destination, sources)) = args.paths.split_last() else { unreachable!("clap asks for two") };
     output::check(&args.output)?;
+    check_manifest(args)?;
     let mut store = if args.no_store { None } else { Some(store::open(global)?) };
     let transferring = Transferring::begin(args.nice, printer)?;
     let options = options(args);
@@ -36,7 +39,12 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
         (result, copier.into_log())
     });
     let was_cancelled = match result {
-        Err(error) if !error.is_cancelled() => return Err(with_hint(error)),
+        Err(error) if !error.is_cancelled() => {
+            for mismatch in &log.mismatches {
+                printer.error(&anyhow::anyhow!("{}: {}", mismatch.path, mismatch.message));
+            }
+            return Err(with_hint(error));
+        }
         Err(error) => {
             printer.error(&with_hint(error));
             true
@@ -149,19 +157,38 @@ fn warnings(log: &CopyLog) -> Vec<Warning> {
     warnings
 }
 
+/// Refuses a manifest that could not be written afterwards, or in whose place something else is: a word in the wrong
+/// place must not cost a file.
+fn check_manifest(args: &CopyArgs) -> anyhow::Result<()> {
+    let Some(path) = &args.manifest else { return Ok(()) };
+    let shown = path.display();
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !directory.is_dir() {
+        let error = anyhow::anyhow!("--manifest {shown}: there is no directory {}", directory.display());
+        return Err(hinted(error, "make the directory first; nothing was copied"));
+    }
+    let Ok(there) = path.symlink_metadata() else { return Ok(()) };
+    let mut head = Vec::new();
+    if there.is_file() {
+        let read = File::open(path).and_then(|file| file.take(MANIFEST_HEAD_BYTES).read_to_end(&mut head));
+        read.with_context(|| format!("cannot read what is at --manifest {shown}"))?;
+    }
+    if there.is_file() && (args.overwrite || begins_manifest(&head)) {
+        return Ok(());
+    }
+    let error = anyhow::anyhow!("--manifest {shown} is there, and is no manifest");
+    Err(hinted(error, "name another file; a file that is there is replaced with --overwrite"))
+}
+
 fn write_manifest(path: &Path, log: &CopyLog) -> anyhow::Result<()> {
     let files: Vec<ManifestFile> = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
-    let write = || {
-        let mut out = BufWriter::new(File::create(path)?);
-        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
-            write_json(&files, &mut out)?;
-        } else {
-            write_sums(&files, &mut out)?;
-        }
-        out.flush()?;
-        out.get_ref().sync_all()
-    };
-    write().with_context(|| format!("cannot write the manifest {}", path.display()))
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let written = output::to_file(path, &|mut out| {
+        if is_json { write_json(&files, &mut out)? } else { write_sums(&files, &mut out)? }
+        Ok(())
+    });
+    let durable = written.and_then(|()| Ok(File::open(path)?.sync_all()?));
+    durable.with_context(|| format!("cannot write the manifest {}", path.display()))
 }
 
 fn with_hint(error: CopyError) -> anyhow::Error {

@@ -26,14 +26,7 @@ impl Digest {
 
     /// From hexadecimal of exactly the right length; `None` for anything else.
     pub fn from_hex(kind: HashKind, hex: &str) -> Option<Self> {
-        if hex.len() != kind.digest_bytes() * 2 || !hex.is_ascii() {
-            return None;
-        }
-        let bytes = (0..hex.len())
-            .step_by(2)
-            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16))
-            .collect::<Result<_, _>>()
-            .ok()?;
+        let bytes = from_hex(hex).filter(|bytes| bytes.len() == kind.digest_bytes())?;
         Some(Self { kind, bytes })
     }
 }
@@ -105,6 +98,15 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Bytes from hexadecimal of either case; `None` for anything else.
+pub(crate) fn from_hex(hex: &str) -> Option<Vec<u8>> {
+    // `from_str_radix` takes a sign as well.
+    if !hex.len().is_multiple_of(2) || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()
 }
 
 /// Gives `take` as many zero bytes as `length` says, in parts.
@@ -230,7 +232,9 @@ mod tests {
     fn a_digest_reads_back_its_hexadecimal_and_refuses_another_length() {
         let digest = Digest::from_hex(HashKind::Crc32c, "e3069283").unwrap();
         assert_eq!(digest.hex(), "e3069283");
+        assert_eq!(Digest::from_hex(HashKind::Crc32c, "E3069283"), Some(digest));
         assert!(Digest::from_hex(HashKind::Crc32c, "e306928").is_none());
+        assert!(Digest::from_hex(HashKind::Crc32c, "e306+283").is_none());
         assert!(Digest::from_hex(HashKind::Crc32c, "e306928g").is_none());
         assert!(Digest::from_hex(HashKind::Md5, "e3069283").is_none());
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::copy::CopiedFile;
-use crate::hash::{Digest, hex};
+use crate::hash::{Digest, from_hex, hex};
 
 /// Name of the JSON form.
 pub const SCHEMA: &str = "iostall-manifest";
@@ -152,6 +152,8 @@ pub fn write_json(files: &[ManifestFile], out: &mut dyn Write) -> io::Result<()>
 /// Reads either form. `kind` overrules what lines of digests could be; `path` is the manifest's own, whose name
 /// often says it (`x.md5`, `SHA256SUMS`).
 pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Vec<ManifestFile>, ManifestError> {
+    // Windows programs begin a text in UTF-8 with a mark.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let files = if text.trim_ascii_start().first() == Some(&b'{') {
         parse_json(text)?
     } else {
@@ -166,6 +168,16 @@ pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Vec<Man
     if files.is_empty() { Err(ManifestError::Empty) } else { Ok(files) }
 }
 
+/// Whether a file that begins with `head` is a manifest in one of the forms that are written here, or empty: one that
+/// another may replace.
+pub fn begins_manifest(head: &[u8]) -> bool {
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if first.starts_with(b"{") {
+        return head.windows(SCHEMA.len()).any(|words| words == SCHEMA.as_bytes());
+    }
+    first.is_empty() && head.len() < 2 || HashKind::ALL.iter().any(|kind| parse_line(1, first, Some(*kind)).is_ok())
+}
+
 /// What the name of a manifest says about its checksums.
 fn kind_of_name(path: &Path) -> Option<HashKind> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
@@ -175,10 +187,10 @@ fn kind_of_name(path: &Path) -> Option<HashKind> {
 
 fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<ManifestFile, ManifestError> {
     let refuse = || ManifestError::Line { line, text: String::from_utf8_lossy(text).into_owned() };
-    if let Some(file) = parse_tagged(text) {
+    let (escaped, rest) = text.strip_prefix(b"\\").map_or((false, text), |rest| (true, rest));
+    if let Some(file) = parse_tagged(rest, escaped) {
         return Ok(file);
     }
-    let (escaped, rest) = text.strip_prefix(b"\\").map_or((false, text), |rest| (true, rest));
     let space = rest.iter().position(|byte| *byte == b' ').ok_or_else(refuse)?;
     let (hex, name) = rest.split_at(space);
     // A space and a space for text, or a space and an asterisk for binary: the same thing here.
@@ -200,14 +212,15 @@ fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<Manife
 }
 
 /// `NAME (file) = digest`, as the BSD tools and `--tag` have it.
-fn parse_tagged(text: &[u8]) -> Option<ManifestFile> {
+fn parse_tagged(text: &[u8], escaped: bool) -> Option<ManifestFile> {
     let open = text.windows(2).position(|pair| pair == b" (")?;
     let close = text.windows(4).rposition(|four| four == b") = ")?;
     let kind = std::str::from_utf8(&text[..open]).ok()?.parse().ok()?;
     let name = text.get(open + 2..close)?;
+    let name = if escaped { unescape(name)? } else { name.to_vec() };
     let digest = Digest::from_hex(kind, std::str::from_utf8(&text[close + 4..]).ok()?)?;
     Some(ManifestFile {
-        path: OsString::from_vec(name.to_vec()).into(),
+        path: OsString::from_vec(name).into(),
         bytes: None,
         digest,
         blocks: Vec::new(),
@@ -251,13 +264,9 @@ fn parse_json(text: &[u8]) -> Result<Vec<ManifestFile>, ManifestError> {
     if manifest.schema != SCHEMA || manifest.schema_version > SCHEMA_VERSION {
         return Err(refuse(format!("{} version {}", manifest.schema, manifest.schema_version)));
     }
-    let hex_bytes = |hex: &str| -> Option<Vec<u8>> {
-        let pairs = hex.as_bytes().chunks(2);
-        pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
-    };
     let read = |file: JsonFile| {
         let path = match &file.path_hex {
-            Some(hex) => OsString::from_vec(hex_bytes(hex)?).into(),
+            Some(hex) => OsString::from_vec(from_hex(hex)?).into(),
             None => PathBuf::from(&file.path),
         };
         Some(ManifestFile {
@@ -298,6 +307,22 @@ mod tests {
         let files = parse(tagged.as_bytes(), Path::new("any"), None).unwrap();
         assert_eq!(files[0].path, Path::new("x (1)"));
         assert_eq!(files[1].digest.kind(), HashKind::Crc32c);
+        let escaped = format!("\u{feff}\\MD5 (a\\nb) = {MD5}\n");
+        assert_eq!(parse(escaped.as_bytes(), Path::new("any"), None).unwrap()[0].path, Path::new("a\nb"));
+    }
+
+    #[test]
+    fn only_a_manifest_may_be_replaced_by_one() {
+        let sums = format!("{MD5}  a\n{MD5}  b\n");
+        let mut json = Vec::new();
+        write_json(&parse(sums.as_bytes(), Path::new("x.md5"), None).unwrap(), &mut json).unwrap();
+        let [sums, tagged] = [sums.into_bytes(), format!("\\MD5 (a) = {MD5}").into_bytes()];
+        for manifest in [b"".as_slice(), b"\n", &sums, &json, &tagged] {
+            assert!(begins_manifest(manifest));
+        }
+        for other in [b"precious\n".as_slice(), b"\n\nprecious", b"{\"mine\": 1}", &[0; 4096]] {
+            assert!(!begins_manifest(other), "{}", String::from_utf8_lossy(other));
+        }
     }
 
     #[test]

@@ -98,6 +98,12 @@ impl Plan {
         holes.map(|(range, _)| range.end - range.start).sum()
     }
 
+    /// The holes.
+    pub fn holes(&self) -> Vec<Range<u64>> {
+        let holes = self.parts.iter().filter(|(_, content)| *content == Content::Hole);
+        holes.map(|(range, _)| range.clone()).collect()
+    }
+
     /// Ranges to be written, for preallocation.
     pub fn ranges_to_write(&self) -> Vec<Range<u64>> {
         let data = self.parts.iter().filter(|(_, content)| *content == Content::Data(Origin::Source));

@@ -13,6 +13,7 @@ pub(crate) struct Rig {
     pool: BufferPool,
     buffers: Vec<Buffer>,
     buffer_count: u32,
+    buffer_bytes: u32,
 }
 
 impl Rig {
@@ -20,7 +21,7 @@ impl Rig {
     /// pages only in parts.
     pub(crate) fn new(buffer_count: u32, buffer_bytes: u32) -> io::Result<Self> {
         let (pool, buffers) = BufferPool::new(buffer_count, buffer_bytes, Pages::HugeIfPossible)?;
-        Ok(Self { pool, buffers, buffer_count })
+        Ok(Self { pool, buffers, buffer_count, buffer_bytes })
     }
 
     /// How many buffers there are, lent ones included.
@@ -41,8 +42,7 @@ impl Rig {
     pub(crate) fn take_back(&mut self, buffers: Vec<Buffer>) -> io::Result<()> {
         self.buffers = buffers;
         if self.buffers.len() < self.buffer_count as usize {
-            let bytes = self.buffers.first().map_or(4096, |buffer| buffer.len());
-            *self = Self::new(self.buffer_count, u32::try_from(bytes).unwrap_or(4096))?;
+            *self = Self::new(self.buffer_count, self.buffer_bytes)?;
         }
         Ok(())
     }
@@ -130,5 +130,24 @@ impl Engine for AnyEngine {
 
     fn calls(&self) -> u64 {
         self.inner().calls()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_that_a_broken_engine_lost_are_made_anew_at_their_size() {
+        let mut rig = Rig::new(3, 64 << 10).unwrap();
+        for lost in 1..=3 {
+            let mut buffers = rig.lend();
+            buffers.truncate(3 - lost);
+            rig.take_back(buffers).unwrap();
+            let buffers = rig.lend();
+            assert_eq!(buffers.len(), 3);
+            assert!(buffers.iter().all(|buffer| buffer.len() == 64 << 10));
+            rig.take_back(buffers).unwrap();
+        }
     }
 }

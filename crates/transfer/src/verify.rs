@@ -1,13 +1,13 @@
 //! Checking files against a manifest, as they are on the media.
 
-use iostall_engine::files;
+use iostall_engine::files::{self, FileKind};
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::transfer::{Mismatch, VerifyOutcome};
 
 use crate::copy::CopyError;
 use crate::copy::read_back::Reader;
 use crate::manifest::ManifestFile;
-use crate::pipeline::HashWanted;
+use crate::pipeline::{HashWanted, PipelineError};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 use crate::rig::Rig;
@@ -41,8 +41,7 @@ pub fn verify_files(
         match check(file, &mut reader, progress, &mut outcome.bytes) {
             Ok(None) => outcome.equal += 1,
             Ok(Some(mismatch)) => outcome.mismatches.push(mismatch),
-            Err(error) if error.is_cancelled() => return Err(error),
-            Err(error @ CopyError::Engine(_)) => return Err(error),
+            Err(error) if error.is_cancelled() || says_nothing_of_the_file(&error) => return Err(error),
             Err(error) => outcome.mismatches.push(mismatch(file, None, error.to_string())),
         }
         progress.end_file();
@@ -52,14 +51,23 @@ pub fn verify_files(
     Ok(outcome)
 }
 
+/// Whether it is we who failed, and not the file.
+fn says_nothing_of_the_file(error: &CopyError) -> bool {
+    matches!(error, CopyError::Engine(_) | CopyError::Reading { cause: PipelineError::Engine(_), .. })
+}
+
 fn check(
     file: &ManifestFile,
     reader: &mut Reader<'_, MonotonicClock>,
     progress: &Progress,
     bytes: &mut u64,
 ) -> Result<Option<Mismatch>, CopyError> {
-    let size_bytes =
-        files::stamp_of_path(&file.path).map_err(CopyError::system("find", &file.path))?.size_bytes;
+    let stamp = files::stamp_of_path(&file.path).map_err(CopyError::system("find", &file.path))?;
+    if stamp.kind != FileKind::Regular {
+        // A pipe would be waited for, and a device has no size to be read to.
+        return Ok(Some(mismatch(file, None, "is not a regular file, and is not read".to_owned())));
+    }
+    let size_bytes = stamp.size_bytes;
     progress.begin_file(&file.path, size_bytes, "checking");
     let block_bytes = (file.block_bytes > 0).then_some(file.block_bytes);
     let wanted = HashWanted { whole: Some(file.digest.kind()), block_bytes, pieces: false };
@@ -124,18 +132,21 @@ mod tests {
         std::fs::write(path("equal"), &data).unwrap();
         std::fs::write(path("damaged"), &damaged).unwrap();
         std::fs::write(path("short"), &data[..49_999]).unwrap();
+        std::fs::create_dir(path("directory")).unwrap();
         let files = [
             entry(&path("equal"), &data, true),
             entry(&path("damaged"), &data, true),
             entry(&path("damaged"), &data, false),
             entry(&path("short"), &data, false),
             entry(&path("absent"), &data, true),
+            entry(&path("directory"), &[], false),
         ];
         let outcome = verify_files(&files, None, &Progress::default()).unwrap();
-        assert_eq!((outcome.files, outcome.equal, outcome.mismatches.len()), (5, 1, 4));
+        assert_eq!((outcome.files, outcome.equal, outcome.mismatches.len()), (6, 1, 5));
         let offsets: Vec<_> = outcome.mismatches.iter().map(|mismatch| mismatch.first_offset).collect();
-        assert_eq!(offsets, [Some(16_384), None, Some(49_999), None]);
+        assert_eq!(offsets, [Some(16_384), None, Some(49_999), None, None]);
         assert!(outcome.mismatches[2].message.contains("49999 bytes instead of 50000"));
         assert!(outcome.mismatches[3].message.contains("cannot find"));
+        assert!(outcome.mismatches[4].message.contains("not a regular file"));
     }
 }

@@ -50,6 +50,22 @@ pub fn preallocate(file: &File, range: &Range<u64>) -> io::Result<bool> {
     }
 }
 
+/// Makes the range a hole: zeros without room of their own, whatever was there. `false` where the file system cannot.
+pub fn punch_hole(file: &File, range: &Range<u64>) -> io::Result<bool> {
+    if range.is_empty() {
+        return Ok(true);
+    }
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    loop {
+        match rustix::fs::fallocate(file, flags, range.start, range.end - range.start) {
+            Ok(()) => return Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(false),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
 /// Makes `target` share all blocks of `source`, at once and without taking room. `false` where the file
 /// system or the pair of files does not allow it.
 pub fn clone_blocks(source: &File, target: &File) -> io::Result<bool> {
@@ -85,6 +101,20 @@ mod tests {
             assert!(ranges.iter().any(|range| range.contains(&at)), "{ranges:?}");
         }
         assert!(!ranges.iter().any(|range| range.contains(&(4 << 20))), "{ranges:?}");
+    }
+
+    #[test]
+    fn a_punched_range_is_zeros_and_its_neighbours_stay() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[1; 64 << 10], 0).unwrap();
+        if !punch_hole(&file, &(8192..16_384)).unwrap() {
+            return;
+        }
+        let mut data = vec![2; 64 << 10];
+        file.read_exact_at(&mut data, 0).unwrap();
+        assert!(data[..8192].iter().chain(&data[16_384..]).all(|byte| *byte == 1));
+        assert!(data[8192..16_384].iter().all(|byte| *byte == 0));
+        assert_eq!(file.metadata().unwrap().len(), 64 << 10);
     }
 
     #[test]

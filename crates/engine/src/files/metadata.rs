@@ -26,15 +26,13 @@ fn loss(what: &str, errno: Errno) -> Loss {
 /// Gives `target` owner, extended attributes (access control lists are among them), mode and times of
 /// `source`, whose stamp is `stamp`. Answers what could not be kept.
 ///
-/// Owner first, because changing it clears set-id bits; times last, because everything else sets them.
+/// Owner first, because changing it clears set-id bits; times last, because everything else sets them. Times are
+/// those of the stamp: reading the source since then has moved its access time.
 pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Loss> {
     let mut losses = Vec::new();
-    let owner = (Uid::from_raw(stamp.uid), Gid::from_raw(stamp.gid));
     let there = rustix::fs::fstat(target).ok();
-    if there.is_none_or(|stat| (stat.st_uid, stat.st_gid) != (stamp.uid, stamp.gid))
-        && let Err(errno) = rustix::fs::fchown(target, Some(owner.0), Some(owner.1))
-    {
-        losses.push(loss("owner", errno));
+    if there.is_none_or(|stat| (stat.st_uid, stat.st_gid) != (stamp.uid, stamp.gid)) {
+        set_owner(target, stamp, &mut losses);
     }
     let owner_is_lost = !losses.is_empty();
     copy_attributes(source, target, &mut losses);
@@ -46,10 +44,22 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
     {
         losses.push(loss("mode", errno));
     }
-    if let Err(errno) = set_times(target, source) {
+    if let Err(errno) = rustix::fs::futimens(target, &times(stamp)) {
         losses.push(loss("times", errno));
     }
     losses
+}
+
+/// Only root may give a file away; but everybody may give it to a group of their own, and with the group goes who may
+/// read it.
+fn set_owner(target: &File, stamp: &FileStamp, losses: &mut Vec<Loss>) {
+    let (user, group) = (Uid::from_raw(stamp.uid), Gid::from_raw(stamp.gid));
+    let Err(errno) = rustix::fs::fchown(target, Some(user), Some(group)) else { return };
+    let what = match rustix::fs::fchown(target, None, Some(group)) {
+        Ok(()) => "owner",
+        Err(_) => "owner and group",
+    };
+    losses.push(loss(what, errno));
 }
 
 fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
@@ -62,10 +72,11 @@ fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
         listed = rustix::fs::flistxattr(source, &mut names[..]);
     }
     let length = match listed {
-        Ok(0) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return,
         Ok(length) => length,
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => 0,
         Err(errno) => return losses.push(loss("extended attributes", errno)),
     };
+    remove_inherited_lists(&names[..length], target, losses);
     let mut value = Vec::new();
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let Ok(c_name) = CString::new(name) else { continue };
@@ -78,28 +89,41 @@ fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
     }
 }
 
-fn set_times(target: &File, source: &File) -> Result<(), Errno> {
-    let stat = rustix::fs::fstat(source)?;
-    rustix::fs::futimens(target, &times(&stat))
-}
-
-fn times(stat: &rustix::fs::Stat) -> Timestamps {
-    let time = |seconds, nanos| Timespec { tv_sec: seconds, tv_nsec: i64::try_from(nanos).unwrap_or(0) };
-    Timestamps {
-        last_access: time(stat.st_atime, stat.st_atime_nsec),
-        last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
+/// Takes from `target` the access control lists that a directory gave it and the source, whose attributes are `names`,
+/// does not have: they would let in whom the source does not.
+fn remove_inherited_lists(names: &[u8], target: &File, losses: &mut Vec<Loss>) {
+    let mut there = [0; 1 << 10];
+    // Nearly always nothing: a new file has attributes only where its directory hands some down.
+    let inherited = match rustix::fs::flistxattr(target, &mut there[..]) {
+        Ok(0) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return,
+        Ok(length) => &there[..length],
+        // More than fit: whatever they are, the lists may be among them.
+        Err(_) => b"system.posix_acl_access\0system.posix_acl_default\0",
+    };
+    for name in inherited.split(|byte| *byte == 0).filter(|name| name.starts_with(b"system.posix_acl_")) {
+        if names.split(|byte| *byte == 0).any(|kept| kept == name) {
+            continue;
+        }
+        let Ok(c_name) = CString::new(name) else { continue };
+        match rustix::fs::fremovexattr(target, &c_name) {
+            Ok(()) | Err(Errno::NODATA) => {}
+            Err(errno) => losses.push(loss("the absence of an access control list", errno)),
+        }
     }
 }
 
-/// Gives the directory `target` the times of the directory `source`. To be called when nothing will be made
-/// in it any more.
-pub fn set_times_of_directory(source: &Path, target: &Path) -> io::Result<()> {
-    let stat = rustix::fs::stat(source)?;
-    Ok(rustix::fs::utimensat(CWD, target, &times(&stat), AtFlags::empty())?)
+fn times(stamp: &FileStamp) -> Timestamps {
+    const SECOND_NS: i128 = 1_000_000_000;
+    // Before 1970 the seconds are negative and the nanoseconds still count forward.
+    let time = |ns: i128| Timespec {
+        tv_sec: i64::try_from(ns.div_euclid(SECOND_NS)).unwrap_or(0),
+        tv_nsec: i64::try_from(ns.rem_euclid(SECOND_NS)).unwrap_or(0),
+    };
+    Timestamps { last_access: time(stamp.accessed_ns), last_modification: time(stamp.modified_ns) }
 }
 
-/// Gives the symbolic link `target` (or a device node, pipe or socket) owner and times of `source`.
-pub fn copy_symlink_metadata(source: &Path, stamp: &FileStamp, target: &Path) -> Vec<Loss> {
+/// Gives the symbolic link `target` (or a device node, pipe or socket) owner and times of the source with this stamp.
+pub fn copy_symlink_metadata(stamp: &FileStamp, target: &Path) -> Vec<Loss> {
     let mut losses = Vec::new();
     let owner = (Some(Uid::from_raw(stamp.uid)), Some(Gid::from_raw(stamp.gid)));
     if let Err(errno) = rustix::fs::chownat(CWD, target, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW) {
@@ -111,9 +135,7 @@ pub fn copy_symlink_metadata(source: &Path, stamp: &FileStamp, target: &Path) ->
     {
         losses.push(loss("mode", errno));
     }
-    let set = rustix::fs::lstat(source)
-        .and_then(|stat| rustix::fs::utimensat(CWD, target, &times(&stat), AtFlags::SYMLINK_NOFOLLOW));
-    if let Err(errno) = set {
+    if let Err(errno) = rustix::fs::utimensat(CWD, target, &times(stamp), AtFlags::SYMLINK_NOFOLLOW) {
         losses.push(loss("times", errno));
     }
     losses
@@ -149,5 +171,72 @@ mod tests {
             let length = rustix::fs::fgetxattr(&target, c"user.note", &mut value[..]).unwrap();
             assert_eq!(&value[..length], b"kept");
         }
+    }
+
+    #[test]
+    fn times_before_1970_and_of_the_last_reading_before_the_copy_arrive() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::write(&from, b"x").unwrap();
+        let source = File::open(&from).unwrap();
+        let before_1970 = Timespec { tv_sec: -313_000_000, tv_nsec: 987_654_321 };
+        let long_ago = Timespec { tv_sec: 1_000_000_000, tv_nsec: 5 };
+        rustix::fs::futimens(
+            &source,
+            &Timestamps { last_access: long_ago, last_modification: before_1970 },
+        )
+        .unwrap();
+        let before = stamp(&source).unwrap();
+        assert_eq!(fs::read(&from).unwrap(), b"x");
+        copy_metadata(&source, &before, &File::create(&to).unwrap());
+        let after = super::super::stamp::stamp_of_path(&to).unwrap();
+        assert_eq!(after.accessed_ns, 1_000_000_000_000_000_005);
+        assert_eq!(after.modified_ns, -312_999_999_012_345_679);
+    }
+
+    /// A list with one named user, as the kernel stores it: version, then tag, permissions and number of each entry.
+    fn list_with_a_guest() -> Vec<u8> {
+        let mut list = 2u32.to_le_bytes().to_vec();
+        let nobody = u32::MAX;
+        for (tag, permissions, id) in
+            [(1u16, 7u16, nobody), (2, 7, 4242), (4, 5, nobody), (0x10, 7, nobody), (0x20, 5, nobody)]
+        {
+            list.extend(tag.to_le_bytes());
+            list.extend(permissions.to_le_bytes());
+            list.extend(id.to_le_bytes());
+        }
+        list
+    }
+
+    #[test]
+    fn a_list_that_the_directory_hands_down_does_not_let_in_whom_the_source_does_not() {
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let from = dir.path().join("from");
+        fs::write(&from, b"x").unwrap();
+        let into = dir.path().join("into");
+        fs::create_dir(&into).unwrap();
+        let directory = File::open(&into).unwrap();
+        let default = c"system.posix_acl_default";
+        if rustix::fs::fsetxattr(&directory, default, &list_with_a_guest(), XattrFlags::empty()).is_err() {
+            // A file system without lists hands none down.
+            return;
+        }
+        let source = File::open(&from).unwrap();
+        rustix::fs::fchmod(&source, Mode::from_raw_mode(0o640)).unwrap();
+        let target = File::create(into.join("to")).unwrap();
+        let mut value = [0u8; 256];
+        assert!(rustix::fs::fgetxattr(&target, c"system.posix_acl_access", &mut value[..]).is_ok());
+        assert_eq!(copy_metadata(&source, &stamp(&source).unwrap(), &target), []);
+        let left = rustix::fs::fgetxattr(&target, c"system.posix_acl_access", &mut value[..]);
+        assert_eq!(left, Err(Errno::NODATA));
+        assert_eq!(stamp(&target).unwrap().mode, 0o640);
+
+        // A list of the source's own arrives.
+        let own = c"system.posix_acl_access";
+        rustix::fs::fsetxattr(&source, own, &list_with_a_guest(), XattrFlags::empty()).unwrap();
+        assert_eq!(copy_metadata(&source, &stamp(&source).unwrap(), &target), []);
+        let length = rustix::fs::fgetxattr(&target, own, &mut value[..]).unwrap();
+        assert_eq!(&value[..length], list_with_a_guest());
+        assert_eq!(stamp(&target).unwrap().mode, stamp(&source).unwrap().mode);
     }
 }

@@ -9,10 +9,10 @@ mod priority;
 mod stamp;
 
 pub use cache::{drop_read, drop_written, start_writeback};
-pub use extents::{clone_blocks, data_ranges, preallocate};
-pub use metadata::{Loss, copy_metadata, copy_symlink_metadata, set_times_of_directory};
+pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
+pub use metadata::{Loss, copy_metadata, copy_symlink_metadata};
 pub use names::{
-    NO_FOLLOW, free_bytes, is_direct, make_special, raise_open_file_limit, rename_new, rename_over,
+    NO_FOLLOW, effective_user, free_bytes, is_direct, make_special, raise_open_file_limit, rename_new, rename_over,
     sync_directory, sync_file_system,
 };
 pub use priority::{Niceness, set_niceness};

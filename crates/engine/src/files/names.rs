@@ -40,10 +40,18 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes everything on the file system of `path` durable.
-pub fn sync_file_system(path: &Path) -> io::Result<()> {
-    let any = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-    Ok(rustix::fs::syncfs(&any)?)
+/// Makes everything on the file system of the open file or directory `any` durable.
+///
+/// # Errors
+/// Also when anything could not be written back since `any` was opened (Linux 5.8): open it before writing what it is
+/// to answer for, for somebody else's sync in between takes the failure away from all who come later.
+pub fn sync_file_system(any: impl AsFd) -> io::Result<()> {
+    Ok(rustix::fs::syncfs(any)?)
+}
+
+/// The user that this process acts as.
+pub fn effective_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 /// Whether the file was opened with `O_DIRECT` and still has it.
@@ -92,6 +100,6 @@ mod tests {
         rename_new(&to, &from).unwrap();
         assert!(!to.exists());
         sync_directory(dir.path()).unwrap();
-        sync_file_system(dir.path()).unwrap();
+        sync_file_system(fs::File::open(dir.path()).unwrap()).unwrap();
     }
 }

@@ -19,8 +19,8 @@ pub enum FileKind {
     Special,
 }
 
-/// Identity, size and times of a file at one moment. Two equal stamps of one open file mean that nobody wrote
-/// to it in between, as far as the file system's clock can tell.
+/// Identity, size and times of a file at one moment. Two stamps of one open file without
+/// a [`Self::change_since`] mean that nobody wrote to it in between, as far as the file system's clock can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     /// Device that the file system is on, as the system numbers it.
@@ -33,6 +33,9 @@ pub struct FileStamp {
     pub size_bytes: u64,
     /// Bytes that have blocks.
     pub allocated_bytes: u64,
+    /// Last read, as far as the file system notes it, nanoseconds since 1970. Reading may move it: not a part of
+    /// [`Self::change_since`].
+    pub accessed_ns: i128,
     /// Last change of the content, nanoseconds since 1970.
     pub modified_ns: i128,
     /// Last change of anything, nanoseconds since 1970. Nobody can set it back.
@@ -103,6 +106,7 @@ fn from_stat(stat: &Stat) -> FileStamp {
         kind,
         size_bytes: u64::try_from(stat.st_size).unwrap_or(0),
         allocated_bytes: u64::try_from(stat.st_blocks).unwrap_or(0) * 512,
+        accessed_ns: nanos(stat.st_atime as i64, stat.st_atime_nsec as u64),
         modified_ns: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as u64),
         changed_ns: nanos(stat.st_ctime as i64, stat.st_ctime_nsec as u64),
         links: stat.st_nlink as u64,

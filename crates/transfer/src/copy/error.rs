@@ -148,7 +148,10 @@ impl CopyError {
             }
             Self::PartNotOurs { .. } => "remove it if nobody needs it, and copy again",
             Self::NoReflink { .. } => "--reflink auto copies where blocks cannot be shared",
-            Self::Special { .. } => "--specials skip leaves it out, --specials keep makes a new one",
+            Self::Special { .. } => {
+                "--specials keep makes a new one, and skip leaves out what is inside directories; what is in a device \
+                 is not copied"
+            }
             Self::System { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on the destination; nothing there has been changed"
             }

@@ -1,7 +1,6 @@
 //! One large file: through the pipeline into an unfinished destination, made durable, checked, then named.
 
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileKind, FileStamp};
@@ -13,22 +12,22 @@ use iostall_model::transfer::{Reflink, VerifyMode};
 use super::Copier;
 use super::behind::DropBehind;
 use super::error::CopyError;
-use super::journal::{FileJournal, read_journal};
+use super::journal::FileJournal;
 use super::log::CopiedFile;
 use super::memory::in_memory;
 use super::part::{Part, directory_of, journal_path};
 use super::read_back::{Reader, compare};
+use super::resume::clear_holes;
 use super::side::Side;
-use crate::hash::piece_hash;
 use crate::pipeline::{
     Behind, FileHashes, HashStage, HashWanted, Job, Journal, Pipeline, PipelineError, Written,
 };
-use crate::plan::{PLAN_ALIGN, Plan};
+use crate::plan::Plan;
 use crate::rig::Rig;
 use crate::shape::{Shape, ShapeReason};
 
 /// Blocks by which a difference is found, bytes.
-const BLOCK_BYTES: u64 = 1 << 20;
+pub(super) const BLOCK_BYTES: u64 = 1 << 20;
 
 /// What has been put into an unfinished destination.
 #[derive(Default)]
@@ -70,7 +69,7 @@ impl Copier<'_> {
         let from = Side::open(source, Access::Read, self.options.source_caching)?;
         check_target(source, &from.stamp, target, self.options.overwrite)?;
         self.progress.begin_file(target, from.stamp.size_bytes, "copying");
-        let part = Part::acquire(target)?;
+        let part = Part::acquire(target, from.stamp.uid)?;
         match self.fill_and_check(&from, &part, target) {
             Ok(Some(filled)) => {
                 part.publish(self.options.overwrite)?;
@@ -138,7 +137,9 @@ impl Copier<'_> {
         if self.options.verify == VerifyMode::ReadBack || filled.is_clone {
             let begun_ns = self.clock.now_ns();
             self.progress.begin_file(target, size_bytes, "reading back");
-            let found = self.read_back(part.path(), size_bytes)?;
+            let found = self
+                .read_back(part.path(), size_bytes)
+                .map_err(|error| kept_where_cancelled(error, from.path(), target))?;
             self.log.verify_ns += self.clock.now_ns() - begun_ns;
             if filled.is_clone {
                 // One set of blocks: there is nothing to compare it with, but a checksum to give.
@@ -184,6 +185,9 @@ impl Copier<'_> {
         }
         let mut plan = Plan::new(size_bytes, &data, &ranges, self.shape().transfer_bytes);
         let hole_bytes = plan.hole_bytes();
+        if !kept.is_empty() {
+            clear_holes(part.file(), &plan.holes()).map_err(CopyError::system("clear", part.path()))?;
+        }
         if self.options.verify == VerifyMode::None {
             plan = plan.without_kept();
             self.progress.add_done(0);
@@ -233,7 +237,7 @@ impl Copier<'_> {
             return Ok(None);
         }
         let path = journal_path(target);
-        let journal = FileJournal::begin(&path, &from.stamp, kept, interval_bytes)
+        let journal = FileJournal::begin(target, &from.stamp, kept, interval_bytes)
             .map_err(CopyError::system("write the journal", &path))?;
         Ok(Some(journal))
     }
@@ -303,46 +307,8 @@ impl Copier<'_> {
         })
     }
 
-    /// What an earlier try has left and the destination, read past the cache, confirms.
-    fn kept_pieces(&mut self, from: &Side, to: &Side, target: &Path) -> Result<Vec<Written>, CopyError> {
-        let path = journal_path(target);
-        if !self.options.resume {
-            return Ok(Vec::new());
-        }
-        let claimed =
-            read_journal(&path, &from.stamp).map_err(CopyError::system("read the journal", &path))?;
-        if claimed.is_empty() {
-            return Ok(claimed);
-        }
-        if !to.is_direct() {
-            host::drop_from_cache(to.path())
-                .map_err(CopyError::system("drop from the page cache", to.path()))?;
-        }
-        let Some((_, rig)) = &mut self.rig else { return Ok(Vec::new()) };
-        self.progress.begin_file(target, from.stamp.size_bytes, "checking what is there");
-        let mut buffers = rig.lend();
-        let mut kept = Vec::with_capacity(claimed.len());
-        if let Some(buffer) = buffers.first_mut() {
-            for piece in claimed {
-                let length = piece.length as usize;
-                let aligned = length.next_multiple_of(usize::try_from(PLAN_ALIGN).unwrap_or(4096));
-                if aligned > buffer.len() {
-                    continue;
-                }
-                // A piece that cannot be read is a piece that is not there.
-                let read = to.file().read_at(&mut buffer[..aligned], piece.offset).unwrap_or(0);
-                if read >= length && piece_hash(&buffer[..length]) == piece.hash {
-                    kept.push(piece);
-                    self.progress.add_done(0);
-                }
-            }
-        }
-        rig.take_back(buffers).map_err(CopyError::system("map buffers for", to.path()))?;
-        Ok(kept)
-    }
-
-    /// The checksums of the unfinished destination, from the media.
-    fn read_back(&mut self, path: &Path, size_bytes: u64) -> Result<FileHashes, CopyError> {
+    /// The checksums of a file, from the media.
+    pub(super) fn read_back(&mut self, path: &Path, size_bytes: u64) -> Result<FileHashes, CopyError> {
         self.prepare_rig(true, path)?;
         let wanted = self.wanted(false);
         let transfer_bytes = self.shape().transfer_bytes;
@@ -420,8 +386,19 @@ fn joined(pieces: &[Written]) -> Vec<std::ops::Range<u64>> {
     ranges
 }
 
+/// Whoever interrupts the check has a copy that needs no more than it: where there is a journal, the part is kept.
+fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path) -> CopyError {
+    let kept = journal_path(target).exists();
+    match error {
+        CopyError::Reading { cause: cause @ PipelineError::Cancelled, .. } => {
+            CopyError::Moving { from: from.to_owned(), to: target.to_owned(), cause, kept }
+        }
+        other => other,
+    }
+}
+
 /// Whether the source is still what it was, by its open handle and by its name.
-fn source_is_unchanged(from: &Side) -> Result<(), CopyError> {
+pub(super) fn source_is_unchanged(from: &Side) -> Result<(), CopyError> {
     let changed = |how| CopyError::SourceChanged { path: from.path().to_owned(), how };
     let now = files::stamp(from.file()).map_err(CopyError::system("look at", from.path()))?;
     if let Some(how) = now.change_since(&from.stamp) {

@@ -13,6 +13,7 @@ use std::path::Path;
 use iostall_engine::files::FileStamp;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::part::{journal_path, new_journal_path};
 use crate::pipeline::{Journal, Written};
 
 const MAGIC: &str = "iostall-journal 1";
@@ -48,22 +49,27 @@ impl FileJournal {
         self.pieces > 0
     }
 
-    /// Begins one for `source` at `path`, with the pieces that are already known to be there.
+    /// Begins one for a copy of `source` to `target`, with the pieces that are already known to be there.
     pub(super) fn begin(
-        path: &Path,
+        target: &Path,
         source: &FileStamp,
         kept: &[Written],
         interval_bytes: u64,
     ) -> io::Result<Self> {
-        // Never half of an old one and half of a new one: the new one is written under another name first.
-        let fresh = path.with_extension("journal-new");
-        let file = File::create(&fresh)?;
+        // Never half of an old one and half of a new one: the new one is written under another name first. Only the
+        // holder of the unfinished destination gets here, so what has that name is a dead process's.
+        let fresh = new_journal_path(target);
+        match std::fs::remove_file(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = File::create_new(&fresh)?;
         let mut journal = Self { file, interval_bytes, pieces: 0 };
         let mut text = String::new();
         push_line(&mut text, &identity(source));
         journal.file.write_all(text.as_bytes())?;
         journal.append(kept)?;
-        std::fs::rename(&fresh, path)?;
+        std::fs::rename(&fresh, journal_path(target))?;
         Ok(journal)
     }
 }
@@ -85,10 +91,10 @@ impl Journal for FileJournal {
     }
 }
 
-/// The pieces that the journal at `path` claims for `source`, ascending and without overlap; empty where there is no
+/// The pieces that the journal of `target` claims for `source`, ascending and without overlap; empty where there is no
 /// journal, or one of another source.
-pub(super) fn read_journal(path: &Path, source: &FileStamp) -> io::Result<Vec<Written>> {
-    let text = match std::fs::read(path) {
+pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Vec<Written>> {
+    let text = match std::fs::read(journal_path(target)) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
@@ -135,7 +141,7 @@ mod tests {
         let source_path = dir.path().join("source");
         std::fs::write(&source_path, vec![1; 100_000]).unwrap();
         let source = files::stamp_of_path(&source_path).unwrap();
-        let path = dir.path().join("x.journal");
+        let path = dir.path().join("x");
         let mut journal = FileJournal::begin(&path, &source, &[piece(0, 4096)], 1).unwrap();
         journal.append(&[piece(8192, 4096), piece(4096, 4096)]).unwrap();
         let expected = [piece(0, 4096), piece(4096, 4096), piece(8192, 4096)];
@@ -152,12 +158,13 @@ mod tests {
         let source_path = dir.path().join("source");
         std::fs::write(&source_path, vec![1; 100_000]).unwrap();
         let source = files::stamp_of_path(&source_path).unwrap();
-        let path = dir.path().join("x.journal");
-        FileJournal::begin(&path, &source, &[piece(0, 4096), piece(4096, 4096)], 1).unwrap();
+        let target = dir.path().join("x");
+        let path = journal_path(&target);
+        FileJournal::begin(&target, &source, &[piece(0, 4096), piece(4096, 4096)], 1).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let pieces = read_journal(&path, &source).unwrap();
+            let pieces = read_journal(&target, &source).unwrap();
             assert!(pieces.len() < 2 || cut + 1 == whole.len(), "cut at {cut}");
             assert!(pieces.iter().all(|found| [piece(0, 4096), piece(4096, 4096)].contains(found)));
         }
@@ -165,7 +172,21 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             std::fs::write(&path, &damaged).unwrap();
-            assert!(read_journal(&path, &source).unwrap().len() < 2, "damaged at {at}");
+            assert!(read_journal(&target, &source).unwrap().len() < 2, "damaged at {at}");
         }
+    }
+
+    #[test]
+    fn the_longest_name_has_a_journal_and_what_a_dead_process_began_is_no_obstacle() {
+        let dir = tempfile::tempdir().unwrap();
+        let source_path = dir.path().join("source");
+        std::fs::write(&source_path, vec![1; 100_000]).unwrap();
+        let source = files::stamp_of_path(&source_path).unwrap();
+        let target = dir.path().join("n".repeat(255));
+        std::os::unix::fs::symlink(&source_path, new_journal_path(&target)).unwrap();
+        FileJournal::begin(&target, &source, &[piece(0, 4096)], 1).unwrap();
+        assert_eq!(read_journal(&target, &source).unwrap(), [piece(0, 4096)]);
+        assert_eq!(std::fs::read(&source_path).unwrap(), vec![1; 100_000]);
+        assert!(!new_journal_path(&target).exists());
     }
 }

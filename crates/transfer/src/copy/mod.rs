@@ -1,14 +1,18 @@
 //! Copying files and trees.
 
+mod already;
 mod behind;
+mod durable;
 mod error;
 mod file;
 mod journal;
+mod links;
 mod log;
 mod memory;
 mod options;
 mod part;
 pub(crate) mod read_back;
+mod resume;
 mod side;
 mod small;
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The unfinished destination: beside the final name, recognisable, and one process's at a time.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_engine::files::{self, FileKind};
 use xxhash_rust::xxh3::xxh3_64;
@@ -23,9 +24,17 @@ fn beside(target: &Path, suffix: &str) -> PathBuf {
     let name = target.file_name().unwrap_or(OsStr::new("unnamed")).as_bytes();
     let [.., a, b, c, d] = xxh3_64(name).to_be_bytes();
     let mut made = vec![b'.'];
-    made.extend_from_slice(&name[..name.len().min(NAME_BYTES_MAX - AFFIX_BYTES)]);
+    made.extend_from_slice(beginning(name, NAME_BYTES_MAX - AFFIX_BYTES));
     made.extend_from_slice(format!(".iostall-{a:02x}{b:02x}{c:02x}{d:02x}.{suffix}").as_bytes());
     target.with_file_name(OsString::from_vec(made))
+}
+
+/// At most `bytes` of a name, and where that cuts it, not within a character: some file systems refuse such a name.
+fn beginning(name: &[u8], bytes: usize) -> &[u8] {
+    match std::str::from_utf8(name) {
+        Ok(text) => &name[..text.floor_char_boundary(bytes)],
+        Err(_) => &name[..name.len().min(bytes)],
+    }
 }
 
 /// Name of the unfinished destination of `target`.
@@ -38,12 +47,16 @@ pub fn journal_path(target: &Path) -> PathBuf {
     beside(target, "journal")
 }
 
+/// Name under which a journal of `target` is begun, before it replaces another.
+pub(super) fn new_journal_path(target: &Path) -> PathBuf {
+    beside(target, "fresh")
+}
+
 /// Whether a name is one that an unfinished copy uses. Such files are left out when a tree is copied.
 pub fn is_part_name(name: &OsStr) -> bool {
     let name = name.as_bytes();
-    let Some(stem) = name.strip_suffix(b".part").or_else(|| name.strip_suffix(b".journal")) else {
-        return false;
-    };
+    let suffixes: [&[u8]; 3] = [b".part", b".journal", b".fresh"];
+    let Some(stem) = suffixes.iter().find_map(|suffix| name.strip_suffix(*suffix)) else { return false };
     let Some(at) = stem.len().checked_sub(8 + b".iostall-".len()) else { return false };
     stem.first() == Some(&b'.')
         && stem[at..].starts_with(b".iostall-")
@@ -56,12 +69,14 @@ pub(super) struct Part {
     target: PathBuf,
     /// Holds the lock.
     file: File,
-    armed: bool,
+    armed: AtomicBool,
 }
 
 impl Part {
-    /// Makes it or takes over one that a dead process left, with what is in it.
-    pub(super) fn acquire(target: &Path) -> Result<Self, CopyError> {
+    /// Makes it or takes over one that a dead process left, with what is in it. In a directory that others may write
+    /// to, one that belongs neither to this user nor to `owner`, whose the copy will be, is refused: somebody has put
+    /// it there, and may have it open.
+    pub(super) fn acquire(target: &Path, owner: u32) -> Result<Self, CopyError> {
         let path = part_path(target);
         loop {
             let file = OpenOptions::new()
@@ -74,29 +89,58 @@ impl Part {
                 .custom_flags(files::NO_FOLLOW)
                 .open(&path)
                 .map_err(CopyError::system("create", &path))?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(CopyError::Busy { path }),
-                // A file system without locks: two copies to one name at once are then not kept apart.
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
-                Err(TryLockError::Error(error)) => return Err(CopyError::system("lock", &path)(error)),
-            }
-            let ours = files::stamp(&file).map_err(CopyError::system("look at", &path))?;
+            lock(&file, &path)?;
             // Whoever had the lock may have given the file its final name since we opened it.
-            let named = files::stamp_of_link(&path).ok();
-            if !named.is_some_and(|named| named.is_same_file(&ours)) {
+            if !is_named(&file, &path)? {
                 continue;
             }
+            let ours = files::stamp(&file).map_err(CopyError::system("look at", &path))?;
             let what = match () {
                 () if ours.kind != FileKind::Regular => Some("it is not a regular file"),
                 () if ours.links != 1 => Some("it has other names"),
+                () if ![files::effective_user(), owner].contains(&ours.uid) && is_open_to_others(&path) => {
+                    Some("it belongs to another user")
+                }
                 () => None,
             };
             if let Some(what) = what {
                 return Err(CopyError::PartNotOurs { path, what });
             }
-            return Ok(Self { path, target: target.to_owned(), file, armed: true });
+            // A try that died late has given it the source's mode, and the source may be another by now.
+            if ours.mode & 0o077 != 0 {
+                file.set_permissions(Permissions::from_mode(0o600))
+                    .map_err(CopyError::system("keep to ourselves", &path))?;
+            }
+            return Ok(Self { path, target: target.to_owned(), file, armed: AtomicBool::new(true) });
         }
+    }
+
+    /// Makes an empty one; what a dead process left there goes first.
+    ///
+    /// It has its source's permissions from the start: whoever may read the copy may read the source.
+    pub(super) fn create(target: &Path, mode: u32) -> Result<Self, CopyError> {
+        let path = part_path(target);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(mode & 0o777);
+        let file = match options.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove_dead(&path)?;
+                options.open(&path)
+            }
+            other => other,
+        };
+        let file = match file {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(CopyError::Busy { path });
+            }
+            other => other.map_err(CopyError::system("create", &path))?,
+        };
+        lock(&file, &path)?;
+        // Between its making and its lock another process may have taken it for a dead one's.
+        if !is_named(&file, &path)? {
+            return Err(CopyError::Busy { path });
+        }
+        Ok(Self { path, target: target.to_owned(), file, armed: AtomicBool::new(true) })
     }
 
     /// Its path.
@@ -104,13 +148,14 @@ impl Part {
         &self.path
     }
 
-    /// The file, open for both.
+    /// The file, open for writing.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Gives it its final name and makes the name durable. Before this everything in it must be.
-    pub(super) fn publish(mut self, overwrite: bool) -> Result<(), CopyError> {
+    /// Gives it its final name. Before this everything in it must be durable; the name itself is not yet. The lock stays
+    /// until this value goes: so nobody takes the file under its old name.
+    pub(super) fn name(&self, overwrite: bool) -> Result<(), CopyError> {
         let renamed = if overwrite {
             files::rename_over(&self.path, &self.target)
         } else {
@@ -120,25 +165,77 @@ impl Part {
             io::ErrorKind::AlreadyExists => CopyError::Exists { path: self.target.clone() },
             _ => CopyError::system("name", &self.target)(error),
         })?;
-        self.armed = false;
+        self.armed.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Gives it its final name and makes the name durable.
+    pub(super) fn publish(self, overwrite: bool) -> Result<(), CopyError> {
+        self.name(overwrite)?;
         let directory = directory_of(&self.target);
         files::sync_directory(directory).map_err(CopyError::system("make durable", directory))
     }
 
     /// Leaves it for another try.
-    pub(super) fn keep(mut self) {
-        self.armed = false;
+    pub(super) fn keep(self) {
+        self.armed.store(false, Ordering::Relaxed);
     }
 }
 
 impl Drop for Part {
     /// What was neither finished nor kept goes.
     fn drop(&mut self) {
-        if self.armed {
+        if *self.armed.get_mut() {
             // Already failing; a part that stays has a name that says what it is.
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// Whether others may make files in the directory of `path`. (Elsewhere a strange owner is the file system's own doing,
+/// as of a share that is mounted for one user.)
+fn is_open_to_others(path: &Path) -> bool {
+    files::stamp_of_path(directory_of(path)).is_ok_and(|directory| directory.mode & 0o022 != 0)
+}
+
+/// Locks an unfinished destination, which says that a living process has it.
+fn lock(file: &File, path: &Path) -> Result<(), CopyError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(CopyError::Busy { path: path.to_owned() }),
+        // A file system without locks: two copies to one name at once are then not kept apart.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(CopyError::system("lock", path)(error)),
+    }
+}
+
+/// Whether `path` still names the open file.
+fn is_named(file: &File, path: &Path) -> Result<bool, CopyError> {
+    let ours = files::stamp(file).map_err(CopyError::system("look at", path))?;
+    Ok(files::stamp_of_link(path).is_ok_and(|named| named.is_same_file(&ours)))
+}
+
+/// Removes an unfinished destination that no living process has.
+pub(super) fn remove_dead(path: &Path) -> Result<(), CopyError> {
+    let gone = |result: io::Result<()>| match result {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(CopyError::system("remove", path)(error))
+        }
+        _ => Ok(()),
+    };
+    match files::stamp_of_link(path) {
+        Ok(there) if there.kind == FileKind::Regular => {}
+        // A link or a pipe that was to be renamed over another: nothing is being written to it.
+        Ok(_) => return gone(std::fs::remove_file(path)),
+        Err(error) => return gone(Err(error)),
+    }
+    let file = match OpenOptions::new().read(true).custom_flags(files::NO_FOLLOW).open(path) {
+        Ok(file) => file,
+        Err(error) => return gone(Err(error)),
+    };
+    lock(&file, path)?;
+    // With the lock in hand nobody else may take the name away or give it to another file.
+    if is_named(&file, path)? { gone(std::fs::remove_file(path)) } else { Ok(()) }
 }
 
 /// The directory that `path` is in.
@@ -157,7 +254,7 @@ mod tests {
     fn an_unfinished_destination_is_recognised_by_its_name() {
         let long = "x".repeat(255);
         for name in ["data.mdf", "a", long.as_str()] {
-            for made in [part_path(Path::new(name)), journal_path(Path::new(name))] {
+            for made in [part_path, journal_path, new_journal_path].map(|of| of(Path::new(name))) {
                 let made = made.file_name().unwrap().to_owned();
                 assert!(made.len() <= NAME_BYTES_MAX, "{} bytes", made.len());
                 assert!(is_part_name(&made), "{}", made.display());
@@ -175,15 +272,45 @@ mod tests {
     }
 
     #[test]
+    fn a_long_name_is_not_cut_within_a_character() {
+        for (name, kept) in [("ä".repeat(127), 228), ("x".repeat(255), 229)] {
+            assert_eq!(beginning(name.as_bytes(), NAME_BYTES_MAX - AFFIX_BYTES).len(), kept);
+            assert!(part_path(Path::new(&name)).to_str().is_some());
+        }
+        assert_eq!(beginning(&[0xff; 255], 10), [0xff; 10]);
+    }
+
+    #[test]
     fn two_copies_to_one_name_at_once_are_kept_apart() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("data");
-        let first = Part::acquire(&target).unwrap();
-        assert!(matches!(Part::acquire(&target), Err(CopyError::Busy { .. })));
-        drop(first);
-        assert!(!part_path(&target).exists());
-        Part::acquire(&target).unwrap().publish(false).unwrap();
+        let us = files::effective_user();
+        for small in [false, true] {
+            let first =
+                if small { Part::create(&target, 0o644) } else { Part::acquire(&target, us) }.unwrap();
+            assert!(matches!(Part::acquire(&target, us), Err(CopyError::Busy { .. })));
+            assert!(matches!(Part::create(&target, 0o644), Err(CopyError::Busy { .. })));
+            assert!(matches!(remove_dead(&part_path(&target)), Err(CopyError::Busy { .. })));
+            assert!(first.path().exists());
+            drop(first);
+            assert!(!part_path(&target).exists());
+        }
+        Part::acquire(&target, us).unwrap().publish(false).unwrap();
         assert!(target.exists());
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_replaced_or_taken_over_and_nobody_else_reads_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("data");
+        std::fs::write(part_path(&target), b"left").unwrap();
+        std::fs::set_permissions(part_path(&target), Permissions::from_mode(0o666)).unwrap();
+        let part = Part::acquire(&target, files::effective_user()).unwrap();
+        let stamp = files::stamp(part.file()).unwrap();
+        assert_eq!((stamp.size_bytes, stamp.mode), (4, 0o600));
+        part.keep();
+        let part = Part::create(&target, 0o600).unwrap();
+        assert_eq!(files::stamp(part.file()).unwrap().size_bytes, 0);
     }
 
     #[test]
@@ -192,10 +319,13 @@ mod tests {
         let (target, victim) = (dir.path().join("data"), dir.path().join("victim"));
         std::fs::write(&victim, b"precious").unwrap();
         std::os::unix::fs::symlink(&victim, part_path(&target)).unwrap();
-        assert!(Part::acquire(&target).is_err());
-        std::fs::remove_file(part_path(&target)).unwrap();
+        let us = files::effective_user();
+        assert!(Part::acquire(&target, us).is_err());
+        Part::create(&target, 0o600).unwrap().publish(false).unwrap();
         std::fs::hard_link(&victim, part_path(&target)).unwrap();
-        assert!(matches!(Part::acquire(&target), Err(CopyError::PartNotOurs { .. })));
+        assert!(matches!(Part::acquire(&target, us), Err(CopyError::PartNotOurs { .. })));
+        Part::create(&target, 0o600).unwrap().publish(true).unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        assert_eq!(std::fs::read(&target).unwrap(), b"");
     }
 }

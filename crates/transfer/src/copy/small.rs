@@ -5,9 +5,8 @@
 //! and only then does each get its final name.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,17 +17,20 @@ use iostall_engine::host;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
+use super::durable::FileSystems;
 use super::error::CopyError;
 use super::log::CopiedFile;
 use super::options::CopyOptions;
-use super::part::{directory_of, part_path};
+use super::part::{Part, directory_of};
 use super::walk::Entry;
 use crate::hash::{Digest, Hasher};
 use crate::pipeline::PipelineError;
 use crate::progress::Progress;
 
 /// Most files of a batch.
-const BATCH_FILES: usize = 16_384;
+const BATCH_FILES_MAX: usize = 16_384;
+/// Open files that are left for everything else.
+const OTHER_FILES: u64 = 128;
 /// Most bytes of a batch.
 const BATCH_BYTES: u64 = 1 << 30;
 /// How long to sleep at most while files are held back, nanoseconds: cancelling is looked for in between.
@@ -39,6 +41,8 @@ pub(super) struct SmallFiles<'a> {
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
     pub(super) clock: &'a MonotonicClock,
+    /// Where they go.
+    pub(super) file_systems: &'a FileSystems,
 }
 
 /// What became of a batch.
@@ -51,18 +55,27 @@ pub(super) struct BatchLog {
     pub(super) sync_ns: u64,
 }
 
-/// An unfinished small file.
+/// An unfinished small file. It stays open, and with that locked, until it has its name or goes: another copy to the same
+/// name could otherwise take its place, and be named as this one.
 struct Unfinished<'e> {
     entry: &'e Entry,
+    part: Part,
     digest: Option<Digest>,
+}
+
+/// How many files a batch may have: two of them are in hand at a time, and all their files are open.
+fn batch_files_max() -> usize {
+    let each = files::raise_open_file_limit().saturating_sub(OTHER_FILES) / 2;
+    usize::try_from(each).unwrap_or(usize::MAX).clamp(16, BATCH_FILES_MAX)
 }
 
 /// Cuts the list into batches.
 pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
+    let files_max = batch_files_max();
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (at, entry) in entries.iter().enumerate() {
-        if at > start && (at - start >= BATCH_FILES || bytes + entry.stamp.size_bytes > BATCH_BYTES) {
+        if at > start && (at - start >= files_max || bytes + entry.stamp.size_bytes > BATCH_BYTES) {
             batches.push(&entries[start..at]);
             (start, bytes) = (at, 0);
         }
@@ -76,7 +89,6 @@ pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
 
 /// A batch whose files are written and not yet durable, nor named.
 pub(super) struct WrittenBatch<'e> {
-    entries: &'e [&'e Entry],
     parts: Vec<Unfinished<'e>>,
     losses: Vec<(PathBuf, Loss)>,
 }
@@ -101,11 +113,7 @@ impl SmallFiles<'_> {
                 }
                 let written = self.write_batch(batch);
                 if let Some(before) = before.take() {
-                    let finished = noted(before, &mut note);
-                    if finished.is_err() {
-                        remove_parts(batch);
-                        return finished;
-                    }
+                    noted(before, &mut note)?;
                 }
                 let written = written?;
                 before = Some(scope.spawn(move || self.finish_batch(written)));
@@ -117,20 +125,16 @@ impl SmallFiles<'_> {
     /// Writes the unfinished destinations of one batch.
     fn write_batch<'e>(&self, batch: &'e [&'e Entry]) -> Result<WrittenBatch<'e>, CopyError> {
         let unfinished = Mutex::new(Vec::with_capacity(batch.len()));
-        let written = self.for_each(batch, |buffer, entry| {
+        // On an error all that are unfinished go with the list.
+        self.for_each(batch, |buffer, entry| {
             let written = self.write_part(buffer, entry)?;
-            unfinished.lock().unwrap_or_else(PoisonError::into_inner).push((*entry, written));
+            unfinished.lock().unwrap_or_else(PoisonError::into_inner).push(written);
             Ok(())
-        });
-        if let Err(error) = written {
-            remove_parts(batch);
-            return Err(error);
-        }
-        let mut whole =
-            WrittenBatch { entries: batch, parts: Vec::with_capacity(batch.len()), losses: Vec::new() };
-        for (entry, (digest, losses)) in unfinished.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            whole.losses.extend(losses.into_iter().map(|loss| (entry.target.clone(), loss)));
-            whole.parts.push(Unfinished { entry, digest });
+        })?;
+        let mut whole = WrittenBatch { parts: Vec::with_capacity(batch.len()), losses: Vec::new() };
+        for (part, losses) in unfinished.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            whole.losses.extend(losses.into_iter().map(|loss| (part.entry.target.clone(), loss)));
+            whole.parts.push(part);
         }
         Ok(whole)
     }
@@ -138,27 +142,12 @@ impl SmallFiles<'_> {
     /// Makes a batch durable, checks it where that was asked for, and names its files.
     fn finish_batch(&self, batch: WrittenBatch<'_>) -> (BatchLog, Result<(), CopyError>) {
         let mut log = BatchLog { losses: batch.losses, ..BatchLog::default() };
-        let finished =
-            self.make_durable(&batch.parts, &mut log).and_then(|()| self.finish(&batch.parts, &mut log));
-        if finished.is_err() {
-            remove_parts(batch.entries);
-        }
-        (log, finished)
-    }
-
-    /// One sync for each file system that the batch lies on: usually one.
-    fn make_durable(&self, parts: &[Unfinished<'_>], log: &mut BatchLog) -> Result<(), CopyError> {
         let begun_ns = self.clock.now_ns();
-        let directories: HashSet<&Path> = parts.iter().map(|part| directory_of(&part.entry.target)).collect();
-        let mut devices = HashSet::new();
-        for directory in directories {
-            let stamp = files::stamp_of_path(directory).map_err(CopyError::system("look at", directory))?;
-            if devices.insert(stamp.device) {
-                files::sync_file_system(directory).map_err(CopyError::system("make durable", directory))?;
-            }
-        }
+        let synced = self.file_systems.sync();
         log.sync_ns += self.clock.now_ns() - begun_ns;
-        Ok(())
+        // Whatever has no name by the end of this goes with the list.
+        let finished = synced.and_then(|()| self.finish(&batch.parts, &mut log));
+        (log, finished)
     }
 
     /// Checks what is durable, where that was asked for, and gives each file its final name.
@@ -230,11 +219,11 @@ impl SmallFiles<'_> {
     }
 
     /// Reads a source and writes its unfinished destination.
-    fn write_part(
+    fn write_part<'e>(
         &self,
         buffer: &mut Vec<u8>,
-        entry: &Entry,
-    ) -> Result<(Option<Digest>, Vec<Loss>), CopyError> {
+        entry: &'e Entry,
+    ) -> Result<(Unfinished<'e>, Vec<Loss>), CopyError> {
         let Entry { source, target, stamp, .. } = entry;
         self.may_go_on(entry)?;
         let mut from = File::open(source).map_err(CopyError::system("open", source))?;
@@ -244,9 +233,8 @@ impl SmallFiles<'_> {
             .take(stamp.size_bytes + 1)
             .read_to_end(buffer)
             .map_err(CopyError::system("read", source))?;
-        let path = part_path(target);
-        let mut to = create_part(&path, stamp.mode)?;
-        to.write_all(buffer).map_err(CopyError::system("write", &path))?;
+        let part = Part::create(target, stamp.mode)?;
+        part.file().write_all(buffer).map_err(CopyError::system("write", part.path()))?;
         let now = files::stamp(&from).map_err(CopyError::system("look at", source))?;
         let how = match now.change_since(stamp) {
             None if buffer.len() as u64 != stamp.size_bytes => Some("its size changed"),
@@ -255,12 +243,13 @@ impl SmallFiles<'_> {
         if let Some(how) = how {
             return Err(CopyError::SourceChanged { path: source.clone(), how });
         }
-        let losses = files::copy_metadata(&from, stamp, &to);
+        let losses = files::copy_metadata(&from, stamp, part.file());
         let bytes = buffer.len() as u64;
         self.progress.note_moved(self.clock.now_ns(), bytes, bytes);
         self.progress.add_done(bytes);
         let hashed = self.options.verify != VerifyMode::None;
-        Ok((hashed.then(|| self.digest(buffer)), losses))
+        let digest = hashed.then(|| self.digest(buffer));
+        Ok((Unfinished { entry, part, digest }, losses))
     }
 
     fn digest(&self, data: &[u8]) -> Digest {
@@ -294,28 +283,17 @@ impl SmallFiles<'_> {
         buffer: &mut Vec<u8>,
         part: &Unfinished<'_>,
     ) -> Result<Option<Mismatch>, CopyError> {
-        let (source, target) = (&part.entry.source, &part.entry.target);
-        let path = part_path(target);
+        let path = part.part.path();
         if self.options.verify == VerifyMode::ReadBack {
-            host::drop_from_cache(&path).map_err(CopyError::system("drop from the page cache", &path))?;
+            host::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
             buffer.clear();
-            let mut copy = File::open(&path).map_err(CopyError::system("open", &path))?;
-            copy.read_to_end(buffer).map_err(CopyError::system("read", &path))?;
+            let mut copy = File::open(path).map_err(CopyError::system("open", path))?;
+            copy.read_to_end(buffer).map_err(CopyError::system("read", path))?;
             if Some(self.digest(buffer)) != part.digest {
-                let mismatch = differs(source, target, buffer);
-                std::fs::remove_file(&path).map_err(CopyError::system("remove", &path))?;
-                return Ok(Some(mismatch));
+                return Ok(Some(differs(&part.entry.source, &part.entry.target, buffer)));
             }
         }
-        let renamed = if self.options.overwrite {
-            files::rename_over(&path, target)
-        } else {
-            files::rename_new(&path, target)
-        };
-        renamed.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => CopyError::Exists { path: target.clone() },
-            _ => CopyError::system("name", target)(error),
-        })?;
+        part.part.name(self.options.overwrite)?;
         self.progress.end_file();
         Ok(None)
     }
@@ -331,13 +309,6 @@ fn noted(
     finished
 }
 
-/// Removes what is unfinished of a batch; what has its final name has no part any more.
-fn remove_parts(batch: &[&Entry]) {
-    for entry in batch {
-        let _ = std::fs::remove_file(part_path(&entry.target));
-    }
-}
-
 /// What is said of a small file that came back different.
 fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
     let expected = std::fs::read(source).unwrap_or_default();
@@ -349,20 +320,4 @@ fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
         None => "the destination has another checksum than the source".to_owned(),
     };
     Mismatch { path: target.display().to_string(), first_offset: first_offset.map(|at| at as u64), message }
-}
-
-/// An empty unfinished destination; what a dead process left there goes first.
-///
-/// It has its source's permissions from the start: whoever may read the copy may read the source.
-fn create_part(path: &Path, mode: u32) -> Result<File, CopyError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(mode & 0o777);
-    let file = match options.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            std::fs::remove_file(path).map_err(CopyError::system("remove", path))?;
-            options.open(path)
-        }
-        other => other,
-    };
-    file.map_err(CopyError::system("create", path))
 }

@@ -5,19 +5,20 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use iostall_engine::files::{self, FileStamp};
+use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_model::transfer::{Reflink, VerifyMode};
 
 use super::Copier;
+use super::durable::FileSystems;
 use super::error::CopyError;
 use super::part::{Part, directory_of, journal_path, part_path};
 use super::small::{SmallFiles, batches};
-use super::walk::{Action, Entry, Inventory, pair_names};
+use super::walk::{Action, Entry, Inventory, pair_names, refuse_other_kind};
 
-/// Whether a file may have holes: it has fewer blocks than bytes, by more than a last block or what small files keep
-/// in their inode.
+/// Whether a file may have holes: it lacks at least a block. One of no more than a block has none, or is kept in its
+/// inode.
 fn has_holes(stamp: &FileStamp) -> bool {
-    stamp.allocated_bytes + 4096 < stamp.size_bytes
+    stamp.size_bytes > 4096 && stamp.allocated_bytes + 4096 <= stamp.size_bytes
 }
 
 /// Removes what an earlier try left beside a file that is whole by now: it may have died between naming the file and
@@ -25,7 +26,7 @@ fn has_holes(stamp: &FileStamp) -> bool {
 fn forget_unfinished(target: &Path) -> Result<(), CopyError> {
     if part_path(target).exists() {
         // To be dropped at once, and the file with it; not while another process has it.
-        Part::acquire(target)?;
+        Part::acquire(target, files::effective_user())?;
     }
     match fs::remove_file(journal_path(target)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -50,14 +51,26 @@ impl Copier<'_> {
             let passes = if self.is_small(entry) { 1 } else { passes };
             self.progress.add_total(1, entry.stamp.size_bytes * passes);
         }
+        if self.options.verify != VerifyMode::None {
+            for entry in inventory.already_there().filter(|entry| entry.stamp.kind == FileKind::Regular) {
+                self.progress.add_total(1, entry.stamp.size_bytes * passes);
+            }
+        }
         self.make_directories(&inventory)?;
+        let directories = inventory.entries.iter().filter(|entry| entry.action == Action::Directory);
+        let file_systems = FileSystems::of(
+            directories
+                .map(|entry| entry.target.as_path())
+                .chain(pairs.iter().map(|(_, target)| directory_of(target))),
+        )?;
         let (small, large): (Vec<_>, Vec<_>) = inventory.files().partition(|entry| self.is_small(entry));
-        self.copy_small(&small)?;
+        self.copy_small(&small, &file_systems)?;
         for entry in large {
             self.copy_file(&entry.source, &entry.target)?;
         }
+        self.confirm_already_there(&inventory)?;
         self.make_links(&inventory)?;
-        self.finish_directories(&inventory, &pairs)
+        self.finish_directories(&inventory, &file_systems)
     }
 
     /// Whether a file goes by the path for small files. Holes, and sharing blocks where it is a must, need the other.
@@ -73,7 +86,10 @@ impl Copier<'_> {
             // Writable for us until it is full; its own mode comes at the end.
             match fs::DirBuilder::new().mode(0o700).create(&entry.target) {
                 Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                // One that was there is looked at again: since the inventory a link may have taken its place.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    refuse_other_kind(&entry.source, &entry.target)?;
+                }
                 Err(error) => return Err(CopyError::system("create", &entry.target)(error)),
             }
             self.log.counts.directories += 1;
@@ -81,8 +97,13 @@ impl Copier<'_> {
         Ok(())
     }
 
-    fn copy_small(&mut self, small: &[&Entry]) -> Result<(), CopyError> {
-        let workers = SmallFiles { options: self.options, progress: self.progress, clock: &self.clock };
+    fn copy_small(&mut self, small: &[&Entry], file_systems: &FileSystems) -> Result<(), CopyError> {
+        let workers = SmallFiles {
+            options: self.options,
+            progress: self.progress,
+            clock: &self.clock,
+            file_systems,
+        };
         let all = &mut self.log;
         workers.copy_batches(&batches(small), |mut log| {
             let files = log.files.len() as u64;
@@ -97,55 +118,11 @@ impl Copier<'_> {
         })
     }
 
-    fn make_links(&mut self, inventory: &Inventory) -> Result<(), CopyError> {
-        for Entry { source, target, stamp, action } in &inventory.entries {
-            let made = match action {
-                Action::Directory | Action::File => continue,
-                Action::AlreadyThere => {
-                    self.log.counts.already_there += 1;
-                    forget_unfinished(target)?;
-                    continue;
-                }
-                Action::HardLink(first) => {
-                    self.log.counts.hard_links += 1;
-                    self.replace(target).and_then(|()| fs::hard_link(first, target))
-                }
-                Action::Symlink => {
-                    self.log.counts.symlinks += 1;
-                    fs::read_link(source)
-                        .and_then(|leads_to| self.replace(target).map(|()| leads_to))
-                        .and_then(|leads_to| std::os::unix::fs::symlink(leads_to, target))
-                }
-                Action::Special => {
-                    self.log.counts.specials += 1;
-                    self.replace(target).and_then(|()| files::make_special(source, target))
-                }
-            };
-            made.map_err(CopyError::system("create", target))?;
-            if !matches!(action, Action::HardLink(_)) {
-                let losses = files::copy_symlink_metadata(source, stamp, target);
-                self.log.losses.extend(losses.into_iter().map(|loss| (target.clone(), loss)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes room for a link where replacing is allowed.
-    fn replace(&self, target: &Path) -> io::Result<()> {
-        if !self.options.overwrite {
-            return Ok(());
-        }
-        match fs::remove_file(target) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
-
     /// Modes, owners and times of directories, the innermost first; then everything is made durable.
     fn finish_directories(
         &mut self,
         inventory: &Inventory,
-        pairs: &[(PathBuf, PathBuf)],
+        file_systems: &FileSystems,
     ) -> Result<(), CopyError> {
         let directories = inventory.entries.iter().filter(|entry| entry.action == Action::Directory);
         for Entry { source, target, stamp, .. } in directories.collect::<Vec<_>>().into_iter().rev() {
@@ -157,10 +134,9 @@ impl Copier<'_> {
             // Each large file was made durable, and its directory with it, when it was named.
             return Ok(());
         }
-        for (_, target) in pairs {
-            let directory = directory_of(target);
-            files::sync_file_system(directory).map_err(CopyError::system("make durable", directory))?;
+        for entry in inventory.already_there() {
+            forget_unfinished(&entry.target)?;
         }
-        Ok(())
+        file_systems.sync()
     }
 }

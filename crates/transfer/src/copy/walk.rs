@@ -99,6 +99,10 @@ impl Inventory {
                 let walk = Walk { options, device: stamp.device };
                 walk.directory(&mut inventory, source, target, stamp, &mut Vec::new())?;
             } else {
+                // What is left out of a tree is no answer to who asks for this one.
+                if stamp.kind == FileKind::Special && options.specials == Specials::Skip {
+                    return Err(CopyError::Special { path: source.clone() });
+                }
                 inventory.add(source, target, stamp, options)?;
             }
         }
@@ -181,6 +185,18 @@ fn refuse_into_itself(source: &Path, stamp: &FileStamp, target: &Path) -> Result
     }
 }
 
+/// Refuses a destination of a directory that is there and none. A link to one is none: what it leads to was not named, and
+/// may be anywhere.
+pub(super) fn refuse_other_kind(source: &Path, target: &Path) -> Result<(), CopyError> {
+    let what = match files::stamp_of_link(target).map(|there| there.kind) {
+        Err(_) | Ok(FileKind::Directory) => return Ok(()),
+        Ok(FileKind::Symlink) => "is a link: name what it leads to, or remove it",
+        Ok(FileKind::Regular | FileKind::Special) => "is not",
+    };
+    let message = format!("{} is a directory, and {} {what}", source.display(), target.display());
+    Err(CopyError::Names { message })
+}
+
 struct Walk<'a> {
     options: &'a CopyOptions,
     device: u64,
@@ -198,12 +214,7 @@ impl Walk<'_> {
         if let Some((_, ancestor)) = above.iter().find(|(over, _)| over.is_same_file(&stamp)) {
             return Err(CopyError::Loop { path: source.to_owned(), ancestor: ancestor.clone() });
         }
-        if let Ok(there) = files::stamp_of_path(target)
-            && there.kind != FileKind::Directory
-        {
-            let message = format!("{} is a directory, and {} is not", source.display(), target.display());
-            return Err(CopyError::Names { message });
-        }
+        refuse_other_kind(source, target)?;
         inventory.add(source, target, stamp, self.options)?;
         above.push((stamp, source.to_owned()));
         let read = CopyError::system("read the directory", source);

@@ -1,0 +1,37 @@
+//! The file systems that a copy writes to.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files;
+
+use super::error::CopyError;
+
+/// One open directory on each file system that small files and names go to. Opened before the first of them is written:
+/// the system tells through an open file what could not be written back since it was opened, and only that.
+pub(super) struct FileSystems(Vec<(PathBuf, File)>);
+
+impl FileSystems {
+    /// Of these directories, which must be there.
+    pub(super) fn of<'p>(directories: impl Iterator<Item = &'p Path>) -> Result<Self, CopyError> {
+        let mut devices = HashSet::new();
+        let mut opened = Vec::new();
+        for directory in directories {
+            let stamp = files::stamp_of_path(directory).map_err(CopyError::system("look at", directory))?;
+            if devices.insert(stamp.device) {
+                let open = File::open(directory).map_err(CopyError::system("open", directory))?;
+                opened.push((directory.to_owned(), open));
+            }
+        }
+        Ok(Self(opened))
+    }
+
+    /// Makes everything on them durable. An error also when anything written since they were opened was lost.
+    pub(super) fn sync(&self) -> Result<(), CopyError> {
+        for (path, directory) in &self.0 {
+            files::sync_file_system(directory).map_err(CopyError::system("make durable", path))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Going on from an unfinished destination: what of it the media confirm, and that the rest is as a new one's would be.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use iostall_engine::{files, host};
+use iostall_measure::{Clock as _, MonotonicClock};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Copier;
+use super::error::CopyError;
+use super::journal::read_journal;
+use super::part::journal_path;
+use super::side::Side;
+use crate::pipeline::{PipelineError, Written};
+use crate::plan::PLAN_ALIGN;
+use crate::rate::RateLimit;
+
+/// How long to sleep at most while the rate holds us back, nanoseconds: cancelling is looked for in between.
+const HOLD_POLL_NS: u64 = 100_000_000;
+
+impl Copier<'_> {
+    /// What an earlier try has left and the destination, read past the cache, confirms.
+    pub(super) fn kept_pieces(
+        &mut self,
+        from: &Side,
+        to: &Side,
+        target: &Path,
+    ) -> Result<Vec<Written>, CopyError> {
+        if !self.options.resume {
+            return Ok(Vec::new());
+        }
+        let claimed = read_journal(target, &from.stamp)
+            .map_err(CopyError::system("read the journal", &journal_path(target)))?;
+        if claimed.is_empty() {
+            return Ok(claimed);
+        }
+        if !to.is_direct() {
+            host::drop_from_cache(to.path())
+                .map_err(CopyError::system("drop from the page cache", to.path()))?;
+        }
+        let Some((_, rig)) = &mut self.rig else { return Ok(Vec::new()) };
+        self.progress.begin_file(target, from.stamp.size_bytes, "checking what is there of");
+        let mut buffers = rig.lend();
+        let mut kept = Vec::with_capacity(claimed.len());
+        let mut is_cancelled = false;
+        for piece in claimed {
+            let Some(buffer) = buffers.first_mut() else { break };
+            is_cancelled =
+                !may_go_on(self.options.rate.as_deref(), &self.clock, piece.length.into(), &|| {
+                    self.progress.is_cancelled()
+                });
+            if is_cancelled {
+                break;
+            }
+            if is_there(to.file(), &piece, buffer) {
+                kept.push(piece);
+            }
+        }
+        rig.take_back(buffers).map_err(CopyError::system("map buffers for", to.path()))?;
+        if is_cancelled {
+            return Err(CopyError::Moving {
+                from: from.path().to_owned(),
+                to: target.to_owned(),
+                cause: PipelineError::Cancelled,
+                kept: true,
+            });
+        }
+        self.progress.begin_file(target, from.stamp.size_bytes, "copying");
+        Ok(kept)
+    }
+}
+
+/// Waits until the rate allows so many bytes; whether to go on at all.
+fn may_go_on(
+    rate: Option<&RateLimit>,
+    clock: &MonotonicClock,
+    bytes: u64,
+    is_cancelled: &dyn Fn() -> bool,
+) -> bool {
+    loop {
+        if is_cancelled() {
+            return false;
+        }
+        let Some(rate) = rate else { return true };
+        let now_ns = clock.now_ns();
+        match rate.take(bytes, now_ns) {
+            Ok(()) => return true,
+            Err(due_ns) => clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
+        }
+    }
+}
+
+/// Whether the piece is in the file. Read part by part, since an earlier try may have had larger buffers; one that
+/// cannot be read is not there.
+fn is_there(file: &File, piece: &Written, buffer: &mut [u8]) -> bool {
+    let align = usize::try_from(PLAN_ALIGN).unwrap_or(4096);
+    let mut state = Xxh3::new();
+    let (mut offset, mut left) = (piece.offset, piece.length as usize);
+    while left > 0 {
+        let wanted = left.min(buffer.len());
+        let asked = wanted.next_multiple_of(align).min(buffer.len());
+        match file.read_at(&mut buffer[..asked], offset) {
+            Ok(read) if read >= wanted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            _ => return false,
+        }
+        state.update(&buffer[..wanted]);
+        offset += wanted as u64;
+        left -= wanted;
+    }
+    state.digest() == piece.hash
+}
+
+/// Makes holes of these ranges of an unfinished destination that was taken over: nothing is written there, so whatever
+/// is there would stay.
+pub(super) fn clear_holes(file: &File, holes: &[Range<u64>]) -> io::Result<()> {
+    let length = file.metadata()?.len();
+    for hole in holes {
+        let hole = hole.start..hole.end.min(length);
+        if hole.is_empty() || files::punch_hole(file, &hole)? {
+            continue;
+        }
+        let zeros = vec![0; 1 << 20];
+        let mut at = hole.start;
+        while at < hole.end {
+            let part = usize::try_from(hole.end - at).unwrap_or(usize::MAX).min(zeros.len());
+            file.write_all_at(&zeros[..part], at)?;
+            at += part as u64;
+        }
+    }
+    Ok(())
+}
