@@ -112,6 +112,11 @@ fn remove_inherited_lists(names: &[u8], target: &File, losses: &mut Vec<Loss>) {
     }
 }
 
+/// Gives an open file the times of `stamp` again, after it was read.
+pub fn set_times(target: &File, stamp: &FileStamp) -> io::Result<()> {
+    Ok(rustix::fs::futimens(target, &times(stamp))?)
+}
+
 fn times(stamp: &FileStamp) -> Timestamps {
     const SECOND_NS: i128 = 1_000_000_000;
     // Before 1970 the seconds are negative and the nanoseconds still count forward.

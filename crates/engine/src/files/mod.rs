@@ -10,7 +10,7 @@ mod stamp;
 
 pub use cache::{drop_read, drop_written, start_writeback};
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
-pub use metadata::{Loss, copy_metadata, copy_symlink_metadata};
+pub use metadata::{Loss, copy_metadata, copy_symlink_metadata, set_times};
 pub use names::{
     NO_FOLLOW, effective_user, free_bytes, is_direct, make_special, raise_open_file_limit, rename_new, rename_over,
     sync_directory, sync_file_system,

@@ -12,7 +12,7 @@ use iostall_model::transfer::{Reflink, VerifyMode};
 use super::Copier;
 use super::behind::DropBehind;
 use super::error::CopyError;
-use super::journal::FileJournal;
+use super::journal::{FileJournal, remove_journal};
 use super::log::CopiedFile;
 use super::memory::in_memory;
 use super::part::{Part, directory_of, journal_path};
@@ -74,19 +74,19 @@ impl Copier<'_> {
             Ok(Some(filled)) => {
                 part.publish(self.options.overwrite)?;
                 // The journal has done its work; one that stays is overruled by the finished file.
-                let _ = std::fs::remove_file(journal_path(target));
+                let _ = remove_journal(target);
                 self.note(&from, target, filled);
                 Ok(())
             }
             Ok(None) => {
-                let _ = std::fs::remove_file(journal_path(target));
+                let _ = remove_journal(target);
                 Ok(())
             }
             Err(error) => {
                 if matches!(error, CopyError::Moving { kept: true, .. }) {
                     part.keep();
                 } else {
-                    let _ = std::fs::remove_file(journal_path(target));
+                    let _ = remove_journal(target);
                 }
                 Err(error)
             }
@@ -141,6 +141,8 @@ impl Copier<'_> {
                 .read_back(part.path(), size_bytes)
                 .map_err(|error| kept_where_cancelled(error, from.path(), target))?;
             self.log.verify_ns += self.clock.now_ns() - begun_ns;
+            // Reading has moved its access time. That it cannot be set was told when it was set first.
+            let _ = files::set_times(part.file(), &from.stamp);
             if filled.is_clone {
                 // One set of blocks: there is nothing to compare it with, but a checksum to give.
                 filled.hashes = found;
@@ -387,7 +389,7 @@ fn joined(pieces: &[Written]) -> Vec<std::ops::Range<u64>> {
 }
 
 /// Whoever interrupts the check has a copy that needs no more than it: where there is a journal, the part is kept.
-fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path) -> CopyError {
+pub(super) fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path) -> CopyError {
     let kept = journal_path(target).exists();
     match error {
         CopyError::Reading { cause: cause @ PipelineError::Cancelled, .. } => {

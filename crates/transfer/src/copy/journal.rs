@@ -91,6 +91,17 @@ impl Journal for FileJournal {
     }
 }
 
+/// Removes the journal of `target`, and what a dead process left of one it was about to begin.
+pub(super) fn remove_journal(target: &Path) -> io::Result<()> {
+    for path in [journal_path(target), new_journal_path(target)] {
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The pieces that the journal of `target` claims for `source`, ascending and without overlap; empty where there is no
 /// journal, or one of another source.
 pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Vec<Written>> {

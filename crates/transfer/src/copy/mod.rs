@@ -17,6 +17,8 @@ mod side;
 mod small;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod traps;
 mod tree;
 mod tune;
 mod walk;

@@ -292,6 +292,8 @@ impl SmallFiles<'_> {
             if Some(self.digest(buffer)) != part.digest {
                 return Ok(Some(differs(&part.entry.source, &part.entry.target, buffer)));
             }
+            // Reading has moved its access time. That it cannot be set was told when it was set first.
+            let _ = files::set_times(part.part.file(), &part.entry.stamp);
         }
         part.part.name(self.options.overwrite)?;
         self.progress.end_file();

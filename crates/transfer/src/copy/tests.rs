@@ -11,27 +11,27 @@ use iostall_model::transfer::{HashKind, Reflink, VerifyMode};
 
 use super::*;
 
-struct Room {
+pub(super) struct Room {
     dir: tempfile::TempDir,
 }
 
 impl Room {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    fn write(&self, name: &str, size: usize) -> PathBuf {
+    pub(super) fn write(&self, name: &str, size: usize) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content(size)).unwrap();
         path
     }
 
-    fn names(&self, under: &str) -> Vec<String> {
+    pub(super) fn names(&self, under: &str) -> Vec<String> {
         let listed = fs::read_dir(self.path(under)).unwrap();
         let mut names: Vec<_> =
             listed.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -40,12 +40,12 @@ impl Room {
     }
 }
 
-fn content(size: usize) -> Vec<u8> {
+pub(super) fn content(size: usize) -> Vec<u8> {
     (0..size).map(|at| (at.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect()
 }
 
 /// Small requests, so that small files go through many.
-fn options() -> CopyOptions {
+pub(super) fn options() -> CopyOptions {
     CopyOptions {
         transfer_bytes: Some(64 << 10),
         depth: Some(2),
@@ -55,7 +55,7 @@ fn options() -> CopyOptions {
     }
 }
 
-fn copy_with(options: &CopyOptions, from: &Path, to: &Path) -> Result<CopyLog, CopyError> {
+pub(super) fn copy_with(options: &CopyOptions, from: &Path, to: &Path) -> Result<CopyLog, CopyError> {
     let progress = Progress::default();
     let mut copier = Copier::new(options, &progress);
     copier.copy_all(&[from.to_owned()], to)?;
@@ -137,7 +137,7 @@ fn a_cancelled_copy_leaves_nothing_that_looks_whole() {
 }
 
 /// Puts an unfinished copy of `from` there, as a killed process leaves it: `pieces` of 64 KiB in the journal.
-fn leave_unfinished(from: &Path, to: &Path, pieces: u64, damage: Option<u64>) {
+pub(super) fn leave_unfinished(from: &Path, to: &Path, pieces: u64, damage: Option<u64>) {
     use super::journal::FileJournal;
     use crate::hash::piece_hash;
     use crate::pipeline::Written;

@@ -11,7 +11,8 @@ use iostall_model::transfer::{Reflink, VerifyMode};
 use super::Copier;
 use super::durable::FileSystems;
 use super::error::CopyError;
-use super::part::{Part, directory_of, journal_path, part_path};
+use super::journal::remove_journal;
+use super::part::{Part, directory_of, part_path};
 use super::small::{SmallFiles, batches};
 use super::walk::{Action, Entry, Inventory, pair_names, refuse_other_kind};
 
@@ -28,12 +29,7 @@ fn forget_unfinished(target: &Path) -> Result<(), CopyError> {
         // To be dropped at once, and the file with it; not while another process has it.
         Part::acquire(target, files::effective_user())?;
     }
-    match fs::remove_file(journal_path(target)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(CopyError::system("remove", &journal_path(target))(error))
-        }
-        _ => Ok(()),
-    }
+    remove_journal(target).map_err(CopyError::system("remove the journal of", target))
 }
 
 impl Copier<'_> {
