@@ -7,6 +7,7 @@ mod compare;
 mod copy;
 mod copy_crash;
 mod copy_media;
+mod copy_traps;
 mod devices;
 mod diskspd;
 mod full_store;

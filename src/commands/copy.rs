@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use iostall_engine::files;
+use iostall_measure::platform::Target;
 use iostall_model::transfer::{CopyOutcome, VerifyMode};
 use iostall_model::{RunBody, Warning, WarningCode};
 use iostall_transfer::copy::{Specials, Symlinks};
@@ -55,7 +57,7 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
         write_manifest(path, &log)?;
     }
     let warnings = warnings(&log);
-    let targets = log.files.iter().take(1).filter_map(|file| target(&file.path)).collect();
+    let targets = log.files.first().and_then(|file| first_target(&file.path)).into_iter().collect();
     let outcome = outcome(log, &options, args, &transferring);
     let status = match (was_cancelled, outcome.mismatches.is_empty()) {
         (true, _) => Status::Interrupted,
@@ -105,6 +107,17 @@ fn options(args: &CopyArgs) -> CopyOptions {
         one_file_system: args.one_file_system,
         workers: args.workers.unwrap_or(usual.workers),
     }
+}
+
+/// What is known of the first file. To find it out is to read the file: its times are then set again.
+fn first_target(path: &Path) -> Option<Target> {
+    let before = files::stamp_of_path(path);
+    let found = target(path);
+    if let (Ok(before), Ok(file)) = (before, File::open(path)) {
+        // Of no matter to its content, and only its owner may.
+        let _ = files::set_times(&file, &before);
+    }
+    found
 }
 
 fn outcome(
@@ -184,7 +197,11 @@ fn write_manifest(path: &Path, log: &CopyLog) -> anyhow::Result<()> {
     let files: Vec<ManifestFile> = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let written = output::to_file(path, &|mut out| {
-        if is_json { write_json(&files, &mut out)? } else { write_sums(&files, &mut out)? }
+        if is_json {
+            write_json(&files, &mut out)?
+        } else {
+            write_sums(&files, &mut out)?
+        }
         Ok(())
     });
     let durable = written.and_then(|()| Ok(File::open(path)?.sync_all()?));

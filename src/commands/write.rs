@@ -33,7 +33,6 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
     output::check(&args.output)?;
     let paces = paces(args)?;
     let mut store = if args.no_store { None } else { Some(store::open(global)?) };
-    prepare(args)?;
     let group = match args.memory_limit {
         Some(limit) => Some(MemoryGroup::enter(limit.bytes()).map_err(|error| {
             let hint =
@@ -42,7 +41,9 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
         })?),
         None => None,
     };
+    // Whatever fails before this leaves no file behind.
     let transferring = Transferring::begin(None, printer)?;
+    prepare(args)?;
     let total_bytes = total_bytes(args);
     let written = transferring.work(|progress| write_all(args, &paces, total_bytes, progress));
     let facts = target(&args.file);

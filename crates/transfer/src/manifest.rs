@@ -175,7 +175,8 @@ pub fn begins_manifest(head: &[u8]) -> bool {
     if first.starts_with(b"{") {
         return head.windows(SCHEMA.len()).any(|words| words == SCHEMA.as_bytes());
     }
-    first.is_empty() && head.len() < 2 || HashKind::ALL.iter().any(|kind| parse_line(1, first, Some(*kind)).is_ok())
+    first.is_empty() && head.len() < 2
+        || HashKind::ALL.iter().any(|kind| parse_line(1, first, Some(*kind)).is_ok())
 }
 
 /// What the name of a manifest says about its checksums.

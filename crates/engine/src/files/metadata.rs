@@ -186,11 +186,8 @@ mod tests {
         let source = File::open(&from).unwrap();
         let before_1970 = Timespec { tv_sec: -313_000_000, tv_nsec: 987_654_321 };
         let long_ago = Timespec { tv_sec: 1_000_000_000, tv_nsec: 5 };
-        rustix::fs::futimens(
-            &source,
-            &Timestamps { last_access: long_ago, last_modification: before_1970 },
-        )
-        .unwrap();
+        rustix::fs::futimens(&source, &Timestamps { last_access: long_ago, last_modification: before_1970 })
+            .unwrap();
         let before = stamp(&source).unwrap();
         assert_eq!(fs::read(&from).unwrap(), b"x");
         copy_metadata(&source, &before, &File::create(&to).unwrap());

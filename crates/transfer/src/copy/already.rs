@@ -1,7 +1,7 @@
 //! Files that an earlier try has finished: counted, and where a check or a list was asked for, read like all others.
 
-use iostall_engine::files::FileKind;
 use iostall_engine::Access;
+use iostall_engine::files::FileKind;
 use iostall_measure::Clock as _;
 use iostall_model::transfer::VerifyMode;
 

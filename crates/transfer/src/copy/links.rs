@@ -63,11 +63,7 @@ impl Copier<'_> {
         Ok(())
     }
 
-    fn make_node(
-        &mut self,
-        entry: &Entry,
-        make: impl Fn(&Path) -> io::Result<()>,
-    ) -> Result<(), CopyError> {
+    fn make_node(&mut self, entry: &Entry, make: impl Fn(&Path) -> io::Result<()>) -> Result<(), CopyError> {
         let mut losses = Vec::new();
         self.put(&entry.target, |path| {
             make(path)?;

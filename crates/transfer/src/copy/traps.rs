@@ -247,12 +247,8 @@ fn many_workers_copy_as_one_does() {
     for at in 0..300 {
         room.write(&format!("tree/{at}"), at);
     }
-    let options = CopyOptions {
-        small_file_bytes: 1 << 20,
-        workers: 100,
-        verify: VerifyMode::ReadBack,
-        ..options()
-    };
+    let options =
+        CopyOptions { small_file_bytes: 1 << 20, workers: 100, verify: VerifyMode::ReadBack, ..options() };
     let log = copy_with(&options, &room.path("tree"), &room.path("copy")).unwrap();
     assert_eq!((log.counts.files, log.verified_files, log.files.len()), (300, 300, 300));
     for at in 0..300 {
@@ -270,6 +266,9 @@ fn links_inside_a_tree_are_left_out_or_followed_as_asked() {
         let to = format!("{symlinks:?}");
         copy_with(&options, &room.path("tree"), &room.path(&to)).unwrap();
         assert_eq!(room.names(&to), expected);
-        assert!(fs::symlink_metadata(room.path(&to).join("to-a")).is_ok_and(|m| m.is_file()) || expected.len() == 1);
+        assert!(
+            fs::symlink_metadata(room.path(&to).join("to-a")).is_ok_and(|m| m.is_file())
+                || expected.len() == 1
+        );
     }
 }

@@ -94,12 +94,8 @@ impl Copier<'_> {
     }
 
     fn copy_small(&mut self, small: &[&Entry], file_systems: &FileSystems) -> Result<(), CopyError> {
-        let workers = SmallFiles {
-            options: self.options,
-            progress: self.progress,
-            clock: &self.clock,
-            file_systems,
-        };
+        let workers =
+            SmallFiles { options: self.options, progress: self.progress, clock: &self.clock, file_systems };
         let all = &mut self.log;
         workers.copy_batches(&batches(small), |mut log| {
             let files = log.files.len() as u64;

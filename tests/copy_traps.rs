@@ -1,0 +1,272 @@
+//! What lies in wait for a copy: other users, other copies, odd names, places that cannot be written to. Beside `cp -a`
+//! and the `*sum` tools where these know the answer.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use crate::copy::{content, names};
+use crate::support::{Ran, Workspace, signal, skip};
+
+/// Whether this process may do what only root may; said aloud where not.
+fn is_root(what: &str) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let is_root = chown(dir.path(), Some(1), Some(1)).is_ok();
+    if !is_root {
+        skip(what, "only root may give files away");
+    }
+    is_root
+}
+
+/// Everything that `stat` tells of the entries below `root` and must be the same in a copy.
+fn told_by_stat(root: &Path) -> String {
+    let listed = Command::new("sh")
+        .args(["-c", "find . -exec stat --format '%n|%F|%a|%u|%g|%h|%t:%T|%y|%N' {} + | sort"])
+        .env("LC_ALL", "C")
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let lines = String::from_utf8_lossy(&listed.stdout).into_owned();
+    // The number of names of a directory is the file system's own affair.
+    lines.lines().filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_tree_has_everything_that_cp_would_have_given_it() {
+    let here = Workspace::new();
+    let tree = here.path("tree");
+    for (name, size) in [("small", 999), ("large", 3_000_001), ("deep/er/x", 5), ("setuid", 10)] {
+        fs::create_dir_all(tree.join(name).parent().unwrap()).unwrap();
+        fs::write(tree.join(name), content(size)).unwrap();
+    }
+    fs::create_dir(tree.join("empty")).unwrap();
+    fs::hard_link(tree.join("small"), tree.join("deep/small-again")).unwrap();
+    symlink("a".repeat(3000), tree.join("far")).unwrap();
+    fs::write(tree.join(OsStr::from_bytes(b"odd \xff\\ name")), b"odd").unwrap();
+    fs::write(tree.join("n".repeat(255)), b"long").unwrap();
+    let made = Command::new("mkfifo").arg(tree.join("pipe")).status().unwrap();
+    assert!(made.success());
+    if is_root("owners, and bits that lend their rights, beside cp") {
+        chown(tree.join("setuid"), Some(4001), Some(4002)).unwrap();
+        chown(tree.join("deep"), Some(4003), Some(4004)).unwrap();
+    }
+    for (name, mode) in [("setuid", 0o4751), ("deep", 0o3775), ("empty", 0o500), ("large", 0o604)] {
+        fs::set_permissions(tree.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    for (at, name) in ["large", "small", "deep/er/x", "empty", "deep", "."].into_iter().enumerate() {
+        let time = ["1955-11-05 06:15:00.123456789Z", "2001-09-09 01:46:40.000000001Z"][at % 2];
+        let set = Command::new("touch").args(["-m", "-d", time]).arg(tree.join(name)).status().unwrap();
+        assert!(set.success());
+    }
+    let copied =
+        Command::new("cp").args(["-a", "tree", "by-cp"]).current_dir(here.path(".")).status().unwrap();
+    assert!(copied.success());
+    // Under a umask that would take everything from others.
+    let words = "umask 077; exec \"$0\" copy --no-store -q --verify --specials keep tree by-us";
+    let mut ours = here.command(&[]);
+    let program = ours.get_program().to_owned();
+    ours = Command::new("sh");
+    let ran: Ran = ours.args(["-c", words]).arg(program).current_dir(here.path(".")).output().unwrap().into();
+    ran.expect_status(0);
+    let (theirs, ours) = (told_by_stat(&here.path("by-cp")), told_by_stat(&here.path("by-us")));
+    for (one, other) in theirs.lines().zip(ours.lines()) {
+        assert_eq!(one, other);
+    }
+    assert_eq!(theirs.lines().count(), ours.lines().count());
+    for name in ["small", "large", "deep/er/x"] {
+        assert_eq!(fs::read(here.path("by-us").join(name)).unwrap(), fs::read(tree.join(name)).unwrap());
+    }
+}
+
+/// Who may not give files away keeps what can be kept (the group, where it is one's own), loses the bits that would lend
+/// rights, is told so, and ends with 0: the data is whole.
+#[test]
+fn a_user_without_rights_keeps_the_group_and_lends_nobodys_rights() {
+    if !is_root("a copy by another user") {
+        return;
+    }
+    let room = tempfile::tempdir().unwrap();
+    fs::set_permissions(room.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let program = room.path().join("iostall");
+    fs::copy(Workspace::new().command(&[]).get_program(), &program).unwrap();
+    for (name, size) in [("small", 100), ("large", 2_000_000)] {
+        fs::write(room.path().join(name), content(size)).unwrap();
+        chown(room.path().join(name), Some(0), Some(4242)).unwrap();
+        fs::set_permissions(room.path().join(name), fs::Permissions::from_mode(0o6755)).unwrap();
+        let ran = Command::new("setpriv")
+            .args(["--reuid", "65534", "--regid", "65534", "--groups", "4242"])
+            .arg(&program)
+            .args(["copy", "--no-store", name, &format!("{name}-copy")])
+            .current_dir(room.path())
+            .output();
+        let Ok(ran) = ran else { return skip("a copy by another user", "there is no setpriv") };
+        let ran = Ran::from(ran).expect_status(0);
+        assert!(ran.stdout.contains("owner of"), "{}", ran.stdout);
+        let copy = fs::metadata(room.path().join(format!("{name}-copy"))).unwrap();
+        assert_eq!((copy.uid(), copy.gid(), copy.mode() & 0o7777), (65_534, 4242, 0o755), "{name}");
+    }
+}
+
+/// Each of two copies to the same small files ended with success, over files of which some were the other's.
+#[test]
+fn of_two_copies_to_one_place_each_either_succeeds_or_says_that_it_did_not() {
+    let here = Workspace::new();
+    for who in ["a", "b"] {
+        fs::create_dir_all(here.path(who).join("tree")).unwrap();
+        for at in 0..200 {
+            fs::write(here.path(who).join(format!("tree/{at}")), who.repeat(20_000 + at)).unwrap();
+        }
+    }
+    for round in 0..5 {
+        fs::create_dir(here.path("to")).unwrap();
+        let start = |who: &str| {
+            here.start(&["copy", "--no-store", "-q", "--overwrite", &format!("{who}/tree"), "to"])
+        };
+        let ended = [start("a"), start("b")].map(|child| child.wait_with_output().unwrap());
+        let whole = |who: &str| {
+            (0..200).all(|at| {
+                fs::read(here.path("to/tree").join(at.to_string()))
+                    .is_ok_and(|found| found == who.repeat(20_000 + at).as_bytes())
+            })
+        };
+        let succeeded = ended.each_ref().map(|ended| ended.status.code() == Some(0));
+        match succeeded {
+            // One after the other.
+            [true, true] => assert!(whole("a") || whole("b"), "round {round}"),
+            [true, false] => assert!(whole("a"), "round {round}: the second failed and is in it"),
+            [false, true] => assert!(whole("b"), "round {round}: the first failed and is in it"),
+            [false, false] => {}
+        }
+        for ended in ended.iter().filter(|ended| ended.status.code() != Some(0)) {
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(2), "{said}");
+            assert!(said.contains("being written by another process"), "{said}");
+        }
+        assert!(names(&here.path("to/tree")).iter().all(|name| !name.ends_with(".part")), "round {round}");
+        fs::remove_dir_all(here.path("to")).unwrap();
+    }
+}
+
+#[test]
+fn a_manifest_never_takes_the_place_of_another_file() {
+    let here = Workspace::new();
+    fs::write(here.path("from"), b"x").unwrap();
+    fs::write(here.path("precious"), b"precious").unwrap();
+    symlink("precious", here.path("link")).unwrap();
+    for manifest in ["precious", "link", ".", "absent/m.json"] {
+        let ran = here.run(&["copy", "--manifest", manifest, "from", "to"]).expect_status(2);
+        assert!(ran.stderr.contains("--manifest") && ran.stderr.contains("hint:"), "{}", ran.stderr);
+        assert!(!here.path("to").exists(), "nothing is copied before");
+    }
+    assert_eq!(fs::read(here.path("precious")).unwrap(), b"precious");
+    // One of ours makes room for the next.
+    for name in ["m.json", "m.xxh3"] {
+        for _ in 0..2 {
+            here.run(&["copy", "--overwrite", "--manifest", name, "from", "to"]).expect_status(0);
+            fs::remove_file(here.path("to")).unwrap();
+            here.run(&["copy", "--manifest", name, "from", "to"]).expect_status(0);
+        }
+    }
+    here.run(&["copy", "--overwrite", "--manifest", "precious", "from", "to"]).expect_status(0);
+}
+
+#[test]
+fn lists_of_names_with_line_breaks_are_exchanged_with_md5sum_in_both_its_forms() {
+    let here = Workspace::new();
+    fs::create_dir(here.path("tree")).unwrap();
+    for name in ["line\nbreak", "back\\slash", "return\r", "two  spaces", "*star"] {
+        fs::write(here.path("tree").join(name), name).unwrap();
+    }
+    here.run(&["copy", "--hash", "md5", "--manifest", "list.md5", "tree", "copy"]).expect_status(0);
+    let sum =
+        |words: &str| Command::new("sh").args(["-c", words]).current_dir(here.path(".")).output().unwrap();
+    let checked = sum("md5sum -c list.md5");
+    assert!(checked.status.success(), "{checked:?}");
+    for form in ["", "--tag"] {
+        assert!(sum(&format!("md5sum {form} copy/* > theirs.md5")).status.success());
+        here.run(&["verify", "theirs.md5"]).expect_status(0);
+    }
+    // As a Windows program may have written it: a mark, capitals, CR LF; and with a name from the root.
+    let digest =
+        String::from_utf8(sum("md5sum < 'copy/two  spaces' | cut -c 1-32 | tr a-f A-F").stdout).unwrap();
+    let absolute = here.path("copy/two  spaces");
+    let text = format!("\u{feff}{0}  copy/two  spaces\r\n{0} *{1}\r\n", digest.trim(), absolute.display());
+    fs::write(here.path("windows.md5"), text).unwrap();
+    here.run(&["verify", "windows.md5"]).expect_status(0);
+}
+
+#[test]
+fn places_that_cannot_be_written_to_are_an_error_and_stay_as_they_were() {
+    let here = Workspace::new();
+    fs::write(here.path("small"), b"x").unwrap();
+    fs::write(here.path("large"), content(2_000_000)).unwrap();
+    fs::create_dir(here.path("fixed")).unwrap();
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "ro", "none"]).arg(here.path("fixed")).output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        return skip("copying to a read-only file system", "none can be mounted");
+    }
+    let ended = ["small", "large"].map(|name| here.run(&["copy", name, "fixed"]));
+    let unmounted = Command::new("umount").arg(here.path("fixed")).status().unwrap();
+    assert!(unmounted.success());
+    for ran in ended {
+        let ran = ran.expect_status(2);
+        assert!(ran.stderr.contains("Read-only file system"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_is_mounted_in_a_tree_is_left_out_when_asked() {
+    let here = Workspace::new();
+    fs::create_dir_all(here.path("tree/mount")).unwrap();
+    fs::write(here.path("tree/a"), b"a").unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(here.path("tree/mount")).output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        return skip("leaving out what is mounted", "nothing can be mounted");
+    }
+    fs::write(here.path("tree/mount/b"), b"b").unwrap();
+    let ended =
+        [here.run(&["copy", "--one-file-system", "tree", "one"]), here.run(&["copy", "tree", "both"])];
+    let unmounted = Command::new("umount").arg(here.path("tree/mount")).status().unwrap();
+    assert!(unmounted.success());
+    for ran in ended {
+        ran.expect_status(0);
+    }
+    assert_eq!(names(&here.path("one")), ["a"]);
+    assert_eq!(names(&here.path("both/mount")), ["b"]);
+}
+
+/// A check that was interrupted threw away the whole copy, journal and all.
+#[test]
+fn a_copy_interrupted_while_it_is_read_back_is_continued() {
+    let here = Workspace::new();
+    let size = 24_000_000;
+    fs::write(here.path("from"), content(size)).unwrap();
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    File::options().write(true).open(here.path("from")).unwrap().set_modified(old).unwrap();
+    let copy = ["copy", "--verify", "--checkpoint", "1M", "--transfer-size", "1M"];
+    let mut words = copy.to_vec();
+    words.extend(["--limit", "24MB/s", "from", "to"]);
+    let mut child = here.start(&words);
+    let part = iostall_transfer::copy::part_path(&here.path("to"));
+    // It has the times of its source from when all was written until it gets its name.
+    while !fs::metadata(&part).is_ok_and(|found| found.modified().unwrap() == old) {
+        assert!(child.try_wait().unwrap().is_none(), "the copy ended before it was looked at");
+        std::thread::yield_now();
+    }
+    signal(&child, "TERM");
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("--resume"), "{ended:?}");
+    let mut words = copy.to_vec();
+    words.extend(["--resume", "--json", "o.json", "from", "to"]);
+    here.run(&words).expect_status(0);
+    assert!(here.json("o.json")["copy"]["kept_bytes"].as_u64().unwrap() > 10_000_000);
+    let mut tail = vec![0; 1000];
+    File::open(here.path("to")).unwrap().read_exact_at(&mut tail, size as u64 - 1000).unwrap();
+    assert_eq!(tail, content(size)[size - 1000..]);
+    assert_eq!(names(&here.path(".")), ["from", "o.json", "to"]);
+}
