@@ -139,7 +139,7 @@ impl MethodOutcome {
     }
 }
 
-/// One sampling interval.
+/// One sampling interval. The last one of a writing has what is left, however little.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PacedInterval {
     /// Bytes written when it ended, since the start.
@@ -161,6 +161,11 @@ pub struct PacedInterval {
 }
 
 impl PacedInterval {
+    /// Whether it is at least half of an interval of `interval_bytes`: only then is it compared with whole ones.
+    pub fn is_most_of(&self, interval_bytes: u64) -> bool {
+        self.bytes.saturating_mul(2) >= interval_bytes
+    }
+
     /// Bytes a second over its wall time; `None` over no time.
     pub fn bytes_per_second(&self) -> Option<f64> {
         (self.elapsed_ns > 0).then(|| self.bytes as f64 / (self.elapsed_ns as f64 / 1e9))

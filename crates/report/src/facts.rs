@@ -68,8 +68,11 @@ pub fn ran_on(run: &Run, detail: Detail) -> Vec<Fact> {
     if !limits.is_empty() {
         facts.push(Fact::new("limits", limits));
     }
+    // Copies, checks and paced writings open a file in more than one way, and say elsewhere how.
+    let one_way = !matches!(run.body, RunBody::Copy(_) | RunBody::Verify(_) | RunBody::Write(_));
     for (index, target_here) in run.targets.iter().enumerate() {
-        facts.push(Fact::new("target", target(target_here, run.used_bytes(index), detail)));
+        let opened = one_way.then(|| direct(target_here.direct.as_ref(), target_here.kind));
+        facts.push(Fact::new("target", target(target_here, opened, run.used_bytes(index), detail)));
     }
     // Targets often share a device: each is told once.
     let mut told: Vec<&Device> = Vec::new();
@@ -133,7 +136,7 @@ fn cgroup(limits: &CgroupLimits) -> String {
     join([memory, cpus].into_iter().chain(io))
 }
 
-fn target(target: &Target, used_bytes: u64, detail: Detail) -> String {
+fn target(target: &Target, opened: Option<String>, used_bytes: u64, detail: Detail) -> String {
     let kind = match target.kind {
         TargetKind::File => "file",
         TargetKind::BlockDevice => "block device",
@@ -150,7 +153,7 @@ fn target(target: &Target, used_bytes: u64, detail: Detail) -> String {
         unwritten.map(|unwritten| format!("{} never written", bytes(unwritten))),
         target.file_system.as_ref().map(|system| file_system(system, detail)),
         target.device.as_ref().map(|device| format!("device {}", shown(&device.name))),
-        Some(direct(target.direct.as_ref(), target.kind)),
+        opened,
     ])
 }
 

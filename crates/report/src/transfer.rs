@@ -246,8 +246,9 @@ fn methods_table(paced: &PacedOutcome) -> Table {
     );
     for method in &paced.methods {
         let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| number(rate / 1e6));
-        let speeds =
-            method.intervals.iter().filter_map(iostall_model::paced::PacedInterval::bytes_per_second);
+        // The last one may be a rest that says little.
+        let whole = method.intervals.iter().filter(|interval| interval.is_most_of(paced.interval_bytes));
+        let speeds = whole.filter_map(iostall_model::paced::PacedInterval::bytes_per_second);
         let (low, high) = speeds.fold((f64::MAX, 0.0_f64), |(low, high), at| (low.min(at), high.max(at)));
         let range = if high > 0.0 {
             format!("{} to {}", number(low / 1e6), number(high / 1e6))

@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_punched_range_is_zeros_and_its_neighbours_stay() {
         let file = tempfile::tempfile().unwrap();
-        file.write_all_at(&[1; 64 << 10], 0).unwrap();
+        file.write_all_at(&vec![1; 64 << 10], 0).unwrap();
         if !punch_hole(&file, &(8192..16_384)).unwrap() {
             return;
         }

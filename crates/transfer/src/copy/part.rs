@@ -31,10 +31,12 @@ fn beside(target: &Path, suffix: &str) -> PathBuf {
 
 /// At most `bytes` of a name, and where that cuts it, not within a character: some file systems refuse such a name.
 fn beginning(name: &[u8], bytes: usize) -> &[u8] {
-    match std::str::from_utf8(name) {
-        Ok(text) => &name[..text.floor_char_boundary(bytes)],
-        Err(_) => &name[..name.len().min(bytes)],
-    }
+    let end = name.len().min(bytes);
+    let whole = std::str::from_utf8(name).map_or(end, |text| {
+        // A character has at most four bytes, and every text begins at a boundary.
+        (0..=end).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    });
+    &name[..whole]
 }
 
 /// Name of the unfinished destination of `target`.

@@ -241,16 +241,18 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
 
     fn finish(mut self) -> Result<MethodOutcome, PacedError> {
         self.outcome.elapsed_ns = self.last_end_ns - self.start_ns;
-        // A last interval of less than half would be compared with whole ones.
-        if self.interval_bytes * 2 >= self.job.interval_bytes {
-            self.end_interval();
-        }
+        // What is left belongs to the record, but not beside whole intervals.
+        self.end_interval();
         let begun_ns = self.clock.now_ns();
         let (synced, _) = self.request(RequestOp::Fsync, 0, 0, None)?;
         synced.map_err(PacedError::Sync)?;
         self.outcome.sync_ns = self.clock.now_ns() - begun_ns;
         self.outcome.buffer_bytes = self.backlog.largest_bytes();
-        self.outcome.change = find_change(&self.outcome.intervals, self.outcome.bytes);
+        let whole = match self.outcome.intervals.split_last() {
+            Some((last, before)) if !last.is_most_of(self.job.interval_bytes) => before,
+            _ => &self.outcome.intervals,
+        };
+        self.outcome.change = find_change(whole, self.outcome.bytes);
         Ok(self.outcome)
     }
 
@@ -317,6 +319,24 @@ mod tests {
         // A burst, and what arrives in the millisecond of the first write.
         assert_eq!(outcome.buffer_bytes, Some(32_768 + 3276));
         assert_eq!(outcome.change, None);
+    }
+
+    #[test]
+    fn no_write_is_left_out_of_the_intervals_and_a_short_rest_is_no_change() {
+        // Ten packets an interval: 20 whole ones and a rest of one, in whose only write the device stalls.
+        let pace = Pace { period_ns: 0, ..PACE };
+        let stalls = vec![Stall { from_ns: 200_000_000, to_ns: 900_000_000 }];
+        let outcome = run(SimConfig { stalls, ..SimConfig::default() }, pace, 201 * 8192).unwrap();
+        assert_eq!(outcome.intervals.len(), 21);
+        assert_eq!(outcome.intervals.iter().map(|interval| interval.bytes).sum::<u64>(), outcome.bytes);
+        assert_eq!(outcome.intervals[20].bytes, 8192);
+        assert_eq!(
+            outcome.intervals.iter().map(|interval| interval.write_ns_max).max(),
+            outcome.write_ns.max()
+        );
+        assert_eq!(outcome.change, None);
+        let little = run(SimConfig::default(), pace, 8192).unwrap();
+        assert_eq!((little.intervals.len(), little.intervals[0].bytes), (1, 8192));
     }
 
     #[test]
