@@ -18,8 +18,8 @@ const COPY_EXAMPLES: &str = "Examples:
   iostall copy --limit 200MB/s --nice idle big.mdf /backup/
 
 Kept by default: mode, owner, access and modification times, extended attributes, access control lists, holes,
-hard links, and symbolic links as links. Devices, pipes and sockets are left out. A link named on the command
-line is followed. Files below --small-file go through the page cache, several at a time; larger ones past it.
+hard links, and symbolic links as links. Devices, pipes and sockets in directories are left out. A link named on the
+command line is followed. Files below --small-file go through the page cache, several at a time; larger ones past it.
 
 Every file is written as `.NAME.iostall-XXXXXXXX.part` beside its final name, made durable, and then renamed.";
 
@@ -53,7 +53,8 @@ pub(crate) struct CopyArgs {
     /// Checksum: xxh3, blake3, sha256, md5 or crc32c
     #[arg(long, value_name = "NAME", default_value = "xxh3", help_heading = "Verification")]
     pub(crate) hash: HashKind,
-    /// Writes the checksums to FILE: JSON where it ends in .json, else as md5sum and its kin do. Implies --verify=on-the-fly
+    /// Writes the checksums to FILE: JSON where it ends in .json, else as md5sum and its kin do. Implies --verify=on-the-fly.
+    /// A file that is there and no manifest is replaced only with --overwrite
     #[arg(long, value_name = "FILE", help_heading = "Verification")]
     pub(crate) manifest: Option<PathBuf>,
 

@@ -153,7 +153,7 @@ impl CopyError {
                  is not copied"
             }
             Self::System { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                "make room on the destination; nothing there has been changed"
+                "make room on the destination; what has its final name there is whole, and --resume goes on with the rest"
             }
             Self::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "check the name: a relative one is looked for from the current directory, and the directory that a \

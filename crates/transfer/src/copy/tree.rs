@@ -15,6 +15,7 @@ use super::journal::remove_journal;
 use super::part::{Part, directory_of, part_path};
 use super::small::{SmallFiles, batches};
 use super::walk::{Action, Entry, Inventory, pair_names, refuse_other_kind};
+use crate::pipeline::PipelineError;
 
 /// Whether a file may have holes: it lacks at least a block. One of no more than a block has none, or is kept in its
 /// inode.
@@ -61,8 +62,13 @@ impl Copier<'_> {
         )?;
         let (small, large): (Vec<_>, Vec<_>) = inventory.files().partition(|entry| self.is_small(entry));
         self.copy_small(&small, &file_systems)?;
-        for entry in large {
-            self.copy_file(&entry.source, &entry.target)?;
+        for Entry { source, target, .. } in large {
+            if self.progress.is_cancelled() {
+                // Files that share their blocks with the source never come to the pipeline, which would see it.
+                let (from, to) = (source.clone(), target.clone());
+                return Err(CopyError::Moving { from, to, cause: PipelineError::Cancelled, kept: false });
+            }
+            self.copy_file(source, target)?;
         }
         self.confirm_already_there(&inventory)?;
         self.make_links(&inventory)?;

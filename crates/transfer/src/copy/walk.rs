@@ -162,8 +162,16 @@ fn is_already_there(stamp: &FileStamp, target: &Path) -> bool {
     there.kind == stamp.kind
         && match stamp.kind {
             FileKind::Directory => false,
-            _ => (there.size_bytes, there.modified_ns) == (stamp.size_bytes, stamp.modified_ns),
+            _ => there.size_bytes == stamp.size_bytes && is_kept_as(stamp.modified_ns, there.modified_ns),
         }
+}
+
+/// Whether a file system may have kept the time `given_ns` as `kept_ns`: exactly, or cut to its step. Shares of Windows
+/// have 100 ns, old ext4 a second, FAT two.
+fn is_kept_as(given_ns: i128, kept_ns: i128) -> bool {
+    [1, 100, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000]
+        .iter()
+        .any(|step| kept_ns == given_ns.div_euclid(*step) * step)
 }
 
 /// Whether the destination would lie in the source: found by walking up from it, whatever links and mounts are between.
@@ -237,5 +245,24 @@ impl Walk<'_> {
         }
         above.pop();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `--resume` found no file of an earlier try where the file system keeps no nanoseconds.
+    #[test]
+    fn a_time_is_known_again_where_it_was_cut_to_the_step_of_the_file_system() {
+        for given in [1_500_000_001_987_654_321, -299_999_999_012_345_679] {
+            assert!(is_kept_as(given, given));
+            let second = given.div_euclid(1_000_000_000) * 1_000_000_000;
+            assert!(is_kept_as(given, second));
+            for other in [given + 1, given - 1, second + 1_000_000_000, second - 4_000_000_000, 0] {
+                assert!(!is_kept_as(given, other), "{given} as {other}");
+            }
+        }
+        assert!(is_kept_as(1_987_654_321, 1_987_654_300) && is_kept_as(3_987_654_321, 2_000_000_000));
     }
 }
