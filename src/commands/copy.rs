@@ -198,9 +198,9 @@ fn write_manifest(path: &Path, log: &CopyLog) -> anyhow::Result<()> {
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let written = output::to_file(path, &|mut out| {
         if is_json {
-            write_json(&files, &mut out)?
+            write_json(&files, &mut out)?;
         } else {
-            write_sums(&files, &mut out)?
+            write_sums(&files, &mut out)?;
         }
         Ok(())
     });

@@ -49,6 +49,11 @@ pub fn sync_file_system(any: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::syncfs(any)?)
 }
 
+/// Whether a lock was refused because the file system has none: also what a network one says without its lock service.
+pub fn has_no_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(libc::ENOLCK)
+}
+
 /// The user that this process acts as.
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -86,6 +91,13 @@ pub fn raise_open_file_limit() -> u64 {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn a_file_system_without_locks_is_told_from_one_where_somebody_has_it() {
+        for (errno, has_none) in [(libc::ENOLCK, true), (libc::EOPNOTSUPP, true), (libc::EIO, false)] {
+            assert_eq!(has_no_locks(&io::Error::from_raw_os_error(errno)), has_none, "{errno}");
+        }
+    }
 
     #[test]
     fn a_new_name_is_never_taken_from_another_file() {

@@ -15,9 +15,9 @@ use super::error::CopyError;
 use super::journal::{FileJournal, remove_journal};
 use super::log::CopiedFile;
 use super::memory::in_memory;
-use super::part::{Part, directory_of, journal_path};
+use super::part::{Part, Replace, directory_of, journal_path};
 use super::read_back::{Reader, compare};
-use super::resume::clear_holes;
+use super::resume::{clear_holes, joined, kept_where_cancelled};
 use super::side::Side;
 use crate::pipeline::{
     Behind, FileHashes, HashStage, HashWanted, Job, Journal, Pipeline, PipelineError, Written,
@@ -72,7 +72,7 @@ impl Copier<'_> {
         let part = Part::acquire(target, from.stamp.uid)?;
         match self.fill_and_check(&from, &part, target) {
             Ok(Some(filled)) => {
-                part.publish(self.options.overwrite)?;
+                part.publish(self.replace())?;
                 // The journal has done its work; one that stays is overruled by the finished file.
                 let _ = remove_journal(target);
                 self.note(&from, target, filled);
@@ -91,6 +91,11 @@ impl Copier<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// What becomes of files that are at the destination.
+    pub(super) fn replace(&self) -> Replace<'_> {
+        if self.options.overwrite { Replace::Older(&self.named) } else { Replace::Never }
     }
 
     fn note(&mut self, from: &Side, target: &Path, filled: Filled) {
@@ -372,30 +377,6 @@ impl Copier<'_> {
             self.rig = Some((shape, rig));
         }
         Ok(())
-    }
-}
-
-/// Pieces as ranges, neighbours joined.
-fn joined(pieces: &[Written]) -> Vec<std::ops::Range<u64>> {
-    let mut ranges: Vec<std::ops::Range<u64>> = Vec::new();
-    for piece in pieces {
-        let range = piece.offset..piece.offset + u64::from(piece.length);
-        match ranges.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => ranges.push(range),
-        }
-    }
-    ranges
-}
-
-/// Whoever interrupts the check has a copy that needs no more than it: where there is a journal, the part is kept.
-pub(super) fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path) -> CopyError {
-    let kept = journal_path(target).exists();
-    match error {
-        CopyError::Reading { cause: cause @ PipelineError::Cancelled, .. } => {
-            CopyError::Moving { from: from.to_owned(), to: target.to_owned(), cause, kept }
-        }
-        other => other,
     }
 }
 

@@ -50,6 +50,7 @@ pub struct Copier<'a> {
     tuned: Option<Shape>,
     /// Whether two file systems, by their device numbers, stand on one device.
     shared_devices: HashMap<(u64, u64), bool>,
+    named: part::Named,
     log: CopyLog,
 }
 
@@ -63,6 +64,7 @@ impl<'a> Copier<'a> {
             rig: None,
             tuned: None,
             shared_devices: HashMap::new(),
+            named: part::Named::default(),
             log: CopyLog::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! The unfinished destination: beside the final name, recognisable, and one process's at a time.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -7,6 +8,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use iostall_engine::files::{self, FileKind};
 use xxhash_rust::xxh3::xxh3_64;
@@ -63,6 +65,20 @@ pub fn is_part_name(name: &OsStr) -> bool {
     stem.first() == Some(&b'.')
         && stem[at..].starts_with(b".iostall-")
         && stem[stem.len() - 8..].iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Files that this copy has given names, by device and inode.
+#[derive(Default)]
+pub(super) struct Named(Mutex<HashSet<(u64, u64)>>);
+
+/// What becomes of a file that has the name already.
+#[derive(Clone, Copy)]
+pub(super) enum Replace<'a> {
+    /// It stays, and that is an error.
+    Never,
+    /// It goes, unless it was named by this very copy: then the file system takes two names of the source for one, as
+    /// those do that do not tell capitals, and one of two files would be lost.
+    Older(&'a Named),
 }
 
 /// An unfinished destination that this process has to itself.
@@ -157,11 +173,10 @@ impl Part {
 
     /// Gives it its final name. Before this everything in it must be durable; the name itself is not yet. The lock stays
     /// until this value goes: so nobody takes the file under its old name.
-    pub(super) fn name(&self, overwrite: bool) -> Result<(), CopyError> {
-        let renamed = if overwrite {
-            files::rename_over(&self.path, &self.target)
-        } else {
-            files::rename_new(&self.path, &self.target)
+    pub(super) fn name(&self, replace: Replace<'_>) -> Result<(), CopyError> {
+        let renamed = match replace {
+            Replace::Never => files::rename_new(&self.path, &self.target),
+            Replace::Older(named) => self.name_over(named)?,
         };
         renamed.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => CopyError::Exists { path: self.target.clone() },
@@ -171,9 +186,28 @@ impl Part {
         Ok(())
     }
 
+    fn name_over(&self, named: &Named) -> Result<io::Result<()>, CopyError> {
+        let ours = files::stamp(&self.file).map_err(CopyError::system("look at", &self.path))?;
+        // Held over the renaming, so that of two at once the second sees the first.
+        let mut named = named.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if files::stamp_of_link(&self.target).is_ok_and(|there| named.contains(&(there.device, there.inode)))
+        {
+            let message = format!(
+                "{} is a file of this copy already: the file system takes two names of the source for one",
+                self.target.display()
+            );
+            return Err(CopyError::Names { message });
+        }
+        let renamed = files::rename_over(&self.path, &self.target);
+        if renamed.is_ok() {
+            named.insert((ours.device, ours.inode));
+        }
+        Ok(renamed)
+    }
+
     /// Gives it its final name and makes the name durable.
-    pub(super) fn publish(self, overwrite: bool) -> Result<(), CopyError> {
-        self.name(overwrite)?;
+    pub(super) fn publish(self, replace: Replace<'_>) -> Result<(), CopyError> {
+        self.name(replace)?;
         let directory = directory_of(&self.target);
         files::sync_directory(directory).map_err(CopyError::system("make durable", directory))
     }
@@ -206,7 +240,7 @@ fn lock(file: &File, path: &Path) -> Result<(), CopyError> {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(CopyError::Busy { path: path.to_owned() }),
         // A file system without locks: two copies to one name at once are then not kept apart.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) if files::has_no_locks(&error) => Ok(()),
         Err(TryLockError::Error(error)) => Err(CopyError::system("lock", path)(error)),
     }
 }
@@ -231,7 +265,14 @@ pub(super) fn remove_dead(path: &Path) -> Result<(), CopyError> {
         Ok(_) => return gone(std::fs::remove_file(path)),
         Err(error) => return gone(Err(error)),
     }
-    let file = match OpenOptions::new().read(true).custom_flags(files::NO_FOLLOW).open(path) {
+    // For writing where that is allowed: network file systems lock no other.
+    let open =
+        |write: bool| OpenOptions::new().read(!write).write(write).custom_flags(files::NO_FOLLOW).open(path);
+    let opened = match open(true) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(false),
+        other => other,
+    };
+    let file = match opened {
         Ok(file) => file,
         Err(error) => return gone(Err(error)),
     };
@@ -297,8 +338,25 @@ mod tests {
             drop(first);
             assert!(!part_path(&target).exists());
         }
-        Part::acquire(&target, us).unwrap().publish(false).unwrap();
+        Part::acquire(&target, us).unwrap().publish(Replace::Never).unwrap();
         assert!(target.exists());
+    }
+
+    #[test]
+    fn of_two_names_that_the_file_system_takes_for_one_the_second_is_refused() {
+        // As if `Data` and `data` were copied with --overwrite to a place that does not tell capitals.
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("data");
+        std::fs::write(&target, b"older").unwrap();
+        let named = Named::default();
+        let first = Part::create(&target, 0o600).unwrap();
+        std::fs::write(first.path(), b"first").unwrap();
+        first.publish(Replace::Older(&named)).unwrap();
+        let second = Part::create(&target, 0o600).unwrap();
+        let error = second.publish(Replace::Older(&named)).unwrap_err();
+        assert!(error.to_string().contains("two names"), "{error}");
+        assert_eq!(std::fs::read(&target).unwrap(), b"first");
+        assert!(!part_path(&target).exists());
     }
 
     #[test]
@@ -323,10 +381,10 @@ mod tests {
         std::os::unix::fs::symlink(&victim, part_path(&target)).unwrap();
         let us = files::effective_user();
         assert!(Part::acquire(&target, us).is_err());
-        Part::create(&target, 0o600).unwrap().publish(false).unwrap();
+        Part::create(&target, 0o600).unwrap().publish(Replace::Never).unwrap();
         std::fs::hard_link(&victim, part_path(&target)).unwrap();
         assert!(matches!(Part::acquire(&target, us), Err(CopyError::PartNotOurs { .. })));
-        Part::create(&target, 0o600).unwrap().publish(true).unwrap();
+        Part::create(&target, 0o600).unwrap().publish(Replace::Older(&Named::default())).unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
         assert_eq!(std::fs::read(&target).unwrap(), b"");
     }

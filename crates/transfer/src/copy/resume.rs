@@ -134,3 +134,27 @@ pub(super) fn clear_holes(file: &File, holes: &[Range<u64>]) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Pieces as ranges, neighbours joined.
+pub(super) fn joined(pieces: &[Written]) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for piece in pieces {
+        let range = piece.offset..piece.offset + u64::from(piece.length);
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
+        }
+    }
+    ranges
+}
+
+/// Whoever interrupts the check has a copy that needs no more than it: where there is a journal, the part is kept.
+pub(super) fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path) -> CopyError {
+    let kept = journal_path(target).exists();
+    match error {
+        CopyError::Reading { cause: cause @ PipelineError::Cancelled, .. } => {
+            CopyError::Moving { from: from.to_owned(), to: target.to_owned(), cause, kept }
+        }
+        other => other,
+    }
+}

@@ -21,7 +21,7 @@ use super::durable::FileSystems;
 use super::error::CopyError;
 use super::log::CopiedFile;
 use super::options::CopyOptions;
-use super::part::{Part, directory_of};
+use super::part::{Part, Replace, directory_of};
 use super::walk::Entry;
 use crate::hash::{Digest, Hasher};
 use crate::pipeline::PipelineError;
@@ -41,6 +41,8 @@ pub(super) struct SmallFiles<'a> {
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
     pub(super) clock: &'a MonotonicClock,
+    /// What becomes of files that are there.
+    pub(super) replace: Replace<'a>,
     /// Where they go.
     pub(super) file_systems: &'a FileSystems,
 }
@@ -295,7 +297,7 @@ impl SmallFiles<'_> {
             // Reading has moved its access time. That it cannot be set was told when it was set first.
             let _ = files::set_times(part.part.file(), &part.entry.stamp);
         }
-        part.part.name(self.options.overwrite)?;
+        part.part.name(self.replace)?;
         self.progress.end_file();
         Ok(None)
     }

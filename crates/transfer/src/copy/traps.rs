@@ -29,7 +29,7 @@ fn a_small_file_that_another_copy_is_writing_is_refused_and_left_alone() {
         assert_eq!(fs::read(part_path(&to)).unwrap(), b"half of");
         assert!(!to.exists());
     }
-    theirs.publish(false).unwrap();
+    theirs.publish(super::part::Replace::Never).unwrap();
     assert_eq!(fs::read(&to).unwrap(), b"half of");
     copy_with(&small, &from, &to).unwrap();
     assert_eq!(fs::read(&to).unwrap(), content(1000));
@@ -86,9 +86,9 @@ fn whoever_interrupts_the_reading_back_keeps_what_a_journal_vouches_for() {
     let (from, to) = (room.write("from", 700_000), room.path("to"));
     let cancelled = || CopyError::Reading { path: to.clone(), cause: PipelineError::Cancelled };
     let kept = |error| matches!(error, CopyError::Moving { kept: true, .. });
-    assert!(!kept(file::kept_where_cancelled(cancelled(), &from, &to)));
+    assert!(!kept(resume::kept_where_cancelled(cancelled(), &from, &to)));
     leave_unfinished(&from, &to, 5, None);
-    assert!(kept(file::kept_where_cancelled(cancelled(), &from, &to)));
+    assert!(kept(resume::kept_where_cancelled(cancelled(), &from, &to)));
 }
 
 /// After `--resume` the list left out what an earlier try had finished, and nothing of it was checked.

@@ -12,7 +12,7 @@ use super::Copier;
 use super::durable::FileSystems;
 use super::error::CopyError;
 use super::journal::remove_journal;
-use super::part::{Part, directory_of, part_path};
+use super::part::{Part, Replace, directory_of, part_path};
 use super::small::{SmallFiles, batches};
 use super::walk::{Action, Entry, Inventory, pair_names, refuse_other_kind};
 use crate::pipeline::PipelineError;
@@ -100,8 +100,13 @@ impl Copier<'_> {
     }
 
     fn copy_small(&mut self, small: &[&Entry], file_systems: &FileSystems) -> Result<(), CopyError> {
-        let workers =
-            SmallFiles { options: self.options, progress: self.progress, clock: &self.clock, file_systems };
+        let workers = SmallFiles {
+            options: self.options,
+            progress: self.progress,
+            clock: &self.clock,
+            replace: if self.options.overwrite { Replace::Older(&self.named) } else { Replace::Never },
+            file_systems,
+        };
         let all = &mut self.log;
         workers.copy_batches(&batches(small), |mut log| {
             let files = log.files.len() as u64;
