@@ -21,6 +21,8 @@ const CAN_COPY: u64 = 1 << 3;
 const COPY_WITHOUT_WAKE: u64 = 1;
 /// Only faults of user space are handled: what a process without privileges may ask for. Since Linux 5.11.
 const USER_MODE_ONLY: u32 = 1;
+/// How often in a row a call may be interrupted without having moved anything.
+const TRIES_MAX: u32 = 100;
 
 #[repr(C)]
 struct AskApi {
@@ -95,8 +97,8 @@ impl Pages {
     /// Fills missing pages from `offset` with `data`, both whole pages within the mapping, and answers how many
     /// bytes were filled: fewer than there are where a page is there already or none can be had.
     pub(super) fn fill(&self, offset: usize, data: &[u8]) -> usize {
-        let mut filled = 0;
-        while filled < data.len() {
+        let (mut filled, mut tries) = (0, 0);
+        while filled < data.len() && tries < TRIES_MAX {
             let rest = &data[filled..];
             let mut copy = Copy {
                 to: (self.start as usize + offset + filled) as u64,
@@ -110,8 +112,12 @@ impl Pages {
             let answer = unsafe { ioctl(self.faults.as_fd(), Updater::<COPY, _>::new(&mut copy)) };
             match answer {
                 Ok(()) => filled = data.len(),
-                // Interrupted by a change of the address space, often after a part of the way.
-                Err(Errno::AGAIN) => filled += usize::try_from(copy.copied).unwrap_or(0),
+                // Interrupted by a change of the address space, or stopped after a part of the way.
+                Err(Errno::AGAIN) => {
+                    let moved = usize::try_from(copy.copied).unwrap_or(0);
+                    filled += moved;
+                    tries = if moved > 0 { 0 } else { tries + 1 };
+                }
                 Err(_) => break,
             }
         }

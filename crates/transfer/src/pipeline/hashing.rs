@@ -4,7 +4,7 @@
 //! is their turn; as reads are started in file order and the pool is bounded, few wait and none for long.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
 use iostall_engine::Buffer;
@@ -193,14 +193,29 @@ impl HashStage {
     }
 
     /// A piece that is through; with `wait`, stays for it as long as one is at work.
+    ///
+    /// # Panics
+    /// When its thread has.
     pub(super) fn take(&mut self, wait: bool) -> Option<Hashed> {
         if let Some(hashed) = self.ready.pop_front() {
             return Some(hashed);
         }
         let Worker::Thread { hashed, .. } = &self.worker else { return None };
-        let hashed = if wait && self.at_work > 0 { hashed.recv().ok() } else { hashed.try_recv().ok() };
-        self.at_work -= u32::from(hashed.is_some());
-        hashed
+        let hashed = if wait && self.at_work > 0 {
+            hashed.recv().map_err(TryRecvError::from)
+        } else {
+            hashed.try_recv()
+        };
+        match hashed {
+            Ok(hashed) => {
+                self.at_work -= 1;
+                Some(hashed)
+            }
+            Err(TryRecvError::Empty) => None,
+            // It ends before its sender is dropped only in a panic, whose message has been printed; to wait for what it
+            // had would be for ever.
+            Err(TryRecvError::Disconnected) => panic!("the thread for checksums has ended"),
+        }
     }
 
     /// Gives back the buffers whose turn will not come.
