@@ -12,10 +12,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::devices::LoopDevice;
-use crate::support::{Ran, Workspace, signal, skip};
-
-/// How long a notice may take on a machine that stands still for a while.
-const PATIENCE: Duration = Duration::from_secs(300);
+use crate::support::{PATIENCE, Ran, Workspace, skip, until};
 
 /// Reads one HTTP request: its head and its body.
 fn read_request(stream: &TcpStream) -> (String, String) {
@@ -178,14 +175,14 @@ fn a_collector_tells_of_a_silent_source_and_tries_again_where_it_was_refused() {
     let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), silent);
     let dead = "postgres://mon@127.0.0.1:9/sales";
     let arguments = ["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:", dead];
-    let child = workspace.start(&arguments);
+    let collector = workspace.start(&arguments);
     let bodies: Vec<Value> =
         (0..2).map(|_| serde_json::from_str(&got.recv_timeout(PATIENCE).unwrap().1).unwrap()).collect();
     assert_eq!(bodies[0], bodies[1], "the same notice twice: the first was refused");
     assert_eq!((&bodies[0]["rule"], &bodies[0]["occasion"]), (&"dead".into(), &"begun".into()));
     assert_eq!(bodies[0]["source"], "postgres://127.0.0.1:9/sales");
-    signal(&child, "INT");
-    let ran = Ran::from(child.wait_with_output().unwrap()).expect_status(0);
+    collector.signal("INT");
+    let ran = collector.ended().expect_status(0);
     assert!(
         ran.stderr.contains("alert: dead: postgres://127.0.0.1:9/sales has been silent"),
         "{}",
@@ -213,27 +210,22 @@ fn a_collector_tells_of_a_busy_device_and_that_it_is_over() {
         return skip("alerts of a device", "dd cannot write to a loop device");
     }
     let name = device.name().trim_start_matches("/dev/").to_owned();
-    let occasion = |wait| {
-        let (_, body) = got.recv_timeout(wait).ok()?;
+    // Other devices of this machine may be busy too.
+    let occasion = || {
+        let (_, body) = got.recv_timeout(Duration::from_millis(100)).ok()?;
         let body: Value = serde_json::from_str(&body).unwrap();
         (body["name"] == name).then(|| body["occasion"].as_str().unwrap().to_owned())
     };
     let arguments = ["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:"];
-    let child = workspace.start(&arguments);
-    let mut told = None;
-    for _ in 0..3_000 {
+    let collector = workspace.start(&arguments);
+    let told = until("a notice of the busy device", || {
         assert!(write_block(&device));
-        told = occasion(Duration::from_millis(100));
-        if told.is_some() {
-            break;
-        }
-    }
-    assert_eq!(told.as_deref(), Some("begun"));
-    // Other devices of this machine may be busy too.
-    let ended = (0..3_000).find_map(|_| occasion(Duration::from_millis(100)));
-    assert_eq!(ended.as_deref(), Some("ended"));
-    signal(&child, "INT");
-    Ran::from(child.wait_with_output().unwrap()).expect_status(0);
+        occasion()
+    });
+    assert_eq!(told, "begun");
+    assert_eq!(until("a notice of its end", occasion), "ended");
+    collector.signal("INT");
+    collector.ended().expect_status(0);
 }
 
 #[test]
@@ -242,10 +234,13 @@ fn a_channel_that_hangs_neither_delays_a_sample_nor_keeps_the_collector_from_end
                   source = \"postgres\"\nfor = \"1s\"\ntell = [\"one\"]\n";
     let workspace = workspace("command = [\"/bin/sleep\", \"3600\"]", silent);
     let dead = "postgres://mon@127.0.0.1:9/sales";
-    let arguments =
-        ["collect", "run", "--interval", "1s", "--duration", "6s", "--alerts", "alerts.toml", "linux:", dead];
-    let ran = workspace.run(&arguments).expect_status(0);
-    assert!(ran.stderr.contains("not told through one: did not end within 2s"), "{}", ran.stderr);
+    let mut collector =
+        workspace.start(&["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:", dead]);
+    collector.wait_for("not told through one: did not end within 2s");
+    collector.signal("INT");
+    // The program of the channel would sleep for an hour.
+    collector.wait_until_ended();
+    collector.ended().expect_status(0);
 }
 
 /// Quiet hours from and to so many hours from now by the clock of `zone`: they hold now only if the first is not

@@ -4,9 +4,11 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::process::Child;
 
-use crate::support::{Workspace, signal};
+use iostall_measure::{Clock, MonotonicClock};
+
+use crate::running::Running;
+use crate::support::{Ran, Workspace, until};
 
 /// Bytes that no two places share.
 pub(crate) fn content(size: usize) -> Vec<u8> {
@@ -30,11 +32,10 @@ pub(crate) fn names(path: &Path) -> Vec<String> {
 }
 
 /// Waits until an unfinished copy shows in the workspace, so that what follows happens in the middle of it.
-fn wait_for_part(here: &Workspace, child: &mut Child) {
-    while !names(&here.path(".")).iter().any(|name| name.contains(".iostall-")) {
-        assert!(child.try_wait().unwrap().is_none(), "the copy ended before it was looked at");
-        std::thread::yield_now();
-    }
+fn wait_for_part(here: &Workspace, copy: &mut Running) {
+    copy.wait_until("the unfinished copy", |_| {
+        names(&here.path(".")).iter().any(|name| name.contains(".iostall-"))
+    });
 }
 
 #[test]
@@ -84,37 +85,55 @@ fn the_source_stays_whatever_becomes_of_the_copy() {
     assert_eq!(fs::read(here.path("to")).unwrap(), content(3_000_000));
 }
 
+const DAMAGED_BYTES: usize = 48 << 20;
+const DAMAGED_AT: u64 = DAMAGED_BYTES as u64 - 5000;
+
+/// Damages a copy near its end while it is read back, and gives what the copy said of it. `None`: the damage came too late.
+fn damaged_while_read_back(here: &Workspace) -> Option<Ran> {
+    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    fs::write(here.path("from"), content(DAMAGED_BYTES)).unwrap();
+    File::options().write(true).open(here.path("from")).unwrap().set_modified(old).unwrap();
+    let words =
+        ["copy", "--reflink", "never", "--verify", "--limit", "24MB/s", "--json", "o.json", "from", "to"];
+    let mut copy = here.start(&words);
+    let part = iostall_transfer::copy::part_path(&here.path("to"));
+    let clock = MonotonicClock::new();
+    let mut not_yet_ns = 0;
+    // It has the times of its source from when all was written until it gets its name.
+    until("the reading back", || {
+        let has_ended = copy.has_ended();
+        let begun = fs::metadata(&part).is_ok_and(|found| found.modified().unwrap() == old);
+        if !begun && !has_ended {
+            not_yet_ns = clock.now_ns();
+        }
+        (begun || has_ended).then_some(())
+    });
+    if let Ok(file) = File::options().read(true).write(true).open(&part) {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, DAMAGED_AT).unwrap();
+        file.write_all_at(&[byte[0] ^ 0x10], DAMAGED_AT).unwrap();
+        file.sync_all().unwrap();
+    }
+    // 48 MiB at 24 MB/s are read back in two seconds; the limit lets a fraction of a second pass at once.
+    let in_time = clock.now_ns() - not_yet_ns < 1_500_000_000;
+    let ran = copy.ended();
+    if ran.status == Some(0) && !in_time {
+        fs::remove_file(here.path("to")).unwrap();
+        return None;
+    }
+    Some(ran)
+}
+
 #[test]
 fn a_destination_that_comes_back_different_exits_with_one_and_names_the_offset() {
     // UBCopy's comparison left out all but the last short block, and its target kept the final name whatever it found.
     let here = Workspace::new();
-    let size = 48 << 20;
-    fs::write(here.path("from"), content(size)).unwrap();
-    let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
-    let source = File::options().write(true).open(here.path("from")).unwrap();
-    source.set_modified(old).unwrap();
-    // The rate makes the reading back last for seconds, in which the unfinished copy is damaged near its end.
-    let mut child = here.start(&["copy", "--verify", "--limit", "24MB/s", "--json", "o.json", "from", "to"]);
-    let part = iostall_transfer::copy::part_path(&here.path("to"));
-    // It has the times of its source from when all was written until it gets its name.
-    while !fs::metadata(&part).is_ok_and(|found| found.modified().unwrap() == old) {
-        assert!(child.try_wait().unwrap().is_none(), "the copy ended before it was looked at");
-        std::thread::yield_now();
-    }
-    let damaged_at = size as u64 - 5000;
-    let file = File::options().read(true).write(true).open(&part).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, damaged_at).unwrap();
-    file.write_all_at(&[byte[0] ^ 0x10], damaged_at).unwrap();
-    file.sync_all().unwrap();
-    drop(file);
-    let ended = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout);
-    assert_eq!(ended.status.code(), Some(1), "{said}");
-    assert!(said.contains("DIFFERENT"), "{said}");
+    let damaged = (0..20).find_map(|_| damaged_while_read_back(&here));
+    let ran = damaged.expect("damage in time").expect_status(1);
+    assert!(ran.stdout.contains("DIFFERENT"), "{}", ran.stdout);
     let mismatch = &here.json("o.json")["copy"]["mismatches"][0];
-    assert_eq!(mismatch["first_offset"].as_u64(), Some(damaged_at), "{mismatch}");
-    assert!(!here.path("to").exists() && !part.exists(), "a copy that differs must not look whole");
+    assert_eq!(mismatch["first_offset"].as_u64(), Some(DAMAGED_AT), "{mismatch}");
+    assert_eq!(names(&here.path(".")), ["from", "o.json"], "a copy that differs must not look whole");
 }
 
 #[test]
@@ -128,19 +147,49 @@ fn an_existing_file_is_replaced_only_when_asked_and_only_by_a_whole_one() {
     assert!(ran.stderr.contains("to exists") && ran.stderr.contains("--overwrite"), "{}", ran.stderr);
     assert_eq!(fs::read(here.path("to")).unwrap(), b"precious");
 
-    let mut child = here.start(&["copy", "--overwrite", "--limit", "1MB/s", "from", "to"]);
-    wait_for_part(&here, &mut child);
+    // It would take five minutes.
+    let mut copy =
+        here.start(&["copy", "--reflink", "never", "--overwrite", "--limit", "10KB/s", "from", "to"]);
+    wait_for_part(&here, &mut copy);
     assert_eq!(
         fs::read(here.path("to")).unwrap(),
         b"precious",
         "the old file stays until the new one is whole"
     );
-    signal(&child, "INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    copy.signal("INT");
+    copy.ended().expect_status(130);
     assert_eq!(names(&here.path(".")), ["from", "to"]);
 
     here.run(&["copy", "--overwrite", "from", "to"]).expect_status(0);
     assert_eq!(fs::read(here.path("to")).unwrap(), content(3_000_000));
+}
+
+/// Changes a source while it is copied at `limit`, so that it takes `seconds` at least, and gives what the copy said of it.
+/// `None`: the change came too late.
+fn changed_while_copied(here: &Workspace, change: &str, (limit, seconds): (&str, f64)) -> Option<Ran> {
+    fs::write(here.path("from"), content(4_000_000)).unwrap();
+    let clock = MonotonicClock::new();
+    let words = ["copy", "--reflink", "never", "--limit", limit, "--transfer-size", "64K", "from", "to"];
+    let mut copy = here.start(&words);
+    let part = iostall_transfer::copy::part_path(&here.path("to"));
+    until("the unfinished copy", || (part.exists() || copy.has_ended()).then_some(()));
+    let mut file = File::options().write(true).open(here.path("from")).unwrap();
+    match change {
+        "grow" => file.set_len(5_000_000).unwrap(),
+        "shrink" => file.set_len(1_000).unwrap(),
+        "rewrite" => file.write_all(b"other").unwrap(),
+        _ => {
+            fs::write(here.path("new"), content(4_000_000)).unwrap();
+            fs::rename(here.path("new"), here.path("from")).unwrap();
+        }
+    }
+    let in_time = (clock.now_ns() as f64) < seconds * 1e9;
+    let ran = copy.ended();
+    if ran.status == Some(0) && !in_time {
+        fs::remove_file(here.path("to")).unwrap();
+        return None;
+    }
+    Some(ran)
 }
 
 #[test]
@@ -148,25 +197,14 @@ fn a_source_that_changes_meanwhile_is_an_error_and_leaves_nothing() {
     // UBCopy took the size before it opened the file and waited for ever when it shrank or grew.
     for change in ["grow", "shrink", "rewrite", "replace"] {
         let here = Workspace::new();
-        fs::write(here.path("from"), content(4_000_000)).unwrap();
-        let mut child = here.start(&["copy", "--limit", "8MB/s", "--transfer-size", "64K", "from", "to"]);
-        wait_for_part(&here, &mut child);
-        let mut file = File::options().write(true).open(here.path("from")).unwrap();
-        match change {
-            "grow" => file.set_len(5_000_000).unwrap(),
-            "shrink" => file.set_len(1_000).unwrap(),
-            "rewrite" => file.write_all(b"other").unwrap(),
-            _ => {
-                fs::write(here.path("new"), content(4_000_000)).unwrap();
-                fs::rename(here.path("new"), here.path("from")).unwrap();
-            }
-        }
-        let output = child.wait_with_output().unwrap();
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{change}: {message}");
+        // Half a second; a slower machine needs longer to make the change. A tenth of it may pass at once.
+        let limits = [("8MB/s", 0.4), ("800KB/s", 4.0), ("80KB/s", 40.0)];
+        let ran = limits.into_iter().find_map(|limit| changed_while_copied(&here, change, limit));
+        let ran = ran.expect("a change in time").expect_status(2);
         assert!(
-            message.contains("changed while it was copied") || message.contains("became shorter"),
-            "{message}"
+            ran.stderr.contains("changed while it was copied") || ran.stderr.contains("became shorter"),
+            "{change}: {}",
+            ran.stderr
         );
         assert_eq!(names(&here.path(".")), ["from"], "{change}");
     }
@@ -182,7 +220,8 @@ fn a_rate_limit_is_held_for_large_and_for_small_files() {
         fs::write(here.path("small").join(number.to_string()), content(100_000)).unwrap();
     }
     for from in ["large", "small"] {
-        here.run(&["copy", "--limit", "3MB/s", "--json", "o.json", from, &format!("{from}-copy")])
+        let to = format!("{from}-copy");
+        here.run(&["copy", "--reflink", "never", "--limit", "3MB/s", "--json", "o.json", from, &to])
             .expect_status(0);
         let copy = &here.json("o.json")["copy"];
         let seconds = copy["elapsed_ns"].as_f64().unwrap() / 1e9;

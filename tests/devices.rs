@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::support::{Workspace, counted, skip};
 
 /// A loop device over a file of its own, detached when the value goes.
@@ -75,19 +77,17 @@ fn short<'a>(rest: &[&'a str]) -> Vec<&'a str> {
 fn a_device_is_read_freely_and_written_only_by_its_name() {
     let here = Workspace::new();
     let Some(device) = LoopDevice::new(&here, "loads on a block device", 64) else { return };
-    here.run(&short(&["random-read", "--json", "r.json", device.name()])).expect_status(0);
-    let run = here.json("r.json");
+    let has_read = |run: &Value| counted(run, 0, "read").0 > 0;
+    let run = here.load(&["--preset", "random-read", device.name()], has_read);
     assert_eq!(run["targets"][0]["kind"], "block-device");
-    assert!(counted(&run, 0, "read").0 > 0);
 
     let refused = here.run(&short(&["random-write", device.name()])).expect_status(2);
     assert!(refused.stderr.contains(&format!("--overwrite {}", device.name())), "{}", refused.stderr);
     let before = fs::read(here.path("image")).unwrap();
     assert!(before.iter().all(|byte| *byte == 0), "a refused device was written");
 
-    here.run(&short(&["random-write", "--overwrite", device.name(), "--json", "w.json", device.name()]))
-        .expect_status(0);
-    assert!(counted(&here.json("w.json"), 0, "write").0 > 0);
+    let has_written = |run: &Value| counted(run, 0, "write").0 > 0;
+    here.load(&["--preset", "random-write", "--overwrite", device.name(), device.name()], has_written);
     assert_ne!(fs::read(here.path("image")).unwrap(), before);
 }
 
@@ -125,14 +125,9 @@ fn a_full_file_system_is_reported_with_offset_and_length_and_the_status_says_no(
     let mut filler = fs::File::create(here.path("mnt/filler")).unwrap();
     while std::io::Write::write_all(&mut filler, &[1; 4096]).is_ok() {}
     drop(filler);
-    let ran = here.run(&short(&[
-        "random-write",
-        "--overwrite",
-        "mnt/holes.dat",
-        "--json",
-        "o.json",
-        "mnt/holes.dat",
-    ]));
+    // A run with nothing but errors ends by itself, long before its time.
+    let write = ["load", "--duration", "1h", "--warmup", "0", "--preset", "random-write", "--json", "o.json"];
+    let ran = here.run(&[&write[..], &["--overwrite", "mnt/holes.dat", "mnt/holes.dat"]].concat());
     let ran = ran.expect_status(1);
     assert!(ran.stdout.contains("ENOSPC"), "{}", ran.stdout);
     let error = &here.json("o.json")["load"]["spans"][0]["roles"][0]["errors"][0];

@@ -60,8 +60,8 @@ fn many_runs_at_once_are_all_kept() {
     let arguments =
         ["load", "--engine", "null", "--duration", "200ms", "--warmup", "0", "--preset", "random-read", "-q"];
     let children: Vec<_> = (0..6).map(|_| here.start(&arguments)).collect();
-    for mut child in children {
-        assert_eq!(child.wait().unwrap().code(), Some(0));
+    for child in children {
+        child.ended().expect_status(0);
     }
     let list = here.run(&["runs", "--json"]).expect_status(0).stdout;
     let list: serde_json::Value = serde_json::from_str(&list).unwrap();

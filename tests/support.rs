@@ -1,10 +1,22 @@
 //! What the tests share: a working directory with a store of its own, and ways to run the binary in it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
+use iostall_measure::{Clock, MonotonicClock};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::running::Running;
+
+/// How long something may take before it counts as hung. It costs nothing where nothing hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How often [`until`] looks, and the pause in between: as long as [`PATIENCE`]. Looks are counted, because a machine that
+/// stands still for minutes does not look meanwhile.
+const LOOKS_MAX: u32 = 60_000;
+const LOOK_EVERY_MS: u64 = 10;
 
 /// A directory of its own for one test, with its own store.
 pub(crate) struct Workspace {
@@ -44,12 +56,38 @@ impl Workspace {
         self.command(arguments).output().expect("the binary runs").into()
     }
 
-    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts")
+    pub(crate) fn start(&self, arguments: &[&str]) -> Running {
+        Running::new(&mut self.command(arguments))
+    }
+
+    /// The document of a `load` with `arguments` in which `has_enough` was done. A device that stands still for the whole of
+    /// a short run completes nothing, so the run is made longer until it is long enough for this machine.
+    #[track_caller]
+    pub(crate) fn load(&self, arguments: &[&str], has_enough: impl Fn(&Value) -> bool) -> Value {
+        for duration in ["1s", "10s", "100s"] {
+            let base = ["load", "--warmup", "0", "--duration", duration, "--json", "load.json"];
+            self.run(&[&base, arguments].concat()).expect_status(0);
+            let run = self.json("load.json");
+            if has_enough(&run) {
+                return run;
+            }
+        }
+        panic!("too little was done, however long the run: {arguments:?}");
+    }
+
+    /// A `matrix` or `sweep` with `arguments`, and its document. Likewise with ever longer intervals, until every point
+    /// completed something in its own.
+    #[track_caller]
+    pub(crate) fn survey(&self, arguments: &[&str]) -> (Ran, Value) {
+        for interval in ["150ms", "3s", "60s"] {
+            let ran = self.run(&[arguments, &["--interval", interval, "--json", "survey.json"]].concat());
+            let survey = self.json("survey.json");
+            let points = survey["summary"]["points"].as_array().expect("points");
+            if points.iter().all(|point| point["iops"].as_f64().is_some_and(|iops| iops > 0.0)) {
+                return (ran, survey);
+            }
+        }
+        panic!("a point completed nothing, however long its interval: {arguments:?}");
     }
 
     pub(crate) fn json(&self, name: &str) -> Value {
@@ -99,8 +137,19 @@ pub(crate) fn skip(what: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}: {why}");
 }
 
-/// Sends `signal` (such as `INT`) to a process.
-pub(crate) fn signal(child: &Child, signal: &str) {
-    let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
-    assert!(sent.expect("kill runs").success());
+pub(crate) fn pause(millis: u64) {
+    let clock = MonotonicClock::new();
+    clock.sleep_until(clock.now_ns() + millis * 1_000_000);
+}
+
+/// Looks until there is something to be seen.
+#[track_caller]
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..LOOKS_MAX {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        pause(LOOK_EVERY_MS);
+    }
+    panic!("{what} never came");
 }

@@ -17,6 +17,7 @@ mod matrix;
 mod open_loop;
 mod reference;
 mod refusals;
+mod running;
 mod runs;
 mod sqlserver;
 mod support;

@@ -1,22 +1,20 @@
 //! `iostall collect run --metrics`: the page for Prometheus, from a real host.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use iostall_measure::{Clock, MonotonicClock};
-
-use crate::support::{Ran, Workspace, signal, skip};
+use crate::running::Running;
+use crate::support::{Ran, Workspace, skip, until};
 
 /// Starts a collector that serves metrics on a free port, and gives its address.
-fn start(workspace: &Workspace) -> (Child, String) {
-    let mut child =
+fn start(workspace: &Workspace) -> (Running, String) {
+    let mut collector =
         workspace.start(&["collect", "run", "--interval", "1s", "--metrics", "127.0.0.1:0", "linux:"]);
-    let mut line = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let line = collector.wait_for("metrics at ");
     let address =
         line.trim().strip_prefix("metrics at http://").and_then(|rest| rest.strip_suffix("/metrics"));
-    (child, address.unwrap_or_else(|| panic!("{line:?} tells the address")).to_owned())
+    (collector, address.unwrap_or_else(|| panic!("{line:?} tells the address")).to_owned())
 }
 
 fn fetch(address: &str, path: &str) -> String {
@@ -29,21 +27,16 @@ fn fetch(address: &str, path: &str) -> String {
 
 /// Fetches the metrics until `wanted` is among them.
 fn fetch_until(address: &str, wanted: &str) -> String {
-    let clock = MonotonicClock::new();
-    for _ in 0..600 {
+    until(wanted, || {
         let page = fetch(address, "/metrics");
-        if page.contains(wanted) {
-            return page;
-        }
-        clock.sleep_until(clock.now_ns() + 50_000_000);
-    }
-    panic!("{wanted} never came");
+        page.contains(wanted).then_some(page)
+    })
 }
 
 #[test]
 fn a_host_is_scraped_over_http_while_it_is_sampled() {
     let workspace = Workspace::new();
-    let (child, address) = start(&workspace);
+    let (collector, address) = start(&workspace);
     let page = fetch_until(&address, "iostall_source_up{source=\"linux:\"} 1");
     let (head, body) = page.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
@@ -56,10 +49,8 @@ fn a_host_is_scraped_over_http_while_it_is_sampled() {
     assert!(fetch(&address, "/").contains("href=\"/metrics\""));
     assert!(fetch(&address, "/favicon.ico").starts_with("HTTP/1.1 404"));
     check_with_promtool(body);
-    signal(&child, "INT");
-    let ran: Ran = child.wait_with_output().unwrap().into();
-    ran.expect_status(0);
-    assert!(TcpStream::connect(&address).is_err(), "the port is free again");
+    collector.signal("INT");
+    collector.ended().expect_status(0);
 }
 
 /// Prometheus's own reader and its linter.

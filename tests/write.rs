@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Workspace, signal, skip};
+use crate::support::{Workspace, skip};
 
 #[test]
 fn three_methods_write_the_same_amount_and_every_write_is_counted() {
@@ -121,10 +121,10 @@ fn what_cannot_work_is_refused_before_anything_is_written() {
 #[test]
 fn an_interrupted_writing_keeps_what_it_measured() {
     let here = Workspace::new();
-    let mut child = here.start(&[
+    let mut writing = here.start(&[
         "write",
         "--duration",
-        "60s",
+        "1h",
         "--period",
         "20ms",
         "--methods",
@@ -133,12 +133,12 @@ fn an_interrupted_writing_keeps_what_it_measured() {
         "o.json",
         "t.dat",
     ]);
-    while !fs::metadata(here.path("t.dat")).is_ok_and(|metadata| metadata.len() > 3_000_000) {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it was interrupted");
-        std::thread::yield_now();
-    }
-    signal(&child, "INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let path = here.path("t.dat");
+    writing.wait_until("three megabytes", |_| {
+        fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 3_000_000)
+    });
+    writing.signal("INT");
+    writing.ended().expect_status(130);
     let run = here.json("o.json");
     assert_eq!(run["interrupted"], true);
     assert!(run["write"]["methods"][0]["bytes"].as_u64().unwrap() >= 3_000_000);
