@@ -4,11 +4,19 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::Workspace;
+use crate::support::{Ran, Workspace, until};
 
+/// Keeps a run called `name` in which something was done: a machine that stands still for all of it is given another chance.
 fn load(here: &Workspace, name: &str, more: &[&str]) {
     let base = ["load", "--engine", "null", "--warmup", "0", "--name", name, "--preset", "random-read", "-q"];
-    here.run(&[&base[..], more].concat()).expect_status(0);
+    until("a run that measured something", || {
+        here.run(&[&base[..], more].concat()).expect_status(0);
+        if seconds(here, "last").iter().sum::<u64>() > 0 {
+            return Some(());
+        }
+        here.run(&["runs", "delete", "last"]).expect_status(0);
+        None
+    });
 }
 
 fn metric<'a>(comparison: &'a Value, subject: &str, metric: &str) -> &'a Value {
@@ -16,20 +24,41 @@ fn metric<'a>(comparison: &'a Value, subject: &str, metric: &str) -> &'a Value {
     metrics.iter().find(|row| row["subject"] == subject && row["metric"] == metric).unwrap()
 }
 
-#[test]
-fn two_saved_runs_are_held_against_each_other_metric_by_metric() {
+/// Requests of each second of run `number`.
+fn seconds(here: &Workspace, number: &str) -> Vec<u64> {
+    let exported = here.run(&["runs", "export", number]).expect_status(0).stdout;
+    let run: Value = serde_json::from_str(&exported).unwrap();
+    let series = run["load"]["spans"][0]["roles"][0]["series"].as_array().unwrap();
+    let counts = series.iter().map(|point| {
+        let ops = point["ops"].as_array().unwrap();
+        ops.iter().map(|op| op["count"].as_u64().unwrap()).sum()
+    });
+    counts.collect()
+}
+
+/// Two runs, #1 and #2 of a store, of which every second of the second did more than any of the first. `None`: this machine
+/// stood still for the better part of a second.
+fn slow_and_fast() -> Option<Workspace> {
     let here = Workspace::new();
     load(&here, "slow", &["--rate", "500", "--duration", "5s"]);
-    load(&here, "fast", &["--rate", "1000", "--duration", "5s", "--block-size", "64K"]);
+    load(&here, "fast", &["--rate", "5000", "--duration", "5s", "--block-size", "64K"]);
+    let (slow, fast) = (seconds(&here, "last~1"), seconds(&here, "last"));
+    assert_eq!((slow.len(), fast.len()), (5, 5));
+    (slow.iter().max() < fast.iter().min()).then_some(here)
+}
+
+#[test]
+fn two_saved_runs_are_held_against_each_other_metric_by_metric() {
+    let here = (0..20).find_map(|_| slow_and_fast()).expect("a machine that runs for ten seconds");
     let ran = here.run(&["compare", "last~1", "last", "--json", "c.json"]).expect_status(0);
-    for words in ["#2 against #1", "IOPS", "p99 latency", "ratio", "bootstrap", "Mann–Whitney", "better, +"]
-    {
+    for words in [" against #", "IOPS", "p99 latency", "ratio", "bootstrap", "Mann–Whitney", "better, +"] {
         assert!(ran.stdout.contains(words), "{words}:\n{}", ran.stdout);
     }
     assert!(ran.stdout.contains("different block sizes: 8K and 64K"), "{}", ran.stdout);
     let comparison = here.json("c.json");
     let iops = metric(&comparison, "data read", "iops");
-    assert!((iops["ratio"].as_f64().unwrap() - 2.0).abs() < 0.1, "{iops}");
+    let done = |number| seconds(&here, number).iter().sum::<u64>() as f64;
+    assert!((iops["ratio"].as_f64().unwrap() - done("last") / done("last~1")).abs() < 1e-6, "{iops}");
     assert_eq!(iops["significant"], true, "{iops}");
     assert!(iops["ratio_low"].as_f64().unwrap() > 1.0);
     let again = here.run(&["compare", "last~1", "last", "--json", "-"]).expect_status(0).stdout;
@@ -42,30 +71,22 @@ fn runs_too_short_for_a_verdict_get_none() {
     for name in ["one", "two"] {
         load(&here, name, &["--duration", "1s"]);
     }
-    let ran = here.run(&["compare", "1", "2"]).expect_status(0);
+    let ran = here.run(&["compare", "last~1", "last"]).expect_status(0);
     assert!(ran.stdout.contains("No verdict: there are too few samples"), "{}", ran.stdout);
+}
+
+/// Fresh runs of two files, four of each, with `duration`. `None`: in one of them nothing was done.
+fn fresh_runs(duration: &str) -> Option<(Workspace, Ran)> {
+    let here = Workspace::new();
+    let how = ["compare", "--fresh", "4", "--duration", duration, "--warmup", "0", "--size", "16MiB"];
+    let ran = here.run(&[&how[..], &["--json", "c.json", "a.dat", "b.dat"]].concat()).expect_status(0);
+    let has_done = |number: u32| seconds(&here, &number.to_string()).iter().sum::<u64>() > 0;
+    (1..=8).all(has_done).then_some((here, ran))
 }
 
 #[test]
 fn fresh_runs_take_turns_and_are_kept() {
-    let here = Workspace::new();
-    let ran = here
-        .run(&[
-            "compare",
-            "--fresh",
-            "4",
-            "--duration",
-            "200ms",
-            "--warmup",
-            "0",
-            "--size",
-            "16MiB",
-            "--json",
-            "c.json",
-            "a.dat",
-            "b.dat",
-        ])
-        .expect_status(0);
+    let (here, ran) = ["200ms", "3s", "60s"].into_iter().find_map(fresh_runs).expect("eight runs");
     assert!(ran.stdout.contains("b.dat against a.dat"), "{}", ran.stdout);
     assert_eq!(here.json("c.json")["others"][0]["samples"], "runs");
     let listed: Value = serde_json::from_str(&here.run(&["runs", "--json"]).expect_status(0).stdout).unwrap();
