@@ -15,8 +15,8 @@ use iostall_model::{Change, Counter, ResetReason, Sample, WarningCode, delta};
 use server::{Answer, PASSWORD, Server, USER};
 use tls::Certificate;
 
-/// Long enough for any answer that comes.
-const LIMIT: Duration = Duration::from_secs(30);
+/// Longer than any answer takes that comes.
+const LIMIT: Duration = Duration::from_secs(600);
 
 fn source_at(url: &str, password: &str, limit: Duration) -> Box<dyn Source> {
     let address: Address = url.parse().unwrap();
@@ -149,11 +149,8 @@ fn a_connection_that_breaks_is_a_gap_with_its_reason_and_the_next_beat_connects_
     assert!(server.logins().len() >= 2, "{:?}", server.logins());
     // Between two readings the server restarts: the connection is only found dead when it is used.
     server.end_connections();
-    let gap = events.iter().find_map(|event| match event {
-        Event::Gap(gap) => Some(gap),
-        Event::Sample { .. } => None,
-    });
-    assert!(gap.is_some());
+    let is_broken = |event: Event| matches!(event, Event::Gap(gap) if gap.reason.contains("127.0.0.1"));
+    assert!(events.iter().any(is_broken));
     assert!(events.iter().any(|event| matches!(event, Event::Sample { .. })));
     sampler.stopper().stop();
     drop(events);
@@ -168,10 +165,17 @@ fn a_server_that_says_nothing_is_waited_for_no_longer_than_asked() {
     let mut source = source_at(&url, PASSWORD, Duration::from_secs(2));
     let error = source.read().unwrap_err();
     assert!(matches!(error, SourceError::TimedOut { .. }), "{error:?}");
-    // The connection is out of step now: the next reading makes another.
+    let logins = server.logins().len();
+    // The connection is out of step now: the next reading makes another. Two seconds may be too short for that as well on a
+    // machine that stands still.
     second_moment(&server);
-    assert_eq!(source.read().unwrap().rows.len(), 5);
-    assert_eq!(server.logins().len(), 2);
+    let read = || match source.read() {
+        Err(SourceError::TimedOut { .. }) => None,
+        answer => Some(answer.unwrap()),
+    };
+    let sample = std::iter::repeat_with(read).take(100).flatten().next();
+    assert_eq!(sample.expect("an answer in time").rows.len(), 5);
+    assert!(server.logins().len() > logins, "{:?}", server.logins());
 }
 
 #[test]
