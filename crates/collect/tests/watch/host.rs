@@ -96,7 +96,11 @@ fn what_postgres_counts_is_what_its_device_was_asked_for() {
     let mut source = source(&format!("postgres://postgres@127.0.0.1:{}", server.port));
     let is_io = |row: &Row| row.subject.kind == Kind::PostgresIo;
     let settle = |server: &Postgres| {
-        server.sql(include_str!("../../testdata/sql/host_postgres_checkpoint.sql"));
+        // Whoever asks for a checkpoint is told of its end before the checkpointer adds what it wrote to the counters. It
+        // has done so when it begins the next one, which has nothing left to write.
+        for _ in 0..2 {
+            server.sql(include_str!("../../testdata/sql/host_postgres_checkpoint.sql"));
+        }
         disk.sync();
     };
     server.sql(include_str!("../../testdata/sql/host_postgres_fill.sql"));
@@ -115,10 +119,15 @@ fn what_postgres_counts_is_what_its_device_was_asked_for() {
     server.resume();
     scanned(&server, source.as_mut(), &disk).assert("PostgreSQL reads", 0.95, 1.05, MIB);
 
-    // Everything is still in the page cache: PostgreSQL counts the same reads, and the device sees none of them.
-    server.stop();
-    server.resume();
-    scanned(&server, source.as_mut(), &disk).assert("PostgreSQL reads from the page cache", 0.0, 0.0, MIB);
+    // Everything is still in the page cache: PostgreSQL counts the same reads, and the device sees none of them. Somebody
+    // else's need for memory may have emptied the cache meanwhile; each scan fills it again.
+    let cached = until("a scan of what is in the page cache", || {
+        server.stop();
+        server.resume();
+        let told = scanned(&server, source.as_mut(), &disk);
+        (told.device <= MIB).then_some(told)
+    });
+    cached.assert("PostgreSQL reads from the page cache", 0.0, 0.0, MIB);
 }
 
 fn scanned(server: &Postgres, source: &mut dyn Source, disk: &Disk) -> Told {

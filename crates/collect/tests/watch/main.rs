@@ -43,7 +43,8 @@ fn postgres_tells_the_truth_and_the_reasons(version: u32) {
     server.sql(include_str!("../../testdata/sql/postgres_scan_twice.sql"));
     let (counted, now) = until("the scans to be counted", || {
         let counted = server.number(TABLE_BLOCKS);
-        (counted > counted_before).then(|| (counted, read(source.as_mut())))
+        let sample = read(source.as_mut());
+        (counted > counted_before && server.number(TABLE_BLOCKS) == counted).then_some((counted, sample))
     });
     let blocks = change(&before, &now, table("public.t"));
     let amounts = blocks.delta().expect("nothing was reset").amounts;

@@ -7,7 +7,7 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, OptsBuilder};
 use rustix::process::Signal;
 
-use super::{Process, command, directory, free_port, statements, until};
+use super::{Port, Process, command, directory, statements, until};
 
 const SERVER: &str = "/usr/sbin/mariadbd";
 const INSTALL: &str = "/usr/bin/mariadb-install-db";
@@ -16,6 +16,7 @@ const INSTALL: &str = "/usr/bin/mariadb-install-db";
 pub(crate) struct Mariadb {
     directory: tempfile::TempDir,
     pub(crate) port: u16,
+    _kept: Port,
     /// `--name=value`, over those that every server here is started with.
     settings: Vec<String>,
     process: Option<Process>,
@@ -43,7 +44,8 @@ impl Mariadb {
             return None;
         }
         let settings = settings.iter().map(ToString::to_string).collect();
-        let mut server = Self { directory, port: free_port(), settings, process: None };
+        let port = Port::new();
+        let mut server = Self { directory, port: port.number(), _kept: port, settings, process: None };
         server.resume(performance_schema);
         Some(server)
     }

@@ -5,7 +5,7 @@ pub(crate) mod mariadb;
 pub(crate) mod postgres;
 
 use std::io::Write as _;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,9 +16,12 @@ use iostall_model::{Change, Row, Sample, delta};
 
 /// The account that owns nothing.
 const NOBODY: u32 = 65_534;
-/// How often something is looked for before the test gives up, and the pause in between.
-const ATTEMPTS: u32 = 600;
+/// How often something is looked for before the test gives up, and the pause in between: ten minutes, so that only what hangs
+/// is given up on. A machine that stands still does not look meanwhile.
+const ATTEMPTS: u32 = 12_000;
 const PAUSE_NS: u64 = 50_000_000;
+/// How long a source may take to answer: as long.
+const LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
 
 /// Says loudly that a part was not tested.
 pub(crate) fn skip(what: &str) {
@@ -54,8 +57,24 @@ pub(crate) fn command(program: &Path) -> Command {
     command
 }
 
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// A port of the loopback address, kept for a server for as long as the value lives, while it runs and while it is down.
+///
+/// A port that is only looked up is anybody's until the server listens on it: the next test's, or the near end of some
+/// connection. This one is bound, so the system gives it to nobody; and because nothing listens on it and it may be shared
+/// (`SO_REUSEADDR`, which servers set too), a server that is told its number can.
+pub(crate) struct Port(tokio::net::TcpSocket);
+
+impl Port {
+    pub(crate) fn new() -> Self {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        Self(socket)
+    }
+
+    pub(crate) fn number(&self) -> u16 {
+        self.0.local_addr().unwrap().port()
+    }
 }
 
 pub(crate) fn pause() {
@@ -97,7 +116,7 @@ impl Drop for Process {
 /// A source as a user opens it.
 pub(crate) fn source(url: &str) -> Box<dyn Source> {
     let address: Address = url.parse().unwrap();
-    open(address, Secret::typed("secret".into()), std::time::Duration::from_secs(10)).unwrap()
+    open(address, Secret::typed("secret".into()), LIMIT).unwrap()
 }
 
 /// Reads until the server answers.

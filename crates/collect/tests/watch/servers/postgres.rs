@@ -5,9 +5,11 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use rustix::process::Signal;
-use tokio_postgres::NoTls;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use super::{Process, command, directory, free_port, until};
+use super::{Port, Process, command, directory, until};
+
+const BACKEND: &str = include_str!("../../../testdata/sql/postgres_backend.sql");
 
 /// The packages, by the version of the server in them.
 const PACKAGES: [(u32, &str); 3] = [
@@ -54,6 +56,8 @@ pub(crate) struct Postgres {
     home: PathBuf,
     directory: tempfile::TempDir,
     pub(crate) port: u16,
+    /// Where the port is this server's own.
+    _kept: Option<Port>,
     /// `name=value`, over those that every server here is started with.
     settings: Vec<String>,
     process: Option<Process>,
@@ -80,8 +84,9 @@ impl Postgres {
             return None;
         }
         let settings = settings.iter().map(ToString::to_string).collect();
-        let port = port.unwrap_or_else(free_port);
-        let mut server = Self { home, directory, port, settings, process: None };
+        let kept = port.is_none().then(Port::new);
+        let port = port.or_else(|| kept.as_ref().map(Port::number))?;
+        let mut server = Self { home, directory, port, _kept: kept, settings, process: None };
         server.resume();
         Some(server)
     }
@@ -131,14 +136,16 @@ impl Postgres {
         }
     }
 
-    /// Runs statements in a session of their own: their counters are there when it has ended.
+    /// Runs statements in a session of their own, and waits for the end of its process: what it counted is there then. The
+    /// server hears of the end of a connection later than we do.
     pub(crate) fn sql(&self, text: &str) {
         self.sql_in("postgres", text);
     }
 
     /// The same in `database`.
     pub(crate) fn sql_in(&self, database: &str, text: &str) {
-        self.try_sql(database, text).unwrap();
+        let (backend, _) = self.try_sql(database, text).unwrap();
+        until("the end of a session", || (!Path::new("/proc").join(&backend).exists()).then_some(()));
     }
 
     /// The first column of the first row, as a number.
@@ -148,31 +155,36 @@ impl Postgres {
 
     /// The same in `database`.
     pub(crate) fn number_in(&self, database: &str, text: &str) -> u64 {
-        let rows = self.try_sql(database, text).unwrap();
-        rows.iter()
-            .find_map(|message| match message {
-                tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
-                _ => None,
-            })
-            .unwrap()
+        let (_, rows) = self.try_sql(database, text).unwrap();
+        first(&rows).unwrap().parse().unwrap()
     }
 
+    /// The number of the session's process, and the answer to `text`.
     fn try_sql(
         &self,
         database: &str,
         text: &str,
-    ) -> Result<Vec<tokio_postgres::SimpleQueryMessage>, tokio_postgres::Error> {
+    ) -> Result<(String, Vec<SimpleQueryMessage>), tokio_postgres::Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let address = format!("host=127.0.0.1 port={} user=postgres dbname={database}", self.port);
             let (client, connection) = tokio_postgres::connect(&address, NoTls).await?;
             let connection = tokio::spawn(connection);
+            let backend = client.simple_query(BACKEND).await;
             let answer = client.simple_query(text).await;
             drop(client);
             let _ = connection.await;
-            answer
+            Ok((first(&backend?).unwrap_or_default(), answer?))
         })
     }
+}
+
+/// The first column of the first row.
+fn first(messages: &[SimpleQueryMessage]) -> Option<String> {
+    messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    })
 }
 
 impl Drop for Postgres {

@@ -1,0 +1,2 @@
+/* iostall:postgres_backend */
+SELECT pg_backend_pid();
