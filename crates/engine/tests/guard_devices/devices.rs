@@ -9,8 +9,8 @@ use iostall_engine::guard::{GrantReason, Refusal, WriteConsent};
 use iostall_engine::host;
 
 use super::fixtures::{
-    Finally, Loop, Mount, check_write, destroy, every_consent, overwrite, refusal_for_ever, run, skip, spawn,
-    text,
+    Finally, Loop, Mount, check_write, destroy, every_consent, nothing_mounted, overwrite, refusal_for_ever,
+    run, skip, spawn, text,
 };
 
 #[test]
@@ -71,6 +71,7 @@ fn a_mounted_device_is_refused_whatever_the_user_says_and_free_once_unmounted() 
 fn a_device_mounted_where_we_cannot_see_it_is_busy() {
     let Some(device) = Loop::with("mkfs.ext4", &["-q"]) else { return };
     let directory = tempfile::tempdir().unwrap();
+    let _alone = nothing_mounted();
     // The mount lives in the child's own view and ends with the child, which ends with its stdin.
     let script = format!("mount {} {} && echo mounted && read end", device.text(), text(directory.path()));
     let mut command = Command::new("unshare");
@@ -190,9 +191,12 @@ fn a_target_on_a_loop_device_is_told_whole() {
     assert_eq!((told.size_bytes, told.logical_sector_bytes), (Some(320 << 20), Some(512)));
     let counters = host::device_counters(std::slice::from_ref(&told.name));
     assert!(counters[0].write_bytes >= 1 << 20, "{counters:?}");
-    host::drop_from_cache(&path).unwrap();
-    let share = host::page_cache_share(&path).unwrap().unwrap();
-    assert!(share.abs() < 1e-9, "{share}");
+    // A page that the kernel is busy with stays for the moment, so this may have to be asked for again.
+    let dropped = (0..1000).any(|_| {
+        host::drop_from_cache(&path).unwrap();
+        host::page_cache_share(&path).unwrap() == Some(0.0)
+    });
+    assert!(dropped, "{:?} is still in memory", host::page_cache_share(&path));
     let told = host::target(&device.path, None).unwrap();
     assert_eq!((told.size_bytes, told.file_system), (320 << 20, None));
 }

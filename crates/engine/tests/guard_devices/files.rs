@@ -234,6 +234,7 @@ fn the_free_space_floor_is_kept_on_small_and_larger_disks() {
     let Some(mount) = Mount::new(small.text(), &[]) else { return };
     let error = check_free_space(mount.directory.path(), 1).unwrap_err();
     assert!(matches!(error, FreeSpaceError::TooLittle { fits_bytes: 0, .. }), "{error}");
+    drop(mount);
     let Some(larger) = Loop::new(3 << 30) else { return };
     if let Err(error) = run("mkfs.ext4", &["-q", larger.text()]) {
         return skip(&error);

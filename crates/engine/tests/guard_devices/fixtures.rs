@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use iostall_engine::guard::{self, Refusal, WriteConsent, WriteGrant};
 use tempfile::TempDir;
@@ -132,17 +132,28 @@ impl Drop for Loop {
     }
 }
 
-/// A mount on a directory of its own.
+/// A child with a view of its own of the mounts begins with a copy of all there are, and what is unmounted here stays
+/// mounted there, its device in use. So no test makes such a child while another one has something mounted.
+static MOUNTED: RwLock<()> = RwLock::new(());
+
+/// Waits until nothing is mounted, and keeps it so. A test that has a [`Mount`] would wait for itself.
+pub(crate) fn nothing_mounted() -> RwLockWriteGuard<'static, ()> {
+    MOUNTED.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A mount on a directory of its own. A test has one at a time.
 pub(crate) struct Mount {
     pub(crate) directory: TempDir,
+    _mounted: RwLockReadGuard<'static, ()>,
 }
 
 impl Mount {
     pub(crate) fn new(source: &str, options: &[&str]) -> Option<Self> {
+        let mounted = MOUNTED.read().unwrap_or_else(PoisonError::into_inner);
         let directory = tempfile::tempdir().unwrap();
         let arguments = [options, &[source, text(directory.path())]].concat();
         match run("mount", &arguments) {
-            Ok(_) => Some(Self { directory }),
+            Ok(_) => Some(Self { directory, _mounted: mounted }),
             Err(error) => {
                 skip(&error);
                 None
