@@ -140,10 +140,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("data");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
-        drop_from_cache(&path).unwrap();
-        if super::super::device_of(&path).is_some() {
-            assert!(page_cache_share(&path).unwrap().unwrap() < 0.001);
+        if super::super::device_of(&path).is_none() {
+            return drop_from_cache(&path).unwrap();
         }
+        // A page that the kernel is busy with stays for the moment, so this may have to be asked for again.
+        let dropped = (0..1000).any(|_| {
+            drop_from_cache(&path).unwrap();
+            page_cache_share(&path).unwrap() == Some(0.0)
+        });
+        assert!(dropped, "{:?} is still in memory", page_cache_share(&path));
     }
 
     #[test]
