@@ -28,7 +28,7 @@ impl MemoryGroup {
         let (home, is_v1) = memory_home(&system)
             .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no memory controller is mounted"))?;
         let own = home.join(format!("iostall-{}", std::process::id()));
-        fs::create_dir(&own)?;
+        make_anew(&own)?;
         let group = Self { home, own };
         let limit = if is_v1 { "memory.limit_in_bytes" } else { "memory.max" };
         fs::write(group.own.join(limit), limit_bytes.to_string())?;
@@ -44,6 +44,15 @@ impl Drop for MemoryGroup {
             let _ = fs::remove_dir(&self.own);
         }
     }
+}
+
+/// Makes the group. One of this name was left by a process that was killed and whose number has come round to us; one that
+/// is in use cannot be removed.
+fn make_anew(group: &Path) -> io::Result<()> {
+    if group.exists() {
+        fs::remove_dir(group)?;
+    }
+    fs::create_dir(group)
 }
 
 fn move_to(group: &Path) -> io::Result<()> {
@@ -70,6 +79,16 @@ fn memory_home(system: &System) -> Option<(PathBuf, bool)> {
 mod tests {
     use super::super::system::made_up;
     use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_under_our_number_is_no_hindrance() {
+        let directory = tempfile::tempdir().unwrap();
+        let group = directory.path().join("iostall-1");
+        make_anew(&group).unwrap();
+        make_anew(&group).unwrap();
+        fs::write(group.join("in-use"), "").unwrap();
+        assert!(make_anew(&group).is_err());
+    }
 
     #[test]
     fn the_memory_controller_is_found_in_either_version() {
