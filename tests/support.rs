@@ -75,16 +75,16 @@ impl Workspace {
         panic!("too little was done, however long the run: {arguments:?}");
     }
 
-    /// A `matrix` or `sweep` with `arguments`, and its document. Likewise with ever longer intervals, until every point
+    /// A `sweep` with `arguments`, and its document. Likewise with ever longer intervals, until every point
     /// completed something in its own.
     #[track_caller]
-    pub(crate) fn survey(&self, arguments: &[&str]) -> (Ran, Value) {
-        for interval in ["150ms", "3s", "60s"] {
-            let ran = self.run(&[arguments, &["--interval", interval, "--json", "survey.json"]].concat());
-            let survey = self.json("survey.json");
-            let points = survey["summary"]["points"].as_array().expect("points");
+    pub(crate) fn sweep(&self, arguments: &[&str]) -> (Ran, Value) {
+        for interval in ["150ms", "3s", "20s"] {
+            let ran = self.run(&[arguments, &["--interval", interval, "--json", "sweep.json"]].concat());
+            let sweep = self.json("sweep.json");
+            let points = sweep["summary"]["points"].as_array().expect("points");
             if points.iter().all(|point| point["iops"].as_f64().is_some_and(|iops| iops > 0.0)) {
-                return (ran, survey);
+                return (ran, sweep);
             }
         }
         panic!("a point completed nothing, however long its interval: {arguments:?}");

@@ -16,7 +16,7 @@ fn with_short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
 fn a_sweep_of_a_real_file_ends_with_the_setting_to_use_in_every_form() {
     let here = Workspace::new();
     let what = ["--size", "64MiB", "--in-flight-max", "32", "--csv", "s.csv", "--html", "s.html", "data.dat"];
-    let (ran, run) = here.survey(&with_short(&what));
+    let (ran, run) = here.sweep(&with_short(&what));
     let ran = ran.expect_status(0);
     assert!(ran.stdout.contains("Use depth"), "{}", ran.stdout);
     assert!(ran.stdout.contains("-o") && ran.stdout.contains("diskspd -d60 -L -b8K"), "{}", ran.stdout);
@@ -47,7 +47,7 @@ fn a_latency_target_decides_and_one_that_nothing_keeps_is_answered_with_no() {
     let here = Workspace::new();
     // Longer than any request could take that this test waits for.
     let met = ["--engine", "null", "--in-flight-max", "4", "--target-latency", "1h"];
-    let (ran, run) = here.survey(&with_short(&met));
+    let (ran, run) = here.sweep(&with_short(&met));
     ran.expect_status(0);
     assert_eq!(recommended(&run)["by"], "latency");
     let missed = here
@@ -90,7 +90,7 @@ fn a_sweep_that_writes_needs_the_flag_that_names_the_file() {
     assert!(refused.stderr.contains("--overwrite"), "{}", refused.stderr);
     assert!(fs::read(here.path("mine.dat")).unwrap().iter().all(|byte| *byte == 7));
     let options = ["--write-pct", "50", "--overwrite", "mine.dat", "--in-flight-max", "2", "mine.dat"];
-    here.survey(&with_short(&options)).0.expect_status(0);
+    here.sweep(&with_short(&options)).0.expect_status(0);
 }
 
 #[test]
