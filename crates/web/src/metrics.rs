@@ -134,9 +134,13 @@ mod tests {
 
     #[test]
     fn an_address_in_use_is_refused_at_once_and_free_again_after_the_server() {
-        let first = server();
-        let address = first.address().to_string();
+        // Bound without listening, and to be shared: nobody else is given the port between the two servers.
+        let kept = tokio::net::TcpSocket::new_v4().unwrap();
+        kept.set_reuseaddr(true).unwrap();
+        kept.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = kept.local_addr().unwrap().to_string();
         let page = || MetricsPage { content_type: "text/plain", render: Box::new(String::new) };
+        let first = MetricsServer::start(&address, page()).unwrap();
         let refused = MetricsServer::start(&address, page()).err().unwrap();
         assert!(refused.to_string().contains(&address), "{refused}");
         // A client that says nothing does not keep the server from ending.
