@@ -3,13 +3,17 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use serde_json::Value;
 
 /// Far longer than the second or two that it takes: only for a browser that hangs.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A browser is a dozen processes. Many at once only wait for each other, for minutes where there is one processor, and
+/// need the memory of all.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn browser() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -92,6 +96,7 @@ addEventListener('load', async () => {
 /// Opens `page` and returns what the probe saw, and the browser's own log. `None`: no browser.
 pub(crate) fn opened(page: &str) -> Option<(Value, String)> {
     let browser = browser()?;
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let page = page.replacen("<head>", &format!("<head>{WATCH}"), 1).replacen(
         "</body>",
