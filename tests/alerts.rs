@@ -95,6 +95,9 @@ fn mail_server() -> (u16, Receiver<Vec<String>>) {
     (port, got)
 }
 
+/// No channel gives up because this machine stands still.
+const PATIENT: &str = "\ntimeout = \"10m\"";
+
 const RULE: &str = "[[rules]]\nname = \"busy\"\nwhen = \"iops\"\nover = 0.000001\nlevel = \"server\"\n\
                     operations-min = 0\nfor = \"0s\"\ntell = [\"one\"]\n";
 
@@ -124,7 +127,7 @@ fn a_file_is_checked_without_telling_anybody() {
 #[test]
 fn a_test_reaches_a_web_server_with_its_token() {
     let (port, got) = web_server(&["200 OK"]);
-    let channel = format!("webhook = \"http://127.0.0.1:{port}/hook?x=1\"\ntoken-file = \"token\"");
+    let channel = format!("webhook = \"http://127.0.0.1:{port}/hook?x=1\"\ntoken-file = \"token\"{PATIENT}");
     let workspace = workspace(&channel, RULE);
     std::fs::write(workspace.path("token"), "s3cret\n").unwrap();
     let ran = workspace.run(&["alerts", "test", "alerts.toml"]).expect_status(0);
@@ -139,7 +142,7 @@ fn a_test_reaches_a_web_server_with_its_token() {
 #[test]
 fn a_test_that_does_not_arrive_says_why_and_ends_with_status_1() {
     let (port, _got) = web_server(&["403 Forbidden"]);
-    let refused = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), RULE);
+    let refused = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\"{PATIENT}"), RULE);
     let ran = refused.run(&["alerts", "test", "alerts.toml"]).expect_status(1);
     assert!(ran.stdout.contains("the server answered 403"), "{}", ran.stdout);
     let missing = workspace("command = [\"/no/such/pager\"]", RULE);
@@ -154,7 +157,7 @@ fn a_mail_is_handed_to_a_real_conversation_and_the_password_stays_out_of_the_fil
     let (port, got) = mail_server();
     let channel = format!(
         "smtp = \"smtp://me@127.0.0.1:{port}\"\nfrom = \"iostall <iostall@example.com>\"\n\
-         to = [\"dba@example.com\", \"b@example.com\"]\npassword-env = \"ALERT_TEST_PASSWORD\""
+         to = [\"dba@example.com\", \"b@example.com\"]\npassword-env = \"ALERT_TEST_PASSWORD\"{PATIENT}"
     );
     let workspace = workspace(&channel, RULE);
     let mut command = workspace.command(&["alerts", "test", "alerts.toml"]);
@@ -172,7 +175,7 @@ fn a_mail_is_handed_to_a_real_conversation_and_the_password_stays_out_of_the_fil
 fn a_collector_tells_of_a_silent_source_and_tries_again_where_it_was_refused() {
     let (port, got) = web_server(&["500 Internal Server Error", "200 OK"]);
     let silent = "[[rules]]\nname = \"dead\"\nwhen = \"silent\"\nsource = \"postgres\"\nfor = \"1s\"\ntell = [\"one\"]\n";
-    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), silent);
+    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\"{PATIENT}"), silent);
     let dead = "postgres://mon@127.0.0.1:9/sales";
     let arguments = ["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:", dead];
     let collector = workspace.start(&arguments);
@@ -203,7 +206,7 @@ fn a_collector_tells_of_a_busy_device_and_that_it_is_over() {
     let (port, got) = web_server(&["200 OK"]);
     let rule = "[[rules]]\nname = \"busy\"\nwhen = \"iops\"\nover = 0.01\noperations-min = 1\nlevel = \"volumes\"\n\
                 for = \"0s\"\ntell = [\"one\"]\n";
-    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), rule);
+    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\"{PATIENT}"), rule);
     let Some(device) = LoopDevice::new(&workspace, "alerts of a device", 16) else { return };
     // A device that was never used is not counted.
     if !write_block(&device) {

@@ -14,9 +14,11 @@ const SAMPLES: &str = include_str!("../crates/collect/testdata/sqlserver/history
 const FILES: &str = include_str!("../crates/collect/testdata/sqlserver/history_files.tsv");
 const GAPS: &str = include_str!("../crates/collect/testdata/sqlserver/history_gaps.tsv");
 
-/// Runs iostall with the password in its environment.
+/// Runs iostall with the password in its environment, and with patience for a machine that stands still.
 fn run(workspace: &Workspace, arguments: &[&str]) -> Ran {
-    workspace.command(arguments).env("MOCK_PASSWORD", PASSWORD).output().expect("the binary runs").into()
+    let patience: &[&str] = if arguments[0] == "collect" { &["--timeout", "10m"] } else { &[] };
+    let mut command = workspace.command(&[arguments, patience].concat());
+    command.env("MOCK_PASSWORD", PASSWORD).output().expect("the binary runs").into()
 }
 
 fn url(server: &Server, rest: &str) -> String {
