@@ -9,7 +9,7 @@ use iostall_engine::guard::check_free_space;
 use iostall_engine::host::{drop_from_cache, page_cache_share};
 
 use crate::copy::{content, names};
-use crate::support::{Workspace, skip, until};
+use crate::support::{Workspace, skip, unmount, until};
 
 /// A file system in a file, mounted for as long as the value lives.
 struct Volume {
@@ -48,7 +48,7 @@ impl Volume {
 
 impl Drop for Volume {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.mounted_at).output();
+        unmount(&self.mounted_at);
         let _ = Command::new("losetup").args(["--detach", &self.device]).output();
     }
 }
@@ -175,7 +175,7 @@ fn a_file_mounted_a_second_time_is_still_the_same_file() {
     }
     let file = here.run(&["copy", "--overwrite", "one/data", "two/data"]);
     let tree = here.run(&["copy", "one", "two"]);
-    Command::new("umount").arg(here.path("two")).output().unwrap();
+    unmount(&here.path("two"));
     assert!(file.expect_status(2).stderr.contains("are the same file"));
     assert!(tree.expect_status(2).stderr.contains("would contain itself"));
     assert_eq!(fs::read(here.path("one/data")).unwrap(), content(2_000_000));

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Workspace, counted, skip};
+use crate::support::{Workspace, counted, skip, unmount};
 
 /// A loop device over a file of its own, detached when the value goes.
 pub(crate) struct LoopDevice {
@@ -63,7 +63,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
+        unmount(&self.0);
     }
 }
 

@@ -137,6 +137,24 @@ pub(crate) fn skip(what: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}: {why}");
 }
 
+/// Unmounts what is mounted at `place`. A child of another test has our open files until it runs its own program, so the
+/// place may be busy for a moment; one that stays so is given back by the system when it no longer is.
+pub(crate) fn unmount(place: &Path) {
+    let umount = |options: &[&str]| {
+        let output = Command::new("umount").args(options).arg(place).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let is_free = (0..50).any(|_| {
+        umount(&[]) || {
+            pause(20);
+            false
+        }
+    });
+    if !is_free {
+        umount(&["--lazy"]);
+    }
+}
+
 pub(crate) fn pause(millis: u64) {
     let clock = MonotonicClock::new();
     clock.sleep_until(clock.now_ns() + millis * 1_000_000);

@@ -68,7 +68,9 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         // Nothing here may panic: a failed test must still give the device back.
-        run(Command::new("umount").arg(self.point()));
+        if !run(Command::new("umount").arg(self.point())) {
+            run(Command::new("umount").arg("--lazy").arg(self.point()));
+        }
         run(Command::new("losetup").arg("--detach").arg(&self.device));
     }
 }
