@@ -41,6 +41,10 @@ fn findings(run: &Run, outcome: &MaxRateOutcome) -> Vec<Finding> {
     let Some(point) = found(outcome) else {
         let why = if run.interrupted {
             "The search was stopped before a rate was confirmed.".to_owned()
+        } else if outcome.points.is_empty() {
+            "No rate was tried: the closed loop that tells where to begin completed nothing in its interval. Choose a longer \
+             --interval."
+                .to_owned()
         } else {
             format!("No rate that was tried keeps the 99th percentile of the response time within {target}.")
         };
@@ -184,6 +188,16 @@ mod tests {
         outcome.confirmations = 0;
         assert_eq!(found(&outcome), None);
         assert!(text(&run(1000)).contains("No rate that was tried keeps"));
+    }
+
+    #[test]
+    fn where_nothing_was_tried_nothing_is_said_of_what_was() {
+        let mut run = run(1000);
+        let RunBody::MaxRate(outcome) = &mut run.body else { unreachable!("just made") };
+        outcome.points.clear();
+        outcome.confirmations = 0;
+        let text = text(&run);
+        assert!(text.contains("No rate was tried") && text.contains("--interval"), "{text}");
     }
 
     #[test]
