@@ -7,10 +7,14 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, OptsBuilder};
 use rustix::process::Signal;
 
-use super::{Port, Process, command, directory, statements, until};
+use super::{Port, Process, command, directory, made, statements, until};
 
 const SERVER: &str = "/usr/sbin/mariadbd";
 const INSTALL: &str = "/usr/bin/mariadb-install-db";
+
+/// Where temporary tables are. A server that starts removes all it finds there, as a crash would have left them: those of
+/// another server too, which then fails.
+const TEMPORARY: &str = "TMPDIR";
 
 /// A server and its data.
 pub(crate) struct Mariadb {
@@ -38,11 +42,10 @@ impl Mariadb {
             return None;
         }
         let mut install = command(Path::new(INSTALL));
+        install.env(TEMPORARY, directory.path());
         install.arg("--no-defaults").arg(format!("--datadir={}", directory.path().join("data").display()));
         install.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
-        if !install.status().ok()?.success() {
-            return None;
-        }
+        made(&mut install);
         let settings = settings.iter().map(ToString::to_string).collect();
         let port = Port::new();
         let mut server = Self { directory, port: port.number(), _kept: port, settings, process: None };
@@ -54,6 +57,7 @@ impl Mariadb {
     pub(crate) fn resume(&mut self, performance_schema: bool) {
         let place = self.directory.path();
         let mut server = command(Path::new(SERVER));
+        server.env(TEMPORARY, place);
         server.arg("--no-defaults").arg(format!("--datadir={}", place.join("data").display()));
         server.arg(format!("--socket={}", place.join("socket").display()));
         server.arg(format!("--pid-file={}", place.join("pid").display()));

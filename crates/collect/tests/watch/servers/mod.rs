@@ -57,6 +57,13 @@ pub(crate) fn command(program: &Path) -> Command {
     command
 }
 
+/// Runs the tool that makes the files of a server that is installed. One that fails is no reason to skip anything.
+pub(crate) fn made(tool: &mut Command) {
+    let output = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{tool:?}: {}", String::from_utf8_lossy(&said));
+}
+
 /// A port of the loopback address, kept for a server for as long as the value lives, while it runs and while it is down.
 ///
 /// A port that is only looked up is anybody's until the server listens on it: the next test's, or the near end of some

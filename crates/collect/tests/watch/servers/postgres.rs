@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use rustix::process::Signal;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use super::{Port, Process, command, directory, until};
+use super::{Port, Process, command, directory, made, until};
 
 const BACKEND: &str = include_str!("../../../testdata/sql/postgres_backend.sql");
 
@@ -80,9 +80,7 @@ impl Postgres {
         let mut initdb = command(&home.join("bin/initdb"));
         initdb.env("LD_LIBRARY_PATH", home.join("lib")).env("LC_ALL", "C");
         initdb.args(["-A", "trust", "-U", "postgres", "-N", "-D"]).arg(directory.path().join("data"));
-        if !initdb.status().ok()?.success() {
-            return None;
-        }
+        made(&mut initdb);
         let settings = settings.iter().map(ToString::to_string).collect();
         let kept = port.is_none().then(Port::new);
         let port = port.or_else(|| kept.as_ref().map(Port::number))?;
