@@ -186,8 +186,8 @@ fn a_file_of_four_gibibytes_passes_the_page_cache_by() {
     // `cp` leaves all of both files in memory, and what was there before is gone.
     let here = Workspace::new();
     let what = "page cache growth over 4 GiB";
-    // Twice what it takes, and what the program leaves free on this disk: others write here at the same time.
-    if let Err(error) = check_free_space(&here.path("."), 16 << 30) {
+    // Both files, and what the program leaves free on this disk when it makes the first: so half of it may go to others.
+    if let Err(error) = check_free_space(&here.path("."), 8 << 30) {
         return skip(what, &error.to_string());
     }
     let from = here.path("from");
