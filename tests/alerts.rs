@@ -278,9 +278,10 @@ fn in_quiet_hours_nothing_is_told_and_the_hours_are_those_of_the_zone() {
         rule("awake", &quiet(ZONE, -8, -3)),
         rule("never asleep", ""),
     ];
-    let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\""), &rules.concat());
+    let channel = format!("webhook = \"http://127.0.0.1:{port}/\"{PATIENT}");
+    let workspace = workspace(&channel, &rules.concat());
     let dead = "postgres://mon@127.0.0.1:9/sales";
-    let child = workspace.start(&["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", dead]);
+    let collector = workspace.start(&["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", dead]);
     let told: Vec<String> = (0..2)
         .map(|_| {
             let body: Value = serde_json::from_str(&got.recv_timeout(PATIENCE).unwrap().1).unwrap();
@@ -288,8 +289,8 @@ fn in_quiet_hours_nothing_is_told_and_the_hours_are_those_of_the_zone() {
         })
         .collect();
     assert_eq!(told, ["awake begun", "never asleep begun"]);
-    signal(&child, "INT");
-    let ran = Ran::from(child.wait_with_output().unwrap()).expect_status(0);
+    collector.signal("INT");
+    let ran = collector.ended().expect_status(0);
     let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("alert: ")).collect();
     assert_eq!(lines.len(), 2, "quiet is quiet on the terminal, too: {}", ran.stderr);
     assert!(got.try_recv().is_err(), "and nothing came at the end");

@@ -1,22 +1,19 @@
 //! `iostall collect run` against a PostgreSQL that does not let it in: how often it tries, by the server's own log.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use iostall_measure::{Clock, MonotonicClock};
 use serde_json::Value;
 
-use crate::support::{Ran, Workspace, signal, skip};
+use crate::support::{Ran, Workspace, skip, until};
 
 /// Debian's.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 /// The account that owns nothing: PostgreSQL does not run as root.
 const NOBODY: u32 = 65_534;
-/// The interval of the collector is a second: far more beats than are waited for.
-const LOOKS_MAX: u32 = 1_200;
 
 /// A server that wants passwords, and logs to a file.
 struct Postgres {
@@ -43,18 +40,6 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
-/// Looks until there is something to see.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let clock = MonotonicClock::new();
-    for _ in 0..LOOKS_MAX {
-        if let Some(seen) = look() {
-            return seen;
-        }
-        clock.sleep_until(clock.now_ns() + 50_000_000);
-    }
-    panic!("{what} did not come")
-}
-
 impl Postgres {
     /// `None` where PostgreSQL is not installed.
     fn start() -> Option<Self> {
@@ -75,16 +60,35 @@ impl Postgres {
             .arg(&data)
             .status();
         assert!(made.unwrap().success(), "initdb");
+        let listen = |directory| Self::listen(directory, &data);
+        // Somebody else may take the port before the server does: it then ends, and another one is tried.
+        let mut directory = Some(directory);
+        let server = until("PostgreSQL", || match listen(directory.take()?) {
+            Ok(server) => Some(server),
+            Err(again) => {
+                directory = Some(again);
+                None
+            }
+        });
+        Some(server)
+    }
+
+    /// Starts the server on a port that was free a moment ago; gives the directory back where it ended instead.
+    fn listen(directory: tempfile::TempDir, data: &Path) -> Result<Self, tempfile::TempDir> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let log = std::fs::File::create(directory.path().join("log")).unwrap();
         let mut postgres = program("postgres");
-        postgres.arg("-D").arg(&data).arg("-k").arg(directory.path()).args(["-p", &port.to_string()]);
+        postgres.arg("-D").arg(data).arg("-k").arg(directory.path()).args(["-p", &port.to_string()]);
         postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "autovacuum=off"]);
-        let process = postgres.stderr(log).spawn().unwrap();
-        let server = Self { directory, port, process };
-        until("PostgreSQL", || server.log().contains("ready to accept connections").then_some(()));
-        assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Some(server)
+        let mut process = postgres.stderr(log).spawn().unwrap();
+        let path = directory.path().join("log");
+        let is_ready = until("PostgreSQL", || {
+            let has_ended = process.try_wait().unwrap().is_some();
+            let log = std::fs::read_to_string(&path).unwrap_or_default();
+            let is_ready = log.contains("ready to accept connections");
+            (is_ready || has_ended).then_some(is_ready)
+        });
+        if is_ready { Ok(Self { directory, port, process }) } else { Err(directory) }
     }
 
     fn log(&self) -> String {
@@ -143,12 +147,12 @@ fn beats_without(workspace: &Workspace) -> u64 {
     .sum()
 }
 
-/// Lets a collector run until it has had `beats` beats without a sample, and gives what it said.
-fn refused_for(workspace: &Workspace, url: &str, beats: u64) -> Ran {
-    let child = workspace.start(&["collect", "run", "--interval", "1s", url]);
-    until("the gaps", || (beats_without(workspace) >= beats).then_some(()));
-    signal(&child, "INT");
-    Ran::from(child.wait_with_output().unwrap()).expect_status(0)
+/// Lets a collector run until it has had `beats` beats without a sample, and `is_enough`; gives what it said.
+fn refused_for(workspace: &Workspace, url: &str, beats: u64, is_enough: impl Fn() -> bool) -> Ran {
+    let mut collector = workspace.start(&["collect", "run", "--interval", "1s", url]);
+    collector.wait_until("the gaps", |_| is_enough() && beats_without(workspace) >= beats);
+    collector.signal("INT");
+    collector.ended().expect_status(0)
 }
 
 /// Tries are at the beats 0, 1, 3, 7, 15 and so on: those that a machine slept through only make them fewer.
@@ -163,15 +167,18 @@ fn a_refused_login_is_tried_less_and_less_often_and_every_beat_is_a_gap() {
         return skip("refused logins", "PostgreSQL 15 is not installed");
     };
     let workspace = Workspace::new();
-    let ran = refused_for(&workspace, &server.url("postgres", &password(&workspace, "wrong")), 8);
-    let tries = server.logged("password authentication failed for user \"mon\"");
+    let refused = || server.logged("password authentication failed for user \"mon\"");
+    let url = server.url("postgres", &password(&workspace, "wrong"));
+    let ran = refused_for(&workspace, &url, 8, || refused() >= 2);
+    let tries = refused();
     let beats = beats_without(&workspace);
     assert!((2..=tries_at_most(beats)).contains(&tries), "{tries} tries in {beats} beats:\n{}", server.log());
     assert!(ran.stderr.contains("refused the login \"mon\""), "{}", ran.stderr);
     assert_eq!(ran.stderr.matches("; next try at ").count(), tries, "each pause is told: {}", ran.stderr);
 
     let workspace = Workspace::new();
-    let ran = refused_for(&workspace, &server.url("nowhere", &password(&workspace, "right")), 5);
+    let url = server.url("nowhere", &password(&workspace, "right"));
+    let ran = refused_for(&workspace, &url, 5, || true);
     let tries = server.logged("database \"nowhere\" does not exist");
     let beats = beats_without(&workspace);
     assert!((1..=tries_at_most(beats)).contains(&tries), "{tries} tries in {beats} beats:\n{}", server.log());
@@ -186,7 +193,7 @@ fn a_login_that_is_let_in_again_is_sampled_again() {
     server.sql("CREATE ROLE other LOGIN PASSWORD 'right'");
     let workspace = Workspace::new();
     let url = server.url("postgres", &password(&workspace, "later")).replace("mon@", "other@");
-    let child = workspace.start(&["collect", "run", "--interval", "1s", &url]);
+    let collector = workspace.start(&["collect", "run", "--interval", "1s", &url]);
     until("a refusal", || (server.logged("password authentication failed") > 1).then_some(()));
     server.sql("ALTER ROLE other PASSWORD 'later'");
     until("a sample", || {
@@ -194,7 +201,7 @@ fn a_login_that_is_let_in_again_is_sampled_again() {
         let json: Value = serde_json::from_str(&ran.stdout).ok()?;
         (!json["groups"].as_array()?.is_empty()).then_some(())
     });
-    signal(&child, "INT");
-    let ran = Ran::from(child.wait_with_output().unwrap()).expect_status(0);
+    collector.signal("INT");
+    let ran = collector.ended().expect_status(0);
     assert!(ran.stderr.contains("answers again at "), "{}", ran.stderr);
 }

@@ -4,7 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Ran, Workspace};
+use crate::running::Running;
+use crate::support::{Ran, Workspace, pause};
 
 const SHORT: [&str; 5] = ["sweep", "--warmup", "10ms", "--repeats-max", "3"];
 
@@ -152,17 +153,11 @@ fn storage_that_fails_in_the_middle_is_no_success() {
     // The story: a setting that was given up for nothing but failures has no point, so that only points without failures were
     // left to judge by, and the exit status was 0.
     let here = Workspace::new();
-    let path = here.path("data.dat");
-    let child =
+    let mut sweep =
         here.start(&["sweep", "--interval", "10s", "--size", "16MiB", "--json", "s.json", "data.dat"]);
-    let clock = MonotonicClock::new();
-    let wait = |millis: u64| clock.sleep_until(clock.now_ns() + millis * 1_000_000);
-    while fs::metadata(&path).map_or(0, |file| file.len()) < 16 << 20 {
-        wait(20);
-    }
-    wait(2000);
-    fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    sweep.wait_until("the load", Running::is_loading);
+    pause(1000);
+    fs::File::options().write(true).open(here.path("data.dat")).unwrap().set_len(0).unwrap();
+    sweep.ended().expect_status(1);
     assert!(crate::support::warnings(&here.json("s.json")).contains(&"io-errors".to_owned()));
 }
