@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::copy::{content, names};
-use crate::support::{Ran, Workspace, signal, skip};
+use crate::running::Running;
+use crate::support::{Ran, Workspace, skip, unmount, until};
 
 /// Whether this process may do what only root may; said aloud where not.
 fn is_root(what: &str) -> bool {
@@ -124,14 +125,14 @@ fn of_two_copies_to_one_place_each_either_succeeds_or_says_that_it_did_not() {
         let start = |who: &str| {
             here.start(&["copy", "--no-store", "-q", "--overwrite", &format!("{who}/tree"), "to"])
         };
-        let ended = [start("a"), start("b")].map(|child| child.wait_with_output().unwrap());
+        let ended = [start("a"), start("b")].map(Running::ended);
         let whole = |who: &str| {
             (0..200).all(|at| {
                 fs::read(here.path("to/tree").join(at.to_string()))
                     .is_ok_and(|found| found == who.repeat(20_000 + at).as_bytes())
             })
         };
-        let succeeded = ended.each_ref().map(|ended| ended.status.code() == Some(0));
+        let succeeded = ended.each_ref().map(|ended| ended.status == Some(0));
         match succeeded {
             // One after the other.
             [true, true] => assert!(whole("a") || whole("b"), "round {round}"),
@@ -139,9 +140,8 @@ fn of_two_copies_to_one_place_each_either_succeeds_or_says_that_it_did_not() {
             [false, true] => assert!(whole("b"), "round {round}: the first failed and is in it"),
             [false, false] => {}
         }
-        for ended in ended.iter().filter(|ended| ended.status.code() != Some(0)) {
-            let said = String::from_utf8_lossy(&ended.stderr);
-            assert_eq!(ended.status.code(), Some(2), "{said}");
+        for ended in ended.into_iter().filter(|ended| ended.status != Some(0)) {
+            let said = ended.expect_status(2).stderr;
             assert!(said.contains("being written by another process"), "{said}");
         }
         assert!(names(&here.path("to/tree")).iter().all(|name| !name.starts_with('.')), "round {round}");
@@ -229,8 +229,7 @@ fn what_is_mounted_in_a_tree_is_left_out_when_asked() {
     fs::write(here.path("tree/mount/b"), b"b").unwrap();
     let ended =
         [here.run(&["copy", "--one-file-system", "tree", "one"]), here.run(&["copy", "tree", "both"])];
-    let unmounted = Command::new("umount").arg(here.path("tree/mount")).status().unwrap();
-    assert!(unmounted.success());
+    unmount(&here.path("tree/mount"));
     for ran in ended {
         ran.expect_status(0);
     }
@@ -246,20 +245,28 @@ fn a_copy_interrupted_while_it_is_read_back_is_continued() {
     fs::write(here.path("from"), content(size)).unwrap();
     let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     File::options().write(true).open(here.path("from")).unwrap().set_modified(old).unwrap();
-    let copy = ["copy", "--verify", "--checkpoint", "1M", "--transfer-size", "1M"];
-    let mut words = copy.to_vec();
-    words.extend(["--limit", "24MB/s", "from", "to"]);
-    let mut child = here.start(&words);
+    let copy = ["copy", "--reflink", "never", "--verify", "--checkpoint", "1M", "--transfer-size", "1M"];
     let part = iostall_transfer::copy::part_path(&here.path("to"));
-    // It has the times of its source from when all was written until it gets its name.
-    while !fs::metadata(&part).is_ok_and(|found| found.modified().unwrap() == old) {
-        assert!(child.try_wait().unwrap().is_none(), "the copy ended before it was looked at");
-        std::thread::yield_now();
-    }
-    signal(&child, "TERM");
-    let ended = child.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(130));
-    assert!(String::from_utf8_lossy(&ended.stderr).contains("--resume"), "{ended:?}");
+    // One that ended before it was told to is made again.
+    let interrupted = (0..20).find_map(|_| {
+        let mut running = here.start(&[&copy[..], &["--limit", "24MB/s", "from", "to"]].concat());
+        // It has the times of its source from when all was written until it gets its name.
+        until("the reading back", || {
+            let begun = fs::metadata(&part).is_ok_and(|found| found.modified().unwrap() == old);
+            (begun || running.has_ended()).then_some(())
+        });
+        if !running.has_ended() {
+            running.signal("TERM");
+        }
+        let ended = running.ended();
+        if ended.status == Some(0) {
+            fs::remove_file(here.path("to")).unwrap();
+            return None;
+        }
+        Some(ended)
+    });
+    let interrupted = interrupted.expect("a copy that ends when it is told to").expect_status(130);
+    assert!(interrupted.stderr.contains("--resume"), "{}", interrupted.stderr);
     let mut words = copy.to_vec();
     words.extend(["--resume", "--json", "o.json", "from", "to"]);
     here.run(&words).expect_status(0);
