@@ -20,6 +20,22 @@ use crate::source::{Filter, Source, SourceError};
 /// How many events may wait for the reader before sources wait too.
 const EVENTS_WAITING_MAX: usize = 256;
 
+/// Why beats were missed, and what to do: the source was slow …
+const READ_TOO_LONG: (&str, &str) = (
+    "the reading before took longer than the interval",
+    "a longer --interval, or fewer databases and files, gives it time",
+);
+/// … or it was not, and we were …
+const HELD_UP: (&str, &str) = (
+    "iostall itself was held up",
+    "see whether this machine is short of processors, or slow to write the store",
+);
+/// … or the time never was.
+const SLEPT: (&str, &str) = (
+    "this machine slept, or its clock was set forward",
+    "let a time service move the clock little by little",
+);
+
 /// What to read, how often and how long.
 #[derive(Clone, Debug)]
 pub struct SamplerOptions {
@@ -152,6 +168,15 @@ impl Stop {
     }
 }
 
+/// A beat that is over.
+struct Beat {
+    due_ns: u64,
+    /// When reading began, by the clock that stands still while the machine sleeps.
+    began_ns: u64,
+    /// Whether reading took an interval or longer.
+    was_slow: bool,
+}
+
 /// One source's thread.
 struct Watch {
     index: usize,
@@ -169,25 +194,32 @@ struct Watch {
 impl Watch {
     fn run(mut self) {
         let interval_ns = self.interval_ns();
-        let mut last: Option<(u64, u64)> = None;
+        let mut last: Option<Beat> = None;
         loop {
-            let last_ns = last.map(|(beat_ns, _)| beat_ns);
+            let last_ns = last.as_ref().map(|last| last.due_ns);
             let beat_ns = next_beat_ns(utc_ns(), interval_ns, last_ns);
-            let took_ns = last.map_or(0, |(_, began_ns)| self.clock.now_ns().saturating_sub(began_ns));
+            let awake_ns = last.as_ref().map_or(0, |last| self.clock.now_ns().saturating_sub(last.began_ns));
             let is_over = self.options.until.is_some_and(|until| timestamp(beat_ns) > until);
             if is_over || self.wait_until(beat_ns, interval_ns) {
                 return;
             }
-            let missed = last_ns.map_or(0, |last_ns| beats_missed(last_ns, beat_ns, interval_ns));
-            if missed > 0 {
-                let first_ns = last_ns.unwrap_or(beat_ns) + interval_ns;
-                let gap = self.missed(timestamp(first_ns), missed, took_ns >= interval_ns);
+            if let Some(last) = &last
+                && let missed @ 1.. = beats_missed(last.due_ns, beat_ns, interval_ns)
+            {
+                let why = match () {
+                    () if last.was_slow => READ_TOO_LONG,
+                    () if awake_ns >= interval_ns => HELD_UP,
+                    () => SLEPT,
+                };
+                let gap = self.missed(timestamp(last.due_ns + interval_ns), missed, why);
                 if self.sender.send(Event::Gap(gap)).is_err() {
                     return;
                 }
             }
-            last = Some((beat_ns, self.clock.now_ns()));
+            let began_ns = self.clock.now_ns();
             let event = self.at_beat(timestamp(beat_ns));
+            let was_slow = self.clock.now_ns() - began_ns >= interval_ns;
+            last = Some(Beat { due_ns: beat_ns, began_ns, was_slow });
             if self.sender.send(event).is_err() {
                 return;
             }
@@ -199,18 +231,7 @@ impl Watch {
     }
 
     /// Beats that went by while this thread did something else or did not run.
-    fn missed(&self, at: Timestamp, beats: u64, is_slow: bool) -> Gap {
-        let (reason, hint) = if is_slow {
-            (
-                "the reading before took longer than the interval",
-                "a longer --interval, or fewer databases and files, gives it time",
-            )
-        } else {
-            (
-                "this machine slept, or its clock was set forward",
-                "let a time service move the clock little by little",
-            )
-        };
+    fn missed(&self, at: Timestamp, beats: u64, (reason, hint): (&str, &str)) -> Gap {
         Gap { source: self.index, at, beats, reason: reason.into(), hint: hint.into(), retry: None }
     }
 

@@ -160,6 +160,25 @@ fn a_reading_longer_than_the_interval_is_recorded_as_missed_beats() {
 }
 
 #[test]
+fn beats_missed_while_nobody_took_the_events_are_not_laid_on_the_source() {
+    let options = SamplerOptions { interval: Duration::from_millis(1), ..options() };
+    let source: Box<dyn Source> = Box::new(Scripted { hold: None, fails: false });
+    let (sampler, events) = Sampler::start(vec![source], &options);
+    // Nothing is taken for twice as long as it takes to fill the channel. On a busy machine the one reading before the
+    // wait may by chance have been slow as well: then it is as long again.
+    let clock = MonotonicClock::new();
+    let held_up = (0..100).any(|_| {
+        clock.sleep_until(clock.now_ns() + 2 * EVENTS_WAITING_MAX as u64 * 1_000_000);
+        let mut taken = events.iter().take(2 * EVENTS_WAITING_MAX);
+        taken.any(|event| matches!(event, Event::Gap(gap) if gap.reason == HELD_UP.0))
+    });
+    assert!(held_up);
+    sampler.stopper().stop();
+    drop(events);
+    sampler.join();
+}
+
+#[test]
 fn the_last_beat_ends_the_sampling_by_itself() {
     let until = utc_now() + jiff::SignedDuration::from_millis(70);
     let options = SamplerOptions { until: Some(until), ..options() };
