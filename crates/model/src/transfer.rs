@@ -313,10 +313,11 @@ impl CopyOutcome {
         (self.elapsed_ns > 0).then(|| self.bytes as f64 / 1e6 / (self.elapsed_ns as f64 / 1e9))
     }
 
-    /// Processor seconds (user and kernel) for each GiB; `None` where nothing moved.
+    /// Processor seconds (user and kernel) for each GiB; `None` below 64 MiB, where it would be the cost of the process
+    /// itself.
     pub fn cpu_seconds_per_gibibyte(&self) -> Option<f64> {
         let seconds = (self.cpu_user_ns + self.cpu_system_ns) as f64 / 1e9;
-        (self.bytes > 0).then(|| seconds / (self.bytes as f64 / 1_073_741_824.0))
+        (self.bytes >= 64 << 20).then(|| seconds / (self.bytes as f64 / 1_073_741_824.0))
     }
 }
 

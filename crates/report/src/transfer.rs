@@ -97,10 +97,12 @@ fn copy_facts(copy: &CopyOutcome) -> Vec<Fact> {
         facts.push(fact("limit", limit_words(copy, limit)));
     }
     facts.push(fact("time", times(copy)));
-    if let Some(seconds) = copy.cpu_seconds_per_gibibyte() {
-        let (user, system) = (duration(copy.cpu_user_ns as f64), duration(copy.cpu_system_ns as f64));
-        facts.push(fact("processor", format!("{seconds:.2} s a GiB (user {user}, kernel {system})")));
-    }
+    let (user, system) = (duration(copy.cpu_user_ns as f64), duration(copy.cpu_system_ns as f64));
+    let processor = match copy.cpu_seconds_per_gibibyte() {
+        Some(seconds) => format!("{seconds:.2} s a GiB (user {user}, kernel {system})"),
+        None => format!("user {user}, kernel {system}"),
+    };
+    facts.push(fact("processor", processor));
     facts.push(fact("made", made(copy)));
     facts
 }
@@ -382,5 +384,17 @@ mod tests {
         let limit = copy_facts(&copy).into_iter().find(|fact| fact.label == "limit").unwrap();
         assert!(limit.value.starts_with("source (buffers: 90"), "{}", limit.value);
         assert_eq!(copy_sentences(&copy)[0].text, "DIFFERENT /b/x: first at byte 7");
+    }
+
+    /// The start of the process made two bytes look as if a GiB took a week.
+    #[test]
+    fn a_small_copy_is_not_scaled_up_to_a_gibibyte() {
+        let processor = |bytes| {
+            let copy = CopyOutcome { bytes, cpu_user_ns: 1_000_000, ..CopyOutcome::default() };
+            let facts = copy_facts(&copy);
+            facts.into_iter().find(|fact| fact.label == "processor").unwrap().value
+        };
+        assert!(!processor(2).contains("GiB"), "{}", processor(2));
+        assert!(processor(1 << 30).starts_with("0.00 s a GiB"), "{}", processor(1 << 30));
     }
 }
