@@ -85,6 +85,16 @@ fn the_source_stays_whatever_becomes_of_the_copy() {
     assert_eq!(fs::read(here.path("to")).unwrap(), content(3_000_000));
 }
 
+/// What a copy said of what was done to it; `None` where it succeeded and that came too late, and then without its file.
+fn ended_unless_late(here: &Workspace, copy: Running, in_time: bool) -> Option<Ran> {
+    let ran = copy.ended();
+    if ran.status == Some(0) && !in_time {
+        fs::remove_file(here.path("to")).unwrap();
+        return None;
+    }
+    Some(ran)
+}
+
 const DAMAGED_BYTES: usize = 48 << 20;
 const DAMAGED_AT: u64 = DAMAGED_BYTES as u64 - 5000;
 
@@ -116,12 +126,7 @@ fn damaged_while_read_back(here: &Workspace) -> Option<Ran> {
     }
     // 48 MiB at 24 MB/s are read back in two seconds; the limit lets a fraction of a second pass at once.
     let in_time = clock.now_ns() - not_yet_ns < 1_500_000_000;
-    let ran = copy.ended();
-    if ran.status == Some(0) && !in_time {
-        fs::remove_file(here.path("to")).unwrap();
-        return None;
-    }
-    Some(ran)
+    ended_unless_late(here, copy, in_time)
 }
 
 #[test]
@@ -184,12 +189,7 @@ fn changed_while_copied(here: &Workspace, change: &str, (limit, seconds): (&str,
         }
     }
     let in_time = (clock.now_ns() as f64) < seconds * 1e9;
-    let ran = copy.ended();
-    if ran.status == Some(0) && !in_time {
-        fs::remove_file(here.path("to")).unwrap();
-        return None;
-    }
-    Some(ran)
+    ended_unless_late(here, copy, in_time)
 }
 
 #[test]
