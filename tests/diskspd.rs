@@ -6,7 +6,7 @@ use std::fs;
 use iostall_measure::{Clock, MonotonicClock};
 use serde_json::Value;
 
-use crate::support::{Workspace, counted};
+use crate::support::{Workspace, binary, counted};
 
 /// Makes `t.dat` (64 MiB) the way DiskSpd's users do.
 fn made() -> Workspace {
@@ -46,10 +46,7 @@ fn reported(here: &Workspace, line: &str, columns: &[usize]) -> (Tables, f64) {
         let clock = MonotonicClock::new();
         let report = here.run(&words).expect_status(0).stdout;
         let took_s = clock.now_ns() as f64 / 1e9;
-        assert!(
-            report
-                .starts_with(&format!("\nCommand Line: {} diskspd {line}\n", env!("CARGO_BIN_EXE_iostall")))
-        );
+        assert!(report.starts_with(&format!("\nCommand Line: {} diskspd {line}\n", binary().display())));
         let tables = tables(&report);
         let maxima = tables["Total latency distribution:"].last().unwrap();
         if columns.iter().all(|column| maxima[*column] != "N/A") {
@@ -183,7 +180,7 @@ fn a_file_of_the_user_s_is_neither_replaced_nor_written() {
 #[test]
 fn a_link_named_diskspd_is_diskspd() {
     let here = made();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_iostall"), here.path("diskspd")).unwrap();
+    std::os::unix::fs::symlink(binary(), here.path("diskspd")).unwrap();
     let output = std::process::Command::new(here.path("diskspd"))
         .args(["-d1", "-W0", "t.dat"])
         .current_dir(here.path("."))

@@ -30,6 +30,13 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
+/// The binary under test: the one just built, or another one that `IOSTALL_TEST_BINARY` names, such as an installed one or an
+/// older version that a new test has to fail on.
+pub(crate) fn binary() -> PathBuf {
+    std::env::var_os("IOSTALL_TEST_BINARY")
+        .map_or_else(|| env!("CARGO_BIN_EXE_iostall").into(), PathBuf::from)
+}
+
 impl Workspace {
     /// On the file system of the build directory: a real one, with direct I/O, not a tmpfs.
     pub(crate) fn new() -> Self {
@@ -42,7 +49,7 @@ impl Workspace {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_iostall"));
+        let mut command = Command::new(binary());
         command
             .args(arguments)
             .current_dir(self.directory.path())

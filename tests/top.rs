@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 
 use serde_json::Value;
 
-use crate::support::{PATIENCE, Workspace, skip};
+use crate::support::{PATIENCE, Workspace, binary, skip};
 
 /// A device that the kernel counts; a loop device only where there are no others, because tests attach and detach those.
 fn counted_device() -> Option<String> {
@@ -75,7 +75,7 @@ fn a_screen_needs_a_terminal_and_a_dead_source_is_said() {
 /// was written, with what `stty` says of the terminal afterwards.
 fn on_a_terminal(filter: &str, wanted: &str, end: impl Fn(&mut std::process::Child)) -> Option<String> {
     let workspace = Workspace::new();
-    let program = env!("CARGO_BIN_EXE_iostall");
+    let program = binary().display().to_string();
     let script = format!(
         "stty rows 30 cols 130; {program} top --interval 1s --filter '{filter}' linux:; echo \"status $?\"; stty -a"
     );

@@ -44,7 +44,7 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All of them.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     arrows::crates_use_only_what_stands_above_them,
     code::files_fit_in_a_head,
     code::modules_have_names_that_say_something,
@@ -59,6 +59,7 @@ const RULES: [Rule; 14] = [
     documents::sql_is_tagged,
     documents::examples_open_with_why,
     documents::links_lead_somewhere,
+    documents::tests_of_clauses_exist,
 ];
 
 /// Everything that breaks a rule.

@@ -55,6 +55,27 @@ pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// A table from clause to test names tests that are there: a row such as ``| A1 | … | `tests/output.rs::name` |``.
+pub(super) fn tests_of_clauses_exist(tree: &Tree) -> Vec<Finding> {
+    let tables = tree.files().iter().filter(|file| file.path.starts_with("tests/clauses/"));
+    let mut findings = Vec::new();
+    for table in tables.filter(|file| file.has_extension("md")) {
+        for (number, line) in table.numbered().filter(|(_, line)| line.starts_with('|')) {
+            let dead =
+                line.split('`').filter(|word| word.contains(".rs::")).filter(|test| !is_test(tree, test));
+            findings.extend(
+                dead.map(|test| Finding::at(&table.path, number, format!("there is no test {test}"))),
+            );
+        }
+    }
+    findings
+}
+
+fn is_test(tree: &Tree, test: &str) -> bool {
+    let Some((path, name)) = test.split_once("::") else { return false };
+    tree.file(path).is_some_and(|file| file.text.contains(&format!("fn {name}(")))
+}
+
 /// The targets of a line's links and images, Markdown's and HTML's.
 fn links_in(line: &str) -> impl Iterator<Item = &str> {
     [("](", ')'), ("src=\"", '"'), ("href=\"", '"')].into_iter().flat_map(move |(start, end)| {
@@ -107,6 +128,17 @@ mod tests {
             ("examples/scan.toml", "name = 'scan'\n"),
         ]);
         assert_eq!(at(&examples_open_with_why(&tree)), [("examples/scan.toml", None)]);
+    }
+
+    #[test]
+    fn a_test_that_is_not_there_is_refused_in_a_table_of_clauses() {
+        let tree = Tree::of(&[
+            ("tests/clauses/harm.md", "| A1 | `tests/output.rs::a_node_stays` | `tests/output.rs::gone` |\n"),
+            ("tests/output.rs", "#[test]\nfn a_node_stays() {}\n"),
+        ]);
+        let dead = tests_of_clauses_exist(&tree);
+        assert_eq!(at(&dead), [("tests/clauses/harm.md", Some(1))]);
+        assert!(dead[0].message.ends_with("tests/output.rs::gone"));
     }
 
     #[test]
