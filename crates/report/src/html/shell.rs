@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
 use super::charts::Chart;
-use super::{plotly_script, script_json};
+use super::{library, script_json};
 use crate::chapter::Chapter;
 use crate::facts::Fact;
 use crate::format::shown;
@@ -34,7 +34,8 @@ pub(super) fn document(title: &str, body: &Markup, drawn: &[Vec<Chart>]) -> Mark
             body {
                 (body)
                 @if drawn.iter().any(|charts| !charts.is_empty()) {
-                    script { (PreEscaped(plotly_script())) }
+                    script type="application/octet-stream" id="library" { (PreEscaped(library::packed())) }
+                    noscript { p { "The charts need JavaScript; the tables have the same numbers." } }
                 }
                 script type="application/json" id="figures" { (PreEscaped(script_json(&figures(drawn)))) }
                 script { (PreEscaped(SCRIPT)) }

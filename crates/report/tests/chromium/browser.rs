@@ -42,10 +42,11 @@ for (const level of ['error', 'warn']) {
 }
 </script>";
 
-/// Runs when the page has loaded: moves the mouse over each chart and writes down what is there.
+/// Runs when the charts are drawn: moves the mouse over each chart and writes down what is there.
 const PROBE: &str = r"<script>
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 addEventListener('load', async () => {
+  while (!document.documentElement.hasAttribute('data-charts')) await pause(50);
   const charts = [...document.querySelectorAll('.chart')];
   const hovers = [];
   for (const chart of charts) {
