@@ -5,10 +5,12 @@ use std::fs;
 use iostall_measure::{Clock, MonotonicClock};
 
 use crate::copy::{content, names};
-use crate::support::Workspace;
+use crate::support::{Workspace, at_length};
 
 /// Kills, of copies and of resumes: each round makes two.
 const ROUNDS: u64 = 100;
+/// The same with `./check --long`.
+const ROUNDS_AT_LENGTH: u64 = 2_000;
 const BYTES: usize = 12_000_000;
 
 /// A number below `bound` that follows from the seed.
@@ -44,7 +46,8 @@ fn a_copy_killed_at_any_moment_is_absent_or_whole_and_can_be_continued() {
     let copy = [&copy[..], &["--transfer-size", "256K"]].concat();
     let mut whole_ns = timed(&here, &[&copy[..], &["from", "to"]].concat());
     fs::remove_file(here.path("to")).unwrap();
-    for round in 0..ROUNDS {
+    let rounds = if at_length() { ROUNDS_AT_LENGTH } else { ROUNDS };
+    for round in 0..rounds {
         let mut seed = round;
         for resume in [false, true] {
             let mut words = copy.clone();
@@ -72,7 +75,7 @@ fn a_copy_killed_at_any_moment_is_absent_or_whole_and_can_be_continued() {
         assert_eq!(names(&here.path(".")), ["from", "o.json"], "round {round}");
     }
     // Otherwise nothing was ever resumed, and this test tests nothing.
-    assert!(kept > 0, "none of {ROUNDS} rounds had anything to go on from");
+    assert!(kept > 0, "none of {rounds} rounds had anything to go on from");
 }
 
 #[test]

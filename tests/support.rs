@@ -144,6 +144,11 @@ pub(crate) fn skip(what: &str, why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}: {why}");
 }
 
+/// Whether what runs short in the gate is to run at length: `./check --long`.
+pub(crate) fn at_length() -> bool {
+    std::env::var_os("IOSTALL_TEST_LONG").is_some()
+}
+
 /// Unmounts what is mounted at `place`. A child of another test has our open files until it runs its own program, so the
 /// place may be busy for a moment; one that stays so is given back by the system when it no longer is.
 pub(crate) fn unmount(place: &Path) {
