@@ -10,6 +10,7 @@ mod copy_media;
 mod copy_traps;
 mod devices;
 mod diskspd;
+mod diskspd_ranges;
 mod full_store;
 mod load;
 mod manual;

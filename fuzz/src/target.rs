@@ -1,8 +1,8 @@
 //! What is fuzzed, and what each promises.
 
-use iostall_load::diskspd::command_line::{Surroundings, spell};
-use iostall_load::diskspd::xml::{read_profile, write_profile};
-use iostall_load::diskspd::{
+use iostall_diskspd::command_line::{Surroundings, spell};
+use iostall_diskspd::xml::{read_profile, write_profile};
+use iostall_diskspd::{
     DiskspdProfile, DiskspdTarget, EffectiveRange, Parsed, Unsupported, WriteBuffer, advice, parse,
     to_profile, validate,
 };

@@ -2,7 +2,6 @@
 //! written.
 
 mod collector;
-pub mod diskspd;
 mod draw;
 mod failures;
 pub mod fill;

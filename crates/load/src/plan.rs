@@ -7,7 +7,6 @@
 mod dice;
 mod error;
 mod random;
-mod ranges;
 mod region;
 mod scatter;
 mod sequence;
@@ -23,7 +22,6 @@ use iostall_model::RoleProfile;
 use iostall_model::profile::Access;
 
 pub use error::PlanError;
-pub(crate) use ranges::{SlotShare, slot_shares};
 pub use region::region_in;
 pub use sequence::SharedSequence;
 

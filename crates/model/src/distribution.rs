@@ -1,5 +1,7 @@
 //! Where random requests land.
 
+mod slots;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,6 +9,8 @@ use iostall_measure::{ByteCount, Percent};
 use serde::{Deserialize, Serialize};
 
 use crate::profile::{SpellingError, as_text, refuse};
+
+pub use slots::{SlotShare, slot_shares};
 
 /// Where random requests land in the region.
 #[derive(Clone, Debug, Default, PartialEq)]

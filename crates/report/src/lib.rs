@@ -7,7 +7,6 @@
 pub mod chapter;
 pub mod compare;
 pub mod csv;
-pub mod diskspd;
 pub mod exposition;
 pub mod facts;
 pub mod figures;

@@ -10,14 +10,14 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
-use iostall_load::diskspd::command_line::Surroundings;
-use iostall_load::diskspd::xml::write_profile;
-use iostall_load::diskspd::{
+use iostall_diskspd::command_line::Surroundings;
+use iostall_diskspd::report::{from_run, write_text, write_xml};
+use iostall_diskspd::xml::write_profile;
+use iostall_diskspd::{
     DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, Parsed, Request, parse, to_profile, usage,
 };
 use iostall_measure::clock::utc_now;
 use iostall_model::Run;
-use iostall_report::diskspd::{from_run, write_text, write_xml};
 
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
 use crate::failure::Status;

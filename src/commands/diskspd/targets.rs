@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use iostall_diskspd::{FilePlan, MappedProfile, Unsupported};
 use iostall_engine::guard::{WriteConsent, made_by_iostall};
-use iostall_load::diskspd::{FilePlan, MappedProfile, Unsupported};
 use iostall_measure::ByteCount;
 
 use crate::cli::TargetBinding;

@@ -6,7 +6,7 @@ use super::{Finding, SourceFile, Tree};
 const ORDER: [&[&str]; 5] = [
     &["measure"],
     &["engine", "model"],
-    &["load", "transfer", "collect", "qualify", "store", "notify"],
+    &["load", "diskspd", "transfer", "collect", "qualify", "store", "notify"],
     &["report"],
     &["web"],
 ];

@@ -2,10 +2,10 @@
 
 use iostall_measure::Op;
 use iostall_model::RoleProfile;
+use iostall_model::distribution::{SlotShare, slot_shares};
 use iostall_model::profile::Distribution;
 
 use super::dice::{Chance, Choices, Dice, mix, scaled};
-use super::ranges::{SlotShare, slot_shares};
 use super::region::ByteSpan;
 use super::scatter::Scatter;
 use super::zipf::Zipf;

@@ -1,6 +1,6 @@
 //! The setting to use as a command line of DiskSpd's that puts the same load on the same part of the same targets.
 
-use iostall_load::diskspd::{
+use iostall_diskspd::{
     Access as DiskspdAccess, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan,
     Distribution as DiskspdDistribution, DistributionRange, SpanKind, WriteBuffer, command_line::spell,
 };

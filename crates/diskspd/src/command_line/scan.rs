@@ -1,0 +1,123 @@
+//! Words into options and targets.
+//!
+//! `-` always begins an option. `/` begins one in DiskSpd too, but on Linux it begins every absolute path. So a word
+//! with a slash in front is an option only when all of this holds: it has no second slash, nothing exists at
+//! that path, and the whole of it is an option with a well-formed value (`/d10`, `/b64K`, `/Sh`, `/r`). `/data` is
+//! therefore a target: `ata` is no number. Options that end in a name (`X`, `e`, `y`, `Z<size>,file`) need the `-`.
+
+use super::error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
+use crate::distribution::Distribution;
+use crate::profile::ResultFormats;
+use crate::size::parse_size;
+
+/// One option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Switch {
+    /// As typed.
+    pub(super) word: String,
+    /// Its letter.
+    pub(super) letter: char,
+    /// What is glued on.
+    pub(super) value: String,
+}
+
+impl Switch {
+    pub(super) fn bad(&self, reason: impl Into<String>) -> CommandLineError {
+        CommandLineError::BadValue { option: self.word.clone(), reason: reason.into() }
+    }
+
+    pub(super) fn conflict(&self, reason: impl Into<String>) -> CommandLineError {
+        CommandLineError::Conflict { option: self.word.clone(), reason: reason.into() }
+    }
+
+    pub(super) fn unknown(&self) -> CommandLineError {
+        CommandLineError::UnknownOption { option: self.word.clone() }
+    }
+}
+
+/// A command line, taken apart.
+#[derive(Debug, Default)]
+pub(super) struct Scanned {
+    pub(super) switches: Vec<Switch>,
+    pub(super) targets: Vec<String>,
+}
+
+pub(super) fn scan(args: &[String], exists: &dyn Fn(&str) -> bool) -> Result<Scanned, CommandLineError> {
+    let mut scanned = Scanned::default();
+    for word in args {
+        if word.len() > WORD_BYTES_MAX || scanned.targets.len() >= TARGETS_MAX {
+            return Err(CommandLineError::TooLarge);
+        }
+        match as_switch(word, exists)? {
+            Some(switch) if scanned.targets.is_empty() => scanned.switches.push(switch),
+            Some(switch) => {
+                return Err(CommandLineError::OptionAfterTarget {
+                    hint: hint(&scanned),
+                    option: switch.word,
+                });
+            }
+            None => scanned.targets.push(word.clone()),
+        }
+    }
+    Ok(scanned)
+}
+
+/// A value apart from its option is the commonest cause of a target before an option.
+fn hint(scanned: &Scanned) -> String {
+    let (Some(option), Some(value)) = (scanned.switches.last(), scanned.targets.first()) else {
+        return String::new();
+    };
+    if option.value.is_empty() && parse_size(value, 1).is_ok() {
+        return format!("; values are glued to their option: write {}{value}", option.word);
+    }
+    String::new()
+}
+
+fn as_switch(word: &str, exists: &dyn Fn(&str) -> bool) -> Result<Option<Switch>, CommandLineError> {
+    let mut chars = word.chars();
+    let dash = match chars.next() {
+        Some('-') => true,
+        Some('/') => false,
+        _ => return Ok(None),
+    };
+    let Some(letter) = chars.next() else {
+        if dash {
+            return Err(CommandLineError::UnknownOption { option: word.to_owned() });
+        }
+        return Ok(None);
+    };
+    let switch = Switch { word: word.to_owned(), letter, value: chars.as_str().to_owned() };
+    let is_switch = dash || (!word[1..].contains('/') && well_formed(letter, &switch.value) && !exists(word));
+    Ok(is_switch.then_some(switch))
+}
+
+/// Whether `value` is, to the last character, a value that `letter` takes.
+fn well_formed(letter: char, value: &str) -> bool {
+    let size = |text: &str| parse_size(text, 1).is_ok();
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match letter {
+        '?' | 'h' | 'l' | 'L' | 'n' | 'p' | 'x' => value.is_empty(),
+        'v' => matches!(value, "" | "s"),
+        'b' | 'c' | 'T' => size(value),
+        'B' => value.split_once(':').map_or_else(|| size(value), |(base, length)| size(base) && size(length)),
+        'f' => size(value) || (!value.is_empty() && value.chars().all(|hint| "rst".contains(hint))),
+        'C' | 'd' | 'W' | 'F' | 't' | 'o' | 'O' | 'i' | 'j' | 'I' | ':' => number(value),
+        'z' | 'P' | 'D' | 'w' => value.is_empty() || number(value),
+        'g' => number(value.strip_suffix('i').unwrap_or(value)),
+        'r' => match (value.strip_prefix('s'), value.strip_prefix('d')) {
+            (Some(share), _) => number(share),
+            (_, Some(distribution)) => Distribution::parse(distribution, 1).is_ok(),
+            _ => value.is_empty() || size(value),
+        },
+        's' => {
+            let stride = value.strip_prefix('i').unwrap_or(value);
+            stride.is_empty() || size(stride)
+        }
+        'S' => value.chars().all(|flag| "bhmruw".contains(flag)),
+        'N' => matches!(value, "v" | "n" | "i"),
+        'R' => value == "p" || ResultFormats::from_word(value.strip_prefix('p').unwrap_or(value)).is_some(),
+        'Z' => value.is_empty() || value == "r" || size(value),
+        'a' => value.is_empty() || super::affinity::parse_list(value).is_ok(),
+        _ => false,
+    }
+}

@@ -1,0 +1,71 @@
+//! The numbers behind options.
+
+use super::error::CommandLineError;
+use super::scan::Switch;
+use crate::profile::Throughput;
+use crate::size::parse_size;
+
+/// The digits that `value` begins with, and how many bytes they take. DiskSpd reads counts so.
+fn leading_number(value: &str) -> (&str, usize) {
+    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    (&value[..end], end)
+}
+
+/// A count or a number of seconds. As DiskSpd does, letters behind the digits are dropped, but not without a word.
+pub(super) fn count_u32(switch: &Switch, warnings: &mut Vec<String>) -> Result<u32, CommandLineError> {
+    let (digits, end) = leading_number(&switch.value);
+    if digits.is_empty() {
+        return Err(switch.bad("a whole number must follow the letter, without a blank"));
+    }
+    if end < switch.value.len() {
+        warnings.push(format!(
+            "'{}' is read as -{}{digits}: '{}' is no part of the number",
+            switch.word,
+            switch.letter,
+            &switch.value[end..]
+        ));
+    }
+    digits.parse().map_err(|_| switch.bad(format!("the number must be below {}", u64::from(u32::MAX) + 1)))
+}
+
+/// The same, at least 1.
+pub(super) fn positive_u32(switch: &Switch, warnings: &mut Vec<String>) -> Result<u32, CommandLineError> {
+    match count_u32(switch, warnings)? {
+        0 => Err(switch.bad("the number must be at least 1")),
+        number => Ok(number),
+    }
+}
+
+pub(super) fn size(switch: &Switch, text: &str, block_bytes: u32) -> Result<u64, CommandLineError> {
+    parse_size(text, u64::from(block_bytes)).map_err(|error| switch.bad(error.to_string()))
+}
+
+/// `-b`: blocks cannot be counted in blocks, so its own `b` suffix is refused.
+pub(super) fn block_size(switch: &Switch) -> Result<u32, CommandLineError> {
+    if switch.value.ends_with(['b', 'B']) {
+        return Err(switch.bad("the block size cannot be given in blocks; use K, M or G"));
+    }
+    let bytes = size(switch, &switch.value, 1)?;
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes > 0 => Ok(bytes),
+        _ => Err(switch.bad("the block size must be from 1 byte to below 4G")),
+    }
+}
+
+pub(super) fn experiment_flags(switch: &Switch) -> Result<u32, CommandLineError> {
+    switch.value.parse().map_err(|_| switch.bad("a bit mask must follow, as a whole number"))
+}
+
+/// `-g`: bytes a millisecond, or requests a second with `i`. A fraction is ours.
+pub(super) fn throughput(switch: &Switch) -> Result<Throughput, CommandLineError> {
+    let (number, kind): (_, fn(f64) -> Throughput) = match switch.value.strip_suffix('i') {
+        Some(number) => (number, Throughput::Iops),
+        None => (switch.value.as_str(), Throughput::BytesPerMs),
+    };
+    let plain = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match number.parse::<f64>() {
+        Ok(rate) if plain && rate > 0.0 && rate.is_finite() => Ok(kind(rate)),
+        _ => Err(switch
+            .bad("write bytes a millisecond (-g1024) or requests a second with an i (-g1000i), above 0")),
+    }
+}

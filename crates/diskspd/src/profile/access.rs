@@ -1,0 +1,52 @@
+//! In which order a target's offsets come.
+
+use crate::distribution::Distribution;
+
+/// Random or sequential.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Access {
+    /// `-r`, `-rs`, `-rd`.
+    Random {
+        /// Offsets are multiples of it; above 0. With a share below 100 also the stride.
+        align_bytes: u64,
+        /// Share of requests that jump, 1 to 100.
+        random_pct: u32,
+        /// Where they land; `None`: everywhere alike.
+        distribution: Option<Distribution>,
+    },
+    /// `-s`.
+    Sequential {
+        /// Distance between starts; 0 stays at one offset.
+        stride_bytes: u64,
+        /// `-si`: threads share one sequence.
+        interlocked: bool,
+    },
+}
+
+impl Access {
+    /// Alignment or stride: one number in DiskSpd.
+    pub fn step_bytes(&self) -> u64 {
+        match self {
+            Self::Random { align_bytes, .. } => *align_bytes,
+            Self::Sequential { stride_bytes, .. } => *stride_bytes,
+        }
+    }
+
+    /// Whether any request is random.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Self::Random { .. })
+    }
+
+    /// Whether threads share one sequence.
+    pub fn is_interlocked(&self) -> bool {
+        matches!(self, Self::Sequential { interlocked: true, .. })
+    }
+
+    /// The distribution, where there is one.
+    pub fn distribution(&self) -> Option<&Distribution> {
+        match self {
+            Self::Random { distribution, .. } => distribution.as_ref(),
+            Self::Sequential { .. } => None,
+        }
+    }
+}

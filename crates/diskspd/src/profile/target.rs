@@ -1,0 +1,213 @@
+//! A target of a DiskSpd profile: what is done to one file or device.
+
+use super::Access;
+use crate::distribution::EffectiveRange;
+
+/// DiskSpd's default block size: 64 KiB.
+pub const DEFAULT_BLOCK_BYTES: u32 = 64 * 1024;
+
+/// One target with its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskspdTarget {
+    /// File or device; `*1`, `*2`, … in a template.
+    pub path: String,
+    /// `-b`.
+    pub block_bytes: u32,
+    /// `-B`.
+    pub base_bytes: u64,
+    /// `-fs`.
+    pub sequential_scan: bool,
+    /// `-fr`.
+    pub random_access: bool,
+    /// `-ft`.
+    pub temporary_file: bool,
+    /// `-l`.
+    pub large_pages: bool,
+    /// `-S` with b, u or r.
+    pub cache_mode: CacheMode,
+    /// `-S` with w, and `-h`.
+    pub write_through: bool,
+    /// `-Sm`.
+    pub memory_mapped: bool,
+    /// `-N`.
+    pub flush: Option<FlushKind>,
+    /// `-Z` but for `-Zr`.
+    pub write_buffer: WriteBuffer,
+    /// `-p`.
+    pub parallel_async: bool,
+    /// `-i`.
+    pub burst_size: Option<u32>,
+    /// `-j`.
+    pub think_time_ms: Option<u32>,
+    /// `-c`: the file is made in this size.
+    pub create_bytes: Option<u64>,
+    /// `-r…` or `-s…`.
+    pub access: Access,
+    /// `-T`.
+    pub thread_stride_bytes: u64,
+    /// `-f`, or the end that `-B` gives: no request crosses it; 0: the target's end.
+    pub max_bytes: u64,
+    /// `-o`.
+    pub request_count: u32,
+    /// `-w`, 0 to 100.
+    pub write_pct: u32,
+    /// `-g`.
+    pub throughput: Option<Throughput>,
+    /// `-t`.
+    pub threads_per_file: u32,
+    /// `-I`.
+    pub io_priority: IoPriority,
+    /// Weight among the targets of a pool with `-O`.
+    pub weight: u32,
+    /// The pool threads that work on it; empty: all. XML only.
+    pub thread_targets: Vec<ThreadTarget>,
+}
+
+impl DiskspdTarget {
+    /// `path` with every default.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            block_bytes: DEFAULT_BLOCK_BYTES,
+            base_bytes: 0,
+            sequential_scan: false,
+            random_access: false,
+            temporary_file: false,
+            large_pages: false,
+            cache_mode: CacheMode::Cached,
+            write_through: false,
+            memory_mapped: false,
+            flush: None,
+            write_buffer: WriteBuffer::Ramp,
+            parallel_async: false,
+            burst_size: None,
+            think_time_ms: None,
+            create_bytes: None,
+            access: Access::Sequential { stride_bytes: u64::from(DEFAULT_BLOCK_BYTES), interlocked: false },
+            thread_stride_bytes: 0,
+            max_bytes: 0,
+            request_count: 2,
+            write_pct: 0,
+            throughput: None,
+            threads_per_file: 1,
+            io_priority: IoPriority::Normal,
+            weight: 1,
+            thread_targets: Vec::new(),
+        }
+    }
+
+    /// Where its random requests go on `size_bytes` of target, counted from `-B`; empty without `-rd`.
+    pub fn effective_ranges(&self, size_bytes: u64) -> Vec<EffectiveRange> {
+        let end = if self.max_bytes > 0 { self.max_bytes.min(size_bytes) } else { size_bytes };
+        let length = end.saturating_sub(self.base_bytes);
+        let distribution = self.access.distribution();
+        distribution
+            .map(|it| it.effective(length, self.block_bytes, self.access.step_bytes()))
+            .unwrap_or_default()
+    }
+
+    /// The number of a template's place, from 1; `None` for a real path.
+    pub fn template_number(&self) -> Option<usize> {
+        self.path.strip_prefix('*')?.parse().ok().filter(|number| *number > 0)
+    }
+}
+
+/// Which caches the operating system may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheMode {
+    /// Through the page cache: the default, and `-Sb`.
+    #[default]
+    Cached,
+    /// Past it: `-Su`.
+    NoOsCache,
+    /// Past the local cache of a network file system: `-Sr`.
+    NoLocalCache,
+}
+
+/// How mapped memory is flushed (`-N`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushKind {
+    /// `v`.
+    ViewOfFile,
+    /// `n`.
+    NonVolatileMemory,
+    /// `i`.
+    NonVolatileMemoryNoDrain,
+}
+
+impl FlushKind {
+    /// All, with the words of the XML profile.
+    pub const ALL: [(Self, &'static str); 3] = [
+        (Self::ViewOfFile, "ViewOfFile"),
+        (Self::NonVolatileMemory, "NonVolatileMemory"),
+        (Self::NonVolatileMemoryNoDrain, "NonVolatileMemoryNoDrain"),
+    ];
+}
+
+/// What is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum WriteBuffer {
+    /// Bytes 0 to 255 over and over: the default.
+    #[default]
+    Ramp,
+    /// Zeros: `-Z`.
+    Zero,
+    /// A buffer of random bytes, or of a file's, that each write takes a random part of: `-Z<size>[,file]`.
+    Random {
+        /// Size of the buffer.
+        bytes: u64,
+        /// Where its bytes come from; `None`: random.
+        file: Option<String>,
+    },
+}
+
+/// A limit on each thread's throughput on each target (`-g`). A float, so that nothing is cut off or wraps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Throughput {
+    /// Bytes a millisecond.
+    BytesPerMs(f64),
+    /// Requests a second.
+    Iops(f64),
+}
+
+/// `-I`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoPriority {
+    /// 1.
+    VeryLow,
+    /// 2.
+    Low,
+    /// 3, the default.
+    #[default]
+    Normal,
+}
+
+impl IoPriority {
+    /// 1, 2 or 3.
+    pub fn from_number(number: u64) -> Option<Self> {
+        match number {
+            1 => Some(Self::VeryLow),
+            2 => Some(Self::Low),
+            3 => Some(Self::Normal),
+            _ => None,
+        }
+    }
+
+    /// Its number.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::VeryLow => 1,
+            Self::Low => 2,
+            Self::Normal => 3,
+        }
+    }
+}
+
+/// A pool thread that works on a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadTarget {
+    /// Thread of the pool, from 0.
+    pub thread: u32,
+    /// Its own weight of the target; `None`: the target's.
+    pub weight: Option<u32>,
+}

@@ -1,0 +1,131 @@
+//! The XML report: DiskSpd's elements in DiskSpd's order, escaped.
+
+mod statistics;
+mod system;
+
+#[cfg(test)]
+mod tests;
+
+use crate::xml::{XmlWriter, write_distribution, write_profile_into};
+use crate::{DiskspdTimeSpan, EffectiveRange, SpanKind};
+use iostall_measure::platform::CpuTicks;
+
+use super::NOT_BEGUN;
+use super::input::{CpuTopology, DiskspdReport, OpResult, TargetResult, TimeSpanResult};
+use super::text::CpuShares;
+use statistics::{write_iops, write_target_latency, write_total_latency};
+
+/// The whole report, without a line end.
+pub fn write_xml(report: &DiskspdReport) -> String {
+    let mut xml = XmlWriter::new();
+    xml.open("Results", &[]);
+    system::write(&mut xml, report);
+    write_profile_into(&mut xml, &report.profile);
+    for (result, span) in report.time_spans.iter().zip(&report.profile.time_spans) {
+        xml.open("TimeSpan", &[]);
+        if result.measured_ns == 0 {
+            xml.leaf("Error", NOT_BEGUN);
+        } else {
+            write_span(&mut xml, report, result, span);
+        }
+        xml.close();
+    }
+    xml.close();
+    xml.finish()
+}
+
+fn write_span(xml: &mut XmlWriter, report: &DiskspdReport, result: &TimeSpanResult, span: &DiskspdTimeSpan) {
+    xml.leaf("TestTimeSeconds", format!("{:.2}", result.seconds()));
+    xml.leaf("ThreadCount", result.threads.len());
+    xml.leaf("RequestCount", span.request_count);
+    xml.leaf("ProcCount", report.topology.cpu_count);
+    write_cpus(xml, &report.topology, &result.cpus);
+    let read = OpResult::sum(result.targets().map(|target| &target.read));
+    let write = OpResult::sum(result.targets().map(|target| &target.write));
+    if span.measure_latency {
+        write_total_latency(xml, &read.latency_ns, &write.latency_ns);
+    }
+    if span.iops_stdev {
+        let reads = read.buckets.as_ref().unwrap_or(&result.read_buckets);
+        let writes = write.buckets.as_ref().unwrap_or(&result.write_buckets);
+        write_iops(xml, reads, writes, result.bucket_ms);
+    }
+    for thread in &result.threads {
+        xml.open("Thread", &[]);
+        xml.leaf("Id", thread.id);
+        for target in &thread.targets {
+            write_target(xml, target, result, span);
+        }
+        xml.close();
+    }
+}
+
+fn write_cpus(xml: &mut XmlWriter, topology: &CpuTopology, cpus: &[CpuTicks]) {
+    let shares = |xml: &mut XmlWriter, shares: &CpuShares| {
+        xml.leaf("UsagePercent", format!("{:.2}", shares.usage()));
+        xml.leaf("UserPercent", format!("{:.2}", shares.user));
+        xml.leaf("KernelPercent", format!("{:.2}", shares.kernel));
+        xml.leaf("IdlePercent", format!("{:.2}", shares.idle));
+    };
+    xml.open("CpuUtilization", &[]);
+    for ticks in cpus {
+        let place = topology.processor(ticks.cpu).copied().unwrap_or_default();
+        xml.open("CPU", &[]);
+        xml.leaves(&[
+            ("Socket", &place.socket),
+            ("Node", &place.node),
+            ("Group", &place.group),
+            ("Core", &place.core),
+            ("EfficiencyClass", &place.efficiency_class),
+            ("Id", &ticks.cpu),
+        ]);
+        shares(xml, &CpuShares::of(ticks));
+        xml.close();
+    }
+    xml.open("Average", &[]);
+    shares(xml, &CpuShares::average(cpus));
+    xml.close();
+    xml.close();
+}
+
+fn write_target(xml: &mut XmlWriter, target: &TargetResult, result: &TimeSpanResult, span: &DiskspdTimeSpan) {
+    let (read, write) = (&target.read, &target.write);
+    xml.open("Target", &[]);
+    xml.leaves(&[
+        ("Path", &target.path),
+        ("BytesCount", &(read.bytes + write.bytes)),
+        ("FileSize", &target.file_size_bytes),
+        ("IOCount", &(read.count + write.count)),
+        ("ReadBytes", &read.bytes),
+        ("ReadCount", &read.count),
+        ("WriteBytes", &write.bytes),
+        ("WriteCount", &write.count),
+    ]);
+    if !target.distribution.is_empty() {
+        write_distribution(xml, SpanKind::Absolute, lengths(&target.distribution));
+    }
+    if span.measure_latency {
+        write_target_latency(xml, &read.latency_ns, &write.latency_ns);
+    }
+    if span.iops_stdev
+        && let (Some(reads), Some(writes)) = (&read.buckets, &write.buckets)
+    {
+        write_iops(xml, reads, writes, result.bucket_ms);
+    }
+    xml.close();
+}
+
+/// Shares and lengths in a row; what no request goes to is a range with no share.
+fn lengths(ranges: &[EffectiveRange]) -> Vec<(String, u64)> {
+    let mut found = Vec::new();
+    let mut reached = 0;
+    for range in ranges {
+        if range.start > reached {
+            found.push(("0".to_owned(), range.start - reached));
+        }
+        let digits = usize::from(range.rescaled);
+        found.push((format!("{:.digits$}", range.io_pct), range.end - range.start));
+        reached = range.end;
+    }
+    found
+}

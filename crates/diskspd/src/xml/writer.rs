@@ -1,0 +1,103 @@
+//! XML as DiskSpd lays it out: two blanks a level, one element a line; and escaped, which DiskSpd's is not.
+
+use std::fmt::Display;
+
+/// Builds indented XML. Elements that are opened are closed by the caller, in order.
+#[derive(Debug, Default)]
+pub(crate) struct XmlWriter {
+    out: String,
+    open: Vec<&'static str>,
+}
+
+impl XmlWriter {
+    /// Nothing written yet.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    fn push<const N: usize>(&mut self, parts: [&str; N]) {
+        for part in parts {
+            self.out.push_str(part);
+        }
+    }
+
+    fn begin_line(&mut self) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.push_str(&"  ".repeat(self.open.len()));
+    }
+
+    fn tag(&mut self, name: &str, attributes: &[(&str, &dyn Display)]) {
+        self.out.push('<');
+        self.out.push_str(name);
+        for (key, value) in attributes {
+            self.push([" ", key, "=\"", &escape(&value.to_string()), "\""]);
+        }
+    }
+
+    /// Opens an element that has children.
+    pub(crate) fn open(&mut self, name: &'static str, attributes: &[(&str, &dyn Display)]) {
+        self.begin_line();
+        self.tag(name, attributes);
+        self.out.push('>');
+        self.open.push(name);
+    }
+
+    /// Closes the element that was opened last.
+    pub(crate) fn close(&mut self) {
+        if let Some(name) = self.open.pop() {
+            self.begin_line();
+            self.push(["</", name, ">"]);
+        }
+    }
+
+    /// An element that holds a value.
+    pub(crate) fn leaf(&mut self, name: &str, value: impl Display) {
+        self.leaf_with(name, &[], value);
+    }
+
+    /// Several, in order.
+    pub(crate) fn leaves(&mut self, values: &[(&str, &dyn Display)]) {
+        for (name, value) in values {
+            self.leaf(name, value);
+        }
+    }
+
+    /// One with attributes.
+    pub(crate) fn leaf_with(&mut self, name: &str, attributes: &[(&str, &dyn Display)], value: impl Display) {
+        self.begin_line();
+        self.tag(name, attributes);
+        self.push([">", &escape(&value.to_string()), "</", name, ">"]);
+    }
+
+    /// An element without content.
+    pub(crate) fn empty(&mut self, name: &str, attributes: &[(&str, &dyn Display)]) {
+        self.begin_line();
+        self.tag(name, attributes);
+        self.out.push_str("/>");
+    }
+
+    /// What was written, without a line end.
+    pub(crate) fn finish(self) -> String {
+        self.out
+    }
+}
+
+/// Escapes what XML gives a meaning. Line ends and tabs become character references, because a reader would turn them into
+/// something else; characters that XML 1.0 cannot hold at all become the replacement character.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in quick_xml::escape::escape(text).chars() {
+        match character {
+            '\t' | '\n' | '\r' => {
+                out.push_str("&#");
+                out.push_str(&u32::from(character).to_string());
+                out.push(';');
+            }
+            '\u{0}'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => out.push('\u{FFFD}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
