@@ -10,6 +10,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use super::block_device::check_unused;
 use super::consent::{Named, WriteConsent, same_inode};
 use super::database::DatabaseFile;
+use super::place::check_new_file_on;
 use super::refusal::Refusal;
 use super::regular_file;
 use super::signature::{self, Signature};
@@ -78,7 +79,7 @@ pub fn check_write(path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Re
 fn check_write_on(system: &System, path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
     let resolved = match std::fs::canonicalize(path) {
         Ok(resolved) => resolved,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return create(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return create(system, path),
         Err(source) => return Err(failed(path, "follow the path")(source)),
     };
     // Before opening: to open a device of another kind may already set it in motion.
@@ -137,7 +138,8 @@ fn open(path: &Path, more: OFlags) -> Result<File, Refusal> {
     })
 }
 
-fn create(path: &Path) -> Result<WriteGrant, Refusal> {
+fn create(system: &System, path: &Path) -> Result<WriteGrant, Refusal> {
+    check_new_file_on(system, path)?;
     if std::fs::symlink_metadata(path).is_ok() {
         return Err(Refusal::DanglingLink { path: path.to_owned() });
     }

@@ -9,6 +9,7 @@
 //! | a file that belongs to a database | `--destroy-database PATH` |
 //! | a block device | `--overwrite PATH` |
 //! | a block device with a known signature on it | `--destroy PATH` |
+//! | anything new in `/dev` (but `/dev/shm`), on devtmpfs, proc, sysfs and the like (see [`check_new_file`]) | always refused |
 //! | mounted, held, swap, behind a loop device; not a file or block device | always refused |
 
 mod block_device;
@@ -17,6 +18,7 @@ mod database;
 mod free_space;
 mod grant;
 mod mark;
+mod place;
 mod refusal;
 mod regular_file;
 mod signature;
@@ -27,6 +29,7 @@ pub use database::DatabaseFile;
 pub use free_space::{FreeSpaceError, check_free_space};
 pub use grant::{GrantReason, WriteGrant, check_write};
 pub use mark::{made_by_iostall, mark_made_by_iostall};
+pub use place::check_new_file;
 pub use refusal::Refusal;
 pub use signature::Signature;
 pub use stamp::{STAMP_BYTES, STAMP_MAGIC, stamp};

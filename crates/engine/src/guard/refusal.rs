@@ -35,6 +35,15 @@ pub enum Refusal {
         /// Type of the file system.
         file_system: &'static str,
     },
+    /// Nothing is there, and it is where only devices are: a file made there would live in memory and look like a
+    /// device.
+    #[error("there is no device {}; iostall makes no files among the devices", path.display())]
+    NoSuchDevice {
+        /// The path as it was named.
+        path: PathBuf,
+        /// Block devices that exist, the most similar first.
+        similar: Vec<PathBuf>,
+    },
     /// What the path leads to changed between the look and the opening.
     #[error("{} was replaced while it was being checked", path.display())]
     Replaced {
@@ -142,6 +151,13 @@ impl Refusal {
             }
             Self::DanglingLink { .. } => "remove the link, or name the file it should lead to".into(),
             Self::KernelFile { .. } => "name a file on a disk's file system".into(),
+            Self::NoSuchDevice { similar, .. } if similar.is_empty() => {
+                "`lsblk` lists the devices of this machine".into()
+            }
+            Self::NoSuchDevice { similar, .. } => {
+                let names: Vec<String> = similar.iter().map(|device| device.display().to_string()).collect();
+                format!("there are {}; `lsblk` lists all", names.join(", "))
+            }
             Self::Replaced { .. } => {
                 "see which program replaces it, and start again when it has finished".into()
             }

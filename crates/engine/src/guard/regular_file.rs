@@ -10,6 +10,7 @@ use super::consent::{Named, WriteConsent, same_inode};
 use super::database;
 use super::grant::GrantReason;
 use super::mark::is_marked;
+use super::place::kernel_file_system;
 use super::refusal::Refusal;
 use crate::host::System;
 
@@ -50,32 +51,14 @@ pub(super) fn check(
     Err(Refusal::FileNotNamed { path: path.to_owned(), size_bytes })
 }
 
-/// Magic numbers of `linux/magic.h`. Writing to files there sets and starts things.
-const KERNEL_FILE_SYSTEMS: [(u64, &str); 12] = [
-    (0x9fa0, "proc"),
-    (0x6265_6572, "sysfs"),
-    (0x0027_e0eb, "cgroup"),
-    (0x6367_7270, "cgroup2"),
-    (0x6462_6720, "debugfs"),
-    (0x7472_6163, "tracefs"),
-    (0x7363_6673, "securityfs"),
-    (0x6265_6570, "configfs"),
-    (0xde5e_81e4, "efivarfs"),
-    (0x6165_676c, "pstore"),
-    (0xcafe_4a11, "bpf"),
-    (0xf97c_ff8c, "selinuxfs"),
-];
-
 fn check_not_kernels(path: &Path, file: &File) -> Result<(), Refusal> {
     let answer = fstatfs(file).map_err(|source| Refusal::System {
         path: path.to_owned(),
         action: "tell its file system",
         source: source.into(),
     })?;
-    // The field is signed, and on 32-bit systems shorter, than the numbers in it.
-    let kind = i128::from(answer.f_type) & 0xffff_ffff;
-    match KERNEL_FILE_SYSTEMS.iter().find(|(magic, _)| i128::from(*magic) == kind) {
-        Some((_, file_system)) => Err(Refusal::KernelFile { path: path.to_owned(), file_system }),
+    match kernel_file_system(&answer) {
+        Some(file_system) => Err(Refusal::KernelFile { path: path.to_owned(), file_system }),
         None => Ok(()),
     }
 }

@@ -1,0 +1,231 @@
+//! Where a new file may be: not among the devices, and not among the controls of the kernel.
+//!
+//! A file made in `/dev` lives in memory, so what it measures is no device. The mount table decides, because
+//! devtmpfs has the magic number of tmpfs; in a container a tmpfs over `/dev` stands for it.
+
+use std::cmp::Reverse;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{StatFs, statfs};
+
+use super::refusal::Refusal;
+use crate::host::{Mount, System};
+
+/// Where the system keeps its devices.
+const DEVICES: &str = "/dev";
+
+/// What POSIX shared memory is kept in, whether or not it is a mount of its own.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// The kernel follows no more links than this in one path.
+const LINKS_MAX: u32 = 40;
+
+/// So many devices are named to a user who has mistyped one.
+const SIMILAR_MAX: usize = 6;
+
+/// File systems that hold no data but devices and controls of the kernel, with their magic numbers of
+/// `linux/magic.h`. Writing to files there sets and starts things.
+const KERNEL_FILE_SYSTEMS: [(u64, &str); 18] = [
+    (0x9fa0, "proc"),
+    (0x6265_6572, "sysfs"),
+    (0x0027_e0eb, "cgroup"),
+    (0x6367_7270, "cgroup2"),
+    (0x6462_6720, "debugfs"),
+    (0x7472_6163, "tracefs"),
+    (0x7363_6673, "securityfs"),
+    (0x6265_6570, "configfs"),
+    (0xde5e_81e4, "efivarfs"),
+    (0x6165_676c, "pstore"),
+    (0xcafe_4a11, "bpf"),
+    (0xf97c_ff8c, "selinuxfs"),
+    (0x1cd1, "devpts"),
+    (0x1980_0202, "mqueue"),
+    (0x4249_4e4d, "binfmt_misc"),
+    (0x6573_5543, "fusectl"),
+    (0x6e66_7364, "nfsd"),
+    (0x6759_6969, "rpc_pipefs"),
+];
+
+/// May a new file be made at `path`, by whatever command and for whatever end? Links are followed, also one that
+/// leads to nothing yet, and directories on the way may still be missing.
+///
+/// Only the place is judged. Whether what is already there may be replaced is another question.
+///
+/// # Errors
+/// [`Refusal::NoSuchDevice`] in `/dev` (but not in `/dev/shm`, nor in what else has a mount of its own there) and on a
+/// devtmpfs wherever it is; [`Refusal::KernelFile`] on proc, sysfs and the like.
+pub fn check_new_file(path: &Path) -> Result<(), Refusal> {
+    check_new_file_on(&System::here(), path)
+}
+
+pub(super) fn check_new_file_on(system: &System, path: &Path) -> Result<(), Refusal> {
+    let failed = |source| Refusal::System { path: path.to_owned(), action: "find the directory", source };
+    let place = std::path::absolute(path).and_then(|path| place_of(&path, LINKS_MAX)).map_err(failed)?;
+    let existing = place.ancestors().skip(1).find(|directory| directory.exists());
+    let directory = existing.unwrap_or(Path::new("/"));
+    check_directory(system, path, directory)
+}
+
+/// Whether the existing `directory` (links resolved) is a place for the data of `path`.
+pub(super) fn check_directory(system: &System, path: &Path, directory: &Path) -> Result<(), Refusal> {
+    let mount = system.mount_of(directory);
+    if is_among_devices(directory, mount.as_ref()) {
+        return Err(Refusal::NoSuchDevice {
+            path: path.to_owned(),
+            similar: similar_devices(path, directory),
+        });
+    }
+    let by_table = mount.and_then(|mount| by_name(&mount.kind));
+    // Where no mount table can be read, the magic number still tells all but devtmpfs.
+    let by_number = || statfs(directory).ok().and_then(|answer| kernel_file_system(&answer));
+    match by_table.or_else(by_number) {
+        Some(file_system) => Err(Refusal::KernelFile { path: path.to_owned(), file_system }),
+        None => Ok(()),
+    }
+}
+
+/// The kernel's own file system that `answer` is about, if it is one.
+pub(super) fn kernel_file_system(answer: &StatFs) -> Option<&'static str> {
+    // The field is signed, and on 32-bit systems shorter, than the numbers in the table.
+    let kind = i128::from(answer.f_type) & 0xffff_ffff;
+    KERNEL_FILE_SYSTEMS.iter().find(|(magic, _)| i128::from(*magic) == kind).map(|(_, name)| *name)
+}
+
+fn by_name(kind: &str) -> Option<&'static str> {
+    KERNEL_FILE_SYSTEMS.iter().find(|(_, name)| *name == kind).map(|(_, name)| *name)
+}
+
+fn is_among_devices(directory: &Path, mount: Option<&Mount>) -> bool {
+    if mount.is_some_and(|mount| mount.kind == "devtmpfs") {
+        return true;
+    }
+    let own_mount = mount.is_some_and(|mount| {
+        mount.mount_point != Path::new(DEVICES) && mount.mount_point.starts_with(DEVICES)
+    });
+    directory.starts_with(DEVICES) && !directory.starts_with(SHARED_MEMORY) && !own_mount
+}
+
+/// Where a file made at the absolute `path` would be.
+fn place_of(path: &Path, links_left: u32) -> io::Result<PathBuf> {
+    match std::fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        found => return found,
+    }
+    let Some(parent) = path.parent() else { return Err(io::ErrorKind::NotFound.into()) };
+    if let Ok(link) = std::fs::read_link(path) {
+        let links_left = links_left.checked_sub(1).ok_or_else(|| io::Error::from(rustix::io::Errno::LOOP))?;
+        return place_of(&parent.join(link), links_left);
+    }
+    let parent = place_of(parent, links_left)?;
+    Ok(match path.file_name() {
+        Some(name) => parent.join(name),
+        // It ends in `..`.
+        None => parent.parent().unwrap_or(&parent).to_owned(),
+    })
+}
+
+/// Block devices beside `path` whose names are most like its own; where there are none, those in `/dev`.
+fn similar_devices(path: &Path, directory: &Path) -> Vec<PathBuf> {
+    let wanted = path.file_name().unwrap_or_default().as_bytes();
+    let alike = |name: &[u8]| name.iter().zip(wanted).take_while(|(one, other)| one == other).count();
+    let key = |device: &PathBuf| {
+        let name = device.file_name().unwrap_or_default().as_bytes();
+        // Most systems have many of these, and hardly anybody means them.
+        let is_virtual = name.starts_with(b"loop") || name.starts_with(b"ram");
+        (Reverse(alike(name)), is_virtual, name.len(), name.to_owned())
+    };
+    let mut devices = block_devices_in(directory);
+    if devices.is_empty() {
+        devices = block_devices_in(Path::new(DEVICES));
+    }
+    devices.sort_by_cached_key(key);
+    devices.truncate(SIMILAR_MAX);
+    devices
+}
+
+fn block_devices_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let is_device =
+        |path: &PathBuf| std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
+    paths.filter(is_device).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::host::system::made_up;
+
+    /// A system in whose mount table a file system of this kind is on `directory`.
+    fn with_mount(kind: &str, directory: &Path) -> (tempfile::TempDir, System) {
+        let line = format!("990001 1 0:9999 / {} rw - {kind} none rw\n", directory.display());
+        made_up(&[("proc/self/mountinfo", &line)])
+    }
+
+    /// Somebody mistyped a device, and got a file of the file system that holds the devices of a chroot.
+    #[test]
+    fn no_file_is_made_where_the_mount_table_says_devices_or_controls_of_the_kernel() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(here.join("below")).unwrap();
+        let (_root, devices) = with_mount("devtmpfs", &here);
+        for name in ["nvme9n1", "below/x", "not/there/yet"] {
+            let refusal = check_new_file_on(&devices, &here.join(name)).unwrap_err();
+            assert!(matches!(refusal, Refusal::NoSuchDevice { .. }), "{refusal}");
+        }
+        for kind in ["proc", "sysfs", "cgroup2", "debugfs", "devpts", "mqueue"] {
+            let (_root, controls) = with_mount(kind, &here);
+            let refusal = check_new_file_on(&controls, &here.join("x")).unwrap_err();
+            assert!(matches!(refusal, Refusal::KernelFile { file_system, .. } if file_system == kind));
+        }
+        for kind in ["ext4", "tmpfs", "nfs4"] {
+            let (_root, disk) = with_mount(kind, &here);
+            check_new_file_on(&disk, &here.join("x")).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_link_is_judged_by_where_it_would_make_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path().canonicalize().unwrap();
+        let (devices, disk) = (here.join("devices"), here.join("disk"));
+        std::fs::create_dir(&devices).unwrap();
+        std::fs::create_dir(&disk).unwrap();
+        let (_root, system) = with_mount("devtmpfs", &devices);
+        symlink("../devices/new", disk.join("dangling")).unwrap();
+        symlink("../devices", disk.join("directory")).unwrap();
+        symlink("circle", disk.join("circle")).unwrap();
+        for name in ["dangling", "directory/new", "directory/a/b/../../new", "missing/../../devices/new"] {
+            let refusal = check_new_file_on(&system, &disk.join(name)).unwrap_err();
+            assert!(matches!(refusal, Refusal::NoSuchDevice { .. }), "{name}: {refusal}");
+        }
+        assert!(check_new_file_on(&system, &disk.join("circle")).is_err());
+        check_new_file_on(&system, &disk.join("directory/../disk/new")).unwrap();
+        check_new_file_on(&system, &devices.join("../disk/new")).unwrap();
+    }
+
+    #[test]
+    fn dev_is_closed_but_for_shared_memory_and_mounts_of_their_own() {
+        let mount = |kind: &str, at: &str| {
+            let (_root, system) = with_mount(kind, Path::new(at));
+            system.mounts().remove(0)
+        };
+        let closed = |directory: &str, mount: &Mount| is_among_devices(Path::new(directory), Some(mount));
+        let root = mount("ext4", "/");
+        let tmpfs = mount("tmpfs", "/dev");
+        for on in [&root, &tmpfs] {
+            assert!(closed("/dev", on) && closed("/dev/disk/by-id", on) && closed("/dev/mapper", on));
+            assert!(!closed("/dev/shm", on) && !closed("/dev/shm/mine", on));
+        }
+        assert!(is_among_devices(Path::new("/dev"), None));
+        assert!(!closed("/dev/shm", &mount("tmpfs", "/dev/shm")));
+        assert!(!closed("/dev/asm/one", &mount("ext4", "/dev/asm")));
+        assert!(!closed("/device", &root) && !closed("/srv/dev", &root));
+        assert!(closed("/srv/chroot/dev", &mount("devtmpfs", "/srv/chroot/dev")));
+    }
+}
