@@ -10,6 +10,7 @@ pub mod outcome;
 pub mod paced;
 pub mod point;
 pub mod profile;
+pub mod requirement;
 pub mod rollup;
 pub mod run;
 pub mod sample;

@@ -1,0 +1,281 @@
+//! What a number has to meet: the one grammar of `--require`, for every command that measures.
+//!
+//! ```text
+//! requirements = requirement *( "," requirement )
+//! requirement  = "no-regression" | [ subject "." ] metric bound value
+//! metric       = "iops" | "throughput" | "min" | "mean" | "max" | "p" percent | "failed" | "headroom"
+//! bound        = "<" | "<=" | ">" | ">="
+//! ```
+//!
+//! The subject is a role, a target or whatever else a kind of run has several of; without one the requirement is on the whole. A
+//! latency has a unit (`1ms`), a throughput is bytes a second (`400MiB`, `400MB/s`), the others are plain numbers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use iostall_measure::{ByteCount, Nanos, Percentile};
+use thiserror::Error;
+
+/// A latency of many requests, as one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LatencyMetric {
+    /// The fastest request.
+    Min,
+    /// The mean.
+    Mean,
+    /// The slowest request.
+    Max,
+    /// So many percent were no slower.
+    Percentile(Percentile),
+}
+
+/// What a requirement is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metric {
+    /// Completed requests a second.
+    Iops,
+    /// Bytes a second.
+    Throughput,
+    /// Latency, nanoseconds: response where requests had an intended start, else service.
+    Latency(LatencyMetric),
+    /// Requests that failed.
+    Failed,
+    /// Measured capacity over observed load.
+    Headroom,
+}
+
+/// Which side of the value is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Less than the value.
+    Below,
+    /// No more than the value.
+    AtMost,
+    /// More than the value.
+    Above,
+    /// No less than the value.
+    AtLeast,
+}
+
+impl Bound {
+    fn holds(self, figure: f64, value: f64) -> bool {
+        match self {
+            Self::Below => figure < value,
+            Self::AtMost => figure <= value,
+            Self::Above => figure > value,
+            Self::AtLeast => figure >= value,
+        }
+    }
+
+    const SIGNS: [(&str, Self); 4] =
+        [("<=", Self::AtMost), (">=", Self::AtLeast), ("<", Self::Below), (">", Self::Above)];
+}
+
+/// A limit on one number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// Of what; `None`: of the whole.
+    pub subject: Option<String>,
+    /// Which number.
+    pub metric: Metric,
+    /// Which side is good.
+    pub bound: Bound,
+    /// In the metric's unit: requests a second, bytes a second, nanoseconds, or none.
+    pub value: f64,
+    /// As typed, for messages.
+    text: String,
+}
+
+impl Limit {
+    /// Whether `figure` meets it; a number that was not measured does not.
+    pub fn is_met_by(&self, figure: Option<f64>) -> bool {
+        figure.is_some_and(|figure| self.bound.holds(figure, self.value))
+    }
+}
+
+/// One requirement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Requirement {
+    /// A comparison finds nothing significantly worse.
+    NoRegression,
+    /// A number keeps a limit.
+    Limit(Limit),
+}
+
+/// A text that is no requirement.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{text:?} is no requirement: {why}")]
+pub struct RequirementError {
+    text: String,
+    why: String,
+}
+
+impl RequirementError {
+    fn new(text: &str, why: impl Into<String>) -> Self {
+        Self { text: text.to_owned(), why: why.into() }
+    }
+
+    /// What to write instead.
+    pub fn hint(&self) -> &'static str {
+        "write such as 'log.p99<1ms,data.iops>3000,throughput>=400MiB'; metrics are iops, throughput, min, mean, max, \
+         p50 to p99.999, failed, headroom, and no-regression alone"
+    }
+}
+
+/// Reads a list of requirements, parted by commas.
+///
+/// # Errors
+/// The first one that is none, and why.
+pub fn parse_requirements(text: &str) -> Result<Vec<Requirement>, RequirementError> {
+    text.split(',').map(|one| one.trim().parse()).collect()
+}
+
+impl FromStr for Requirement {
+    type Err = RequirementError;
+
+    fn from_str(text: &str) -> Result<Self, RequirementError> {
+        if text == "no-regression" {
+            return Ok(Self::NoRegression);
+        }
+        let found = Bound::SIGNS.iter().find_map(|(sign, bound)| Some((text.split_once(sign)?, *bound)));
+        let Some(((left, value), bound)) = found else {
+            return Err(RequirementError::new(text, "it has no <, <=, > or >="));
+        };
+        let (subject, metric) = named(left.trim())
+            .ok_or_else(|| RequirementError::new(text, format!("{:?} is no metric", left.trim())))?;
+        let value = value_of(metric, value.trim()).map_err(|why| RequirementError::new(text, why))?;
+        Ok(Self::Limit(Limit { subject, metric, bound, value, text: text.to_owned() }))
+    }
+}
+
+/// `p99.9` is a metric; `log.p99.9` is one of the subject `log`. A subject may have dots itself, as a file's name has.
+fn named(text: &str) -> Option<(Option<String>, Metric)> {
+    if let Some(metric) = metric(text) {
+        return Some((None, metric));
+    }
+    text.match_indices('.').filter(|(dot, _)| *dot > 0).find_map(|(dot, _)| {
+        let metric = metric(&text[dot + 1..])?;
+        Some((Some(text[..dot].to_owned()), metric))
+    })
+}
+
+fn metric(text: &str) -> Option<Metric> {
+    Some(match text {
+        "iops" => Metric::Iops,
+        "throughput" => Metric::Throughput,
+        "min" => Metric::Latency(LatencyMetric::Min),
+        "mean" | "avg" => Metric::Latency(LatencyMetric::Mean),
+        "max" => Metric::Latency(LatencyMetric::Max),
+        "failed" => Metric::Failed,
+        "headroom" => Metric::Headroom,
+        other => {
+            let percent =
+                other.strip_prefix('p').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))?;
+            Metric::Latency(LatencyMetric::Percentile(Percentile::new(percent.parse().ok()?)?))
+        }
+    })
+}
+
+fn value_of(metric: Metric, text: &str) -> Result<f64, String> {
+    match metric {
+        Metric::Latency(_) => {
+            // A bare number would be seconds to one reader and milliseconds to the next.
+            if text.ends_with(|c: char| c.is_ascii_digit()) {
+                return Err(format!("{text:?} has no unit: write {text}ms or {text}us"));
+            }
+            text.parse::<Nanos>().map(|length| length.nanos() as f64).map_err(|error| error.to_string())
+        }
+        Metric::Throughput => {
+            let bytes = text.strip_suffix("/s").unwrap_or(text);
+            bytes.parse::<ByteCount>().map(|bytes| bytes.bytes() as f64).map_err(|error| error.to_string())
+        }
+        Metric::Iops | Metric::Failed | Metric::Headroom => match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            _ => Err(format!("{text:?} is no number")),
+        },
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRegression => f.write_str("no-regression"),
+            Self::Limit(limit) => f.write_str(&limit.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limit(text: &str) -> Limit {
+        match text.parse().unwrap() {
+            Requirement::Limit(limit) => limit,
+            Requirement::NoRegression => panic!("no limit"),
+        }
+    }
+
+    #[test]
+    fn a_list_is_read_with_subjects_metrics_bounds_and_units() {
+        let all = parse_requirements("log.p99<1ms, data.iops>3000,headroom>=1.5,no-regression").unwrap();
+        assert_eq!(all.len(), 4);
+        assert_eq!(all[3], Requirement::NoRegression);
+        let log = limit("log.p99<1ms");
+        assert_eq!((log.subject.as_deref(), log.bound, log.value), (Some("log"), Bound::Below, 1e6));
+        assert_eq!(log.metric, Metric::Latency(LatencyMetric::Percentile(Percentile::P99)));
+        assert_eq!(limit("headroom>=1.5").value.to_bits(), 1.5_f64.to_bits());
+        assert_eq!(limit("throughput>=1MiB").value.to_bits(), 1_048_576.0_f64.to_bits());
+        assert_eq!(limit("throughput>1MB/s").value.to_bits(), 1e6_f64.to_bits());
+    }
+
+    #[test]
+    fn a_dot_belongs_to_the_percentile_before_it_parts_a_subject() {
+        assert_eq!(limit("p99.9<1ms").subject, None);
+        let file = limit("data.dat.p99.9<1ms");
+        assert_eq!(file.subject.as_deref(), Some("data.dat"));
+        assert_eq!(file.metric, Metric::Latency(LatencyMetric::Percentile(Percentile::P99_9)));
+    }
+
+    #[test]
+    fn bounds_hold_on_their_side_and_a_number_that_is_not_there_never_does() {
+        for (text, below, at, above) in [
+            ("iops<10", true, false, false),
+            ("iops<=10", true, true, false),
+            ("iops>10", false, false, true),
+            ("iops>=10", false, true, true),
+        ] {
+            let limit = limit(text);
+            assert_eq!(
+                [9.0, 10.0, 11.0].map(|figure| limit.is_met_by(Some(figure))),
+                [below, at, above],
+                "{text}"
+            );
+            assert!(!limit.is_met_by(None) && !limit.is_met_by(Some(f64::NAN)));
+        }
+    }
+
+    #[test]
+    fn what_is_no_requirement_is_refused_with_its_reason() {
+        for (text, why) in [
+            ("", "no <"),
+            ("iops", "no <"),
+            ("speed>3", "no metric"),
+            (".iops>3", "no metric"),
+            ("p<1ms", "no metric"),
+            ("p101<1ms", "no metric"),
+            ("p99<1", "no unit"),
+            ("iops>many", "no number"),
+            ("iops>inf", "no number"),
+            ("throughput>fast", "fast"),
+        ] {
+            let error = text.parse::<Requirement>().unwrap_err();
+            assert!(error.to_string().contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_requirement_is_shown_as_typed() {
+        assert_eq!("log.p99<1ms".parse::<Requirement>().unwrap().to_string(), "log.p99<1ms");
+    }
+}
