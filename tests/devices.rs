@@ -91,6 +91,91 @@ fn a_device_is_read_freely_and_written_only_by_its_name() {
     assert_ne!(fs::read(here.path("image")).unwrap(), before);
 }
 
+/// A place whose file system keeps no user attributes, as exFAT, SMB, NFS and most of FUSE do not.
+struct WithoutAttributes {
+    place: PathBuf,
+    _image: Option<LoopDevice>,
+}
+
+impl WithoutAttributes {
+    /// exFAT where it can be mounted, else a FUSE view of a directory that hides them. `None`, said aloud, where neither is.
+    fn new(here: &Workspace) -> Option<Self> {
+        let place = here.path("plain");
+        fs::create_dir_all(&place).unwrap();
+        let run = |program: &str, arguments: &[&str]| {
+            let output = Command::new(program).args(arguments).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        let at = place.to_str().unwrap();
+        // Sparse, and with room beyond the floor that stays free.
+        let elsewhere = Workspace::new();
+        if let Some(image) = LoopDevice::new(&elsewhere, "exFAT", 3072)
+            && run("mkfs.exfat", &[image.name()])
+            && (run("mount", &["-t", "exfat", image.name(), at])
+                || run("mount.exfat-fuse", &[image.name(), at]))
+        {
+            return Some(Self { place, _image: Some(image) });
+        }
+        fs::create_dir_all(here.path("behind")).unwrap();
+        if run("bindfs", &["--xattr-none", here.path("behind").to_str().unwrap(), at]) {
+            return Some(Self { place, _image: None });
+        }
+        skip("files without user attributes", "neither exFAT nor bindfs can be mounted");
+        None
+    }
+}
+
+impl Drop for WithoutAttributes {
+    fn drop(&mut self) {
+        unmount(&self.place);
+    }
+}
+
+/// A disk that a load had written was imaged with `dd` onto an exFAT stick. The image began with the mark of a scratch file,
+/// and the next load wrote over it without any flag.
+#[test]
+fn the_image_of_a_loaded_device_is_no_file_of_ours_where_there_are_no_attributes() {
+    let here = Workspace::new();
+    let Some(device) = LoopDevice::new(&here, "images of loaded devices", 16) else { return };
+    let has_written = |run: &Value| counted(run, 0, "write").0 > 0;
+    let fill =
+        ["--preset", "random-write", "--access", "sequential", "--overwrite", device.name(), device.name()];
+    here.load(&fill, has_written);
+    let Some(plain) = WithoutAttributes::new(&here) else { return };
+    let image = fs::read(here.path("image")).unwrap();
+    assert_eq!(image[..7], *b"IOSTALL");
+    // What the version before wrote, to devices and files alike.
+    let mut older = image.clone();
+    older[7] = b'1';
+    for content in [image, older] {
+        fs::write(plain.place.join("disk.img"), &content).unwrap();
+        for write in
+            [&short(&["random-write", "plain/disk.img"])[..], &["write", "--size", "4M", "plain/disk.img"]]
+        {
+            let refused = here.run(write).expect_status(2);
+            assert!(refused.stderr.contains("was not made by iostall"), "{}", refused.stderr);
+        }
+        assert!(fs::read(plain.place.join("disk.img")).unwrap() == content, "the image was written");
+    }
+
+    // A file of ours is known there before and after its own first block is written.
+    for _ in 0..2 {
+        let write = ["random-write", "--access", "sequential", "--size", "4M", "plain/ours.dat"];
+        here.run(&short(&write)).expect_status(0);
+    }
+    let diskspd = ["diskspd", "-d1", "-W0", "-w100", "-s", "plain/ours.dat"];
+    here.run(&diskspd).expect_status(0);
+    here.run(&diskspd).expect_status(0);
+    here.run(&["write", "--keep", "--size", "4M", "--methods", "buffered", "plain/ours.dat"])
+        .expect_status(0);
+    here.run(&["write", "--size", "4M", "--methods", "buffered", "plain/ours.dat"]).expect_status(0);
+    // The user's own file stays the user's, however much of it has been given up.
+    fs::write(plain.place.join("users.dat"), vec![1; 4 << 20]).unwrap();
+    let write = ["random-write", "--access", "sequential", "plain/users.dat"];
+    here.run(&short(&[&write[..], &["--overwrite", "plain/users.dat"]].concat())).expect_status(0);
+    here.run(&short(&write)).expect_status(2);
+}
+
 #[test]
 fn a_device_with_a_file_system_or_a_mount_is_never_written_by_overwrite_alone() {
     let here = Workspace::new();

@@ -1,14 +1,13 @@
 //! `iostall write`: one method after the other at one pace after the other → report and store.
 
-use std::fs::File;
+mod file;
+
 use std::os::fd::AsFd as _;
-use std::path::Path;
 
 use anyhow::Context;
-use iostall_engine::guard::{self, WriteConsent, check_write};
 use iostall_engine::host::{self, MemoryGroup};
-use iostall_engine::{Access, BufferPool, OpenOptions, OpenTarget, Pages, PsyncEngine, open_target};
-use iostall_measure::{Caching, Durability, MonotonicClock};
+use iostall_engine::{BufferPool, Pages, PsyncEngine};
+use iostall_measure::MonotonicClock;
 use iostall_model::paced::{MethodOutcome, Pace, PacedOutcome, WriteMethod};
 use iostall_model::{RunBody, Warning, WarningCode};
 use iostall_transfer::Progress;
@@ -20,6 +19,8 @@ use crate::output;
 use crate::printer::Printer;
 use crate::store;
 use crate::transferring::{Transferring, target};
+
+use file::PacedFile;
 
 /// What is written where neither a size nor a time is asked for, bytes.
 const TOTAL_BYTES: u64 = 1 << 30;
@@ -43,12 +44,13 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
     };
     // Whatever fails before this leaves no file behind.
     let transferring = Transferring::begin(None, printer)?;
-    prepare(args)?;
+    let file = PacedFile::prepare(args)?;
     let total_bytes = total_bytes(args);
-    let written = transferring.work(|progress| write_all(args, &paces, total_bytes, progress));
+    let written = transferring.work(|progress| write_all(args, &file, &paces, total_bytes, progress));
     let facts = target(&args.file);
+    let replaced = file.replaced();
     if !args.keep {
-        std::fs::remove_file(&args.file).with_context(|| format!("cannot remove {}", args.file.display()))?;
+        file.give_back(printer)?;
     }
     drop(group);
     let methods = written?;
@@ -61,8 +63,12 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
     };
     let late = outcome.methods.iter().any(|method| method.kept_pace() == Some(false));
     let name = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let run =
-        transferring.run(&name, facts.into_iter().collect(), warnings(&outcome), RunBody::Write(outcome));
+    let run = transferring.run(
+        &name,
+        facts.into_iter().collect(),
+        warnings(&outcome, replaced),
+        RunBody::Write(outcome),
+    );
     let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
     output::write(&run, number, &args.output, printer)?;
     Ok(match () {
@@ -119,30 +125,9 @@ fn paces(args: &WriteArgs) -> anyhow::Result<Vec<Pace>> {
     Ok(args.sweep.iter().map(|packets| pace(*packets, period_ns)).collect())
 }
 
-/// Makes the file, if it may be written.
-fn prepare(args: &WriteArgs) -> anyhow::Result<()> {
-    let consent = WriteConsent { overwrite: args.overwrite.clone(), ..WriteConsent::none() };
-    let grant = check_write(&args.file, &consent).map_err(|refusal| {
-        let hint = refusal.hint();
-        hinted(refusal, hint)
-    })?;
-    if !grant.file().metadata().is_ok_and(|metadata| metadata.is_file()) {
-        let error =
-            anyhow::anyhow!("{} is a block device: a paced writing grows a file", args.file.display());
-        return Err(hinted(error, "name a file on it, or use `iostall load` for the device itself"));
-    }
-    mark(grant.file(), &args.file)
-}
-
-/// Empties the file and marks it as ours, so that the next method may write it, and a next run if this one dies.
-fn mark(file: &File, path: &Path) -> anyhow::Result<()> {
-    let made =
-        file.set_len(0).and_then(|()| guard::mark_made_by_iostall(file)).and_then(|()| file.sync_all());
-    made.with_context(|| format!("cannot make {}", path.display()))
-}
-
 fn write_all(
     args: &WriteArgs,
+    file: &PacedFile,
     paces: &[Pace],
     total_bytes: Option<u64>,
     progress: &Progress,
@@ -161,7 +146,7 @@ fn write_all(
                 MethodChoice::DirectDsync => WriteMethod::DirectDsync,
             };
             progress.begin_file(&args.file, total_bytes.unwrap_or(0), method.name());
-            outcomes.push(write_one(args, method, *pace, total_bytes, progress)?);
+            outcomes.push(write_one(args, file, method, *pace, total_bytes, progress)?);
             progress.end_file();
         }
     }
@@ -170,17 +155,19 @@ fn write_all(
 
 fn write_one(
     args: &WriteArgs,
+    file: &PacedFile,
     method: WriteMethod,
     pace: Pace,
     total_bytes: Option<u64>,
     progress: &Progress,
 ) -> anyhow::Result<MethodOutcome> {
-    let opened = open(&args.file, method)?;
+    let opened = file.open(method)?;
     let refused = opened.direct.as_ref().and_then(|direct| direct.reason.clone());
     let (_pool, mut buffers) =
         BufferPool::new(1, pace.packet_bytes, Pages::HugeIfPossible).context("cannot map a packet")?;
     let Some(mut buffer) = buffers.pop() else { anyhow::bail!("cannot map a packet") };
     fill_packet(&mut buffer);
+    file.mark_packet(&mut buffer);
     let mut engine = PsyncEngine::new(1, &[opened.file().as_fd()])?;
     let job = PacedJob {
         method,
@@ -197,21 +184,10 @@ fn write_one(
     Ok(outcome)
 }
 
-/// Empties the file and opens it as the method wants it.
-fn open(path: &Path, method: WriteMethod) -> anyhow::Result<OpenTarget> {
-    let file =
-        File::options().write(true).open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    mark(&file, path)?;
-    let caching = if method == WriteMethod::Buffered { Caching::Buffered } else { Caching::Direct };
-    let durability =
-        if method == WriteMethod::DirectDsync { Durability::WriteThrough } else { Durability::None };
-    Ok(open_target(path, &OpenOptions { access: Access::Write, caching, durability, exclusive: false })?)
-}
-
-fn warnings(outcome: &PacedOutcome) -> Vec<Warning> {
+fn warnings(outcome: &PacedOutcome, replaced: Option<Warning>) -> Vec<Warning> {
     let refused = outcome.methods.iter().filter_map(|method| {
         let reason = method.refused.as_ref()?;
         Some(Warning::new(WarningCode::DirectRefused, reason.clone()).about(method.method.name()))
     });
-    refused.collect()
+    replaced.into_iter().chain(refused).collect()
 }

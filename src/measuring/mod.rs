@@ -1,6 +1,7 @@
 //! What every command that puts load on storage does: choose the engine, prepare the targets, run a profile, and
 //! judge the numbers. The commands differ in the profiles they run and in what they make of the runs.
 
+mod hold;
 mod keeping;
 mod progress;
 mod survey;
@@ -11,13 +12,14 @@ use std::sync::Arc;
 
 use iostall_engine::host;
 use iostall_engine::uring::{UringConfig, UringEngine};
-use iostall_load::runner::{RunError, SpanJob, run_span};
-use iostall_load::seat::{EngineKind, LoadTarget};
+use iostall_load::runner::{Observer, Phase, RunError, SpanJob, run_span};
+use iostall_load::seat::EngineKind;
 use iostall_load::trust::{BusyBefore, Evidence, judge};
 use iostall_load::window::StopSign;
 use iostall_measure::clock::utc_now;
 use iostall_measure::platform::{Host, Target};
 use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::outcome::IntervalPoint;
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use iostall_model::{LoadOutcome, Profile, Run, RunBody, RunId, SpanOutcome, SpanProfile, Warning};
 use jiff::Timestamp;
@@ -30,7 +32,7 @@ use crate::printer::Printer;
 pub(crate) use keeping::Keeping;
 use progress::LiveLine;
 pub(crate) use survey::{Effort, PointJob, Survey, has_failures};
-pub(crate) use targets::{OwnSize, SCRATCH_NAME, TargetRequest, Targets, is_named};
+pub(crate) use targets::{OwnSize, SCRATCH_NAME, TargetRequest, Targets, check_named_once, is_named};
 
 /// How long the devices are watched before the load begins.
 const LOOK_BEFORE_NS: u64 = 300_000_000;
@@ -94,6 +96,7 @@ impl<'a> Session<'a> {
             host: &host,
             targets: &facts,
             sizes_after: &targets.sizes_now(),
+            least_seen: &targets.least_seen(),
             busy_before: &busy_before,
             outcome: &outcome,
         });
@@ -131,7 +134,7 @@ impl<'a> Session<'a> {
         for (index, span) in profile.spans.iter().enumerate() {
             let spans = profile.spans.len();
             let prefix = if spans > 1 { format!("span {}/{spans}  ", index + 1) } else { String::new() };
-            outcomes.push(self.run_span(span, profile.seed, &targets.for_span(index), devices, prefix)?);
+            outcomes.push(self.run_span(span, profile.seed, (targets, index), devices, prefix)?);
             if self.stop.is_raised() {
                 break;
             }
@@ -143,16 +146,31 @@ impl<'a> Session<'a> {
         &self,
         span: &SpanProfile,
         seed: u64,
-        targets: &[LoadTarget],
+        (targets, index): (&Targets, usize),
         devices: &[String],
         prefix: String,
     ) -> anyhow::Result<SpanOutcome> {
         let mut line = LiveLine::new(self.printer, [span.warmup, span.duration, span.cooldown], prefix);
+        let mut observer = Watching { targets, line: &mut line };
+        let targets = &targets.for_span(index);
         let (engine, fallback) = (self.engine, self.fallback.as_deref());
         let job = SpanJob { span, seed, targets, engine, fallback, devices };
-        let outcome = run_span(job, &self.clock, &self.stop, &mut line);
+        let outcome = run_span(job, &self.clock, &self.stop, &mut observer);
         self.printer.clear();
         outcome.map_err(with_hint)
+    }
+}
+
+/// Looks at the targets, too, whenever the live line is drawn.
+struct Watching<'a, 'b> {
+    targets: &'a Targets,
+    line: &'a mut LiveLine<'b>,
+}
+
+impl Observer for Watching<'_, '_> {
+    fn tick(&mut self, phase: Phase, left_ns: u64, newest: &[Option<&IntervalPoint>]) {
+        self.targets.look();
+        self.line.tick(phase, left_ns, newest);
     }
 }
 

@@ -151,8 +151,7 @@ impl<'s> Survey<'s> {
         self.intervals += 1;
         let begun_ns = self.session.clock.now_ns();
         let prefix = format!("{}  ", job.label);
-        let outcome =
-            self.session.run_span(&span, seed, &job.targets.for_span(0), &job.targets.devices(), prefix)?;
+        let outcome = self.session.run_span(&span, seed, (job.targets, 0), &job.targets.devices(), prefix)?;
         let Some(role) = outcome.roles.first() else { return Ok(()) };
         self.engine = role.engine.clone();
         // What the user cut off by more than half says too little about a setting.
@@ -173,6 +172,7 @@ impl<'s> Survey<'s> {
             host: &self.host,
             targets: &job.targets.facts(),
             sizes_after: &job.targets.sizes_now(),
+            least_seen: &job.targets.least_seen(),
             busy_before: &self.busy_before,
             outcome: &outcome,
         });

@@ -1,13 +1,13 @@
 //! The targets of a run: checked, made where they are not there, opened, described.
 
 use std::fs;
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use iostall_engine::files::FileNow;
 use iostall_engine::guard::{
-    FreeSpaceError, GrantReason, WriteConsent, WriteGrant, check_free_space, check_write, made_by_iostall,
-    mark_made_by_iostall,
+    FreeSpaceError, GrantReason, HeaderKind, Refusal, WriteConsent, WriteGrant, check_free_space,
+    check_write, hold_for_reading, is_same_place, made_by_iostall, mark_made_by_iostall,
 };
 use iostall_engine::host;
 use iostall_engine::open::{OpenOptions, open_target};
@@ -17,6 +17,7 @@ use iostall_measure::platform::{Target, TargetKind};
 use iostall_measure::{ByteCount, Caching};
 use iostall_model::{Profile, RoleProfile};
 
+use super::hold::{Hold, is_ours};
 use super::{Interrupted, Session};
 use crate::cli::TargetBinding;
 use crate::failure::hinted;
@@ -34,24 +35,12 @@ struct Ready {
     /// How much of it each span uses; spans beyond the last use what `load` says.
     span_bytes: Vec<u64>,
     facts: Target,
-    /// Keeps a block device ours, and a checked file the one that was checked.
-    _grant: Option<WriteGrant>,
+    hold: Hold,
 }
 
 /// All targets of a run. The scratch file, where there is one, goes with this value.
 pub(crate) struct Targets {
     ready: Vec<Ready>,
-    _scratch: Option<Scratch>,
-}
-
-/// A file to be removed at the end, however that comes.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A file that somebody else has removed is gone, which is what was wanted.
-        drop(fs::remove_file(&self.0));
-    }
 }
 
 /// What the user asked to load.
@@ -85,6 +74,8 @@ struct Named {
     own: Option<OwnSize>,
     roles_write: bool,
     buffered: bool,
+    /// Named by nobody: made for this run, and removed after it.
+    is_scratch: bool,
 }
 
 impl Targets {
@@ -97,14 +88,15 @@ impl Targets {
         if session.engine == EngineKind::Null {
             return Ok(Self::synthetic(request));
         }
-        let (named, scratch) = name_targets(request, profile)?;
+        let named = name_targets(request, profile)?;
+        check_named_once(named.iter().map(|target| target.path.as_path()))?;
         let mut size = request.size;
-        if scratch.is_some() && size.is_none() {
+        if size.is_none() && named.iter().any(|target| target.is_scratch) {
             size = Some(scratch_size()?);
         }
         let maker = Maker { session, seed: profile.seed, consent: &request.consent, size };
         let ready = named.into_iter().map(|target| maker.prepare(target)).collect::<anyhow::Result<_>>()?;
-        Ok(Self { ready, _scratch: scratch })
+        Ok(Self { ready })
     }
 
     /// Stand-ins for the null engine, which opens nothing: one for each name that roles ask for, or one for all.
@@ -112,8 +104,10 @@ impl Targets {
         let stand_in = |name: Option<String>, path: PathBuf, size: Option<ByteCount>| {
             let size_bytes = size.or(request.size).unwrap_or(DEFAULT_SIZE).bytes();
             let facts = Target::new(&path, TargetKind::Synthetic, size_bytes);
-            let load = LoadTarget { name, path: path.clone(), open_path: path, size_bytes };
-            Ready { load, span_bytes: Vec::new(), facts, _grant: None }
+            let hold = Hold::nothing(&path);
+            let first_header = hold.first_header();
+            let load = LoadTarget { name, path: path.clone(), open_path: path, size_bytes, first_header };
+            Ready { load, span_bytes: Vec::new(), facts, hold }
         };
         let bound = request.bindings.iter().map(|binding| {
             let own = request.sizes.iter().find(|(name, _)| *name == binding.name);
@@ -123,7 +117,7 @@ impl Targets {
         if ready.is_empty() || !request.paths.is_empty() {
             ready.push(stand_in(None, PathBuf::from("null"), None));
         }
-        Self { ready, _scratch: None }
+        Self { ready }
     }
 
     /// How many there are.
@@ -169,14 +163,24 @@ impl Targets {
     /// Their sizes now.
     pub(super) fn sizes_now(&self) -> Vec<Option<u64>> {
         let size = |ready: &Ready| match ready.facts.kind {
-            TargetKind::File => fs::metadata(&ready.load.open_path).ok().map(|metadata| metadata.len()),
+            TargetKind::File => ready.hold.now().map(|now| now.size_bytes),
             TargetKind::BlockDevice | TargetKind::Synthetic => Some(ready.facts.size_bytes),
         };
         self.ready.iter().map(size).collect()
     }
+
+    /// Looks whether the files are still what they were. Cheap enough for every tick of a run.
+    pub(super) fn look(&self) {
+        self.ready.iter().for_each(|ready| ready.hold.look());
+    }
+
+    /// The least that was seen of each file.
+    pub(super) fn least_seen(&self) -> Vec<Option<FileNow>> {
+        self.ready.iter().map(|ready| ready.hold.least_seen()).collect()
+    }
 }
 
-fn name_targets(request: &TargetRequest, profile: &Profile) -> anyhow::Result<(Vec<Named>, Option<Scratch>)> {
+fn name_targets(request: &TargetRequest, profile: &Profile) -> anyhow::Result<Vec<Named>> {
     let roles: Vec<&RoleProfile> = profile.spans.iter().flat_map(|span| &span.roles).collect();
     let names: Vec<&String> = request.bindings.iter().map(|binding| &binding.name).collect();
     for binding in &request.bindings {
@@ -208,20 +212,29 @@ fn name_targets(request: &TargetRequest, profile: &Profile) -> anyhow::Result<(V
             }),
             roles_write: here.iter().any(|role| role.writes()),
             buffered: !here.is_empty() && here.iter().all(|role| role.caching == Caching::Buffered),
+            is_scratch: false,
         }
     };
     let mut all: Vec<Named> = request.paths.iter().map(|path| of(None, path)).collect();
     all.extend(request.bindings.iter().map(|binding| of(Some(&binding.name), &binding.path)));
-    if !all.is_empty() {
-        return Ok((all, None));
+    if all.is_empty() {
+        all.push(Named { is_scratch: true, ..of(None, Path::new(SCRATCH_NAME)) });
     }
-    let path = PathBuf::from(SCRATCH_NAME);
-    if path.exists() && !made_by_iostall(&path).unwrap_or(false) {
-        let error = anyhow::anyhow!("{SCRATCH_NAME} is in the way: iostall did not make it");
-        return Err(hinted(error, "name a FILE to load, or run in another directory"));
+    Ok(all)
+}
+
+/// Refuses two names of one file or device: whoever gives them means two, and would measure one.
+pub(crate) fn check_named_once<'a>(paths: impl Iterator<Item = &'a Path>) -> anyhow::Result<()> {
+    let paths: Vec<&Path> = paths.collect();
+    for (index, path) in paths.iter().enumerate() {
+        let spelled_alike = |other: &Path| std::path::absolute(other).ok() == std::path::absolute(path).ok();
+        let other = paths[..index].iter().find(|other| !spelled_alike(other) && is_same_place(other, path));
+        if let Some(other) = other {
+            let error = anyhow::anyhow!("{} and {} are one and the same", other.display(), path.display());
+            return Err(hinted(error, "name it once, by one of its names (`stat` shows what both lead to)"));
+        }
     }
-    let scratch = Scratch(path.clone());
-    Ok((vec![of(None, &path)], Some(scratch)))
+    Ok(())
 }
 
 /// As large as one would like (twice the memory), as the file system has room for, and as one would wait for.
@@ -250,19 +263,29 @@ impl Maker<'_> {
         let found_bytes =
             fs::metadata(&target.path).ok().filter(fs::Metadata::is_file).map(|file| file.len());
         let too_small = self.is_too_small(&target, found_bytes, size);
-        let mut grant = None;
-        if target.roles_write || too_small {
-            let given = check_write(&target.path, self.consent).map_err(|refusal| {
-                let hint = refusal.hint();
-                hinted(refusal, hint)
+        let mut written = None;
+        if target.roles_write || too_small || target.is_scratch {
+            let grant = check_write(&target.path, self.consent).map_err(|refusal| match refusal {
+                Refusal::FileNotNamed { .. } if target.is_scratch => {
+                    let error = anyhow::anyhow!("{SCRATCH_NAME} is in the way: iostall did not make it");
+                    hinted(error, "name a FILE to load, or run in another directory")
+                }
+                refusal => {
+                    let hint = refusal.hint();
+                    hinted(refusal, hint)
+                }
             })?;
-            let empty = matches!(given.reason(), GrantReason::Created | GrantReason::Empty);
-            if too_small || empty {
-                self.make_file(&target.path, &given, size)?;
+            // From here on a scratch file is removed, whatever fails.
+            let hold = Hold::written(grant, target.is_scratch, &target.path);
+            if let Some(grant) = hold.grant() {
+                let empty = matches!(grant.reason(), GrantReason::Created | GrantReason::Empty);
+                if too_small || empty {
+                    self.make_file(&target.path, grant, size)?;
+                }
             }
-            grant = Some(given);
+            written = Some(hold);
         }
-        describe(target, grant, size, found_bytes)
+        describe(target, written, size, found_bytes)
     }
 
     /// Whether a file is to be made, or made larger: one of ours, or one that has a size of its own and that the user has named
@@ -280,7 +303,8 @@ impl Maker<'_> {
     fn make_file(&self, shown: &Path, grant: &WriteGrant, size: Option<ByteCount>) -> anyhow::Result<()> {
         let made = self.write_file(shown, grant, size);
         if made.is_err() && *grant.reason() == GrantReason::Created {
-            drop(fs::remove_file(grant.path()));
+            // What cannot be removed is left marked as ours, or empty.
+            drop(grant.remove());
         }
         made
     }
@@ -288,8 +312,8 @@ impl Maker<'_> {
     fn write_file(&self, shown: &Path, grant: &WriteGrant, size: Option<ByteCount>) -> anyhow::Result<()> {
         let wanted = size.unwrap_or(DEFAULT_SIZE).bytes().next_multiple_of(SIZE_ALIGN);
         let found = grant.file().metadata()?.len();
-        // What the user has given up is written from its start, so that it has our stamp.
-        let from = if *grant.reason() == GrantReason::Overwrite { 0 } else { found };
+        // What the user has given up is written from its start, so that nothing of it is left.
+        let from = if is_ours(grant) { found } else { 0 };
         check_free_space(grant.path().parent().unwrap_or(Path::new(".")), wanted.saturating_sub(found))
             .map_err(|error| match &error {
                 FreeSpaceError::TooLittle { fits_bytes, .. } => {
@@ -298,8 +322,12 @@ impl Maker<'_> {
                 }
                 FreeSpaceError::System { .. } => error.into(),
             })?;
-        mark_made_by_iostall(grant.file())
-            .with_context(|| format!("cannot mark {} as ours", shown.display()))?;
+        let mut first_header = HeaderKind::Block;
+        if is_ours(grant) {
+            mark_made_by_iostall(grant.file())
+                .with_context(|| format!("cannot mark {} as ours", shown.display()))?;
+            first_header = HeaderKind::MadeFile;
+        }
         let Session { printer, stop, engine, .. } = self.session;
         printer.note(&format!("making {} ({})", shown.display(), ByteCount(wanted)));
         let mut go_on = |done: u64| {
@@ -308,7 +336,8 @@ impl Maker<'_> {
             printer.progress(share, &format!("making {}  {done} of {whole}", shown.display()));
             !stop.is_raised()
         };
-        let written = write_range(&path_of(grant), from, wanted, self.seed, *engine, &mut go_on);
+        let written =
+            write_range(&grant.open_path(), from, wanted, self.seed, first_header, *engine, &mut go_on);
         printer.clear();
         match written {
             Ok(()) => Ok(()),
@@ -324,20 +353,16 @@ pub(crate) fn is_named(path: &Path, names: &[PathBuf]) -> bool {
     real.is_some() && names.iter().any(|name| fs::canonicalize(name).ok() == real)
 }
 
-/// The checked file itself, whatever its path names by now.
-fn path_of(grant: &WriteGrant) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", grant.file().as_raw_fd()))
-}
-
 fn describe(
     target: Named,
-    grant: Option<WriteGrant>,
+    written: Option<Hold>,
     size: Option<ByteCount>,
     found_bytes: Option<u64>,
 ) -> anyhow::Result<Ready> {
-    let open_path = grant.as_ref().map_or_else(|| target.path.clone(), path_of);
+    let granted = written.as_ref().and_then(Hold::grant);
+    let path = granted.map_or_else(|| target.path.clone(), WriteGrant::open_path);
     let caching = if target.buffered { Caching::Buffered } else { Caching::Direct };
-    let opened = open_target(&open_path, &OpenOptions { caching, ..OpenOptions::default() })
+    let opened = open_target(&path, &OpenOptions { caching, ..OpenOptions::default() })
         .map_err(|error| hinted(error, "name a file or block device that may be read"))?;
     let mut facts = host::target(&target.path, opened.direct.clone())
         .with_context(|| format!("cannot look at {}", target.path.display()))?;
@@ -352,6 +377,17 @@ fn describe(
         bytes.unwrap_or(opened.size_bytes).min(opened.size_bytes)
     };
     let span_bytes = target.own.iter().flat_map(|own| &own.in_spans).map(of_span).collect();
-    let load = LoadTarget { name: target.name, path: target.path, open_path, size_bytes };
-    Ok(Ready { load, span_bytes, facts, _grant: grant })
+    let (open_path, hold) = match written {
+        Some(hold) => (path, hold),
+        None => {
+            let lock = hold_for_reading(&target.path, opened.file()).map_err(|refusal| {
+                let hint = refusal.hint();
+                hinted(refusal, hint)
+            })?;
+            (opened.open_path(), Hold::read(opened, lock, &target.path))
+        }
+    };
+    let first_header = hold.first_header();
+    let load = LoadTarget { name: target.name, path: target.path, open_path, size_bytes, first_header };
+    Ok(Ready { load, span_bytes, facts, hold })
 }

@@ -80,6 +80,11 @@ impl OpenTarget {
     pub fn file(&self) -> &File {
         &self.file
     }
+
+    /// A path by which to open it anew, whatever its own path leads to by then.
+    pub fn open_path(&self) -> PathBuf {
+        open_path(&self.file)
+    }
 }
 
 impl AsFd for OpenTarget {
@@ -171,7 +176,12 @@ fn kind_of(inode: &OwnedFd, path: &Path) -> Result<TargetKind, OpenError> {
 
 /// Opens the inode that `inode` stands for, whatever its path names by now.
 fn reopen(inode: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
-    rustix::fs::open(format!("/proc/self/fd/{}", inode.as_raw_fd()), flags, Mode::empty())
+    rustix::fs::open(open_path(inode), flags, Mode::empty())
+}
+
+/// The path that leads to what is open, for as long as it is.
+pub(crate) fn open_path(file: &impl AsRawFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// The direct probe: `O_DIRECT`, then what `statx` says, then (where it says nothing) one read.

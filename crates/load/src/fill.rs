@@ -2,15 +2,15 @@
 //!
 //! Storage that compresses or finds duplicates answers zeros and repeated blocks from its own memory, and
 //! the result then says nothing about the media. So a buffer is filled once with random data, and each
-//! write stamps every 4 KiB of it with something that no other write has. That costs nanoseconds where
+//! write puts a header on every 4 KiB of it that no other write has. That costs nanoseconds where
 //! fresh random data would cost microseconds.
 
-use iostall_engine::guard::stamp;
+use iostall_engine::guard::write_header;
 use iostall_measure::Percent;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Data is filled and stamped in pieces of this many bytes: a page of most file systems, and the unit in
+/// Data is filled and given headers in pieces of this many bytes: a page of most file systems, and the unit in
 /// which storage looks for duplicates or smaller.
 pub const PIECE_BYTES: usize = 4096;
 
@@ -23,7 +23,7 @@ pub struct BlockFiller {
 }
 
 impl BlockFiller {
-    /// `seed` is stamped on each piece; `compressible` is the share of each piece that is zeros.
+    /// `seed` is in each piece's header; `compressible` is the share of each piece that is zeros.
     pub fn new(seed: u64, compressible: Percent) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 4096")]
         let zero_bytes = (PIECE_BYTES as f64 * compressible.fraction()).round() as usize;
@@ -33,7 +33,7 @@ impl BlockFiller {
     /// Fills a buffer, once, before its first write. Each call gives other data, so that no two buffers are
     /// alike.
     ///
-    /// Of each 4 KiB piece the compressible share is zeros, at the end. A piece keeps its 32 bytes of stamp
+    /// Of each 4 KiB piece the compressible share is zeros, at the end. A piece keeps its header
     /// even where all of it may be compressed.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for piece in buffer.chunks_mut(PIECE_BYTES) {
@@ -46,12 +46,12 @@ impl BlockFiller {
     }
 
     /// Makes the block in `buffer`, to be written at `offset`, differ from every other: `sequence` must be
-    /// another for every write of the run. A piece shorter than a stamp takes as much of it as fits.
+    /// another for every write of the run. A piece shorter than a header takes as much of it as fits.
     #[inline]
     pub fn prepare(&self, buffer: &mut [u8], offset: u64, sequence: u64) {
         let mut piece_offset = offset;
         for piece in buffer.chunks_mut(PIECE_BYTES) {
-            stamp(piece, piece_offset, sequence, self.seed);
+            write_header(piece, piece_offset, sequence, self.seed);
             piece_offset = piece_offset.wrapping_add(PIECE_BYTES as u64);
         }
     }
@@ -61,7 +61,7 @@ impl BlockFiller {
 mod tests {
     use std::collections::HashSet;
 
-    use iostall_engine::guard::{STAMP_BYTES, STAMP_MAGIC};
+    use iostall_engine::guard::HEADER_BYTES;
 
     use super::*;
 
@@ -80,7 +80,7 @@ mod tests {
             let left = compressed_share(share);
             assert!((left - (1.0 - share / 100.0)).abs() < 0.03, "{share} %: {left} is left");
         }
-        assert!(compressed_share(100.0) < 0.03, "all but the stamps");
+        assert!(compressed_share(100.0) < 0.03, "all but the headers");
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn two_buffers_of_one_filler_differ_beyond_their_stamps() {
+    fn two_buffers_of_one_filler_differ_beyond_their_headers() {
         let mut filler = BlockFiller::new(3, Percent::ZERO);
         let (mut one, mut other) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
         filler.fill(&mut one);
@@ -109,17 +109,17 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_says_where_when_and_by_whom() {
+    fn a_header_says_where_when_and_by_whom() {
         let filler = BlockFiller::new(0x0102, Percent::ZERO);
-        let mut buffer = vec![0; PIECE_BYTES + 512 + STAMP_BYTES];
+        let mut buffer = vec![0; PIECE_BYTES + 512 + HEADER_BYTES];
         filler.prepare(&mut buffer, 1 << 20, 9);
         for (piece, offset) in [(&buffer[..32], 1_u64 << 20), (&buffer[4096..4128], (1 << 20) + 4096)] {
-            assert_eq!(piece[..8], STAMP_MAGIC);
+            assert_eq!(piece[..8], *b"IOSTALLB");
             assert_eq!(piece[8..16], offset.to_le_bytes());
             assert_eq!(piece[16..24], 9_u64.to_le_bytes());
             assert_eq!(piece[24..32], 0x0102_u64.to_le_bytes());
         }
-        assert!(buffer[32..4096].iter().all(|byte| *byte == 0), "no more than the stamp is touched");
+        assert!(buffer[32..4096].iter().all(|byte| *byte == 0), "no more than the header is touched");
         filler.prepare(&mut [0; 16], 0, 0);
     }
 }

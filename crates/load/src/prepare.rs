@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use iostall_engine::buffer::{Buffer, BufferPool, Pages};
+use iostall_engine::guard::HeaderKind;
 use iostall_engine::open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
 use iostall_engine::psync::PsyncEngine;
 use iostall_engine::uring::{UringConfig, UringEngine};
@@ -14,6 +15,7 @@ use thiserror::Error;
 
 use crate::fill::BlockFiller;
 use crate::seat::EngineKind;
+use crate::source::WriteSource;
 
 /// Bytes of one request: large enough for full device speed, and a multiple of every sector size.
 const REQUEST_BYTES: u32 = 1 << 20;
@@ -56,12 +58,13 @@ pub enum PrepareError {
 
 /// Writes bytes `from..to` of the file at `path`, then syncs it. Both are rounded outwards to [`SIZE_ALIGN`].
 ///
-/// `go_on` hears the bytes written so far, and stops the work by answering `false`.
+/// The very first block begins with `first_header`. `go_on` hears the bytes written so far, and stops the work by answering `false`.
 pub fn write_range(
     path: &Path,
     from: u64,
     to: u64,
     seed: u64,
+    first_header: HeaderKind,
     kind: EngineKind,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), PrepareError> {
@@ -79,7 +82,8 @@ pub fn write_range(
         filler.fill(buffer);
     }
     let range = (from / SIZE_ALIGN * SIZE_ALIGN, to.next_multiple_of(SIZE_ALIGN));
-    let writer = Writer { target: &target, filler, next: range.0, end: range.1, done: 0, sequence: 0 };
+    let source = WriteSource::with_headers(filler).with_first_header(first_header);
+    let writer = Writer { target: &target, source, next: range.0, end: range.1, done: 0, sequence: 0 };
     let fds = [target.as_fd()];
     if kind == EngineKind::Psync {
         return writer.write(PsyncEngine::new(DEPTH, &fds)?, buffers, go_on);
@@ -97,7 +101,7 @@ struct Piece {
 
 struct Writer<'a> {
     target: &'a OpenTarget,
-    filler: BlockFiller,
+    source: WriteSource,
     next: u64,
     end: u64,
     done: u64,
@@ -137,7 +141,7 @@ impl Writer<'_> {
         }
         let offset = self.next;
         self.next += u64::from(length);
-        self.filler.prepare(&mut buffer[..length as usize], offset, self.sequence);
+        self.source.prepare(&mut buffer[..length as usize], offset, self.sequence);
         self.sequence += 1;
         pieces[token as usize] = Piece { offset, length };
         engine.push(write_of(token, offset, length, buffer));

@@ -9,6 +9,7 @@ use std::sync::mpsc::Sender;
 
 use iostall_engine::buffer::{Buffer, BufferPool, Pages};
 use iostall_engine::cpu::{allowed_cpus, pin_to_cpu};
+use iostall_engine::guard::HeaderKind;
 use iostall_engine::null::NullEngine;
 use iostall_engine::open::{Access, OpenOptions, OpenTarget, open_target};
 use iostall_engine::pacing::Schedule;
@@ -52,6 +53,8 @@ pub struct LoadTarget {
     pub open_path: PathBuf,
     /// How much of it, from its start, the run uses.
     pub size_bytes: u64,
+    /// What its very first block begins with when it is written: that of a file that iostall made keeps the mark.
+    pub first_header: HeaderKind,
 }
 
 /// A file that a role's workers share.
@@ -83,6 +86,7 @@ pub(crate) struct Seat {
 struct SeatStream {
     target: u32,
     file: Option<Arc<OpenTarget>>,
+    first_header: HeaderKind,
     plan: StreamPlan,
     /// Numbers the streams of the run.
     number: u64,
@@ -120,7 +124,14 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
                     let target = job.targets[file.target as usize].path.display().to_string();
                     RunError::Plan { target, source }
                 })?;
-                streams.push(SeatStream { target: file.target, file: file.file.clone(), plan, number });
+                let first_header = job.targets[file.target as usize].first_header;
+                streams.push(SeatStream {
+                    target: file.target,
+                    file: file.file.clone(),
+                    first_header,
+                    plan,
+                    number,
+                });
                 number += 1;
             }
             seats.push(Seat {
@@ -250,17 +261,18 @@ impl Seat {
     }
 
     /// What a stream writes; `None` where it only reads.
-    fn source(&self, number: u64) -> Option<WriteSource> {
-        let seed = scattered(self.seed, number);
-        self.profile.writes().then(|| match (&self.profile.write_data, &self.pool) {
-            (Some(WriteData::Ramp), _) => WriteSource::Same,
+    fn source(&self, stream: &SeatStream) -> Option<WriteSource> {
+        let seed = scattered(self.seed, stream.number);
+        let source = || match (&self.profile.write_data, &self.pool) {
+            (Some(WriteData::Ramp), _) => WriteSource::same(),
             (Some(WriteData::Fresh), _) => WriteSource::fresh(seed),
             (Some(WriteData::Pool { .. }), Some(pool)) => WriteSource::pool(Arc::clone(pool), seed),
-            _ => WriteSource::Stamped(self.filler()),
-        })
+            _ => WriteSource::with_headers(self.filler()),
+        };
+        self.profile.writes().then(|| source().with_first_header(stream.first_header))
     }
 
-    /// Each worker stamps its writes with a seed of its own: two workers count their writes alike.
+    /// Each worker's writes have a seed of its own in their headers: two workers count their writes alike.
     fn filler(&self) -> BlockFiller {
         BlockFiller::new(scattered(self.seed, u64::from(self.worker)), self.profile.compressible_pct)
     }
@@ -345,8 +357,7 @@ fn run_on<E: Engine>(
         .map(|(index, stream)| seat.pace(index, stream.number, window.start_ns))
         .collect();
     let open_loop = paces.iter().any(|pace| matches!(pace, Pace::Open(_)));
-    let sources: Vec<Option<WriteSource>> =
-        seat.streams.iter().map(|stream| seat.source(stream.number)).collect();
+    let sources: Vec<Option<WriteSource>> = seat.streams.iter().map(|stream| seat.source(stream)).collect();
     let draw = StreamDraw::new(&seat.profile.target_weights, scattered(seat.seed, u64::from(seat.worker)));
     let plans = if seat.profile.sequence_per_request { seat.profile.queue_depth as usize } else { 1 };
     let streams = (0_u16..)

@@ -1,12 +1,13 @@
 //! What a stream writes.
 //!
 //! The default is data that no device can shrink and no two blocks of which are alike. What DiskSpd writes
-//! instead is here for those who compare with its numbers. Whatever is written, the block at offset 0 keeps the
-//! stamp that marks the file as ours: without it the next run would not be allowed to write to it.
+//! instead is here for those who compare with its numbers. Whatever is written, the block at offset 0 has a header: in a
+//! file that iostall made it keeps the mark, without which the next run would not be allowed to write to it; anywhere else
+//! it says that this is no such file.
 
 use std::sync::Arc;
 
-use iostall_engine::guard::stamp;
+use iostall_engine::guard::{HeaderKind, write_header};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -17,9 +18,15 @@ const POOL_STEP: usize = 512;
 
 /// Fills the buffer of a write.
 #[derive(Clone, Debug)]
-pub(crate) enum WriteSource {
-    /// Filled once, stamped for each write.
-    Stamped(BlockFiller),
+pub(crate) struct WriteSource {
+    data: SourceData,
+    first_header: HeaderKind,
+}
+
+#[derive(Clone, Debug)]
+enum SourceData {
+    /// Filled once, given headers for each write.
+    WithHeaders(BlockFiller),
     /// Filled once, written as it is.
     Same,
     /// New random bytes each time.
@@ -29,31 +36,60 @@ pub(crate) enum WriteSource {
 }
 
 impl WriteSource {
+    fn new(data: SourceData) -> Self {
+        Self { data, first_header: HeaderKind::Block }
+    }
+
+    /// What `filler` makes.
+    pub(crate) fn with_headers(filler: BlockFiller) -> Self {
+        Self::new(SourceData::WithHeaders(filler))
+    }
+
+    /// What is in the buffer already.
+    pub(crate) fn same() -> Self {
+        Self::new(SourceData::Same)
+    }
+
     /// New random bytes each time.
     pub(crate) fn fresh(seed: u64) -> Self {
-        Self::Fresh(Box::new(Xoshiro256PlusPlus::seed_from_u64(seed)))
+        Self::new(SourceData::Fresh(Box::new(Xoshiro256PlusPlus::seed_from_u64(seed))))
     }
 
     /// Parts of `data`, which must be as long as the largest write.
     pub(crate) fn pool(data: Arc<[u8]>, seed: u64) -> Self {
-        Self::Pool { data, random: Box::new(Xoshiro256PlusPlus::seed_from_u64(seed)) }
+        Self::new(SourceData::Pool { data, random: Box::new(Xoshiro256PlusPlus::seed_from_u64(seed)) })
+    }
+
+    /// The same for a target whose very first block begins with `kind`.
+    pub(crate) fn with_first_header(self, kind: HeaderKind) -> Self {
+        Self { first_header: kind, ..self }
     }
 
     /// Makes `block`, to be written at `offset`, what it should be.
     #[inline]
     pub(crate) fn prepare(&mut self, block: &mut [u8], offset: u64, sequence: u64) {
-        match self {
-            Self::Stamped(filler) => return filler.prepare(block, offset, sequence),
-            Self::Same => {}
-            Self::Fresh(random) => random.fill_bytes(block),
-            Self::Pool { data, random } => {
+        let has_header = match &mut self.data {
+            SourceData::WithHeaders(filler) => {
+                filler.prepare(block, offset, sequence);
+                true
+            }
+            SourceData::Same => false,
+            SourceData::Fresh(random) => {
+                random.fill_bytes(block);
+                false
+            }
+            SourceData::Pool { data, random } => {
                 let starts = (data.len() - block.len()) / POOL_STEP + 1;
                 let start = usize::try_from(random.next_u64() % starts as u64).unwrap_or(0) * POOL_STEP;
                 block.copy_from_slice(&data[start..start + block.len()]);
+                false
             }
-        }
+        };
         if offset == 0 {
-            stamp(block, offset, sequence, 0);
+            if !has_header {
+                write_header(block, offset, sequence, 0);
+            }
+            self.first_header.put(block);
         }
     }
 }
@@ -68,7 +104,6 @@ pub(crate) fn ramp(buffer: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_engine::guard::STAMP_MAGIC;
 
     #[test]
     fn parts_of_a_pool_are_parts_of_it_and_not_always_the_same_ones() {
@@ -94,17 +129,25 @@ mod tests {
         ramp(&mut one);
         assert_eq!((one[0], one[255], one[256]), (0, 255, 0));
         let before = one;
-        WriteSource::Same.prepare(&mut one, 8192, 0);
+        WriteSource::same().prepare(&mut one, 8192, 0);
         assert_eq!(one, before);
     }
 
     #[test]
-    fn the_first_block_keeps_the_mark_whatever_is_written() {
+    fn the_first_block_of_a_made_file_keeps_the_mark_and_that_of_a_device_gets_none_whatever_is_written() {
         let pool: Arc<[u8]> = vec![1; 4096].into();
-        for mut source in [WriteSource::Same, WriteSource::fresh(1), WriteSource::pool(pool, 1)] {
+        let filler = BlockFiller::new(1, iostall_measure::Percent::ZERO);
+        for source in [
+            WriteSource::same(),
+            WriteSource::fresh(1),
+            WriteSource::pool(pool, 1),
+            WriteSource::with_headers(filler),
+        ] {
             let mut block = [0; 4096];
-            source.prepare(&mut block, 0, 0);
-            assert_eq!(block[..8], STAMP_MAGIC);
+            source.clone().prepare(&mut block, 0, 0);
+            assert_eq!(block[..8], *b"IOSTALLB");
+            source.with_first_header(HeaderKind::MadeFile).prepare(&mut block, 0, 0);
+            assert_eq!(block[..8], *b"IOSTALLF");
         }
     }
 }

@@ -51,7 +51,11 @@ pub enum WarningCode {
     TargetUnwritten,
     /// The target has holes.
     TargetSparse,
-    /// The target changed its size during the run.
+    /// The target was removed during the run, or another file was put in its place: the numbers are of another file.
+    TargetReplaced,
+    /// The target was cut during the run, or parts of it were freed: requests met no data.
+    TargetCut,
+    /// The target grew during the run.
     TargetGrew,
     /// A memory file system answered.
     MemoryFileSystem,

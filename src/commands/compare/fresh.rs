@@ -12,7 +12,7 @@ use iostall_report::compare::Side;
 use super::need_two;
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::hinted;
-use crate::measuring::{Session, TargetRequest, Targets};
+use crate::measuring::{Session, TargetRequest, Targets, check_named_once};
 use crate::printer::Printer;
 use crate::store;
 
@@ -32,6 +32,7 @@ pub(super) fn measure(
 ) -> anyhow::Result<(Vec<Side>, bool)> {
     let plans = plans(args)?;
     need_two(plans.len())?;
+    check_named_once(plans.iter().flat_map(|plan| &plan.paths).map(PathBuf::as_path))?;
     let mut store = store::open(global)?;
     let session = Session::begin(args.load.engine, printer)?;
     let prepared: Vec<Targets> = plans

@@ -3,6 +3,8 @@
 mod cells;
 mod resume;
 
+use std::path::PathBuf;
+
 use anyhow::Context;
 use iostall_load::preset::preset;
 use iostall_load::profile::check;
@@ -13,7 +15,9 @@ use iostall_store::SqliteStore;
 
 use crate::cli::{GlobalArgs, MatrixArgs};
 use crate::failure::{Status, hinted};
-use crate::measuring::{Effort, Keeping, PointJob, Session, Survey, TargetRequest, Targets, has_failures};
+use crate::measuring::{
+    Effort, Keeping, PointJob, Session, Survey, TargetRequest, Targets, check_named_once, has_failures,
+};
 use crate::printer::Printer;
 
 use cells::{Cell, cells};
@@ -108,6 +112,7 @@ fn measure(
     session: &Session<'_>,
 ) -> anyhow::Result<Run> {
     let base = profile.spans.first().and_then(|span| span.roles.first()).context("there are no cells")?;
+    check_named_once(args.targets.iter().map(PathBuf::as_path))?;
     let devices = prepare(args, profile, session)?;
     let mut survey = Survey::begin(session, &devices.iter().collect::<Vec<_>>());
     let effort = Effort {

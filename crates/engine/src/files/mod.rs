@@ -5,6 +5,7 @@ mod cache;
 mod extents;
 mod metadata;
 mod names;
+mod presence;
 mod priority;
 mod stamp;
 
@@ -15,5 +16,6 @@ pub use names::{
     NO_FOLLOW, effective_user, free_bytes, has_no_locks, is_direct, make_special, raise_open_file_limit,
     rename_new, rename_over, sync_directory, sync_file_system,
 };
+pub use presence::{FileNow, PathNow};
 pub use priority::{Niceness, set_niceness};
 pub use stamp::{FileKind, FileStamp, stamp, stamp_of_link, stamp_of_path};

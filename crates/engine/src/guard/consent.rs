@@ -4,10 +4,13 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::place::{LINKS_MAX, place_of};
+
 /// What the user has said may be destroyed, each list by the flag it was given with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteConsent {
-    /// `--overwrite PATH`: a file that iostall did not make, or a block device without a signature.
+    /// `--overwrite PATH`: a file that iostall did not make, a new one in a directory of a database, or a block device
+    /// without a signature.
     pub overwrite: Vec<PathBuf>,
     /// `--destroy-database PATH`: a file that belongs to a database.
     pub destroy_database: Vec<PathBuf>,
@@ -23,6 +26,16 @@ impl WriteConsent {
 
     pub(super) fn overwrites(&self, target: &Named<'_>) -> bool {
         target.is_in(&self.overwrite)
+    }
+
+    /// Whether the user named the file that would be made at `place`, every link followed.
+    pub(super) fn names_new_file(&self, place: &Path) -> bool {
+        let leads_there = |word: &PathBuf| {
+            std::path::absolute(word)
+                .and_then(|word| place_of(&word, LINKS_MAX))
+                .is_ok_and(|word| word == place)
+        };
+        self.overwrite.iter().chain(&self.destroy_database).any(leads_there)
     }
 
     pub(super) fn destroys_database(&self, target: &Named<'_>) -> bool {

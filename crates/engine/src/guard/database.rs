@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use super::mark::made_by_iostall;
 use super::signature::ReadAt;
 
 /// What a file was recognised as.
@@ -42,6 +43,29 @@ pub(super) fn recognise(
     let length = file.read_at(&mut head, 0)?;
     head.truncate(length);
     Ok(by_content(&head).or_else(|| by_name(path, &head)))
+}
+
+/// Recognises a directory (links resolved) that a database keeps its files in, where a new file would be copied with its
+/// backups, fill its volume, or be taken for one of its own.
+///
+/// Files that iostall made do not count: a test next to `test.mdf` is no database.
+pub(super) fn recognise_directory(directory: &Path) -> Option<DatabaseFile> {
+    let foreign = |path: &Path| path.is_file() && !made_by_iostall(path).unwrap_or(false);
+    let in_own = || {
+        let entries = std::fs::read_dir(directory).ok()?;
+        entries.flatten().map(|entry| entry.path()).find_map(|path| {
+            let found = by_name(&path, &[])?;
+            foreign(&path).then(|| DatabaseFile { sign: path.display().to_string(), ..found })
+        })
+    };
+    // MySQL has a directory for each database, which may still be empty.
+    let in_parent = || {
+        let system = ["ibdata1", "mysql.ibd", "aria_log_control"]
+            .map(|name| directory.parent().map(|above| above.join(name)));
+        let path = system.into_iter().flatten().find(|path| foreign(path))?;
+        Some(DatabaseFile { database: "MySQL or MariaDB", sign: path.display().to_string() })
+    };
+    in_postgres_tree(&directory.join("new")).or_else(in_own).or_else(in_parent)
 }
 
 /// As much as any of the headers below needs.
@@ -221,7 +245,7 @@ mod tests {
     fn zeros_stamps_and_cut_headers_are_no_database() {
         assert_eq!(database_of(&head(&[])), None);
         let mut stamped = head(&[]);
-        super::super::stamp::stamp(&mut stamped, 0, 1, 2);
+        super::super::header::write_header(&mut stamped, 0, 1, 2);
         assert_eq!(database_of(&stamped), None);
         for length in 0..HEAD_BYTES {
             assert_eq!(database_of(&vec![0; length]), None);

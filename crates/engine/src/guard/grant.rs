@@ -9,13 +9,15 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::block_device::check_unused;
 use super::consent::{Named, WriteConsent, same_inode};
-use super::database::DatabaseFile;
+use super::database::{self, DatabaseFile};
+use super::lock::{FileLock, check_unlocked, hold_for_writing};
 use super::place::check_new_file_on;
 use super::refusal::Refusal;
 use super::regular_file;
 use super::signature::{self, Signature};
 use crate::host::System;
 use crate::host::system::device_number;
+use crate::open::open_path;
 
 /// Why a target may be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +38,13 @@ pub enum GrantReason {
 
 /// Permission to write one target. It holds the descriptor the check was made on, open for reading and
 /// writing without direct I/O, so that what is written is what was checked: open it anew only through
-/// `/proc/self/fd`. A block device stays exclusively ours for as long as the grant lives.
+/// `/proc/self/fd`. The target stays ours alone for as long as the grant lives: another run is refused.
 #[derive(Debug)]
 pub struct WriteGrant {
     file: File,
     path: PathBuf,
     reason: GrantReason,
+    _lock: Option<FileLock>,
 }
 
 impl WriteGrant {
@@ -55,9 +58,31 @@ impl WriteGrant {
         self.file
     }
 
+    /// A path by which to open it anew, whatever its own path leads to by then.
+    pub fn open_path(&self) -> PathBuf {
+        open_path(&self.file)
+    }
+
     /// Where it is, with every link in the path followed.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether iostall made the file, before this run or in it. What it did not make it does not remove.
+    pub fn is_made_by_iostall(&self) -> bool {
+        matches!(self.reason, GrantReason::Created | GrantReason::MadeByIostall)
+    }
+
+    /// Removes the file, if its path still leads to it: what somebody has put in its place meanwhile is theirs.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self) -> io::Result<()> {
+        let there = match std::fs::symlink_metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            there => there?,
+        };
+        if same_inode(&there, &self.file.metadata()?) { std::fs::remove_file(&self.path) } else { Ok(()) }
     }
 
     /// Why it may be written.
@@ -79,7 +104,7 @@ pub fn check_write(path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Re
 fn check_write_on(system: &System, path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
     let resolved = match std::fs::canonicalize(path) {
         Ok(resolved) => resolved,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return create(system, path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return create(system, path, consent),
         Err(source) => return Err(failed(path, "follow the path")(source)),
     };
     // Before opening: to open a device of another kind may already set it in motion.
@@ -101,12 +126,23 @@ fn check_write_on(system: &System, path: &Path, consent: &WriteConsent) -> Resul
     let flags = fcntl_getfl(&file).map_err(|error| failed(&resolved, "look at it")(error.into()))?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK)
         .map_err(|error| failed(&resolved, "open it for writing")(error.into()))?;
-    let reason = if kind.is_block_device() {
-        check_device(&resolved, &file, &metadata, consent)?
-    } else {
-        regular_file::check(system, &resolved, &file, &metadata, consent)?
-    };
-    Ok(WriteGrant { file, path: resolved, reason })
+    if kind.is_block_device() {
+        check_unlocked(system, &resolved, &file, &metadata)?;
+        let reason = check_device(&resolved, &file, &metadata, consent)?;
+        return Ok(WriteGrant { file, path: resolved, reason, _lock: None });
+    }
+    let reason = regular_file::check(system, &resolved, &file, &metadata, consent)?;
+    let lock = hold_for_writing(system, &resolved, &file, &metadata)?;
+    check_still_there(&resolved, &metadata)?;
+    Ok(WriteGrant { file, path: resolved, reason, _lock: lock })
+}
+
+/// Whoever had the file before us may have removed it just before we got the lock.
+fn check_still_there(path: &Path, opened: &Metadata) -> Result<(), Refusal> {
+    match std::fs::symlink_metadata(path) {
+        Ok(there) if same_inode(&there, opened) => Ok(()),
+        _ => Err(Refusal::Replaced { path: path.to_owned() }),
+    }
 }
 
 fn refused_kind(metadata: &Metadata) -> Option<&'static str> {
@@ -138,7 +174,7 @@ fn open(path: &Path, more: OFlags) -> Result<File, Refusal> {
     })
 }
 
-fn create(system: &System, path: &Path) -> Result<WriteGrant, Refusal> {
+fn create(system: &System, path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
     check_new_file_on(system, path)?;
     if std::fs::symlink_metadata(path).is_ok() {
         return Err(Refusal::DanglingLink { path: path.to_owned() });
@@ -148,13 +184,20 @@ fn create(system: &System, path: &Path) -> Result<WriteGrant, Refusal> {
     let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     let parent = std::fs::canonicalize(parent).map_err(failed(parent, "find the directory"))?;
     let path = parent.join(name);
+    if let Some(found) = database::recognise_directory(&parent)
+        && !consent.names_new_file(&path)
+    {
+        return Err(Refusal::DatabaseDirectory { path, found });
+    }
     // `create_new` also refuses a link or file that has appeared in the meantime.
     let created = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
     let file = created.map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => Refusal::Replaced { path: path.clone() },
         _ => failed(&path, "create it")(source),
     })?;
-    Ok(WriteGrant { file, path, reason: GrantReason::Created })
+    let metadata = file.metadata().map_err(failed(&path, "look at it"))?;
+    let lock = hold_for_writing(system, &path, &file, &metadata)?;
+    Ok(WriteGrant { file, path, reason: GrantReason::Created, _lock: lock })
 }
 
 fn check_device(

@@ -1,9 +1,10 @@
 //! How iostall knows its own files again.
 //!
 //! Two signs, because each alone can mislead: `cp precious.dat scratch.dat` writes the user's data into the
-//! inode that iostall marked (the attribute stays, the stamp is gone), and `cp scratch.dat elsewhere` takes
-//! the stamp to a file the user made (the stamp is there, the attribute is not). Where the file system has
-//! no user attributes the stamp alone counts.
+//! inode that iostall marked (the attribute stays, the header is gone), and `cp scratch.dat elsewhere` takes
+//! the header to a file the user made (the header is there, the attribute is not). Where the file system has
+//! no user attributes the header alone counts, and only one that says it is a file's: `dd` of a loaded device into a
+//! file gives a file that begins with the header of a block.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,19 +15,19 @@ use rustix::fs::{OFlags, XattrFlags, fgetxattr, fsetxattr};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::stamp::{STAMP_BYTES, STAMP_MAGIC, stamp};
+use super::header::{HEADER_BYTES, HeaderKind, write_header};
 
 const ATTRIBUTE: &str = "user.iostall.made";
 
 /// First word of the attribute; the second is the creation's own random number in hexadecimal digits.
 const VERSION: &str = "1";
 
-/// Marks a file that iostall has just created: the attribute, and a stamp at the very start.
+/// Marks a file that iostall has just created: the attribute, and a header at the very start.
 ///
 /// `file` must be open for writing and not for direct I/O. What was in the first 32 bytes is lost.
 ///
 /// # Errors
-/// When the attribute or the stamp cannot be written. A file system without user attributes is no error.
+/// When the attribute or the header cannot be written. A file system without user attributes is no error.
 pub fn mark_made_by_iostall(file: &File) -> io::Result<()> {
     let mut random = [0; 8];
     getrandom(&mut random, GetRandomFlags::empty())?;
@@ -36,8 +37,9 @@ pub fn mark_made_by_iostall(file: &File) -> io::Result<()> {
         Ok(()) | Err(Errno::OPNOTSUPP) => {}
         Err(error) => return Err(error.into()),
     }
-    let mut header = [0; STAMP_BYTES];
-    stamp(&mut header, 0, 0, creation);
+    let mut header = [0; HEADER_BYTES];
+    write_header(&mut header, 0, 0, creation);
+    HeaderKind::MadeFile.put(&mut header);
     file.write_all_at(&header, 0)
 }
 
@@ -53,19 +55,18 @@ pub fn made_by_iostall(path: &Path) -> io::Result<bool> {
 
 /// Whether the open file carries both signs.
 pub(super) fn is_marked(file: &File) -> io::Result<bool> {
-    let mut magic = [0; STAMP_MAGIC.len()];
-    match file.read_exact_at(&mut magic, 0) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-        Err(error) => return Err(error),
-    }
-    if magic != STAMP_MAGIC {
-        return Ok(false);
-    }
+    let mut head = [0; HEADER_BYTES];
+    let length = file.read_at(&mut head, 0)?;
+    let header_alone_counts = match HeaderKind::of(&head[..length]) {
+        Some(HeaderKind::MadeFile) => true,
+        // Written by an older version: to a file that it made, or to a device that this is an image of.
+        Some(HeaderKind::Unknown) => false,
+        Some(HeaderKind::Block) | None => return Ok(false),
+    };
     let mut value = [0; 64];
     match fgetxattr(file, ATTRIBUTE, &mut value[..]) {
         Ok(length) => Ok(is_attribute(&value[..length])),
-        Err(Errno::OPNOTSUPP) => Ok(true),
+        Err(Errno::OPNOTSUPP) => Ok(header_alone_counts),
         // Longer than anything iostall writes, or not there.
         Err(Errno::NODATA | Errno::RANGE) => Ok(false),
         Err(error) => Err(error.into()),
@@ -124,5 +125,31 @@ mod tests {
         let has_attributes = fgetxattr(&file, ATTRIBUTE, &mut [0; 64][..]).is_ok();
         std::fs::write(&copy, std::fs::read(&scratch).unwrap()).unwrap();
         assert_eq!(made_by_iostall(&copy).unwrap(), !has_attributes);
+    }
+
+    /// The image of a device that a load had written was taken for a scratch file, and overwritten without a flag.
+    #[test]
+    fn a_file_that_begins_with_the_header_of_a_block_is_not_ours_even_with_the_attribute() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("image");
+        let file = File::create_new(&path).unwrap();
+        mark_made_by_iostall(&file).unwrap();
+        let mut block = [7; 4096];
+        write_header(&mut block, 0, 1, 2);
+        file.write_all_at(&block, 0).unwrap();
+        assert!(!made_by_iostall(&path).unwrap());
+    }
+
+    #[test]
+    fn a_file_of_an_older_version_is_known_by_its_attribute_and_by_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let [made, image] = ["made", "image"].map(|name| directory.path().join(name));
+        let file = File::create_new(&made).unwrap();
+        mark_made_by_iostall(&file).unwrap();
+        let has_attributes = fgetxattr(&file, ATTRIBUTE, &mut [0; 64][..]).is_ok();
+        file.write_all_at(b"IOSTALL1", 0).unwrap();
+        assert_eq!(made_by_iostall(&made).unwrap(), has_attributes);
+        std::fs::write(&image, std::fs::read(&made).unwrap()).unwrap();
+        assert!(!made_by_iostall(&image).unwrap());
     }
 }

@@ -3,13 +3,15 @@
 //!
 //! | Target | Needs |
 //! |---|---|
-//! | absent, or an empty file outside of databases | nothing |
+//! | absent, in a directory of a database | `--overwrite PATH` |
+//! | absent elsewhere, or an empty file outside of databases | nothing |
 //! | a file iostall made (see [`made_by_iostall`]) | nothing |
 //! | any other file | `--overwrite PATH` |
 //! | a file that belongs to a database | `--destroy-database PATH` |
 //! | a block device | `--overwrite PATH` |
 //! | a block device with a known signature on it | `--destroy PATH` |
 //! | anything new in `/dev` (but `/dev/shm`), on devtmpfs, proc, sysfs and the like (see [`check_new_file`]) | always refused |
+//! | in use by another run, or locked by another program | always refused |
 //! | mounted, held, swap, behind a loop device; not a file or block device | always refused |
 
 mod block_device;
@@ -17,19 +19,21 @@ mod consent;
 mod database;
 mod free_space;
 mod grant;
+mod header;
+mod lock;
 mod mark;
 mod place;
 mod refusal;
 mod regular_file;
 mod signature;
-mod stamp;
 
 pub use consent::WriteConsent;
 pub use database::DatabaseFile;
 pub use free_space::{FreeSpaceError, check_free_space};
 pub use grant::{GrantReason, WriteGrant, check_write};
+pub use header::{HEADER_BYTES, HeaderKind, write_header};
+pub use lock::{FileLock, LockHolder, hold_for_reading};
 pub use mark::{made_by_iostall, mark_made_by_iostall};
-pub use place::check_new_file;
+pub use place::{check_new_file, is_same_place};
 pub use refusal::Refusal;
 pub use signature::Signature;
-pub use stamp::{STAMP_BYTES, STAMP_MAGIC, stamp};

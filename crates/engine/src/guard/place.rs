@@ -6,11 +6,12 @@
 use std::cmp::Reverse;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{StatFs, statfs};
 
+use super::consent::same_inode;
 use super::refusal::Refusal;
 use crate::host::{Mount, System};
 
@@ -21,7 +22,7 @@ const DEVICES: &str = "/dev";
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The kernel follows no more links than this in one path.
-const LINKS_MAX: u32 = 40;
+pub(super) const LINKS_MAX: u32 = 40;
 
 /// So many devices are named to a user who has mistyped one.
 const SIMILAR_MAX: usize = 6;
@@ -69,8 +70,28 @@ pub(super) fn check_new_file_on(system: &System, path: &Path) -> Result<(), Refu
     check_directory(system, path, directory)
 }
 
+/// Whether two paths lead to one file or device, by whatever links, or would once it is made.
+pub fn is_same_place(one: &Path, other: &Path) -> bool {
+    if let (Ok(one), Ok(other)) = (std::fs::metadata(one), std::fs::metadata(other)) {
+        // Two nodes of one device have inodes of their own.
+        let is_device = one.file_type().is_block_device() && other.file_type().is_block_device();
+        return if is_device { one.rdev() == other.rdev() } else { same_inode(&one, &other) };
+    }
+    let place = |path: &Path| std::path::absolute(path).and_then(|path| place_of(&path, LINKS_MAX)).ok();
+    place(one).is_some_and(|one| place(other) == Some(one))
+}
+
+/// Whether an existing regular file at the resolved `path` is where only devices are.
+pub(super) fn check_file_is_not_among_devices(system: &System, path: &Path) -> Result<(), Refusal> {
+    let Some(directory) = path.parent() else { return Ok(()) };
+    if is_among_devices(directory, system.mount_of(directory).as_ref()) {
+        return Err(Refusal::FileAmongDevices { path: path.to_owned() });
+    }
+    Ok(())
+}
+
 /// Whether the existing `directory` (links resolved) is a place for the data of `path`.
-pub(super) fn check_directory(system: &System, path: &Path, directory: &Path) -> Result<(), Refusal> {
+fn check_directory(system: &System, path: &Path, directory: &Path) -> Result<(), Refusal> {
     let mount = system.mount_of(directory);
     if is_among_devices(directory, mount.as_ref()) {
         return Err(Refusal::NoSuchDevice {
@@ -109,7 +130,7 @@ fn is_among_devices(directory: &Path, mount: Option<&Mount>) -> bool {
 }
 
 /// Where a file made at the absolute `path` would be.
-fn place_of(path: &Path, links_left: u32) -> io::Result<PathBuf> {
+pub(super) fn place_of(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     match std::fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         found => return found,

@@ -8,6 +8,7 @@ use iostall_measure::ByteCount;
 use thiserror::Error;
 
 use super::database::DatabaseFile;
+use super::lock::LockHolder;
 use super::signature::Signature;
 
 /// Nothing has been written when one of these is returned.
@@ -100,6 +101,28 @@ pub enum Refusal {
         /// The target.
         path: PathBuf,
     },
+    /// Another run of iostall uses it, or another program has locked it.
+    #[error("{} is in use by {holder}", path.display())]
+    InUse {
+        /// The target.
+        path: PathBuf,
+        /// By whom.
+        holder: LockHolder,
+    },
+    /// A regular file where only devices are, left there by mistake.
+    #[error("{} is no device but an ordinary file among the devices: it lives in memory", path.display())]
+    FileAmongDevices {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Nothing is there, but the directory is a database's, and no word names the file.
+    #[error("{} would be a new file in a directory of {found}", path.display())]
+    DatabaseDirectory {
+        /// The file that would be made.
+        path: PathBuf,
+        /// Whose directory, and by what it was recognised.
+        found: DatabaseFile,
+    },
     /// A file with content that iostall did not make, and no word that names it.
     #[error("{} exists, was not made by iostall, and holds {}", path.display(), ByteCount(*size_bytes))]
     FileNotNamed {
@@ -183,6 +206,19 @@ impl Refusal {
                     path.display()
                 )
             }
+            Self::InUse { path, .. } => format!(
+                "wait until it ends, or name another file; `fuser --verbose {}` shows who has it open",
+                path.display()
+            ),
+            Self::FileAmongDevices { path } => format!(
+                "`rm {}` if nobody needs it, and look with `lsblk` for the device you mean",
+                path.display()
+            ),
+            Self::DatabaseDirectory { path, .. } => format!(
+                "name a file in a directory of its own on the same file system, or let iostall make it there with \
+                 `--overwrite {}`",
+                path.display()
+            ),
             Self::FileNotNamed { path, .. } | Self::DeviceNotNamed { path } => {
                 format!("name another target, or destroy its content with `--overwrite {}`", path.display())
             }

@@ -9,8 +9,9 @@ use super::block_device::{check_not_behind_loop, check_not_swap};
 use super::consent::{Named, WriteConsent, same_inode};
 use super::database;
 use super::grant::GrantReason;
+use super::lock::check_unlocked;
 use super::mark::is_marked;
-use super::place::kernel_file_system;
+use super::place::{check_file_is_not_among_devices, kernel_file_system};
 use super::refusal::Refusal;
 use crate::host::System;
 
@@ -23,10 +24,12 @@ pub(super) fn check(
     consent: &WriteConsent,
 ) -> Result<GrantReason, Refusal> {
     check_not_kernels(path, file)?;
+    check_file_is_not_among_devices(system, path)?;
     let is_this = |other: &Path| std::fs::metadata(other).is_ok_and(|other| same_inode(&other, metadata));
     check_not_swap(system, path, is_this)?;
     check_not_behind_loop(system, path, is_this)?;
     check_not_mount_point(system, path)?;
+    check_unlocked(system, path, file, metadata)?;
 
     let failed = |action| move |source| Refusal::System { path: path.to_owned(), action, source };
     if is_marked(file).map_err(failed("look for iostall's mark"))? {

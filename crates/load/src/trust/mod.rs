@@ -4,7 +4,9 @@
 mod generator;
 mod numbers;
 mod platform;
+mod target;
 
+use iostall_engine::files::FileNow;
 use iostall_measure::platform::{Host, Target};
 use iostall_model::{LoadOutcome, Warning};
 
@@ -28,6 +30,9 @@ pub struct Evidence<'a> {
     pub targets: &'a [Target],
     /// Their sizes after the run, in the same order; `None` where one is gone.
     pub sizes_after: &'a [Option<u64>],
+    /// The least that was seen of each file during the run and right after it, in the same order; `None` where it is no
+    /// file.
+    pub least_seen: &'a [Option<FileNow>],
     /// Devices under the targets before the run.
     pub busy_before: &'a [BusyBefore],
     /// What was measured.
@@ -37,6 +42,7 @@ pub struct Evidence<'a> {
 /// All doubts about a run, the weightiest first.
 pub fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = numbers::judge(evidence);
+    warnings.extend(target::judge(evidence));
     warnings.extend(platform::judge(evidence));
     warnings.extend(generator::judge(evidence));
     warnings.dedup();

@@ -26,7 +26,6 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
         warnings.extend(direct_refused(target));
         warnings.extend(never_written(target));
         warnings.extend(small(target, used_bytes(evidence, index, target), evidence.host.memory_bytes));
-        warnings.extend(grew(target, evidence.sizes_after.get(index).copied().flatten()));
     }
     warnings.extend(compressible(profile));
     warnings.extend(busy(evidence));
@@ -134,21 +133,6 @@ fn small(target: &Target, used_bytes: u64, memory_bytes: u64) -> Option<Warning>
         )
         .about(target.path.display().to_string())
         .hint("use a --size larger than the largest cache on the path")
-    })
-}
-
-fn grew(target: &Target, size_after: Option<u64>) -> Option<Warning> {
-    let size_after = size_after?;
-    (target.kind == TargetKind::File && size_after != target.size_bytes).then(|| {
-        Warning::new(
-            WarningCode::TargetGrew,
-            format!(
-                "the file was {} before the run and {} after it: allocation is part of the numbers",
-                ByteCount(target.size_bytes),
-                ByteCount(size_after)
-            ),
-        )
-        .about(target.path.display().to_string())
     })
 }
 

@@ -78,7 +78,7 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
         file: FileIndex(0),
         pace: pace(role, window.start_ns),
         sync: role.sync.map(SyncState::new),
-        source: role.writes().then(|| WriteSource::Stamped(BlockFiller::new(1, Percent::ZERO))),
+        source: role.writes().then(|| WriteSource::with_headers(BlockFiller::new(1, Percent::ZERO))),
         free: Vec::new(),
         to_sync: Vec::new(),
     };
@@ -275,7 +275,7 @@ fn a_sequential_writer_leaves_blocks_that_say_where_they_belong() {
     for slot in 0..MIB / 4096 {
         let mut head = [0; 16];
         image.read(slot * 4096, &mut head);
-        assert_eq!(head[..8], iostall_engine::guard::STAMP_MAGIC);
+        assert_eq!(head[..8], *b"IOSTALLB");
         assert_eq!(head[8..16], (slot * 4096).to_le_bytes());
     }
 }

@@ -1,0 +1,312 @@
+//! Locks: two runs on one file notice each other, and a file that another program has locked is left alone.
+//!
+//! Ours is an advisory `flock`: the kernel gives it up when we die, and `/proc/locks` names its holder. Foreign ones
+//! are only looked for, never waited for. A file that we merely read and did not make is not locked at all: a database
+//! that locks its own files must find them as if we were not there. A block device needs no lock either; it is opened
+//! exclusively.
+
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use rustix::fs::{FlockOperation, flock, fstatfs};
+use rustix::io::Errno;
+
+use super::mark::is_marked;
+use super::refusal::Refusal;
+use crate::host::System;
+use crate::host::system::device_number;
+
+/// Magic numbers of SMB, old and new. There a lock forbids reading and writing to every other descriptor, our own ones
+/// included.
+const MANDATORY: [u32; 2] = [0xff53_4d42, 0xfe53_4d42];
+
+/// Who has locked a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LockHolder {
+    /// Number of the process, where the system tells it.
+    pub pid: Option<u32>,
+    /// Name of its program.
+    pub program: Option<String>,
+    /// Whether that is iostall, too.
+    pub is_iostall: bool,
+}
+
+impl fmt::Display for LockHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.pid, &self.program) {
+            (Some(pid), _) if self.is_iostall => write!(f, "another run of iostall (process {pid})"),
+            (Some(pid), Some(program)) => write!(f, "{program} (process {pid}), which has locked it"),
+            (Some(pid), None) => write!(f, "process {pid}, which has locked it"),
+            (None, _) => f.write_str("another program, which has locked it"),
+        }
+    }
+}
+
+/// What a lock is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mode {
+    /// Others may read.
+    Shared,
+    /// Nobody else may use it.
+    Exclusive,
+}
+
+impl Mode {
+    fn operation(self) -> FlockOperation {
+        match self {
+            Self::Shared => FlockOperation::NonBlockingLockShared,
+            Self::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        }
+    }
+}
+
+/// A file that stays ours until all clones of this are gone.
+#[derive(Clone, Debug)]
+pub struct FileLock {
+    _held: Arc<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    /// A descriptor of the same opening: the lock belongs to the opening.
+    file: File,
+    inode: (u64, u64),
+    mode: Mutex<Mode>,
+}
+
+/// What this process has locked. Columns of a matrix may be one file, and to the kernel two openings of one process are as
+/// foreign to each other as two processes.
+static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
+
+/// Holds a file for as long as it is read, where iostall made it: nobody then writes to it or removes it meanwhile. `None`:
+/// it is somebody else's and is read without a lock.
+///
+/// # Errors
+/// [`Refusal::InUse`] when another run of iostall writes to it.
+pub fn hold_for_reading(path: &Path, file: &File) -> Result<Option<FileLock>, Refusal> {
+    let failed = |source| Refusal::System { path: path.to_owned(), action: "look at it", source };
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    let system = System::here();
+    if is_marked(file).unwrap_or(false) {
+        return take(&system, path, file, &metadata, Mode::Shared);
+    }
+    match flock_holder(&system, path, &metadata, Mode::Shared) {
+        Some(holder) if holder.is_iostall => Err(Refusal::InUse { path: path.to_owned(), holder }),
+        _ => Ok(None),
+    }
+}
+
+/// Holds a file for as long as it is written.
+pub(super) fn hold_for_writing(
+    system: &System,
+    path: &Path,
+    file: &File,
+    metadata: &Metadata,
+) -> Result<Option<FileLock>, Refusal> {
+    take(system, path, file, metadata, Mode::Exclusive)
+}
+
+/// Refuses a file or device that somebody has locked, without touching the locks.
+pub(super) fn check_unlocked(
+    system: &System,
+    path: &Path,
+    file: &File,
+    metadata: &Metadata,
+) -> Result<(), Refusal> {
+    let holder =
+        record_lock_holder(system, file).or_else(|| flock_holder(system, path, metadata, Mode::Exclusive));
+    match holder {
+        Some(holder) => Err(Refusal::InUse { path: path.to_owned(), holder }),
+        None => Ok(()),
+    }
+}
+
+/// `None`: the file system has no locks that could be used.
+fn take(
+    system: &System,
+    path: &Path,
+    file: &File,
+    metadata: &Metadata,
+    mode: Mode,
+) -> Result<Option<FileLock>, Refusal> {
+    if locks_are_mandatory(file) {
+        return Ok(None);
+    }
+    let inode = (metadata.dev(), metadata.ino());
+    let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    all.retain(|held| held.strong_count() > 0);
+    let known = all.iter().filter_map(Weak::upgrade).find(|held| held.inode == inode);
+    let held = match known {
+        Some(held) => held,
+        None => {
+            let file = file.try_clone().map_err(|source| Refusal::System {
+                path: path.to_owned(),
+                action: "lock it",
+                source,
+            })?;
+            Arc::new(Held { file, inode, mode: Mutex::new(Mode::Shared) })
+        }
+    };
+    let mut present = held.mode.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_new = Arc::strong_count(&held) == 1;
+    if is_new || mode > *present {
+        match flock(&held.file, mode.operation()) {
+            Ok(()) => *present = mode,
+            Err(Errno::WOULDBLOCK) => {
+                if !is_new {
+                    // The attempt at more has cost us what we had.
+                    let _ = flock(&held.file, present.operation());
+                }
+                let holder = flock_holder(system, path, metadata, mode).unwrap_or_default();
+                return Err(Refusal::InUse { path: path.to_owned(), holder });
+            }
+            // NFS without its lock service, FUSE without locks, and the like.
+            Err(_) => return Ok(None),
+        }
+    }
+    drop(present);
+    if is_new {
+        all.push(Arc::downgrade(&held));
+    }
+    Ok(Some(FileLock { _held: held }))
+}
+
+fn locks_are_mandatory(file: &File) -> bool {
+    let kind = fstatfs(file).map(|answer| u32::try_from(answer.f_type & 0xffff_ffff).unwrap_or(0));
+    kind.is_ok_and(|kind| MANDATORY.contains(&kind))
+}
+
+/// Who has locked some range of the file with `fcntl`, as databases and virtual machines do.
+#[expect(unsafe_code, reason = "the library's safe form of this call is for locks that belong to a process")]
+fn record_lock_holder(system: &System, file: &File) -> Option<LockHolder> {
+    let (write, start) = (libc::F_WRLCK, libc::SEEK_SET);
+    let mut asked = libc::flock {
+        l_type: i16::try_from(write).ok()?,
+        l_whence: i16::try_from(start).ok()?,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: the descriptor is open for the length of the call, and the kernel writes to nothing but `asked`, which is
+    // what this command takes.
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut asked) };
+    let is_locked = answer == 0 && i32::from(asked.l_type) != libc::F_UNLCK;
+    // A lock that belongs to an opening and not to a process has the number -1.
+    is_locked
+        .then(|| u32::try_from(asked.l_pid).map_or_else(|_| LockHolder::default(), |pid| holder(system, pid)))
+}
+
+/// Who but this process has locked the whole file with `flock` so that `mode` cannot be had. The mount table knows the
+/// number that `/proc/locks` shows; that of the file may be one of its subvolume.
+fn flock_holder(system: &System, path: &Path, metadata: &Metadata, mode: Mode) -> Option<LockHolder> {
+    let text = system.text("/proc/locks")?;
+    let of_mount = system.mount_of(path).map(|mount| mount.number);
+    let numbers = [Some(device_number(metadata.dev())), of_mount];
+    let mut holders = text.lines().filter_map(parse_flock).filter(|lock| {
+        let is_this =
+            lock.inode == metadata.ino() && numbers.iter().flatten().any(|number| *number == lock.device);
+        is_this && (lock.mode == Mode::Exclusive || mode == Mode::Exclusive)
+    });
+    let other = holders.find(|lock| lock.pid != std::process::id())?;
+    Some(holder(system, other.pid))
+}
+
+fn holder(system: &System, pid: u32) -> LockHolder {
+    if pid == 0 {
+        // It runs in another namespace.
+        return LockHolder::default();
+    }
+    let program = system.line(format!("/proc/{pid}/comm"));
+    let is_iostall =
+        program.is_some() && program == system.line("/proc/self/comm") && pid != std::process::id();
+    LockHolder { pid: Some(pid), program, is_iostall }
+}
+
+struct FlockLine {
+    mode: Mode,
+    pid: u32,
+    device: String,
+    inode: u64,
+}
+
+/// `1: FLOCK  ADVISORY  WRITE 708 fe:00:13547 0 EOF`; those who wait have an arrow before the kind.
+fn parse_flock(line: &str) -> Option<FlockLine> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    if words.next()? != "FLOCK" {
+        return None;
+    }
+    let mode = match words.nth(1)? {
+        "WRITE" => Mode::Exclusive,
+        _ => Mode::Shared,
+    };
+    let pid = words.next()?.parse().unwrap_or(0);
+    let mut place = words.next()?.split(':');
+    let mut hexadecimal = || u32::from_str_radix(place.next()?, 16).ok();
+    let device = format!("{}:{}", hexadecimal()?, hexadecimal()?);
+    Some(FlockLine { mode, pid, device, inode: place.next()?.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::system::made_up;
+
+    #[test]
+    fn a_lock_is_found_in_the_systems_list_by_device_and_inode() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        std::fs::write(&path, "x").unwrap();
+        let metadata = std::fs::metadata(&path).unwrap();
+        let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
+        let place = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+        let locks = format!(
+            "1: POSIX  ADVISORY  WRITE 7 {place} 0 EOF\n2: -> FLOCK  ADVISORY  WRITE 8 {place} 0 EOF\n\
+             3: FLOCK  ADVISORY  WRITE 9 ff:ff:1 0 EOF\n4: FLOCK  ADVISORY  READ 4242 {place} 0 EOF\nodd\n"
+        );
+        let (_root, system) = made_up(&[
+            ("proc/locks", &locks),
+            ("proc/4242/comm", "mysqld\n"),
+            ("proc/self/comm", "iostall\n"),
+        ]);
+        let writer = flock_holder(&system, &path, &metadata, Mode::Exclusive).unwrap();
+        assert_eq!((writer.pid, writer.is_iostall), (Some(4242), false));
+        assert_eq!(writer.to_string(), "mysqld (process 4242), which has locked it");
+        assert_eq!(flock_holder(&system, &path, &metadata, Mode::Shared), None);
+        assert_eq!(holder(&system, 0).to_string(), "another program, which has locked it");
+    }
+
+    #[test]
+    fn one_process_shares_its_lock_and_gives_it_up_with_the_last_holder() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = File::create_new(&path).unwrap();
+        let metadata = file.metadata().unwrap();
+        let system = System::here();
+        let hold =
+            || hold_for_writing(&system, &path, &File::open(&path).unwrap(), &metadata).unwrap().unwrap();
+        let (first, second) = (hold(), hold());
+        let stranger = File::open(&path).unwrap();
+        let try_it = || flock(&stranger, FlockOperation::NonBlockingLockShared).is_ok();
+        // A child of another test has our descriptors until it runs its own program.
+        let is_free = || {
+            (0..10_000).any(|_| {
+                std::thread::yield_now();
+                try_it()
+            })
+        };
+        assert!(!try_it());
+        drop(first);
+        assert!(!try_it());
+        drop(second);
+        assert!(is_free());
+        let refusal = hold_for_writing(&system, &path, &file, &metadata).unwrap_err();
+        assert!(matches!(refusal, Refusal::InUse { .. }), "{refusal}");
+    }
+}

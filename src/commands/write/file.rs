@@ -1,0 +1,102 @@
+//! The file that a paced writing writes: made, or given up by the user, and afterwards removed or given back.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use iostall_engine::files::{FileNow, PathNow};
+use iostall_engine::guard::{
+    GrantReason, HeaderKind, WriteConsent, WriteGrant, check_write, mark_made_by_iostall, write_header,
+};
+use iostall_engine::{Access, OpenOptions, OpenTarget, open_target};
+use iostall_measure::{Caching, Durability};
+use iostall_model::paced::WriteMethod;
+use iostall_model::{Warning, WarningCode};
+
+use crate::cli::WriteArgs;
+use crate::failure::hinted;
+use crate::printer::Printer;
+
+/// See the module. Nobody else writes to it meanwhile, and whatever its path leads to by then, it is this file that is
+/// written.
+pub(super) struct PacedFile {
+    grant: WriteGrant,
+    /// As it was named.
+    path: PathBuf,
+}
+
+impl PacedFile {
+    /// Makes the file, if it may be written.
+    pub(super) fn prepare(args: &WriteArgs) -> anyhow::Result<Self> {
+        let consent = WriteConsent { overwrite: args.overwrite.clone(), ..WriteConsent::none() };
+        let grant = check_write(&args.file, &consent).map_err(|refusal| {
+            let hint = refusal.hint();
+            hinted(refusal, hint)
+        })?;
+        if !grant.file().metadata().is_ok_and(|metadata| metadata.is_file()) {
+            let error =
+                anyhow::anyhow!("{} is a block device: a paced writing grows a file", args.file.display());
+            return Err(hinted(error, "name a file on it, or use `iostall load` for the device itself"));
+        }
+        let file = Self { grant, path: args.file.clone() };
+        file.empty()?;
+        Ok(file)
+    }
+
+    /// Whether it is, or becomes, iostall's. A file that the user has given up stays the user's.
+    fn is_ours(&self) -> bool {
+        self.grant.is_made_by_iostall() || *self.grant.reason() == GrantReason::Empty
+    }
+
+    /// Takes everything out of it, and marks it where it is ours: a next run then may write it even if this one dies.
+    fn empty(&self) -> anyhow::Result<()> {
+        let file = self.grant.file();
+        let mark = || if self.is_ours() { mark_made_by_iostall(file) } else { Ok(()) };
+        let made = file.set_len(0).and_then(|()| mark()).and_then(|()| file.sync_all());
+        made.with_context(|| format!("cannot make {}", self.path.display()))
+    }
+
+    /// Empties the file and opens it as the method wants it.
+    pub(super) fn open(&self, method: WriteMethod) -> anyhow::Result<OpenTarget> {
+        self.empty()?;
+        let caching = if method == WriteMethod::Buffered { Caching::Buffered } else { Caching::Direct };
+        let durability =
+            if method == WriteMethod::DirectDsync { Durability::WriteThrough } else { Durability::None };
+        let options = OpenOptions { access: Access::Write, caching, durability, exclusive: false };
+        Ok(open_target(&self.grant.open_path(), &options)?)
+    }
+
+    /// Makes a packet begin with the file's mark, because the first one is written over it.
+    pub(super) fn mark_packet(&self, packet: &mut [u8]) {
+        if self.is_ours() {
+            write_header(packet, 0, 0, 0);
+            HeaderKind::MadeFile.put(packet);
+        }
+    }
+
+    /// Whether the path still leads to the file.
+    pub(super) fn replaced(&self) -> Option<Warning> {
+        let message = match FileNow::of(self.grant.file(), &self.path).ok()?.path {
+            PathNow::Same => return None,
+            PathNow::Gone => {
+                "the file was removed during the run, which went on with what had no name any more"
+            }
+            PathNow::Other => "another file was put in its place during the run; it was not touched",
+        };
+        Some(Warning::new(WarningCode::TargetReplaced, message).about(self.path.display().to_string()))
+    }
+
+    /// Removes what iostall made, and leaves what was there before: an empty file empty, the user's where it is.
+    pub(super) fn give_back(self, printer: &Printer) -> anyhow::Result<()> {
+        match self.grant.reason() {
+            GrantReason::Created | GrantReason::MadeByIostall => self.grant.remove(),
+            GrantReason::Empty => self.grant.file().set_len(0),
+            _ => {
+                let path = self.path.display();
+                printer
+                    .note(&format!("{path} was there before, so it stays; what it holds now is test data"));
+                Ok(())
+            }
+        }
+        .with_context(|| format!("cannot remove {}", self.grant.path().display()))
+    }
+}
