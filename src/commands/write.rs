@@ -167,13 +167,13 @@ fn write_one(
         BufferPool::new(1, pace.packet_bytes, Pages::HugeIfPossible).context("cannot map a packet")?;
     let Some(mut buffer) = buffers.pop() else { anyhow::bail!("cannot map a packet") };
     fill_packet(&mut buffer);
-    file.mark_packet(&mut buffer);
     let mut engine = PsyncEngine::new(1, &[opened.file().as_fd()])?;
     let job = PacedJob {
         method,
         pace,
         total_bytes,
         duration_ns: args.duration.map(iostall_measure::Nanos::nanos),
+        first_header: file.first_header(),
         interval_bytes: args.interval.bytes(),
         dirty_bytes: &host::dirty_bytes,
         progress,

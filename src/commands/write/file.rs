@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use iostall_engine::files::{FileNow, PathNow};
 use iostall_engine::guard::{
-    GrantReason, HeaderKind, WriteConsent, WriteGrant, check_write, mark_made_by_iostall, write_header,
+    GrantReason, HeaderKind, WriteConsent, WriteGrant, check_write, mark_made_by_iostall,
 };
 use iostall_engine::{Access, OpenOptions, OpenTarget, open_target};
 use iostall_measure::{Caching, Durability};
@@ -65,12 +65,9 @@ impl PacedFile {
         Ok(open_target(&self.grant.open_path(), &options)?)
     }
 
-    /// Makes a packet begin with the file's mark, because the first one is written over it.
-    pub(super) fn mark_packet(&self, packet: &mut [u8]) {
-        if self.is_ours() {
-            write_header(packet, 0, 0, 0);
-            HeaderKind::MadeFile.put(packet);
-        }
+    /// What its first packet begins with.
+    pub(super) fn first_header(&self) -> HeaderKind {
+        if self.is_ours() { HeaderKind::MadeFile } else { HeaderKind::Block }
     }
 
     /// Whether the path still leads to the file.

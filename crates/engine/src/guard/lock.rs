@@ -15,10 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use rustix::fs::{FlockOperation, flock, fstatfs};
 use rustix::io::Errno;
 
-use super::mark::is_marked;
+use super::mark::made_by_iostall;
 use super::refusal::Refusal;
 use crate::host::System;
 use crate::host::system::device_number;
+use crate::open::open_path;
 
 /// Magic numbers of SMB, old and new. There a lock forbids reading and writing to every other descriptor, our own ones
 /// included.
@@ -94,7 +95,8 @@ pub fn hold_for_reading(path: &Path, file: &File) -> Result<Option<FileLock>, Re
         return Ok(None);
     }
     let system = System::here();
-    if is_marked(file).unwrap_or(false) {
+    // Read through a descriptor of its own: this one may be for direct I/O, which reads whole sectors only.
+    if made_by_iostall(&open_path(file)).unwrap_or(false) {
         return take(&system, path, file, &metadata, Mode::Shared);
     }
     match flock_holder(&system, path, &metadata, Mode::Shared) {

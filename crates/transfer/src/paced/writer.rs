@@ -1,5 +1,6 @@
 //! One method at one pace, on any engine and clock.
 
+use iostall_engine::guard::{HeaderKind, write_header};
 use iostall_engine::{Buffer, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
 use iostall_measure::{Clock, Histogram, Percentile};
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
@@ -24,6 +25,8 @@ pub struct PacedJob<'a> {
     pub total_bytes: Option<u64>,
     /// How long to write at most, nanoseconds.
     pub duration_ns: Option<u64>,
+    /// What the file begins with: iostall knows a file that it made by it, also when this is killed in between.
+    pub first_header: HeaderKind,
     /// Bytes of a sampling interval.
     pub interval_bytes: u64,
     /// What the kernel has yet to write, asked at the end of each interval.
@@ -64,7 +67,8 @@ pub enum PacedError {
 }
 
 /// Writes the file with index 0 from its start, packet after packet, and times every write. The packet is what
-/// is in `buffer`, with its number in its first eight bytes.
+/// is in `buffer`, with its number in its first eight bytes; the
+/// first one begins with a header instead.
 ///
 /// Bursts are due at fixed times from the start (open loop): one that begins late counts from when it was due,
 /// and those behind it do not wait any longer for it.
@@ -187,6 +191,10 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
         // Packets that differ: a device that finds equal blocks and keeps them once is not to be flattered.
         buffer[..8].copy_from_slice(&number.to_le_bytes());
+        if offset == 0 {
+            write_header(&mut buffer, offset, number, 0);
+            self.job.first_header.put(&mut buffer);
+        }
         let begun_ns = self.clock.now_ns();
         let (moved, buffer) = self.request(RequestOp::Write, offset, length, Some(buffer))?;
         let ended_ns = self.clock.now_ns();
@@ -297,6 +305,7 @@ mod tests {
             pace,
             total_bytes: Some(total_bytes),
             duration_ns: None,
+            first_header: HeaderKind::MadeFile,
             interval_bytes: 81_920,
             dirty_bytes: &|| Some(7),
             progress: &progress,
