@@ -1,12 +1,12 @@
 //! What keeps a target the one that was looked at for as long as the run lasts, and says afterwards what became of it.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use iostall_engine::files::FileNow;
+use iostall_engine::files::{FileNow, PathNow};
 use iostall_engine::guard::{FileLock, GrantReason, HeaderKind, WriteGrant};
 use iostall_engine::open::OpenTarget;
-use iostall_measure::platform::TargetKind;
 
 /// See the module.
 pub(super) struct Hold {
@@ -74,15 +74,23 @@ impl Hold {
 
     /// The file as it is now.
     pub(super) fn now(&self) -> Option<FileNow> {
+        // A file system that does not answer says so to the load, too.
+        FileNow::of(self.file()?).ok()
+    }
+
+    /// What the path leads to now.
+    pub(super) fn path_now(&self) -> PathNow {
+        self.file().and_then(|file| PathNow::of(file, &self.path).ok()).unwrap_or(PathNow::Same)
+    }
+
+    /// The open file; `None` where it is a device or nothing.
+    fn file(&self) -> Option<&File> {
         let file = match &self.kept {
             Kept::Nothing => return None,
             Kept::Written { grant, .. } => grant.file(),
-            Kept::Read { opened, .. } if opened.kind == TargetKind::File => opened.file(),
-            Kept::Read { .. } => return None,
+            Kept::Read { opened, .. } => opened.file(),
         };
-        // A device has no size of this kind, and a file system that does not answer says so to the load, too.
-        file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        FileNow::of(file, &self.path).ok()
+        file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
     }
 }
 

@@ -97,6 +97,7 @@ impl<'a> Session<'a> {
             targets: &facts,
             sizes_after: &targets.sizes_now(),
             least_seen: &targets.least_seen(),
+            paths_after: &targets.paths_now(),
             busy_before: &busy_before,
             outcome: &outcome,
         });

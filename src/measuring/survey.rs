@@ -173,6 +173,7 @@ impl<'s> Survey<'s> {
             targets: &job.targets.facts(),
             sizes_after: &job.targets.sizes_now(),
             least_seen: &job.targets.least_seen(),
+            paths_after: &job.targets.paths_now(),
             busy_before: &self.busy_before,
             outcome: &outcome,
         });

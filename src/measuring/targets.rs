@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iostall_engine::files::FileNow;
+use iostall_engine::files::{FileNow, PathNow};
 use iostall_engine::guard::{
     FreeSpaceError, GrantReason, HeaderKind, Refusal, WriteConsent, WriteGrant, check_free_space,
     check_write, hold_for_reading, is_same_place, made_by_iostall, mark_made_by_iostall,
@@ -172,6 +172,11 @@ impl Targets {
     /// Looks whether the files are still what they were. Cheap enough for every tick of a run.
     pub(super) fn look(&self) {
         self.ready.iter().for_each(|ready| ready.hold.look());
+    }
+
+    /// What the path of each leads to now.
+    pub(super) fn paths_now(&self) -> Vec<PathNow> {
+        self.ready.iter().map(|ready| ready.hold.path_now()).collect()
     }
 
     /// The least that was seen of each file.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use iostall_engine::files::{FileNow, PathNow};
+use iostall_engine::files::PathNow;
 use iostall_engine::guard::{
     GrantReason, HeaderKind, WriteConsent, WriteGrant, check_write, mark_made_by_iostall,
 };
@@ -72,7 +72,7 @@ impl PacedFile {
 
     /// Whether the path still leads to the file.
     pub(super) fn replaced(&self) -> Option<Warning> {
-        let message = match FileNow::of(self.grant.file(), &self.path).ok()?.path {
+        let message = match PathNow::of(self.grant.file(), &self.path).ok()? {
             PathNow::Same => return None,
             PathNow::Gone => {
                 "the file was removed during the run, which went on with what had no name any more"

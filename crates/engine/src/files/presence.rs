@@ -19,40 +19,48 @@ pub enum PathNow {
     Other,
 }
 
-/// An open file at one moment.
+impl PathNow {
+    /// Whether `path` still leads to `file`.
+    ///
+    /// # Errors
+    /// When the file system does not answer.
+    pub fn of(file: &File, path: &Path) -> io::Result<Self> {
+        let opened = file.metadata()?;
+        match std::fs::metadata(path) {
+            Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => Ok(Self::Same),
+            Ok(_) => Ok(Self::Other),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Gone),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The room of an open file at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileNow {
     /// Its length.
     pub size_bytes: u64,
     /// What the file system has allocated for it.
     pub allocated_bytes: u64,
-    /// Whether it is still what its path leads to.
-    pub path: PathNow,
 }
 
 impl FileNow {
-    /// Looks at `file`, which was opened at `path`.
+    /// Looks at an open file.
     ///
     /// # Errors
     /// When the file system does not answer.
-    pub fn of(file: &File, path: &Path) -> io::Result<Self> {
+    pub fn of(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
-        let there = match std::fs::metadata(path) {
-            Ok(there) if (there.dev(), there.ino()) == (metadata.dev(), metadata.ino()) => PathNow::Same,
-            Ok(_) => PathNow::Other,
-            Err(_) => PathNow::Gone,
-        };
         let allocated_bytes = metadata.blocks().saturating_mul(ALLOCATION_BYTES);
-        Ok(Self { size_bytes: metadata.len(), allocated_bytes, path: there })
+        Ok(Self { size_bytes: metadata.len(), allocated_bytes })
     }
 
-    /// The least that was there in two looks, and what the later one found at the path.
+    /// The least of two looks.
     #[must_use]
-    pub fn least_with(self, later: Self) -> Self {
+    pub fn least_with(self, other: Self) -> Self {
         Self {
-            size_bytes: self.size_bytes.min(later.size_bytes),
-            allocated_bytes: self.allocated_bytes.min(later.allocated_bytes),
-            path: later.path,
+            size_bytes: self.size_bytes.min(other.size_bytes),
+            allocated_bytes: self.allocated_bytes.min(other.allocated_bytes),
         }
     }
 }
@@ -67,16 +75,16 @@ mod tests {
         let path = directory.path().join("file");
         std::fs::write(&path, vec![1; 8192]).unwrap();
         let file = File::options().read(true).write(true).open(&path).unwrap();
-        let first = FileNow::of(&file, &path).unwrap();
-        assert_eq!((first.size_bytes, first.path), (8192, PathNow::Same));
+        let first = FileNow::of(&file).unwrap();
+        assert_eq!((first.size_bytes, PathNow::of(&file, &path).unwrap()), (8192, PathNow::Same));
         file.set_len(0).unwrap();
         file.set_len(8192).unwrap();
-        let regrown = FileNow::of(&file, &path).unwrap();
+        let regrown = FileNow::of(&file).unwrap();
         assert_eq!((regrown.size_bytes, regrown.allocated_bytes), (8192, 0));
         std::fs::remove_file(&path).unwrap();
-        assert_eq!(FileNow::of(&file, &path).unwrap().path, PathNow::Gone);
+        assert_eq!(PathNow::of(&file, &path).unwrap(), PathNow::Gone);
         std::fs::write(&path, "another").unwrap();
-        assert_eq!(FileNow::of(&file, &path).unwrap().path, PathNow::Other);
+        assert_eq!(PathNow::of(&file, &path).unwrap(), PathNow::Other);
         assert_eq!(first.least_with(regrown).allocated_bytes, 0);
     }
 }

@@ -16,8 +16,12 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::header::{HEADER_BYTES, HeaderKind, write_header};
+use super::signature::ReadAt;
 
 const ATTRIBUTE: &str = "user.iostall.made";
+
+/// As much as either kind of partition table needs to be recognised.
+const HEAD_BYTES: usize = 4096 + 8;
 
 /// First word of the attribute; the second is the creation's own random number in hexadecimal digits.
 const VERSION: &str = "1";
@@ -55,9 +59,13 @@ pub fn made_by_iostall(path: &Path) -> io::Result<bool> {
 
 /// Whether the open file carries both signs.
 pub(super) fn is_marked(file: &File) -> io::Result<bool> {
-    let mut head = [0; HEADER_BYTES];
-    let length = file.read_at(&mut head, 0)?;
-    let header_alone_counts = match HeaderKind::of(&head[..length]) {
+    let mut head = vec![0; HEAD_BYTES];
+    let length = ReadAt::read_at(file, &mut head, 0)?;
+    head.truncate(length);
+    if has_partition_table(&head) {
+        return Ok(false);
+    }
+    let header_alone_counts = match HeaderKind::of(&head) {
         Some(HeaderKind::MadeFile) => true,
         // Written by an older version: to a file that it made, or to a device that this is an image of.
         Some(HeaderKind::Unknown) => false,
@@ -71,6 +79,17 @@ pub(super) fn is_marked(file: &File) -> io::Result<bool> {
         Err(Errno::NODATA | Errno::RANGE) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether somebody has made a disk of the file. A partition table leaves the first bytes, and with them the header, to a
+/// boot loader.
+fn has_partition_table(head: &[u8]) -> bool {
+    let is_gpt =
+        [512, 4096].iter().any(|at| head.get(*at..).is_some_and(|rest| rest.starts_with(b"EFI PART")));
+    // Two bytes may be there by chance; the flags of four partitions hardly.
+    let is_flag = |at: usize| matches!(head.get(at), Some(0 | 0x80));
+    let is_mbr = head.get(510..512) == Some(&[0x55, 0xaa]) && [446, 462, 478, 494].into_iter().all(is_flag);
+    is_gpt || is_mbr
 }
 
 fn is_attribute(value: &[u8]) -> bool {
@@ -138,6 +157,27 @@ mod tests {
         write_header(&mut block, 0, 1, 2);
         file.write_all_at(&block, 0).unwrap();
         assert!(!made_by_iostall(&path).unwrap());
+    }
+
+    /// A scratch file became the disk of a virtual machine, whose partition table left our header where it was.
+    #[test]
+    fn a_file_of_ours_that_has_become_a_disk_is_the_users() {
+        let directory = tempfile::tempdir().unwrap();
+        let tables: [(u64, &[u8]); 3] = [(512, b"EFI PART"), (4096, b"EFI PART"), (510, b"\x55\xaa")];
+        for (index, (at, table)) in tables.into_iter().enumerate() {
+            let path = directory.path().join(index.to_string());
+            let file = File::create_new(&path).unwrap();
+            mark_made_by_iostall(&file).unwrap();
+            file.set_len(1 << 20).unwrap();
+            assert!(made_by_iostall(&path).unwrap());
+            file.write_all_at(table, at).unwrap();
+            assert!(!made_by_iostall(&path).unwrap(), "{table:?}");
+        }
+        let filled = directory.path().join("filled");
+        let file = File::create_new(&filled).unwrap();
+        mark_made_by_iostall(&file).unwrap();
+        file.write_all_at(&[b"\x01".repeat(478), b"\x55\xaa".to_vec()].concat(), 32).unwrap();
+        assert!(made_by_iostall(&filled).unwrap(), "two bytes of data make no table");
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub(super) fn check_new_file_on(system: &System, path: &Path) -> Result<(), Refu
     let place = std::path::absolute(path).and_then(|path| place_of(&path, LINKS_MAX)).map_err(failed)?;
     let existing = place.ancestors().skip(1).find(|directory| directory.exists());
     let directory = existing.unwrap_or(Path::new("/"));
-    check_directory(system, path, directory)
+    check_directory(system, &place, directory)
 }
 
 /// Whether two paths lead to one file or device, by whatever links, or would once it is made.
@@ -90,7 +90,7 @@ pub(super) fn check_file_is_not_among_devices(system: &System, path: &Path) -> R
     Ok(())
 }
 
-/// Whether the existing `directory` (links resolved) is a place for the data of `path`.
+/// Whether the existing `directory` is a place for the data of `path` in or below it, both with links resolved.
 fn check_directory(system: &System, path: &Path, directory: &Path) -> Result<(), Refusal> {
     let mount = system.mount_of(directory);
     if is_among_devices(directory, mount.as_ref()) {

@@ -40,7 +40,7 @@ pub enum Refusal {
     /// device.
     #[error("there is no device {}; iostall makes no files among the devices", path.display())]
     NoSuchDevice {
-        /// The path as it was named.
+        /// Where the file would be, every link followed.
         path: PathBuf,
         /// Block devices that exist, the most similar first.
         similar: Vec<PathBuf>,

@@ -6,7 +6,7 @@ mod numbers;
 mod platform;
 mod target;
 
-use iostall_engine::files::FileNow;
+use iostall_engine::files::{FileNow, PathNow};
 use iostall_measure::platform::{Host, Target};
 use iostall_model::{LoadOutcome, Warning};
 
@@ -33,6 +33,8 @@ pub struct Evidence<'a> {
     /// The least that was seen of each file during the run and right after it, in the same order; `None` where it is no
     /// file.
     pub least_seen: &'a [Option<FileNow>],
+    /// What the path of each leads to after the run, in the same order.
+    pub paths_after: &'a [PathNow],
     /// Devices under the targets before the run.
     pub busy_before: &'a [BusyBefore],
     /// What was measured.

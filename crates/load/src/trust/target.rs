@@ -12,7 +12,8 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
     for (index, target) in evidence.targets.iter().enumerate() {
         let least = evidence.least_seen.get(index).copied().flatten();
         let about = |warning: Warning| warning.about(target.path.display().to_string());
-        warnings.extend(least.and_then(|least| replaced(least.path)).map(about));
+        let path = evidence.paths_after.get(index).copied();
+        warnings.extend(path.and_then(replaced).map(about));
         warnings.extend(least.and_then(|least| cut(target, least)).map(about));
         warnings.extend(grew(target, evidence.sizes_after.get(index).copied().flatten()).map(about));
     }

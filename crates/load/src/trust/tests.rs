@@ -21,6 +21,7 @@ pub(crate) struct Fixture {
     pub(crate) target: Target,
     pub(crate) size_after: u64,
     pub(crate) least_seen: FileNow,
+    pub(crate) path_after: PathNow,
     pub(crate) busy: Vec<BusyBefore>,
     pub(crate) outcome: LoadOutcome,
 }
@@ -66,7 +67,8 @@ impl Fixture {
                 }),
             },
             size_after: 64 * GIB,
-            least_seen: FileNow { size_bytes: 64 * GIB, allocated_bytes: 64 * GIB, path: PathNow::Same },
+            least_seen: FileNow { size_bytes: 64 * GIB, allocated_bytes: 64 * GIB },
+            path_after: PathNow::Same,
             busy: Vec::new(),
             outcome: LoadOutcome { profile, spans: vec![span_outcome()] },
         }
@@ -86,6 +88,7 @@ impl Fixture {
             targets: std::slice::from_ref(&self.target),
             sizes_after: &[Some(self.size_after)],
             least_seen: &[Some(self.least_seen)],
+            paths_after: &[self.path_after],
             busy_before: &self.busy,
             outcome: &self.outcome,
         };
@@ -175,8 +178,8 @@ fn each_doubt_about_the_platform_is_raised_by_its_own_evidence_alone() {
         (W::TargetUnwritten, Box::new(|f| f.target.unwritten_bytes = Some(4096))),
         (W::TargetSparse, Box::new(|f| f.target.allocated_bytes = Some(GIB))),
         (W::TargetGrew, Box::new(|f| f.size_after = 65 * GIB)),
-        (W::TargetReplaced, Box::new(|f| f.least_seen.path = PathNow::Gone)),
-        (W::TargetReplaced, Box::new(|f| f.least_seen.path = PathNow::Other)),
+        (W::TargetReplaced, Box::new(|f| f.path_after = PathNow::Gone)),
+        (W::TargetReplaced, Box::new(|f| f.path_after = PathNow::Other)),
         (W::TargetCut, Box::new(|f| f.least_seen.size_bytes = 4096)),
         (W::TargetCut, Box::new(|f| f.least_seen.allocated_bytes = 63 * GIB)),
         (
@@ -271,6 +274,7 @@ fn too_few_samples_name_the_operation_that_has_them() {
         targets: std::slice::from_ref(&fixture.target),
         sizes_after: &[Some(fixture.size_after)],
         least_seen: &[None],
+        paths_after: &[],
         busy_before: &[],
         outcome: &fixture.outcome,
     };
