@@ -17,6 +17,7 @@
 mod block_device;
 mod consent;
 mod database;
+mod destination;
 mod free_space;
 mod grant;
 mod header;
@@ -29,6 +30,7 @@ mod signature;
 
 pub use consent::WriteConsent;
 pub use database::DatabaseFile;
+pub use destination::Destinations;
 pub use free_space::{FreeSpaceError, check_free_space};
 pub use grant::{GrantReason, WriteGrant, check_write};
 pub use header::{HEADER_BYTES, HeaderKind, write_header};

@@ -153,6 +153,50 @@ pub enum Refusal {
         /// All that was found.
         found: Vec<Signature>,
     },
+    /// A link at the destination of a copy: whether it or what it leads to was meant is for the user to say.
+    #[error("{} is a symbolic link to {}, and is not replaced by a file", path.display(), leads_to.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+        /// What it says.
+        leads_to: PathBuf,
+    },
+    /// Something at the destination of a copy that a file never takes the place of.
+    #[error("{} is a {kind}, and is not replaced by a copy", path.display())]
+    NotReplaced {
+        /// The destination.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// `chattr +i` or `+a`.
+    #[error("{} is {what}: the file system lets nobody rename or remove what is there", path.display())]
+    Protected {
+        /// The file or directory.
+        path: PathBuf,
+        /// As `lsattr` would explain it.
+        what: &'static str,
+        /// The letter of `chattr`.
+        flag: char,
+    },
+    /// A file that another one is mounted on.
+    #[error("{} cannot be replaced: something is mounted on it", path.display())]
+    MountPoint {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody else's file in a directory where only owners rename.
+    #[error("{} belongs to another user, and its directory is sticky: only the owner may replace it", path.display())]
+    Sticky {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The directory that something should be put into is not there, or is none.
+    #[error("there is no directory {}", path.display())]
+    NoDirectory {
+        /// Its name.
+        path: PathBuf,
+    },
     /// The system did not let us look or open.
     #[error("{}: cannot {action}: {source}", path.display())]
     System {
@@ -229,6 +273,21 @@ impl Refusal {
             Self::Signatures { path, .. } => {
                 format!("name another device; only `--destroy {}` lets iostall overwrite it", path.display())
             }
+            Self::Link { path, leads_to } => format!(
+                "name {} itself if that is to be replaced, or remove the link {} first",
+                leads_to.display(),
+                path.display()
+            ),
+            Self::NotReplaced { kind: "block device", .. } => {
+                "what is on a device is overwritten only when it is named once more as that".into()
+            }
+            Self::NotReplaced { .. } | Self::MountPoint { .. } | Self::Sticky { .. } => {
+                "name a new file, or a directory to copy into".into()
+            }
+            Self::Protected { path, flag, .. } => {
+                format!("name another destination; `chattr -{flag} {}` takes the protection away", path.display())
+            }
+            Self::NoDirectory { path } => format!("`mkdir -p {}` makes it", path.display()),
             Self::System { .. } => {
                 "check that the path exists and that this user may read and write it".into()
             }

@@ -113,6 +113,16 @@ pub enum CopyError {
         /// Which.
         path: PathBuf,
     },
+    /// The copy is whole and durable, and only its final name could not be given.
+    #[error("cannot give {} its name: {cause}; the copy is whole and durable under the name {}", target.display(), part.display())]
+    NotNamed {
+        /// Where it is.
+        part: PathBuf,
+        /// The name it was to have.
+        target: PathBuf,
+        /// What stood in the way.
+        cause: Box<CopyError>,
+    },
     /// The names do not fit together.
     #[error("{message}")]
     Names {
@@ -136,9 +146,31 @@ impl CopyError {
         )
     }
 
+    /// Whether nothing else can be copied either: the user stopped it, the destination is full, or we cannot work.
+    pub(super) fn ends_the_copy(&self) -> bool {
+        match self {
+            Self::System { source, .. } => is_full(source),
+            Self::Moving { cause, .. } | Self::Reading { cause, .. } => match cause {
+                PipelineError::Cancelled | PipelineError::Engine(_) => true,
+                PipelineError::Write { cause, .. } => is_full(&io::Error::from_raw_os_error(cause.0)),
+                PipelineError::Journal(source) => is_full(source),
+                _ => false,
+            },
+            Self::Engine(_) => true,
+            _ => false,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
+            Self::NotNamed { part, target, .. } => {
+                return Some(format!(
+                    "see what has the name; then `mv --no-clobber {} {}` finishes it, or copy again",
+                    quoted(part),
+                    quoted(target)
+                ));
+            }
             Self::Exists { .. } => "--overwrite replaces it once the new file is whole",
             Self::Moving { kept: true, .. } => {
                 "what was written is kept: the same command with --resume goes on from there"
@@ -169,4 +201,16 @@ impl CopyError {
         };
         Some(hint.to_owned())
     }
+}
+
+/// Whether the destination takes no more.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let shown = path.display().to_string();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
+    if shown.bytes().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) }
 }

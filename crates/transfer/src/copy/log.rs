@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use iostall_engine::files::Loss;
 use iostall_model::transfer::{CopyCounts, Mismatch, TransferShape};
 
+use super::error::CopyError;
+use super::walk::Entry;
 use crate::hash::Digest;
 
 /// A file that has its final name.
@@ -20,6 +22,23 @@ pub struct CopiedFile {
     pub blocks: Vec<u64>,
     /// Size of those blocks.
     pub block_bytes: u64,
+}
+
+/// Something that was not copied while the rest was.
+#[derive(Debug)]
+pub struct CopyFailure {
+    /// What it is in the source.
+    pub source: PathBuf,
+    /// What it would have become.
+    pub target: PathBuf,
+    /// Why not.
+    pub error: CopyError,
+}
+
+impl CopyFailure {
+    pub(super) fn of(entry: &Entry, error: CopyError) -> Self {
+        Self { source: entry.source.clone(), target: entry.target.clone(), error }
+    }
 }
 
 /// What a copy has done so far; whole also when it ends in an error.
@@ -45,6 +64,10 @@ pub struct CopyLog {
     pub verified_files: u64,
     /// Files found different.
     pub mismatches: Vec<Mismatch>,
+    /// What was not copied, and why. What ended the whole copy is not in it.
+    pub failures: Vec<CopyFailure>,
+    /// Files, links and nodes that were not tried, because something ended the copy before.
+    pub not_tried: u64,
     /// Metadata that could not be kept.
     pub losses: Vec<(PathBuf, Loss)>,
     /// Files, in the order in which they were finished.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use iostall_measure::Caching;
 use iostall_model::transfer::{CopySettings, HashKind, Reflink, VerifyMode};
 
+use super::error::CopyError;
 use crate::rate::RateLimit;
 
 /// What becomes of symbolic links.
@@ -49,6 +50,8 @@ pub struct CopyOptions {
     pub overwrite: bool,
     /// An interrupted copy is continued.
     pub resume: bool,
+    /// The first thing that cannot be copied ends the copy.
+    pub fail_fast: bool,
     /// How fast.
     pub rate: Option<Arc<RateLimit>>,
     /// Past the page cache of the source where that can be had, or through it.
@@ -85,6 +88,7 @@ impl Default for CopyOptions {
             reflink: Reflink::Auto,
             overwrite: false,
             resume: false,
+            fail_fast: false,
             rate: None,
             source_caching: Caching::Direct,
             target_caching: Caching::Direct,
@@ -103,6 +107,11 @@ impl Default for CopyOptions {
 }
 
 impl CopyOptions {
+    /// Whether the rest is copied after `error` has kept one file from it.
+    pub(super) fn goes_on_after(&self, error: &CopyError) -> bool {
+        !self.fail_fast && !error.ends_the_copy()
+    }
+
     /// As they are stored; the rate is the caller's, who knows it as a number.
     pub fn settings(&self, limit_bytes_per_second: Option<u64>) -> CopySettings {
         CopySettings {

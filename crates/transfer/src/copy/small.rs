@@ -4,7 +4,7 @@
 //! cost a device flush each; so a batch of unfinished files is made durable by one call for the file system,
 //! and only then does each get its final name.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use iostall_model::transfer::{Mismatch, VerifyMode};
 
 use super::durable::FileSystems;
 use super::error::CopyError;
-use super::log::CopiedFile;
+use super::log::{CopiedFile, CopyFailure};
 use super::options::CopyOptions;
 use super::part::{Part, Replace, directory_of};
 use super::walk::Entry;
@@ -53,6 +53,7 @@ pub(super) struct BatchLog {
     pub(super) files: Vec<CopiedFile>,
     pub(super) losses: Vec<(PathBuf, Loss)>,
     pub(super) mismatches: Vec<Mismatch>,
+    pub(super) failures: Vec<CopyFailure>,
     pub(super) verified_files: u64,
     pub(super) sync_ns: u64,
 }
@@ -93,11 +94,12 @@ pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
 pub(super) struct WrittenBatch<'e> {
     parts: Vec<Unfinished<'e>>,
     losses: Vec<(PathBuf, Loss)>,
+    failures: Vec<CopyFailure>,
 }
 
 impl SmallFiles<'_> {
-    /// Copies all batches, and hands each finished one to `note`. On an error nothing unfinished stays; files that were
-    /// named before it are whole.
+    /// Copies all batches, and hands each finished one to `note`. What fails with one file is noted with its batch; an error
+    /// is what ends the whole copy. Then nothing unfinished stays; files that were named before it are whole.
     ///
     /// While one batch is made durable, the next is written: a sync is a wait for the device and one processor's
     /// work in the file system, and leaves the others idle.
@@ -127,13 +129,18 @@ impl SmallFiles<'_> {
     /// Writes the unfinished destinations of one batch.
     fn write_batch<'e>(&self, batch: &'e [&'e Entry]) -> Result<WrittenBatch<'e>, CopyError> {
         let unfinished = Mutex::new(Vec::with_capacity(batch.len()));
-        // On an error all that are unfinished go with the list.
-        self.for_each(batch, |buffer, entry| {
-            let written = self.write_part(buffer, entry)?;
-            unfinished.lock().unwrap_or_else(PoisonError::into_inner).push(written);
-            Ok(())
-        })?;
-        let mut whole = WrittenBatch { parts: Vec::with_capacity(batch.len()), losses: Vec::new() };
+        // On an error that ends the copy all that are unfinished go with the list.
+        let (failures, ended) = self.for_each(
+            batch,
+            |entry| entry,
+            |buffer, entry| {
+                let written = self.write_part(buffer, entry)?;
+                unfinished.lock().unwrap_or_else(PoisonError::into_inner).push(written);
+                Ok(())
+            },
+        );
+        ended?;
+        let mut whole = WrittenBatch { parts: Vec::with_capacity(batch.len()), losses: Vec::new(), failures };
         for (part, losses) in unfinished.into_inner().unwrap_or_else(PoisonError::into_inner) {
             whole.losses.extend(losses.into_iter().map(|loss| (part.entry.target.clone(), loss)));
             whole.parts.push(part);
@@ -143,7 +150,7 @@ impl SmallFiles<'_> {
 
     /// Makes a batch durable, checks it where that was asked for, and names its files.
     fn finish_batch(&self, batch: WrittenBatch<'_>) -> (BatchLog, Result<(), CopyError>) {
-        let mut log = BatchLog { losses: batch.losses, ..BatchLog::default() };
+        let mut log = BatchLog { losses: batch.losses, failures: batch.failures, ..BatchLog::default() };
         let begun_ns = self.clock.now_ns();
         let synced = self.file_systems.sync();
         log.sync_ns += self.clock.now_ns() - begun_ns;
@@ -152,25 +159,32 @@ impl SmallFiles<'_> {
         (log, finished)
     }
 
-    /// Checks what is durable, where that was asked for, and gives each file its final name.
+    /// Checks what is durable, where that was asked for, and gives each file its final name. What has it is in the log,
+    /// also where an error then ends the copy.
     fn finish(&self, parts: &[Unfinished<'_>], log: &mut BatchLog) -> Result<(), CopyError> {
-        let results = Mutex::new(Vec::with_capacity(parts.len()));
-        self.for_each(parts, |buffer, part| {
-            let mismatch = self.check_and_name(buffer, part)?;
-            results.lock().unwrap_or_else(PoisonError::into_inner).push((part.entry, mismatch));
-            Ok(())
-        })?;
+        let results = Mutex::new(HashMap::with_capacity(parts.len()));
+        let (mut failures, ended) = self.for_each(
+            parts,
+            |part| part.entry,
+            |buffer, part| {
+                let mismatch = self.check_and_name(buffer, part)?;
+                results.lock().unwrap_or_else(PoisonError::into_inner).insert(part.part.path(), mismatch);
+                Ok(())
+            },
+        );
+        log.failures.append(&mut failures);
         let checked = self.options.verify == VerifyMode::ReadBack;
-        let failed: HashSet<PathBuf> = results
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .into_iter()
-            .filter_map(|(entry, mismatch)| {
-                log.mismatches.push(mismatch?);
-                Some(entry.target.clone())
-            })
-            .collect();
-        for part in parts.iter().filter(|part| !failed.contains(&part.entry.target)) {
+        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // In the order of the tree, whichever thread was first.
+        for part in parts {
+            match results.remove(part.part.path()) {
+                None => continue,
+                Some(Some(mismatch)) => {
+                    log.mismatches.push(mismatch);
+                    continue;
+                }
+                Some(None) => {}
+            }
             log.verified_files += u64::from(checked);
             log.files.push(CopiedFile {
                 path: part.entry.target.clone(),
@@ -180,28 +194,39 @@ impl SmallFiles<'_> {
                 block_bytes: 0,
             });
         }
-        Ok(())
+        ended
     }
 
-    /// Runs `work` on every item, by several threads; stops at the first error or when cancelled.
+    /// Runs `work` on every item, by several threads. What fails with one item is handed back with the others; an error that
+    /// ends the copy stops all of them.
     ///
     /// Each thread begins in a section of its own and then helps with the others: items are in the order of the
     /// tree, so threads mostly make names in different directories and do not wait for one directory's lock.
-    fn for_each<T: Sync>(
+    fn for_each<'i, T: Sync>(
         &self,
-        items: &[T],
-        work: impl Fn(&mut Vec<u8>, &T) -> Result<(), CopyError> + Sync,
-    ) -> Result<(), CopyError> {
+        items: &'i [T],
+        entry_of: impl Fn(&'i T) -> &'i Entry + Sync,
+        work: impl Fn(&mut Vec<u8>, &'i T) -> Result<(), CopyError> + Sync,
+    ) -> (Vec<CopyFailure>, Result<(), CopyError>) {
         let workers = (self.options.workers.max(1) as usize).min(items.len().max(1));
         let sections: Vec<(&[T], AtomicUsize)> = items
             .chunks(items.len().div_ceil(workers).max(1))
             .map(|part| (part, AtomicUsize::new(0)))
             .collect();
         let stop = AtomicBool::new(false);
-        let failure = Mutex::new(None);
+        let (failures, ended) = (Mutex::new(Vec::new()), Mutex::new(None));
+        let failed = |item: &'i T, error: CopyError| {
+            if self.options.goes_on_after(&error) {
+                let failure = CopyFailure::of(entry_of(item), error);
+                failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
+            } else {
+                stop.store(true, Ordering::Relaxed);
+                ended.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        };
         std::thread::scope(|scope| {
             for own in 0..sections.len() {
-                let (sections, stop, failure, work) = (&sections, &stop, &failure, &work);
+                let (sections, stop, failed, work) = (&sections, &stop, &failed, &work);
                 scope.spawn(move || {
                     let mut buffer = Vec::new();
                     for (part, next) in sections[own..].iter().chain(&sections[..own]) {
@@ -209,15 +234,15 @@ impl SmallFiles<'_> {
                             && let Some(item) = part.get(next.fetch_add(1, Ordering::Relaxed))
                         {
                             if let Err(error) = work(&mut buffer, item) {
-                                stop.store(true, Ordering::Relaxed);
-                                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                                failed(item, error);
                             }
                         }
                     }
                 });
             }
         });
-        failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (failures.into_inner().unwrap_or_else(PoisonError::into_inner), ended.map_or(Ok(()), Err))
     }
 
     /// Reads a source and writes its unfinished destination.

@@ -1,0 +1,292 @@
+//! May a copy give this name to something new, and take it from what has it now?
+//!
+//! A copy does not write to what is at its destination: it gives the name to another file. So the questions are others
+//! than for a load: what is lost with the name, and will the system allow it, hours from now.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, OFlags, StatxAttributes, StatxFlags, accessat, statx};
+
+use super::consent::WriteConsent;
+use super::database;
+use super::mark::is_marked;
+use super::refusal::Refusal;
+use crate::files::{FileKind, FileStamp};
+use crate::host::System;
+
+/// By whom a file is used, so that it must stay where it is.
+#[derive(Clone, Debug)]
+enum User {
+    Swap(String),
+    Loop(String),
+}
+
+/// The names that one copy gives. What the machine uses was looked up when this was made.
+#[derive(Debug)]
+pub struct Destinations {
+    consent: WriteConsent,
+    /// Files in use, by device and inode.
+    in_use: HashMap<(u64, u64), User>,
+}
+
+impl Destinations {
+    /// With what the user has said may be destroyed.
+    pub fn new(consent: &WriteConsent) -> Self {
+        Self::on(&System::here(), consent)
+    }
+
+    fn on(system: &System, consent: &WriteConsent) -> Self {
+        let mut in_use = HashMap::new();
+        let mut note = |file: &Path, user: User| {
+            if let Ok(metadata) = std::fs::metadata(file) {
+                in_use.insert((metadata.dev(), metadata.ino()), user);
+            }
+        };
+        for swap in system.swaps() {
+            note(&swap, User::Swap(swap.display().to_string()));
+        }
+        for device in system.names_in("/sys/block") {
+            if let Some(file) = system.backing_file(&Path::new("/sys/block").join(&device)) {
+                note(&file, User::Loop(device));
+            }
+        }
+        Self { consent: consent.clone(), in_use }
+    }
+
+    /// Whether files can be made in `directory` and be given names there. Nothing is made to find out.
+    ///
+    /// # Errors
+    /// A [`Refusal`] where the system would not allow it.
+    pub fn check_directory(&self, directory: &Path) -> Result<(), Refusal> {
+        let failed = |action| move |source| Refusal::System { path: directory.to_owned(), action, source };
+        let metadata = match std::fs::metadata(directory) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Refusal::NoDirectory { path: directory.to_owned() });
+            }
+            Err(source) => return Err(failed("look at it")(source)),
+        };
+        if !metadata.is_dir() {
+            return Err(Refusal::NoDirectory { path: directory.to_owned() });
+        }
+        check_attributes(directory)?;
+        let wanted = Access::WRITE_OK | Access::EXEC_OK;
+        accessat(CWD, directory, wanted, AtFlags::EACCESS)
+            .map_err(|error| failed("make files in it")(error.into()))
+    }
+
+    /// Whether the name `path` may be given to something like `new`, and be taken from what has it. Names that nobody has
+    /// are not refused here: see [`Self::check_directory`].
+    ///
+    /// # Errors
+    /// A [`Refusal`], and everything is as it was.
+    pub fn check_name(&self, path: &Path, new: &FileStamp) -> Result<(), Refusal> {
+        let failed = |action| move |source| Refusal::System { path: path.to_owned(), action, source };
+        let there = match std::fs::symlink_metadata(path) {
+            Ok(there) => there,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(failed("look at it")(source)),
+        };
+        check_kind(path, &there, new)?;
+        check_attributes(path)?;
+        check_sticky(path, &there)?;
+        if !there.is_file() {
+            return Ok(());
+        }
+        match self.in_use.get(&(there.dev(), there.ino())) {
+            Some(User::Swap(swap)) => {
+                return Err(Refusal::Swap { path: path.to_owned(), swap: swap.clone() });
+            }
+            Some(User::Loop(device)) => {
+                return Err(Refusal::BehindLoop { path: path.to_owned(), loop_device: device.clone() });
+            }
+            None => {}
+        }
+        self.check_database(path, &there)
+    }
+
+    /// A file of a database goes only when the user has named it, or a directory that it is in, with the word for that.
+    fn check_database(&self, path: &Path, there: &Metadata) -> Result<(), Refusal> {
+        let failed =
+            |source| Refusal::System { path: path.to_owned(), action: "see whose file it is", source };
+        let file = open(path).map_err(failed)?;
+        if is_marked(&file).map_err(failed)? {
+            return Ok(());
+        }
+        let real = real_path(path).map_err(failed)?;
+        match database::recognise(&real, &file, there.len()).map_err(failed)? {
+            Some(found) if !self.consents_to_database(&real) => {
+                Err(Refusal::Database { path: path.to_owned(), found })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn consents_to_database(&self, real: &Path) -> bool {
+        let words = &self.consent.destroy_database;
+        words.iter().any(|word| {
+            let named = if word.is_dir() { std::fs::canonicalize(word) } else { real_path(word) };
+            named.is_ok_and(|named| real.starts_with(named))
+        })
+    }
+}
+
+/// Only for reading, never through a link, and never waiting for a peer.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// The path with every link but its last part followed.
+fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    Ok(std::fs::canonicalize(parent)?.join(name))
+}
+
+/// A link takes the place of a link and a node that of the same node. Else only plain files are replaced.
+fn check_kind(path: &Path, there: &Metadata, new: &FileStamp) -> Result<(), Refusal> {
+    let kind = there.file_type();
+    let path = path.to_owned();
+    if kind.is_symlink() {
+        if new.kind == FileKind::Symlink {
+            return Ok(());
+        }
+        let leads_to = std::fs::read_link(&path).unwrap_or_default();
+        return Err(Refusal::Link { path, leads_to });
+    }
+    let special = match () {
+        () if kind.is_block_device() => "block device",
+        () if kind.is_char_device() => "character device",
+        () if kind.is_fifo() => "FIFO",
+        () if kind.is_socket() => "socket",
+        () if kind.is_dir() => return Err(Refusal::NotReplaced { path, kind: "directory" }),
+        () => return Ok(()),
+    };
+    if new.kind == FileKind::Special && new.special_device == there.rdev() {
+        return Ok(());
+    }
+    Err(Refusal::NotReplaced { path, kind: special })
+}
+
+/// What the file system has been told to keep, and what something is mounted on. Answers only where the system tells.
+fn check_attributes(path: &Path) -> Result<(), Refusal> {
+    let Ok(told) = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE) else { return Ok(()) };
+    let has = |attribute: StatxAttributes| told.stx_attributes.contains(attribute);
+    for (attribute, flag, what) in
+        [(StatxAttributes::IMMUTABLE, 'i', "immutable"), (StatxAttributes::APPEND, 'a', "append-only")]
+    {
+        if has(attribute) {
+            return Err(Refusal::Protected { path: path.to_owned(), what, flag });
+        }
+    }
+    if has(StatxAttributes::MOUNT_ROOT) && u32::from(told.stx_mode) & libc::S_IFMT != libc::S_IFDIR {
+        return Err(Refusal::MountPoint { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+/// In a sticky directory a name belongs to the owner of the file, or of the directory.
+fn check_sticky(path: &Path, there: &Metadata) -> Result<(), Refusal> {
+    let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+    let Ok(directory) = std::fs::metadata(parent) else { return Ok(()) };
+    let user = rustix::process::geteuid().as_raw();
+    let is_sticky = directory.mode() & libc::S_ISVTX != 0;
+    if is_sticky && user != 0 && ![there.uid(), directory.uid()].contains(&user) {
+        return Err(Refusal::Sticky { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::files::stamp_of_link;
+    use crate::host::system::made_up;
+
+    fn refusal(destinations: &Destinations, path: &Path, new: &Path) -> Refusal {
+        destinations.check_name(path, &stamp_of_link(new).unwrap()).unwrap_err()
+    }
+
+    /// `copy --overwrite FILE NODE` renamed a regular file over device nodes, pipes and links, and said "copied, durable".
+    #[test]
+    fn a_link_or_a_node_is_replaced_by_its_like_and_by_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("new"), b"new").unwrap();
+        fs::write(path("old"), b"old").unwrap();
+        symlink("old", path("link")).unwrap();
+        symlink("nowhere", path("dangling")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        let destinations = Destinations::new(&WriteConsent::none());
+        for link in ["link", "dangling"] {
+            assert!(matches!(refusal(&destinations, &path(link), &path("new")), Refusal::Link { .. }));
+            destinations.check_name(&path(link), &stamp_of_link(&path("link")).unwrap()).unwrap();
+        }
+        assert!(matches!(
+            refusal(&destinations, &path("socket"), &path("new")),
+            Refusal::NotReplaced { kind: "socket", .. }
+        ));
+        destinations.check_name(&path("socket"), &stamp_of_link(&path("socket")).unwrap()).unwrap();
+        destinations.check_name(&path("old"), &stamp_of_link(&path("new")).unwrap()).unwrap();
+        destinations.check_name(&path("absent"), &stamp_of_link(&path("new")).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_a_database_goes_only_when_it_or_a_directory_above_it_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("base");
+        fs::create_dir(&data).unwrap();
+        fs::write(dir.path().join("PG_VERSION"), "15\n").unwrap();
+        let file = data.join("16384");
+        fs::write(&file, b"rows").unwrap();
+        let new = stamp_of_link(&file).unwrap();
+        let with = |words: &[&Path]| {
+            let destroy_database = words.iter().map(|word| (*word).to_owned()).collect();
+            Destinations::new(&WriteConsent { destroy_database, ..WriteConsent::none() })
+                .check_name(&file, &new)
+        };
+        assert!(matches!(with(&[]), Err(Refusal::Database { .. })));
+        assert!(matches!(with(&[&dir.path().join("other")]), Err(Refusal::Database { .. })));
+        with(&[&file]).unwrap();
+        with(&[dir.path()]).unwrap();
+    }
+
+    #[test]
+    fn a_swap_file_and_one_behind_a_loop_device_keep_their_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let (swap, image) = (dir.path().join("swap"), dir.path().join("image"));
+        for path in [&swap, &image] {
+            fs::write(path, b"x").unwrap();
+        }
+        let swaps = format!("Filename Type Size Used Priority\n{} file 4 0 -2\n", swap.display());
+        let backing = format!("{}\n", image.display());
+        let (_root, system) =
+            made_up(&[("proc/swaps", &swaps), ("sys/block/loop7/loop/backing_file", &backing)]);
+        let destinations = Destinations::on(&system, &WriteConsent::none());
+        assert!(matches!(refusal(&destinations, &swap, &image), Refusal::Swap { .. }));
+        assert!(matches!(
+            refusal(&destinations, &image, &swap),
+            Refusal::BehindLoop { loop_device, .. } if loop_device == "loop7"
+        ));
+    }
+
+    #[test]
+    fn a_destination_that_is_no_directory_is_told_before_anything_is_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let destinations = Destinations::new(&WriteConsent::none());
+        destinations.check_directory(dir.path()).unwrap();
+        fs::write(dir.path().join("file"), b"x").unwrap();
+        for name in ["absent", "file"] {
+            let refusal = destinations.check_directory(&dir.path().join(name)).unwrap_err();
+            assert!(matches!(refusal, Refusal::NoDirectory { .. }), "{refusal}");
+        }
+    }
+}
