@@ -1,5 +1,6 @@
 //! Names: made durable, given at once, and never taken from another file.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -15,12 +16,53 @@ pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // A file system without this rename: a second name fails where there is one, and the first then goes.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            std::fs::hard_link(from, to)?;
-            std::fs::remove_file(from)
-        }
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_new_by_link(from, to),
         Err(errno) => Err(errno.into()),
+    }
+}
+
+/// On a file system without that rename: a second name fails where there is one, and the first then goes.
+fn rename_new_by_link(from: &Path, to: &Path) -> io::Result<()> {
+    match rustix::fs::link(from, to) {
+        Ok(()) => std::fs::remove_file(from),
+        // FAT, exFAT, many FUSE file systems: no file has two names there.
+        Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP | Errno::MLINK) => rename_new_over_empty(from, to),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// On one without hard links too: the name is taken by an empty file, which fails where there is one, and `from` then
+/// takes its place. Whoever wants to make a file of that name meanwhile is told that there is one; what somebody has put
+/// into the empty one is not replaced.
+fn rename_new_over_empty(from: &Path, to: &Path) -> io::Result<()> {
+    drop(File::create_new(to)?);
+    let is_empty = || std::fs::symlink_metadata(to).is_ok_and(|there| there.is_file() && there.len() == 0);
+    if !is_empty() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    std::fs::rename(from, to).inspect_err(|_| {
+        if is_empty() {
+            // The rename has failed, and that is what is told.
+            let _ = std::fs::remove_file(to);
+        }
+    })
+}
+
+/// The largest file that the file system of the directory `path` takes, bytes; `None` where that is not known or of no matter.
+pub fn largest_file_bytes(path: &Path) -> io::Result<Option<u64>> {
+    let stat = rustix::fs::statfs(path)?;
+    let block_bytes = u64::try_from(stat.f_bsize).unwrap_or(4096);
+    Ok(largest_file(i128::from(stat.f_type) & 0xffff_ffff, block_bytes))
+}
+
+/// By the magic number of `linux/magic.h`.
+fn largest_file(file_system: i128, block_bytes: u64) -> Option<u64> {
+    match file_system {
+        // FAT: 32 bits of size.
+        0x4d44 => Some(u64::from(u32::MAX)),
+        // ext4: 32 bits of blocks. Its elders take less.
+        0xef53 => Some(u64::from(u32::MAX) * block_bytes),
+        _ => None,
     }
 }
 
@@ -54,6 +96,11 @@ pub fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(libc::ENOLCK)
 }
 
+/// Whether another name for a file was refused because the file system gives none.
+pub fn has_no_links(error: &io::Error) -> bool {
+    [libc::EPERM, libc::ENOSYS, libc::EOPNOTSUPP, libc::EMLINK].map(Some).contains(&error.raw_os_error())
+}
+
 /// The user that this process acts as.
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -67,7 +114,9 @@ pub fn is_direct(file: impl AsFd) -> bool {
 /// Bytes free for this process on the file system of `path`.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    // The last few percent of some file systems are for root.
+    let blocks = if effective_user() == 0 { stat.f_bfree } else { stat.f_bavail };
+    Ok(blocks.saturating_mul(stat.f_frsize))
 }
 
 /// Makes at `target` a pipe, socket or device node like the one at `source`.
@@ -113,5 +162,32 @@ mod tests {
         assert!(!to.exists());
         sync_directory(dir.path()).unwrap();
         sync_file_system(fs::File::open(dir.path()).unwrap()).unwrap();
+    }
+
+    /// On exFAT, and on a remote share mounted by rclone, a copy of hours could not be given its name: such file systems
+    /// have neither the rename that replaces nothing nor a second name for a file.
+    #[test]
+    fn without_that_rename_and_without_links_a_name_is_still_never_taken_from_another_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        fs::write(&from, b"new").unwrap();
+        fs::write(&to, b"old").unwrap();
+        for rename in [rename_new_by_link, rename_new_over_empty] {
+            assert_eq!(rename(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!((fs::read(&from).unwrap(), fs::read(&to).unwrap()), (b"new".to_vec(), b"old".to_vec()));
+        fs::remove_file(&to).unwrap();
+        rename_new_over_empty(&from, &to).unwrap();
+        assert_eq!(fs::read(&to).unwrap(), b"new");
+        assert!(!from.exists());
+        rename_new_over_empty(&from, &dir.path().join("other")).unwrap_err();
+        assert!(!dir.path().join("other").exists(), "the empty file goes where the rename fails");
+    }
+
+    #[test]
+    fn fat_takes_no_file_of_four_gibibytes() {
+        assert_eq!(largest_file(0x4d44, 32_768), Some((4 << 30) - 1));
+        assert_eq!(largest_file(0xef53, 4096), Some((16 << 40) - 4096));
+        assert_eq!(largest_file(0x5846_5342, 4096), None);
     }
 }

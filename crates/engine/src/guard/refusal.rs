@@ -285,7 +285,10 @@ impl Refusal {
                 "name a new file, or a directory to copy into".into()
             }
             Self::Protected { path, flag, .. } => {
-                format!("name another destination; `chattr -{flag} {}` takes the protection away", path.display())
+                format!(
+                    "name another destination; `chattr -{flag} {}` takes the protection away",
+                    path.display()
+                )
             }
             Self::NoDirectory { path } => format!("`mkdir -p {}` makes it", path.display()),
             Self::System { .. } => {

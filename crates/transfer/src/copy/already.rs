@@ -27,7 +27,8 @@ impl Copier<'_> {
         for entry in inventory.already_there() {
             self.log.counts.already_there += 1;
             if entry.stamp.kind == FileKind::Regular && self.options.verify != VerifyMode::None {
-                self.confirm(entry)?;
+                let confirmed = self.confirm(entry);
+                self.noted(entry, confirmed)?;
                 self.progress.end_file();
             }
         }

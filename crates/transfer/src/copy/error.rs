@@ -3,7 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use iostall_engine::guard::Refusal;
 use iostall_engine::{EngineError, OpenError};
+use iostall_measure::ByteCount;
 use thiserror::Error;
 
 use crate::pipeline::PipelineError;
@@ -24,6 +26,31 @@ pub enum CopyError {
     /// A file could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The destination must stay what it is.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The destination has less room than is needed.
+    #[error("No space left in {} for this copy: {} are free, and {} are needed", directory.display(), ByteCount(*free_bytes), ByteCount(*needed_bytes))]
+    NoRoom {
+        /// A directory on it.
+        directory: PathBuf,
+        /// Free for this user.
+        free_bytes: u64,
+        /// To be written, beyond what is there.
+        needed_bytes: u64,
+    },
+    /// A file that is larger than any that the destination's file system takes.
+    #[error("{} has {}, and the file system of {} takes files of at most {}", path.display(), ByteCount(*size_bytes), directory.display(), ByteCount(*largest_bytes))]
+    TooLarge {
+        /// The source.
+        path: PathBuf,
+        /// Its size.
+        size_bytes: u64,
+        /// Where it was to go.
+        directory: PathBuf,
+        /// What fits there.
+        largest_bytes: u64,
+    },
     /// No engine could be made.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -171,6 +198,9 @@ impl CopyError {
                     quoted(target)
                 ));
             }
+            Self::Refused(refusal) => return Some(refused_hint(refusal)),
+            Self::NoRoom { .. } => "make room there, or copy less at a time; nothing was copied",
+            Self::TooLarge { .. } => "copy it to another file system, or split it",
             Self::Exists { .. } => "--overwrite replaces it once the new file is whole",
             Self::Moving { kept: true, .. } => {
                 "what was written is kept: the same command with --resume goes on from there"
@@ -213,4 +243,15 @@ fn quoted(path: &Path) -> String {
     let shown = path.display().to_string();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
     if shown.bytes().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) }
+}
+
+/// What to do about a refusal of the guard, in the words of a copy.
+fn refused_hint(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::DeviceNotNamed { path } => format!(
+            "`--to-device {}` writes the source onto it as an image; what is on it is then lost",
+            quoted(path)
+        ),
+        other => other.hint(),
+    }
 }

@@ -4,6 +4,7 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileKind, FileStamp};
+use iostall_engine::guard::Destinations;
 use iostall_engine::{Access, Engine as _, FileIndex, host};
 use iostall_measure::Clock as _;
 use iostall_model::outcome::EngineUse;
@@ -38,14 +39,21 @@ struct Filled {
     is_clone: bool,
 }
 
-/// Refuses what must not be written to: the source itself, and what exists unless it may be replaced.
+/// Refuses what must not be taken away: the source itself, what a copy never replaces, and what exists unless it may be
+/// replaced.
 pub(super) fn check_target(
     source: &Path,
     stamp: &FileStamp,
     target: &Path,
     overwrite: bool,
+    destinations: &Destinations,
 ) -> Result<(), CopyError> {
-    let Ok(there) = files::stamp_of_link(target) else { return Ok(()) };
+    let there = match files::stamp_of_link(target) {
+        Ok(there) => there,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        // Such as a name that is too long, or a file in the place of a directory: it would be met at the end again.
+        Err(error) => return Err(CopyError::system("name", target)(error)),
+    };
     let followed = files::stamp_of_path(target).unwrap_or(there);
     if stamp.is_same_file(&followed) {
         return Err(CopyError::SameFile { from: source.to_owned(), to: target.to_owned() });
@@ -54,6 +62,8 @@ pub(super) fn check_target(
         let message = format!("{} is a directory, and {} is not", target.display(), source.display());
         return Err(CopyError::Names { message });
     }
+    // Before it is said that --overwrite would replace it.
+    destinations.check_name(target, stamp)?;
     if !overwrite {
         return Err(CopyError::Exists { path: target.to_owned() });
     }
@@ -67,7 +77,7 @@ impl Copier<'_> {
     /// an unfinished destination where a journal makes it worth going on from.
     pub fn copy_file(&mut self, source: &Path, target: &Path) -> Result<(), CopyError> {
         let from = Side::open(source, Access::Read, self.options.source_caching)?;
-        check_target(source, &from.stamp, target, self.options.overwrite)?;
+        check_target(source, &from.stamp, target, self.options.overwrite, &self.destinations)?;
         self.progress.begin_file(target, from.stamp.size_bytes, "copying");
         let part = Part::acquire(target, from.stamp.uid)?;
         match self.fill_and_check(&from, &part, target) {
@@ -95,7 +105,7 @@ impl Copier<'_> {
 
     /// What becomes of files that are at the destination.
     pub(super) fn replace(&self) -> Replace<'_> {
-        if self.options.overwrite { Replace::Older(&self.named) } else { Replace::Never }
+        if self.options.overwrite { Replace::Older(&self.named, &self.destinations) } else { Replace::Never }
     }
 
     fn note(&mut self, from: &Side, target: &Path, filled: Filled) {

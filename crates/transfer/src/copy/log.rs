@@ -66,8 +66,8 @@ pub struct CopyLog {
     pub mismatches: Vec<Mismatch>,
     /// What was not copied, and why. What ended the whole copy is not in it.
     pub failures: Vec<CopyFailure>,
-    /// Files, links and nodes that were not tried, because something ended the copy before.
-    pub not_tried: u64,
+    /// Files, links and nodes that were still to be copied when the copy ended.
+    pub remaining: u64,
     /// Metadata that could not be kept.
     pub losses: Vec<(PathBuf, Loss)>,
     /// Files, in the order in which they were finished.

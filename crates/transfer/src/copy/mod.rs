@@ -13,6 +13,7 @@ mod options;
 mod part;
 pub(crate) mod read_back;
 mod resume;
+mod room;
 mod side;
 mod small;
 #[cfg(test)]
@@ -26,15 +27,17 @@ mod walk;
 use std::collections::HashMap;
 use std::path::Path;
 
+use iostall_engine::guard::Destinations;
 use iostall_engine::host;
 use iostall_measure::MonotonicClock;
 use iostall_measure::platform::Device;
 use iostall_model::transfer::VerifyMode;
 
 pub use error::CopyError;
-pub use log::{CopiedFile, CopyLog};
+pub use log::{CopiedFile, CopyFailure, CopyLog};
 pub use options::{CHECKPOINT_BYTES, CopyOptions, SMALL_FILE_BYTES, Specials, Symlinks};
 pub use part::{is_part_name, journal_path, part_path};
+pub use tree::CopyPlan;
 
 use crate::progress::Progress;
 use crate::rig::Rig;
@@ -51,6 +54,7 @@ pub struct Copier<'a> {
     /// Whether two file systems, by their device numbers, stand on one device.
     shared_devices: HashMap<(u64, u64), bool>,
     named: part::Named,
+    destinations: Destinations,
     log: CopyLog,
 }
 
@@ -65,6 +69,7 @@ impl<'a> Copier<'a> {
             tuned: None,
             shared_devices: HashMap::new(),
             named: part::Named::default(),
+            destinations: Destinations::new(&options.consent),
             log: CopyLog::default(),
         }
     }

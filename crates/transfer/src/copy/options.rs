@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use iostall_engine::guard::WriteConsent;
 use iostall_measure::Caching;
 use iostall_model::transfer::{CopySettings, HashKind, Reflink, VerifyMode};
 
@@ -48,6 +49,8 @@ pub struct CopyOptions {
     pub reflink: Reflink,
     /// Existing files may be replaced.
     pub overwrite: bool,
+    /// What of databases and devices may be destroyed.
+    pub consent: WriteConsent,
     /// An interrupted copy is continued.
     pub resume: bool,
     /// The first thing that cannot be copied ends the copy.
@@ -87,6 +90,7 @@ impl Default for CopyOptions {
             hash: HashKind::default(),
             reflink: Reflink::Auto,
             overwrite: false,
+            consent: WriteConsent::none(),
             resume: false,
             fail_fast: false,
             rate: None,

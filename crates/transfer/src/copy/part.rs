@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use iostall_engine::files::{self, FileKind};
+use iostall_engine::guard::Destinations;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::CopyError;
@@ -78,7 +79,7 @@ pub(super) enum Replace<'a> {
     Never,
     /// It goes, unless it was named by this very copy: then the file system takes two names of the source for one, as
     /// those do that do not tell capitals, and one of two files would be lost.
-    Older(&'a Named),
+    Older(&'a Named, &'a Destinations),
 }
 
 /// An unfinished destination that this process has to itself.
@@ -176,7 +177,7 @@ impl Part {
     pub(super) fn name(&self, replace: Replace<'_>) -> Result<(), CopyError> {
         let renamed = match replace {
             Replace::Never => files::rename_new(&self.path, &self.target),
-            Replace::Older(named) => self.name_over(named)?,
+            Replace::Older(named, destinations) => self.name_over(named, destinations)?,
         };
         renamed.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => CopyError::Exists { path: self.target.clone() },
@@ -186,8 +187,10 @@ impl Part {
         Ok(())
     }
 
-    fn name_over(&self, named: &Named) -> Result<io::Result<()>, CopyError> {
+    fn name_over(&self, named: &Named, destinations: &Destinations) -> Result<io::Result<()>, CopyError> {
         let ours = files::stamp(&self.file).map_err(CopyError::system("look at", &self.path))?;
+        // Again, for hours may have passed: what has the name now need not be what had it then.
+        destinations.check_name(&self.target, &ours)?;
         // Held over the renaming, so that of two at once the second sees the first.
         let mut named = named.0.lock().unwrap_or_else(PoisonError::into_inner);
         if files::stamp_of_link(&self.target).is_ok_and(|there| named.contains(&(there.device, there.inode)))
@@ -205,9 +208,17 @@ impl Part {
         Ok(renamed)
     }
 
-    /// Gives it its final name and makes the name durable.
+    /// Gives it its final name and makes the name durable. Where only the name cannot be given, the whole and durable file
+    /// stays under its unfinished one: what took hours is not thrown away for a name.
     pub(super) fn publish(self, replace: Replace<'_>) -> Result<(), CopyError> {
-        self.name(replace)?;
+        if let Err(cause) = self.name(replace) {
+            if !matches!(cause, CopyError::Exists { .. } | CopyError::Refused(_) | CopyError::System { .. }) {
+                return Err(cause);
+            }
+            let (part, target) = (self.path.clone(), self.target.clone());
+            self.keep();
+            return Err(CopyError::NotNamed { part, target, cause: Box::new(cause) });
+        }
         let directory = directory_of(&self.target);
         files::sync_directory(directory).map_err(CopyError::system("make durable", directory))
     }
@@ -291,6 +302,8 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
+    use iostall_engine::guard::WriteConsent;
+
     use super::*;
 
     #[test]
@@ -351,9 +364,10 @@ mod tests {
         let named = Named::default();
         let first = Part::create(&target, 0o600).unwrap();
         std::fs::write(first.path(), b"first").unwrap();
-        first.publish(Replace::Older(&named)).unwrap();
+        first.publish(Replace::Older(&named, &Destinations::new(&WriteConsent::none()))).unwrap();
         let second = Part::create(&target, 0o600).unwrap();
-        let error = second.publish(Replace::Older(&named)).unwrap_err();
+        let error =
+            second.publish(Replace::Older(&named, &Destinations::new(&WriteConsent::none()))).unwrap_err();
         assert!(error.to_string().contains("two names"), "{error}");
         assert_eq!(std::fs::read(&target).unwrap(), b"first");
         assert!(!part_path(&target).exists());
@@ -384,7 +398,10 @@ mod tests {
         Part::create(&target, 0o600).unwrap().publish(Replace::Never).unwrap();
         std::fs::hard_link(&victim, part_path(&target)).unwrap();
         assert!(matches!(Part::acquire(&target, us), Err(CopyError::PartNotOurs { .. })));
-        Part::create(&target, 0o600).unwrap().publish(Replace::Older(&Named::default())).unwrap();
+        Part::create(&target, 0o600)
+            .unwrap()
+            .publish(Replace::Older(&Named::default(), &Destinations::new(&WriteConsent::none())))
+            .unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
         assert_eq!(std::fs::read(&target).unwrap(), b"");
     }

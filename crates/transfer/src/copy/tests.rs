@@ -51,6 +51,7 @@ pub(super) fn options() -> CopyOptions {
         depth: Some(2),
         small_file_bytes: 0,
         workers: 2,
+        fail_fast: true,
         ..CopyOptions::default()
     }
 }

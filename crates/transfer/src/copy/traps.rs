@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, symlink};
 
 use iostall_engine::files;
+use iostall_engine::guard::Destinations;
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
 use super::journal::FileJournal;
@@ -192,7 +193,7 @@ fn a_further_name_of_a_file_that_came_back_different_is_not_made() {
     let (options, progress) = (CopyOptions { overwrite: true, ..options() }, Progress::default());
     let mut copier = Copier::new(&options, &progress);
     let pairs = pair_names(&[room.path("tree")], &room.path("elsewhere")).unwrap();
-    let inventory = Inventory::take(&pairs, &options).unwrap();
+    let inventory = Inventory::take(&pairs, &options, &Destinations::new(&options.consent)).unwrap();
     copier.log.mismatches.push(Mismatch {
         path: room.path("elsewhere/a").display().to_string(),
         first_offset: None,

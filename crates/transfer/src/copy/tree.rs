@@ -12,6 +12,7 @@ use super::Copier;
 use super::durable::FileSystems;
 use super::error::CopyError;
 use super::journal::remove_journal;
+use super::log::CopyFailure;
 use super::part::{Part, Replace, directory_of, part_path};
 use super::small::{SmallFiles, batches};
 use super::walk::{Action, Entry, Inventory, pair_names, refuse_other_kind};
@@ -33,14 +34,51 @@ fn forget_unfinished(target: &Path) -> Result<(), CopyError> {
     remove_journal(target).map_err(CopyError::system("remove the journal of", target))
 }
 
+/// What a copy will do. Nothing is written until it is carried out.
+#[derive(Debug)]
+pub struct CopyPlan {
+    inventory: Inventory,
+    /// Directories that must be there for it.
+    into: Vec<PathBuf>,
+}
+
+fn make_directory(entry: &Entry) -> Result<(), CopyError> {
+    // Writable for us until it is full; its own mode comes at the end.
+    match fs::DirBuilder::new().mode(0o700).create(&entry.target) {
+        Ok(()) => Ok(()),
+        // One that was there is looked at again: since the inventory a link may have taken its place.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            refuse_other_kind(&entry.source, &entry.target)
+        }
+        Err(error) => Err(CopyError::system("create", &entry.target)(error)),
+    }
+}
+
 impl Copier<'_> {
     /// Copies files and trees: each source to `destination`, or into it where it is a directory.
     ///
     /// Everything is looked at before anything is written. Small files go first, in parallel; then large ones, one
     /// after the other at the speed of the devices; then links; the times of directories come last.
+    ///
+    /// What cannot be copied is noted in the log, and the rest is copied. An error is what ended the copy.
     pub fn copy_all(&mut self, sources: &[PathBuf], destination: &Path) -> Result<(), CopyError> {
+        let plan = self.plan(sources, destination)?;
+        self.carry_out(plan)
+    }
+
+    /// Looks at everything. What is known by then not to be copied is in the log; an error is what makes the whole copy
+    /// impossible.
+    pub fn plan(&mut self, sources: &[PathBuf], destination: &Path) -> Result<CopyPlan, CopyError> {
         let pairs = pair_names(sources, destination)?;
-        let inventory = Inventory::take(&pairs, self.options)?;
+        let mut into: Vec<PathBuf> =
+            pairs.iter().map(|(_, target)| directory_of(target).to_owned()).collect();
+        into.dedup();
+        for directory in &into {
+            self.destinations.check_directory(directory)?;
+        }
+        let mut inventory = Inventory::take(&pairs, self.options, &self.destinations)?;
+        self.check_room(&mut inventory)?;
+        self.log.failures.append(&mut inventory.failures);
         self.log.counts.skipped_specials += inventory.skipped_specials;
         let passes = if self.options.verify == VerifyMode::ReadBack { 2 } else { 1 };
         for entry in inventory.files() {
@@ -53,26 +91,61 @@ impl Copier<'_> {
                 self.progress.add_total(1, entry.stamp.size_bytes * passes);
             }
         }
-        self.make_directories(&inventory)?;
+        Ok(CopyPlan { inventory, into })
+    }
+
+    /// Does what was planned.
+    pub fn carry_out(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
+        let before = self.settled();
+        let expected =
+            plan.inventory.entries.iter().filter(|entry| entry.action != Action::Directory).count();
+        let result = self.carry_out_in_order(plan);
+        let settled = self.settled() - before + u64::from(result.is_err());
+        self.log.remaining = (expected as u64).saturating_sub(settled);
+        result
+    }
+
+    /// How many files, links and nodes have come to an end, good or bad.
+    fn settled(&self) -> u64 {
+        let counts = &self.log.counts;
+        let made =
+            counts.files + counts.symlinks + counts.hard_links + counts.specials + counts.already_there;
+        made + (self.log.failures.len() + self.log.mismatches.len()) as u64
+    }
+
+    fn carry_out_in_order(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
+        let CopyPlan { mut inventory, into } = plan;
+        if inventory.entries.is_empty() {
+            return Ok(());
+        }
+        self.make_directories(&mut inventory)?;
         let directories = inventory.entries.iter().filter(|entry| entry.action == Action::Directory);
-        let file_systems = FileSystems::of(
-            directories
-                .map(|entry| entry.target.as_path())
-                .chain(pairs.iter().map(|(_, target)| directory_of(target))),
-        )?;
+        let targets = directories.map(|entry| entry.target.as_path());
+        let file_systems = FileSystems::of(targets.chain(into.iter().map(PathBuf::as_path)))?;
         let (small, large): (Vec<_>, Vec<_>) = inventory.files().partition(|entry| self.is_small(entry));
         self.copy_small(&small, &file_systems)?;
-        for Entry { source, target, .. } in large {
+        for entry in large {
             if self.progress.is_cancelled() {
                 // Files that share their blocks with the source never come to the pipeline, which would see it.
-                let (from, to) = (source.clone(), target.clone());
+                let (from, to) = (entry.source.clone(), entry.target.clone());
                 return Err(CopyError::Moving { from, to, cause: PipelineError::Cancelled, kept: false });
             }
-            self.copy_file(source, target)?;
+            let copied = self.copy_file(&entry.source, &entry.target);
+            self.noted(entry, copied)?;
         }
         self.confirm_already_there(&inventory)?;
         self.make_links(&inventory)?;
         self.finish_directories(&inventory, &file_systems)
+    }
+
+    /// Notes what failed with one entry; an error where that ends the copy.
+    pub(super) fn noted(&mut self, entry: &Entry, done: Result<(), CopyError>) -> Result<(), CopyError> {
+        let Err(error) = done else { return Ok(()) };
+        if !self.options.goes_on_after(&error) {
+            return Err(error);
+        }
+        self.log.failures.push(CopyFailure::of(entry, error));
+        Ok(())
     }
 
     /// Whether a file goes by the path for small files. Holes, and sharing blocks where it is a must, need the other.
@@ -83,19 +156,22 @@ impl Copier<'_> {
             && self.options.reflink != Reflink::Always
     }
 
-    fn make_directories(&mut self, inventory: &Inventory) -> Result<(), CopyError> {
+    /// Makes them. What is in one that cannot be made is left out of the copy.
+    fn make_directories(&mut self, inventory: &mut Inventory) -> Result<(), CopyError> {
+        let mut failed: Vec<PathBuf> = Vec::new();
         for entry in inventory.entries.iter().filter(|entry| entry.action == Action::Directory) {
-            // Writable for us until it is full; its own mode comes at the end.
-            match fs::DirBuilder::new().mode(0o700).create(&entry.target) {
-                Ok(()) => {}
-                // One that was there is looked at again: since the inventory a link may have taken its place.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    refuse_other_kind(&entry.source, &entry.target)?;
-                }
-                Err(error) => return Err(CopyError::system("create", &entry.target)(error)),
+            if failed.iter().any(|above| entry.target.starts_with(above)) {
+                continue;
             }
-            self.log.counts.directories += 1;
+            match make_directory(entry) {
+                Ok(()) => self.log.counts.directories += 1,
+                Err(error) => {
+                    self.noted(entry, Err(error))?;
+                    failed.push(entry.target.clone());
+                }
+            }
         }
+        inventory.entries.retain(|entry| !failed.iter().any(|above| entry.target.starts_with(above)));
         Ok(())
     }
 
@@ -104,7 +180,11 @@ impl Copier<'_> {
             options: self.options,
             progress: self.progress,
             clock: &self.clock,
-            replace: if self.options.overwrite { Replace::Older(&self.named) } else { Replace::Never },
+            replace: if self.options.overwrite {
+                Replace::Older(&self.named, &self.destinations)
+            } else {
+                Replace::Never
+            },
             file_systems,
         };
         let all = &mut self.log;
@@ -117,6 +197,7 @@ impl Copier<'_> {
             all.sync_ns += log.sync_ns;
             all.losses.append(&mut log.losses);
             all.mismatches.append(&mut log.mismatches);
+            all.failures.append(&mut log.failures);
             all.files.append(&mut log.files);
         })
     }
@@ -128,18 +209,25 @@ impl Copier<'_> {
         file_systems: &FileSystems,
     ) -> Result<(), CopyError> {
         let directories = inventory.entries.iter().filter(|entry| entry.action == Action::Directory);
-        for Entry { source, target, stamp, .. } in directories.collect::<Vec<_>>().into_iter().rev() {
-            let open = |path: &Path| fs::File::open(path).map_err(CopyError::system("open", path));
-            let losses = files::copy_metadata(&open(source)?, stamp, &open(target)?);
-            self.log.losses.extend(losses.into_iter().map(|loss| (target.clone(), loss)));
+        for entry in directories.collect::<Vec<_>>().into_iter().rev() {
+            let finished = self.finish_directory(entry);
+            self.noted(entry, finished)?;
         }
         if inventory.entries.iter().all(|entry| entry.action == Action::File && !self.is_small(entry)) {
             // Each large file was made durable, and its directory with it, when it was named.
             return Ok(());
         }
         for entry in inventory.already_there() {
-            forget_unfinished(&entry.target)?;
+            let forgotten = forget_unfinished(&entry.target);
+            self.noted(entry, forgotten)?;
         }
         file_systems.sync()
+    }
+
+    fn finish_directory(&mut self, entry: &Entry) -> Result<(), CopyError> {
+        let open = |path: &Path| fs::File::open(path).map_err(CopyError::system("open", path));
+        let losses = files::copy_metadata(&open(&entry.source)?, &entry.stamp, &open(&entry.target)?);
+        self.log.losses.extend(losses.into_iter().map(|loss| (entry.target.clone(), loss)));
+        Ok(())
     }
 }

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{self, FileKind, FileStamp};
+use iostall_engine::guard::{Destinations, Refusal};
 
 use super::error::CopyError;
 use super::file::check_target;
+use super::log::CopyFailure;
 use super::options::{CopyOptions, Specials, Symlinks};
 use super::part::{directory_of, is_part_name};
 
@@ -42,6 +44,8 @@ pub(super) struct Entry {
 pub(super) struct Inventory {
     pub(super) entries: Vec<Entry>,
     pub(super) skipped_specials: u64,
+    /// What is known already not to be copied.
+    pub(super) failures: Vec<CopyFailure>,
     /// First names of files with several, by device and inode.
     first_names: HashMap<(u64, u64), PathBuf>,
 }
@@ -58,6 +62,11 @@ pub(super) fn pair_names(
             "{} is not a directory, and there are several sources",
             destination.display()
         )));
+    }
+    let is_of_file =
+        |source: &PathBuf| files::stamp_of_path(source).is_ok_and(|stamp| stamp.kind != FileKind::Directory);
+    if !into && names_a_directory(destination) && sources.iter().any(is_of_file) {
+        return Err(Refusal::NoDirectory { path: destination.to_owned() }.into());
     }
     let mut pairs: Vec<(PathBuf, PathBuf)> = Vec::with_capacity(sources.len());
     for source in sources {
@@ -87,26 +96,58 @@ pub(super) fn pair_names(
     Ok(pairs)
 }
 
+/// Whether a path says by its end that it is of a directory. (`Path` does not tell: it leaves such an end out.)
+fn names_a_directory(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    [&b"/"[..], b"/.", b"/.."].iter().any(|end| bytes.ends_with(end))
+}
+
 impl Inventory {
-    /// Looks through all sources. Refuses what could not end well: a file that exists, a tree into itself, a loop.
-    pub(super) fn take(pairs: &[(PathBuf, PathBuf)], options: &CopyOptions) -> Result<Self, CopyError> {
+    /// Looks through all sources. What could not end well is noted and left out: a file that exists, a tree into itself, a
+    /// loop. An error is what ends the copy before it has begun.
+    pub(super) fn take(
+        pairs: &[(PathBuf, PathBuf)],
+        options: &CopyOptions,
+        destinations: &Destinations,
+    ) -> Result<Self, CopyError> {
         let mut inventory = Self::default();
         for (source, target) in pairs {
-            // What the user names is meant itself: a link on the command line is followed, as `cp -H` does.
-            let stamp = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
-            if stamp.kind == FileKind::Directory {
-                refuse_into_itself(source, &stamp, target)?;
-                let walk = Walk { options, device: stamp.device };
-                walk.directory(&mut inventory, source, target, stamp, &mut Vec::new())?;
-            } else {
-                // What is left out of a tree is no answer to who asks for this one.
-                if stamp.kind == FileKind::Special && options.specials == Specials::Skip {
-                    return Err(CopyError::Special { path: source.clone() });
-                }
-                inventory.add(source, target, stamp, options)?;
-            }
+            let taken = inventory.take_source(source, target, &Walk { options, destinations, device: None });
+            inventory.noted(source, target, options, taken)?;
         }
         Ok(inventory)
+    }
+
+    fn take_source(&mut self, source: &Path, target: &Path, walk: &Walk<'_>) -> Result<(), CopyError> {
+        // What the user names is meant itself: a link on the command line is followed, as `cp -H` does.
+        let stamp = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
+        if stamp.kind == FileKind::Directory {
+            refuse_into_itself(source, &stamp, target)?;
+            let walk = Walk { device: Some(stamp.device), ..*walk };
+            return walk.directory(self, source, target, stamp, &mut Vec::new());
+        }
+        // What is left out of a tree is no answer to who asks for this one.
+        if stamp.kind == FileKind::Special && walk.options.specials == Specials::Skip {
+            return Err(CopyError::Special { path: source.to_owned() });
+        }
+        self.add(source, target, stamp, walk)
+    }
+
+    /// Notes what failed with one source; an error where the copy does not go on after it.
+    fn noted(
+        &mut self,
+        source: &Path,
+        target: &Path,
+        options: &CopyOptions,
+        taken: Result<(), CopyError>,
+    ) -> Result<(), CopyError> {
+        let Err(error) = taken else { return Ok(()) };
+        let refuses = matches!(error, CopyError::Special { .. }) && options.specials == Specials::Refuse;
+        if refuses || !options.goes_on_after(&error) {
+            return Err(error);
+        }
+        self.failures.push(CopyFailure { source: source.to_owned(), target: target.to_owned(), error });
+        Ok(())
     }
 
     /// Regular files that will be copied.
@@ -119,8 +160,9 @@ impl Inventory {
         source: &Path,
         target: &Path,
         stamp: FileStamp,
-        options: &CopyOptions,
+        walk: &Walk<'_>,
     ) -> Result<(), CopyError> {
+        let options = walk.options;
         let action = match stamp.kind {
             FileKind::Directory => Action::Directory,
             FileKind::Symlink if options.symlinks == Symlinks::Skip => return Ok(()),
@@ -138,7 +180,7 @@ impl Inventory {
         let action =
             if options.resume && is_already_there(&stamp, target) { Action::AlreadyThere } else { action };
         if !matches!(action, Action::AlreadyThere | Action::Directory) {
-            check_target(source, &stamp, target, options.overwrite)?;
+            check_target(source, &stamp, target, options.overwrite, walk.destinations)?;
         }
         self.entries.push(Entry { source: source.to_owned(), target: target.to_owned(), stamp, action });
         Ok(())
@@ -205,9 +247,13 @@ pub(super) fn refuse_other_kind(source: &Path, target: &Path) -> Result<(), Copy
     Err(CopyError::Names { message })
 }
 
+/// How sources are looked through.
+#[derive(Clone, Copy)]
 struct Walk<'a> {
     options: &'a CopyOptions,
-    device: u64,
+    destinations: &'a Destinations,
+    /// File system of the source that is a directory.
+    device: Option<u64>,
 }
 
 impl Walk<'_> {
@@ -223,28 +269,45 @@ impl Walk<'_> {
             return Err(CopyError::Loop { path: source.to_owned(), ancestor: ancestor.clone() });
         }
         refuse_other_kind(source, target)?;
-        inventory.add(source, target, stamp, self.options)?;
-        above.push((stamp, source.to_owned()));
-        let read = CopyError::system("read the directory", source);
+        if files::stamp_of_link(target).is_ok() {
+            self.destinations.check_directory(target)?;
+        }
+        // Before it is made at the destination: one that cannot be read is not there as an empty one.
         let listed: Result<Vec<_>, _> = fs::read_dir(source).and_then(Iterator::collect);
-        let mut names: Vec<_> = listed.map_err(read)?.into_iter().map(|entry| entry.file_name()).collect();
+        let listed = listed.map_err(CopyError::system("read the directory", source))?;
+        inventory.add(source, target, stamp, self)?;
+        above.push((stamp, source.to_owned()));
+        let mut names: Vec<_> = listed.into_iter().map(|entry| entry.file_name()).collect();
         // In one order on every file system, so that what a copy did up to an error can be told.
         names.sort_unstable();
         for name in names.iter().filter(|name| !is_part_name(name)) {
             let (path, copy) = (source.join(name), target.join(name));
-            let stamp = match self.options.symlinks {
-                Symlinks::Follow => files::stamp_of_path(&path),
-                Symlinks::Keep | Symlinks::Skip => files::stamp_of_link(&path),
-            };
-            let stamp = stamp.map_err(CopyError::system("look at", &path))?;
-            if stamp.kind != FileKind::Directory {
-                inventory.add(&path, &copy, stamp, self.options)?;
-            } else if !self.options.one_file_system || stamp.device == self.device {
-                self.directory(inventory, &path, &copy, stamp, above)?;
-            }
+            let taken = self.entry(inventory, &path, &copy, above);
+            inventory.noted(&path, &copy, self.options, taken)?;
         }
         above.pop();
         Ok(())
+    }
+
+    fn entry(
+        &self,
+        inventory: &mut Inventory,
+        path: &Path,
+        copy: &Path,
+        above: &mut Vec<(FileStamp, PathBuf)>,
+    ) -> Result<(), CopyError> {
+        let stamp = match self.options.symlinks {
+            Symlinks::Follow => files::stamp_of_path(path),
+            Symlinks::Keep | Symlinks::Skip => files::stamp_of_link(path),
+        };
+        let stamp = stamp.map_err(CopyError::system("look at", path))?;
+        if stamp.kind != FileKind::Directory {
+            return inventory.add(path, copy, stamp, self);
+        }
+        if self.options.one_file_system && self.device.is_some_and(|device| device != stamp.device) {
+            return Ok(());
+        }
+        self.directory(inventory, path, copy, stamp, above)
     }
 }
 

@@ -1,0 +1,114 @@
+//! Whether what is to be copied fits its destination, told before the first byte.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::{files, host};
+use iostall_model::transfer::Reflink;
+
+use super::Copier;
+use super::error::CopyError;
+use super::log::CopyFailure;
+use super::part::{directory_of, part_path};
+use super::walk::{Action, Entry, Inventory};
+
+/// File systems on which a byte of a file takes a byte of room: none that compresses or keeps its bytes elsewhere.
+const PLAIN: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "tmpfs", "vfat", "exfat", "fuseblk"];
+/// A file system that something is copied to.
+struct Place {
+    directory: PathBuf,
+    device: u64,
+    largest_bytes: Option<u64>,
+    /// Whether files on it may share blocks.
+    shares: bool,
+    /// Beyond what is there; less than nothing where more is replaced than comes.
+    needed_bytes: i128,
+}
+
+/// The file systems that a copy goes to.
+#[derive(Default)]
+struct Places {
+    all: Vec<Place>,
+    /// Which of them a directory is on. One that is not there yet will be on its parent's.
+    of_directory: HashMap<PathBuf, usize>,
+}
+
+impl Places {
+    fn of(&mut self, directory: &Path) -> Option<usize> {
+        if let Some(at) = self.of_directory.get(directory) {
+            return Some(*at);
+        }
+        let at = match files::stamp_of_path(directory) {
+            Ok(stamp) => match self.all.iter().position(|place| place.device == stamp.device) {
+                Some(at) => at,
+                None => {
+                    let largest_bytes = files::largest_file_bytes(directory).ok()?;
+                    let kind = host::file_system_of(directory).map(|found| found.kind);
+                    let shares = kind.is_none_or(|kind| kind == "xfs" || !PLAIN.contains(&&*kind));
+                    let (directory, device) = (directory.to_owned(), stamp.device);
+                    self.all.push(Place { directory, device, largest_bytes, shares, needed_bytes: 0 });
+                    self.all.len() - 1
+                }
+            },
+            Err(_) => self.of(directory_of(directory))?,
+        };
+        self.of_directory.insert(directory.to_owned(), at);
+        Some(at)
+    }
+}
+
+impl Copier<'_> {
+    /// Leaves out files that are too large for their file system, and refuses all where the rest does not fit. What cannot
+    /// be known here (compression, quotas, what others write meanwhile) is met when it is there.
+    pub(super) fn check_room(&self, inventory: &mut Inventory) -> Result<(), CopyError> {
+        let mut places = Places::default();
+        let mut too_large = Vec::new();
+        for (index, entry) in inventory.entries.iter().enumerate() {
+            if entry.action != Action::File {
+                continue;
+            }
+            let Some(place) = places.of(directory_of(&entry.target)) else { continue };
+            let place = &mut places.all[place];
+            match place.largest_bytes.filter(|largest| entry.stamp.size_bytes > *largest) {
+                Some(largest_bytes) => too_large.push((index, largest_bytes, place.directory.clone())),
+                None => place.needed_bytes += self.more_bytes(entry, place),
+            }
+        }
+        for (index, largest_bytes, directory) in too_large.into_iter().rev() {
+            let entry = inventory.entries.remove(index);
+            let (path, size_bytes) = (entry.source.clone(), entry.stamp.size_bytes);
+            let error = CopyError::TooLarge { path, size_bytes, directory, largest_bytes };
+            if !self.options.goes_on_after(&error) {
+                return Err(error);
+            }
+            inventory.failures.push(CopyFailure::of(&entry, error));
+        }
+        places.all.iter().try_for_each(check_fits)
+    }
+
+    /// What a file takes beyond what it replaces and what an earlier try has left of it.
+    fn more_bytes(&self, entry: &Entry, place: &Place) -> i128 {
+        if place.shares && self.options.reflink != Reflink::Never && entry.stamp.device == place.device {
+            return 0;
+        }
+        let there =
+            |path: &Path| files::stamp_of_link(path).map_or(0, |stamp| i128::from(stamp.allocated_bytes));
+        let data_bytes = entry.stamp.size_bytes.min(entry.stamp.allocated_bytes);
+        i128::from(data_bytes) - there(&entry.target) - there(&part_path(&entry.target))
+    }
+}
+
+fn check_fits(place: &Place) -> Result<(), CopyError> {
+    let Ok(needed_bytes) = u64::try_from(place.needed_bytes) else { return Ok(()) };
+    let Some(found) = host::file_system_of(&place.directory) else { return Ok(()) };
+    // One without a size (a tmpfs without a limit) does not say what is free.
+    if !PLAIN.contains(&&*found.kind) || found.total_bytes == 0 {
+        return Ok(());
+    }
+    let free_bytes = files::free_bytes(&place.directory)
+        .map_err(CopyError::system("ask for free space at", &place.directory))?;
+    if needed_bytes <= free_bytes {
+        return Ok(());
+    }
+    Err(CopyError::NoRoom { directory: place.directory.clone(), free_bytes, needed_bytes })
+}
