@@ -26,10 +26,16 @@ pub fn start_writeback(file: &File, range: &Range<u64>) {
 /// Waits until the range's dirty pages are written, then gives them back. Errors of writing are kept by
 /// the kernel for the next sync of the file.
 pub fn drop_written(file: &File, range: &Range<u64>) {
+    write_back(file, range);
+    drop_read(file, range);
+}
+
+/// Waits until the range's dirty pages are written. Whoever writes to one through a mapping after that gives the file a
+/// new time of modification, where the file system keeps track of it; a page that was dirty already would not.
+pub fn write_back(file: &File, range: &Range<u64>) {
     let all =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     sync_range(file, range, all);
-    drop_read(file, range);
 }
 
 fn sync_range(file: &File, range: &Range<u64>, flags: libc::c_uint) {

@@ -8,8 +8,9 @@ mod names;
 mod presence;
 mod priority;
 mod stamp;
+mod writers;
 
-pub use cache::{drop_read, drop_written, start_writeback};
+pub use cache::{drop_read, drop_written, start_writeback, write_back};
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
 pub use metadata::{Loss, copy_metadata, copy_symlink_metadata, set_times};
 pub use names::{
@@ -19,3 +20,4 @@ pub use names::{
 pub use presence::{FileNow, PathNow};
 pub use priority::{Niceness, set_niceness};
 pub use stamp::{FileKind, FileStamp, stamp, stamp_of_link, stamp_of_path};
+pub use writers::{Writers, writers};

@@ -60,11 +60,17 @@ impl FileStamp {
 
     /// What was changed since `earlier`, in words; `None` where nothing was.
     pub fn change_since(&self, earlier: &Self) -> Option<&'static str> {
+        let metadata = (self.changed_ns != earlier.changed_ns).then_some("its metadata was changed");
+        self.content_change_since(earlier).or(metadata)
+    }
+
+    /// What was changed of the content since `earlier`, in words. A new mode, attribute or name is none; but whoever sets
+    /// the time of modification back has changed nothing by this measure, and something by [`Self::change_since`].
+    pub fn content_change_since(&self, earlier: &Self) -> Option<&'static str> {
         match () {
             () if !self.is_same_file(earlier) => Some("another file has taken its name"),
             () if self.size_bytes != earlier.size_bytes => Some("its size changed"),
             () if self.modified_ns != earlier.modified_ns => Some("its content was modified"),
-            () if self.changed_ns != earlier.changed_ns => Some("its metadata was changed"),
             () => None,
         }
     }

@@ -70,6 +70,8 @@ pub struct CopyLog {
     pub remaining: u64,
     /// Metadata that could not be kept.
     pub losses: Vec<(PathBuf, Loss)>,
+    /// Sources that another process had open for writing while they were read.
+    pub in_use: Vec<PathBuf>,
     /// Files, in the order in which they were finished.
     pub files: Vec<CopiedFile>,
 }

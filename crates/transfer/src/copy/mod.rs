@@ -16,6 +16,7 @@ mod resume;
 mod room;
 mod side;
 mod small;
+mod steady;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! cost a device flush each; so a batch of unfinished files is made durable by one call for the file system,
 //! and only then does each get its final name.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
-use iostall_engine::files::{self, Loss};
+use iostall_engine::files::{self, Loss, Writers};
 use iostall_engine::host;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::transfer::{Mismatch, VerifyMode};
@@ -22,6 +22,7 @@ use super::error::CopyError;
 use super::log::{CopiedFile, CopyFailure};
 use super::options::CopyOptions;
 use super::part::{Part, Replace, directory_of};
+use super::steady::read_steady;
 use super::walk::Entry;
 use crate::hash::{Digest, Hasher};
 use crate::pipeline::PipelineError;
@@ -54,6 +55,8 @@ pub(super) struct BatchLog {
     pub(super) losses: Vec<(PathBuf, Loss)>,
     pub(super) mismatches: Vec<Mismatch>,
     pub(super) failures: Vec<CopyFailure>,
+    /// Sources that somebody could write to while they were read.
+    pub(super) in_use: Vec<PathBuf>,
     pub(super) verified_files: u64,
     pub(super) sync_ns: u64,
 }
@@ -90,16 +93,25 @@ pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
     batches
 }
 
+/// A file of a batch that was written, and what is to be said of it.
+struct Written<'e> {
+    part: Unfinished<'e>,
+    losses: Vec<Loss>,
+    is_in_use: bool,
+}
+
 /// A batch whose files are written and not yet durable, nor named.
+#[derive(Default)]
 pub(super) struct WrittenBatch<'e> {
     parts: Vec<Unfinished<'e>>,
     losses: Vec<(PathBuf, Loss)>,
+    in_use: Vec<PathBuf>,
     failures: Vec<CopyFailure>,
 }
 
 impl SmallFiles<'_> {
-    /// Copies all batches, and hands each finished one to `note`. What fails with one file is noted with its batch; an error
-    /// is what ends the whole copy. Then nothing unfinished stays; files that were named before it are whole.
+    /// Copies all batches, and hands each finished one to `note`; what fails with one file is noted with its batch. Whatever
+    /// ends it, a full device or a signal: what was written by then is made durable and named, and nothing unfinished stays.
     ///
     /// While one batch is made durable, the next is written: a sync is a wait for the device and one processor's
     /// work in the file system, and leaves the others idle.
@@ -110,26 +122,29 @@ impl SmallFiles<'_> {
     ) -> Result<(), CopyError> {
         std::thread::scope(|scope| {
             let mut before: Option<ScopedJoinHandle<'_, _>> = None;
+            let mut result = Ok(());
             for batch in batches {
                 if let Some(entry) = batch.first() {
                     let bytes = batch.iter().map(|entry| entry.stamp.size_bytes).sum();
                     self.progress.begin_file(directory_of(&entry.target), bytes, "copying small files in");
                 }
-                let written = self.write_batch(batch);
+                let (written, ended) = self.write_batch(batch);
                 if let Some(before) = before.take() {
-                    noted(before, &mut note)?;
+                    result = noted(before, &mut note);
                 }
-                let written = written?;
+                result = result.and(ended);
                 before = Some(scope.spawn(move || self.finish_batch(written)));
+                if result.is_err() {
+                    break;
+                }
             }
-            before.map_or(Ok(()), |last| noted(last, &mut note))
+            result.and(before.map_or(Ok(()), |last| noted(last, &mut note)))
         })
     }
 
-    /// Writes the unfinished destinations of one batch.
-    fn write_batch<'e>(&self, batch: &'e [&'e Entry]) -> Result<WrittenBatch<'e>, CopyError> {
+    /// Writes the unfinished destinations of one batch: all of them, or as many as it comes to.
+    fn write_batch<'e>(&self, batch: &'e [&'e Entry]) -> (WrittenBatch<'e>, Result<(), CopyError>) {
         let unfinished = Mutex::new(Vec::with_capacity(batch.len()));
-        // On an error that ends the copy all that are unfinished go with the list.
         let (failures, ended) = self.for_each(
             batch,
             |entry| entry,
@@ -139,52 +154,55 @@ impl SmallFiles<'_> {
                 Ok(())
             },
         );
-        ended?;
-        let mut whole = WrittenBatch { parts: Vec::with_capacity(batch.len()), losses: Vec::new(), failures };
-        for (part, losses) in unfinished.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let mut whole =
+            WrittenBatch { parts: Vec::with_capacity(batch.len()), failures, ..WrittenBatch::default() };
+        for Written { part, losses, is_in_use } in
+            unfinished.into_inner().unwrap_or_else(PoisonError::into_inner)
+        {
             whole.losses.extend(losses.into_iter().map(|loss| (part.entry.target.clone(), loss)));
+            whole.in_use.extend(is_in_use.then(|| part.entry.source.clone()));
             whole.parts.push(part);
         }
-        Ok(whole)
+        (whole, ended)
     }
 
     /// Makes a batch durable, checks it where that was asked for, and names its files.
     fn finish_batch(&self, batch: WrittenBatch<'_>) -> (BatchLog, Result<(), CopyError>) {
-        let mut log = BatchLog { losses: batch.losses, failures: batch.failures, ..BatchLog::default() };
+        let WrittenBatch { parts, losses, in_use, failures } = batch;
+        let mut log = BatchLog { losses, in_use, failures, ..BatchLog::default() };
         let begun_ns = self.clock.now_ns();
         let synced = self.file_systems.sync();
         log.sync_ns += self.clock.now_ns() - begun_ns;
         // Whatever has no name by the end of this goes with the list.
-        let finished = synced.and_then(|()| self.finish(&batch.parts, &mut log));
+        let finished = synced.and_then(|()| self.finish(&parts, &mut log));
         (log, finished)
     }
 
-    /// Checks what is durable, where that was asked for, and gives each file its final name. What has it is in the log,
-    /// also where an error then ends the copy.
+    /// Checks what is durable, where that was asked for, and gives each file its final name. What was named is noted,
+    /// whatever became of the others.
     fn finish(&self, parts: &[Unfinished<'_>], log: &mut BatchLog) -> Result<(), CopyError> {
-        let results = Mutex::new(HashMap::with_capacity(parts.len()));
+        let results = Mutex::new(Vec::with_capacity(parts.len()));
         let (mut failures, ended) = self.for_each(
             parts,
             |part| part.entry,
             |buffer, part| {
                 let mismatch = self.check_and_name(buffer, part)?;
-                results.lock().unwrap_or_else(PoisonError::into_inner).insert(part.part.path(), mismatch);
+                results.lock().unwrap_or_else(PoisonError::into_inner).push((&part.entry.target, mismatch));
                 Ok(())
             },
         );
         log.failures.append(&mut failures);
         let checked = self.options.verify == VerifyMode::ReadBack;
-        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // In the order of the tree, whichever thread was first.
-        for part in parts {
-            match results.remove(part.part.path()) {
-                None => continue,
-                Some(Some(mismatch)) => {
-                    log.mismatches.push(mismatch);
-                    continue;
+        let mut named = HashSet::with_capacity(parts.len());
+        for (target, mismatch) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            match mismatch {
+                Some(mismatch) => log.mismatches.push(mismatch),
+                None => {
+                    named.insert(target);
                 }
-                Some(None) => {}
             }
+        }
+        for part in parts.iter().filter(|part| named.contains(&part.entry.target)) {
             log.verified_files += u64::from(checked);
             log.files.push(CopiedFile {
                 path: part.entry.target.clone(),
@@ -246,37 +264,21 @@ impl SmallFiles<'_> {
     }
 
     /// Reads a source and writes its unfinished destination.
-    fn write_part<'e>(
-        &self,
-        buffer: &mut Vec<u8>,
-        entry: &'e Entry,
-    ) -> Result<(Unfinished<'e>, Vec<Loss>), CopyError> {
+    fn write_part<'e>(&self, buffer: &mut Vec<u8>, entry: &'e Entry) -> Result<Written<'e>, CopyError> {
         let Entry { source, target, stamp, .. } = entry;
         self.may_go_on(entry)?;
-        let mut from = File::open(source).map_err(CopyError::system("open", source))?;
-        buffer.clear();
-        // One byte more than expected tells a file that grew from one that did not.
-        (&mut from)
-            .take(stamp.size_bytes + 1)
-            .read_to_end(buffer)
-            .map_err(CopyError::system("read", source))?;
+        let from = File::open(source).map_err(CopyError::system("open", source))?;
+        let (now, writers) = read_steady(&from, source, stamp, buffer, self.clock)?;
         let part = Part::create(target, stamp.mode)?;
         part.file().write_all(buffer).map_err(CopyError::system("write", part.path()))?;
-        let now = files::stamp(&from).map_err(CopyError::system("look at", source))?;
-        let how = match now.change_since(stamp) {
-            None if buffer.len() as u64 != stamp.size_bytes => Some("its size changed"),
-            how => how,
-        };
-        if let Some(how) = how {
-            return Err(CopyError::SourceChanged { path: source.clone(), how });
-        }
-        let losses = files::copy_metadata(&from, stamp, part.file());
+        let losses = files::copy_metadata(&from, &now, part.file());
         let bytes = buffer.len() as u64;
         self.progress.note_moved(self.clock.now_ns(), bytes, bytes);
         self.progress.add_done(bytes);
         let hashed = self.options.verify != VerifyMode::None;
         let digest = hashed.then(|| self.digest(buffer));
-        Ok((Unfinished { entry, part, digest }, losses))
+        let part = Unfinished { entry, part, digest };
+        Ok(Written { part, losses, is_in_use: writers == Writers::Some })
     }
 
     fn digest(&self, data: &[u8]) -> Digest {

@@ -198,6 +198,7 @@ impl Copier<'_> {
             all.losses.append(&mut log.losses);
             all.mismatches.append(&mut log.mismatches);
             all.failures.append(&mut log.failures);
+            all.in_use.append(&mut log.in_use);
             all.files.append(&mut log.files);
         })
     }

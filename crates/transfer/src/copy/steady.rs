@@ -1,0 +1,100 @@
+//! A small file as it was at one moment.
+//!
+//! Size and time of modification alone do not tell. A write through a mapping sets the time when it finds a clean page, and
+//! not again until the page was written back; and two writes within one tick of the file system's clock have one time. So
+//! the time counts only where nobody can write to the file and it is older than a tick; else the file is read twice.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use iostall_engine::files::{self, FileStamp, Writers};
+use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock, MonotonicClock};
+
+use super::error::CopyError;
+
+/// How often a file is tried that is being written to.
+const TRIES: u32 = 5;
+/// Longer than a tick of any kernel's clock, nanoseconds.
+const TICK_NS: i128 = 20_000_000;
+/// The step of the coarsest file system, nanoseconds.
+const COARSE_NS: i128 = 2_000_000_000;
+/// What is read at a time to compare, bytes.
+const COMPARED_BYTES: usize = 64 << 10;
+
+/// Reads the whole of `from` into `buffer`, as it was at one moment, and answers its stamp and who can write to it. An error
+/// where it is no longer what `expected` says, or never holds still.
+pub(super) fn read_steady(
+    from: &File,
+    path: &Path,
+    expected: &FileStamp,
+    buffer: &mut Vec<u8>,
+    clock: &MonotonicClock,
+) -> Result<(FileStamp, Writers), CopyError> {
+    let changed = |how| CopyError::SourceChanged { path: path.to_owned(), how };
+    for _ in 0..TRIES {
+        let writers = files::writers(from);
+        if writers != Writers::None {
+            files::write_back(from, &(0..expected.size_bytes));
+        }
+        let begun_ns = utc_now().as_nanosecond();
+        read_whole(from, expected.size_bytes, buffer).map_err(CopyError::system("read", path))?;
+        let is_same = writers == Writers::None
+            || reads_the_same(from, buffer).map_err(CopyError::system("read", path))?;
+        // Whoever opened it meanwhile may have a mapping by now, and with that all of the above begins again.
+        let writers_now = files::writers(from);
+        let now = files::stamp(from).map_err(CopyError::system("look at", path))?;
+        if let Some(how) = now.content_change_since(expected) {
+            return Err(changed(how));
+        }
+        if buffer.len() as u64 != expected.size_bytes {
+            return Err(changed("its size changed"));
+        }
+        let wait_ns = unproven_ns(now.modified_ns, begun_ns);
+        if is_same && wait_ns == 0 && (writers != Writers::None || writers_now == Writers::None) {
+            // Reading has moved the access time since.
+            return Ok((FileStamp { accessed_ns: expected.accessed_ns, ..now }, writers));
+        }
+        clock.sleep_until(clock.now_ns() + wait_ns.max(TICK_NS.unsigned_abs() as u64));
+    }
+    Err(changed("it is being written to, and was never the same twice"))
+}
+
+/// How long to wait until a file that was last modified at `modified_ns` shows every further write by a new time, nanoseconds;
+/// 0 where it did so at `begun_ns` already. A time of the future was set by hand: no write will have it.
+fn unproven_ns(modified_ns: i128, begun_ns: i128) -> u64 {
+    // Whole seconds are all that some file systems keep.
+    let step_ns = if modified_ns % 1_000_000_000 == 0 { COARSE_NS } else { TICK_NS };
+    let age_ns = begun_ns - modified_ns;
+    if age_ns < -step_ns { 0 } else { u64::try_from(step_ns - age_ns).unwrap_or(0) }
+}
+
+/// Reads all there is, and one byte more than expected: that tells a file that grew.
+fn read_whole(from: &File, size_bytes: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+    use std::io::Seek as _;
+
+    buffer.clear();
+    let mut from = from;
+    from.rewind()?;
+    from.take(size_bytes + 1).read_to_end(buffer)?;
+    Ok(())
+}
+
+/// Whether another reading gives the same.
+fn reads_the_same(from: &File, expected: &[u8]) -> io::Result<bool> {
+    let mut found = vec![0; expected.len().min(COMPARED_BYTES)];
+    let mut at = 0;
+    while at < expected.len() {
+        let wanted = (expected.len() - at).min(found.len());
+        match from.read_at(&mut found[..wanted], at as u64) {
+            Ok(0) => return Ok(false),
+            Ok(read) if found[..read] != expected[at..at + read] => return Ok(false),
+            Ok(read) => at += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
