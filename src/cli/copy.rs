@@ -16,10 +16,13 @@ const COPY_EXAMPLES: &str = "Examples:
   iostall copy --verify --manifest m.json data/ /mnt/new/
   iostall copy --resume big.mdf /mnt/new/           goes on after a crash from what is provably there
   iostall copy --limit 200MB/s --nice idle big.mdf /backup/
+  iostall copy --verify --to-device /dev/sdx disk.img /dev/sdx     an image onto a device
 
 Kept by default: mode, owner, access and modification times, extended attributes, access control lists, holes,
 hard links, and symbolic links as links. Devices, pipes and sockets in directories are left out. A link named on the
 command line is followed. Files below --small-file go through the page cache, several at a time; larger ones past it.
+
+What cannot be copied is listed and the rest is copied: exit status 1, or 2 where nothing was copied.
 
 Every file is written as `.NAME.iostall-XXXXXXXX.part` beside its final name, made durable, and then renamed.";
 
@@ -31,9 +34,21 @@ pub(crate) struct CopyArgs {
     #[arg(value_name = "SRC… DST", required = true, num_args = 2..)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Replaces files that exist, each when its new content is whole
+    /// Replaces files that exist, each when its new content is whole. Links, devices, pipes and sockets stay
     #[arg(long, help_heading = "What")]
     pub(crate) overwrite: bool,
+    /// Lets --overwrite replace files of a database: this file, or those in this directory. May be repeated
+    #[arg(long, value_name = "PATH", help_heading = "What")]
+    pub(crate) destroy_database: Vec<PathBuf>,
+    /// Writes the only source onto this block device, which is also the destination, from its first byte on
+    #[arg(long, value_name = "DEVICE", help_heading = "What")]
+    pub(crate) to_device: Option<PathBuf>,
+    /// The same for a device with a file system, partition table or the like on it, which is then lost
+    #[arg(long, value_name = "DEVICE", help_heading = "What")]
+    pub(crate) destroy: Option<PathBuf>,
+    /// Ends at the first thing that cannot be copied, instead of listing it and copying the rest
+    #[arg(long, help_heading = "What")]
+    pub(crate) fail_fast: bool,
     /// Goes on from an interrupted copy: whole files are kept, an unfinished one from what its media confirm
     #[arg(long, help_heading = "What")]
     pub(crate) resume: bool,

@@ -1,5 +1,7 @@
 //! `iostall copy`: sources → copier → manifest, report and store.
 
+mod failures;
+
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use iostall_engine::files;
+use iostall_engine::guard::WriteConsent;
 use iostall_measure::platform::Target;
 use iostall_model::transfer::{CopyOutcome, VerifyMode};
 use iostall_model::{RunBody, Warning, WarningCode};
@@ -35,39 +38,33 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     let mut store = if args.no_store { None } else { Some(store::open(global)?) };
     let transferring = Transferring::begin(args.nice, printer)?;
     let options = options(args);
-    let (result, log) = transferring.work(|progress| {
+    let (planned, log) = transferring.work(|progress| {
         let mut copier = Copier::new(&options, progress);
-        let result = copier.copy_all(sources, destination);
-        (result, copier.into_log())
+        let done = copier.plan(sources, destination).map(|plan| {
+            // What is known now is told now, and not after the hours that the rest may take.
+            failures::tell(&copier.log().failures, printer);
+            copier.carry_out(plan)
+        });
+        (done, copier.into_log())
     });
-    let was_cancelled = match result {
-        Err(error) if !error.is_cancelled() => {
-            for mismatch in &log.mismatches {
-                printer.error(&anyhow::anyhow!("{}: {}", mismatch.path, mismatch.message));
-            }
-            return Err(with_hint(error));
-        }
-        Err(error) => {
-            printer.error(&with_hint(error));
-            true
-        }
-        Ok(()) => false,
-    };
-    if let Some(path) = &args.manifest {
+    let ended = planned.map_err(with_hint)?.err();
+    failures::tell(&log.failures[log.failed_at_start..], printer);
+    if let Some(path) = args.manifest.as_ref().filter(|_| !log.files.is_empty() || log.failures.is_empty()) {
         write_manifest(path, &log)?;
     }
     let warnings = warnings(&log);
     let targets = log.files.first().and_then(|file| first_target(&file.path)).into_iter().collect();
-    let outcome = outcome(log, &options, args, &transferring);
-    let status = match (was_cancelled, outcome.mismatches.is_empty()) {
-        (true, _) => Status::Interrupted,
-        (false, true) => Status::Done,
-        (false, false) => Status::No,
-    };
+    let outcome = outcome(log, ended.as_ref(), &options, args, &transferring);
+    let status = failures::status(&outcome, ended.as_ref());
+    if let Some(error) = ended {
+        printer.error(&with_hint(error));
+    }
     let name = destination.file_name().unwrap_or(destination.as_os_str()).to_string_lossy().into_owned();
     let run = transferring.run(&name, targets, warnings, RunBody::Copy(Box::new(outcome)));
     let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
-    if !global.quiet || args.output.json.is_some() || status == Status::No {
+    if status == Status::CouldNot {
+        output::write_files(&run, number, &args.output, printer)?;
+    } else if !global.quiet || args.output.json.is_some() || status == Status::No {
         output::write(&run, number, &args.output, printer)?;
     }
     Ok(status)
@@ -85,6 +82,12 @@ fn options(args: &CopyArgs) -> CopyOptions {
         hash: args.hash,
         reflink: args.reflink,
         overwrite: args.overwrite,
+        consent: WriteConsent {
+            overwrite: args.to_device.iter().cloned().collect(),
+            destroy_database: args.destroy_database.clone(),
+            destroy_signature: args.destroy.iter().cloned().collect(),
+        },
+        fail_fast: args.fail_fast,
         resume: args.resume,
         rate: args.limit.map(|limit| Arc::new(RateLimit::new(limit))),
         source_caching: args.source_caching,
@@ -122,11 +125,13 @@ fn first_target(path: &Path) -> Option<Target> {
 
 fn outcome(
     log: CopyLog,
+    ended: Option<&CopyError>,
     options: &CopyOptions,
     args: &CopyArgs,
     transferring: &Transferring<'_>,
 ) -> CopyOutcome {
     let cpu = transferring.cpu();
+    let not_copied = failures::not_copied(&log, ended);
     CopyOutcome {
         settings: options.settings(args.limit),
         shape: log.shape,
@@ -144,6 +149,9 @@ fn outcome(
         cpu_system_ns: cpu.system_ns,
         verified_files: log.verified_files,
         mismatches: log.mismatches,
+        not_copied,
+        remaining: log.remaining,
+        image: log.image,
     }
 }
 

@@ -270,6 +270,31 @@ pub struct CopyCounts {
     pub already_there: u64,
 }
 
+/// Something that was not copied while the rest was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCopied {
+    /// Its path in the source. Bytes that are not UTF-8 are shown replaced.
+    pub path: String,
+    /// Why not, in words.
+    pub message: String,
+}
+
+/// A block device that a file was written onto, from its first byte on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceImage {
+    /// Its path as it was named.
+    pub device: String,
+    /// Its size.
+    pub device_bytes: u64,
+    /// Bytes of the file. What lies behind them and the padding on the device is as it was.
+    pub image_bytes: u64,
+    /// Zeros after them, up to the end of a sector.
+    pub padding_bytes: u64,
+    /// What was recognised on it before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
+}
+
 /// A copy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopyOutcome {
@@ -305,9 +330,29 @@ pub struct CopyOutcome {
     pub verified_files: u64,
     /// Files read back and found different: the answer is no.
     pub mismatches: Vec<Mismatch>,
+    /// What could not be copied. A directory stands for all that is in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_copied: Vec<NotCopied>,
+    /// Files, links and nodes that were still to be copied when the copy ended early.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub remaining: u64,
+    /// The device, where the copy went onto one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<DeviceImage>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl CopyOutcome {
+    /// Whether anything is at the destination that this copy was to bring there.
+    pub fn has_brought_something(&self) -> bool {
+        let counts = &self.counts;
+        counts.files + counts.symlinks + counts.hard_links + counts.specials + counts.already_there > 0
+    }
+
     /// Decimal megabytes a second over the whole; `None` over no time.
     pub fn megabytes_per_second(&self) -> Option<f64> {
         (self.elapsed_ns > 0).then(|| self.bytes as f64 / 1e6 / (self.elapsed_ns as f64 / 1e9))

@@ -7,7 +7,7 @@ use std::io;
 use iostall_measure::Op;
 use iostall_model::outcome::{IntervalPoint, RoleOutcome};
 use iostall_model::paced::PacedOutcome;
-use iostall_model::transfer::TransferPoint;
+use iostall_model::transfer::{CopyOutcome, NotCopied, TransferPoint};
 use iostall_model::{Run, RunBody};
 use serde::Serialize;
 use thiserror::Error;
@@ -112,7 +112,7 @@ pub fn write_csv(run: &Run, out: impl io::Write) -> Result<(), CsvError> {
         ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).has_headers(false).from_writer(out);
     let load = match &run.body {
         RunBody::Load(load) => load,
-        RunBody::Copy(copy) => return write_points(&copy.series, writer),
+        RunBody::Copy(copy) => return write_copy(copy, writer),
         RunBody::Verify(verify) => return write_points(&verify.series, writer),
         RunBody::Write(paced) => return write_intervals(paced, writer),
         _ => return Ok(writer.flush()?),
@@ -127,6 +127,19 @@ pub fn write_csv(run: &Run, out: impl io::Write) -> Result<(), CsvError> {
                 }
             }
         }
+    }
+    Ok(writer.flush()?)
+}
+
+/// The throughput of a copy, a row for each of its points; then a row for each thing that was not copied.
+fn write_copy(copy: &CopyOutcome, mut writer: ::csv::Writer<impl io::Write>) -> Result<(), CsvError> {
+    writer.write_record(["start_s", "length_s", "read_bytes", "written_bytes", "not_copied", "message"])?;
+    for point in &copy.series {
+        let (start_s, length_s) = (point.start_ns as f64 / 1e9, point.length_ns as f64 / 1e9);
+        writer.serialize((start_s, length_s, point.read_bytes, point.written_bytes, "", ""))?;
+    }
+    for NotCopied { path, message } in &copy.not_copied {
+        writer.write_record(["", "", "", "", path, message])?;
     }
     Ok(writer.flush()?)
 }

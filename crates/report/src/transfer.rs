@@ -1,12 +1,17 @@
 //! What a copy, a verification or a paced writing gave: facts, tables and sentences that text and HTML share.
 
 use iostall_model::paced::{MethodOutcome, PacedOutcome, SweetSpot};
-use iostall_model::transfer::{CopyOutcome, LimitSide, Mismatch, TransferShape, VerifyMode, VerifyOutcome};
+use iostall_model::transfer::{
+    CopyOutcome, DeviceImage, LimitSide, Mismatch, TransferShape, VerifyMode, VerifyOutcome,
+};
 use iostall_model::{Run, RunBody};
 
 use crate::facts::Fact;
 use crate::format::{bytes, count, duration, maybe_duration, number, percent, shown};
 use crate::table::{Column, Table, TableCell, Tone};
+
+/// So many files that were not copied are named in a report.
+const NOT_COPIED_TOLD: usize = 20;
 
 /// A sentence and how it should stand out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +101,7 @@ fn copy_facts(copy: &CopyOutcome) -> Vec<Fact> {
     if let Some(limit) = copy.buffer_time.limit() {
         facts.push(fact("limit", limit_words(copy, limit)));
     }
+    facts.extend(copy.image.as_ref().map(|image| fact("device", onto_device(image))));
     facts.push(fact("time", times(copy)));
     let (user, system) = (duration(copy.cpu_user_ns as f64), duration(copy.cpu_system_ns as f64));
     let processor = match copy.cpu_seconds_per_gibibyte() {
@@ -119,6 +125,22 @@ fn moved(shape: &TransferShape) -> String {
         caching(shape.source_caching),
         caching(shape.target_caching),
     )
+}
+
+fn onto_device(image: &DeviceImage) -> String {
+    let mut text = format!(
+        "{}, the first {} of its {} bytes written",
+        shown(&image.device),
+        count(image.image_bytes + image.padding_bytes),
+        count(image.device_bytes),
+    );
+    if image.padding_bytes > 0 {
+        text.push_str(&format!(", the last {} of them zeros", count(image.padding_bytes)));
+    }
+    if !image.replaced.is_empty() {
+        text.push_str(&format!("; what was there: {}", shown(&image.replaced.join(", "))));
+    }
+    text
 }
 
 fn limit_words(copy: &CopyOutcome, limit: LimitSide) -> String {
@@ -186,6 +208,7 @@ pub fn sentences(run: &Run) -> Vec<Sentence> {
 
 fn copy_sentences(copy: &CopyOutcome) -> Vec<Sentence> {
     let mut sentences = mismatches(&copy.mismatches);
+    sentences.extend(not_copied(copy));
     if copy.settings.verify == VerifyMode::ReadBack && copy.mismatches.is_empty() {
         sentences.push(say(
             Tone::Plain,
@@ -197,6 +220,25 @@ fn copy_sentences(copy: &CopyOutcome) -> Vec<Sentence> {
                 copy.settings.hash,
             ),
         ));
+    }
+    sentences
+}
+
+/// A copy that is not whole must not read like one that is.
+fn not_copied(copy: &CopyOutcome) -> Vec<Sentence> {
+    let failed = copy.not_copied.iter().take(NOT_COPIED_TOLD);
+    let mut sentences: Vec<Sentence> = failed
+        .map(|failed| {
+            say(Tone::Bad, format!("NOT COPIED {}: {}", shown(&failed.path), shown(&failed.message)))
+        })
+        .collect();
+    let more = copy.not_copied.len().saturating_sub(NOT_COPIED_TOLD) as u64;
+    if more > 0 {
+        sentences.push(say(Tone::Bad, format!("NOT COPIED: {} more, which JSON and CSV list.", count(more))));
+    }
+    if copy.remaining > 0 {
+        let text = format!("The copy ended early: {} more were still to be copied.", count(copy.remaining));
+        sentences.push(say(Tone::Bad, text));
     }
     sentences
 }

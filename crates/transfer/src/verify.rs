@@ -63,11 +63,13 @@ fn check(
     bytes: &mut u64,
 ) -> Result<Option<Mismatch>, CopyError> {
     let stamp = files::stamp_of_path(&file.path).map_err(CopyError::system("find", &file.path))?;
-    if stamp.kind != FileKind::Regular {
-        // A pipe would be waited for, and a device has no size to be read to.
-        return Ok(Some(mismatch(file, None, "is not a regular file, and is not read".to_owned())));
-    }
-    let size_bytes = stamp.size_bytes;
+    let size_bytes = match file.bytes {
+        _ if stamp.kind == FileKind::Regular => stamp.size_bytes,
+        // An image that was written onto a device ends where the list says.
+        Some(bytes) if files::is_block_device(&file.path) => bytes,
+        // A pipe would be waited for.
+        _ => return Ok(Some(mismatch(file, None, "is not a regular file, and is not read".to_owned()))),
+    };
     progress.begin_file(&file.path, size_bytes, "checking");
     let block_bytes = (file.block_bytes > 0).then_some(file.block_bytes);
     let wanted = HashWanted { whole: Some(file.digest.kind()), block_bytes, pieces: false };

@@ -19,5 +19,5 @@ pub use names::{
 };
 pub use presence::{FileNow, PathNow};
 pub use priority::{Niceness, set_niceness};
-pub use stamp::{FileKind, FileStamp, stamp, stamp_of_link, stamp_of_path};
+pub use stamp::{FileKind, FileStamp, is_block_device, stamp, stamp_of_link, stamp_of_path};
 pub use writers::{Writers, writers};

@@ -86,6 +86,12 @@ pub fn stamp_of_path(path: &Path) -> io::Result<FileStamp> {
     Ok(from_stat(&rustix::fs::stat(path)?))
 }
 
+/// Whether a path names a block device in the end, links followed.
+pub fn is_block_device(path: &Path) -> bool {
+    let is_block = |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
+    rustix::fs::stat(path).is_ok_and(is_block)
+}
+
 /// Of what a path names itself: a link is a link.
 pub fn stamp_of_link(path: &Path) -> io::Result<FileStamp> {
     Ok(from_stat(&rustix::fs::lstat(path)?))

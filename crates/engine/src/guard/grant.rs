@@ -63,6 +63,16 @@ impl WriteGrant {
         open_path(&self.file)
     }
 
+    /// Size of the file or device now.
+    ///
+    /// # Errors
+    /// What the system says to the question.
+    pub fn size_bytes(&self) -> io::Result<u64> {
+        let size_bytes = io::Seek::seek(&mut &self.file, io::SeekFrom::End(0))?;
+        io::Seek::rewind(&mut &self.file)?;
+        Ok(size_bytes)
+    }
+
     /// Where it is, with every link in the path followed.
     pub fn path(&self) -> &Path {
         &self.path

@@ -150,6 +150,28 @@ pub enum CopyError {
         /// What stood in the way.
         cause: Box<CopyError>,
     },
+    /// A device is smaller than what it was to hold. It has not been written to.
+    #[error("{} has {device_bytes} bytes, and {} has {image_bytes}", device.display(), source_file.display())]
+    DeviceTooSmall {
+        /// The source.
+        source_file: PathBuf,
+        /// Its size.
+        image_bytes: u64,
+        /// The destination.
+        device: PathBuf,
+        /// Its size.
+        device_bytes: u64,
+    },
+    /// A device was written in part.
+    #[error("{} holds a part of {} and no whole image: {cause}", device.display(), source_file.display())]
+    DeviceUnfinished {
+        /// The source.
+        source_file: PathBuf,
+        /// The destination.
+        device: PathBuf,
+        /// What happened.
+        cause: Box<CopyError>,
+    },
     /// The names do not fit together.
     #[error("{message}")]
     Names {
@@ -164,8 +186,37 @@ impl CopyError {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }
 
+    /// What it is about, the source where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::System { path, .. }
+            | Self::Reading { path, .. }
+            | Self::Exists { path }
+            | Self::Loop { path, .. }
+            | Self::SourceChanged { path, .. }
+            | Self::Busy { path }
+            | Self::PartNotOurs { path, .. }
+            | Self::Special { path }
+            | Self::TooLarge { path, .. } => Some(path),
+            Self::Moving { from, .. }
+            | Self::SameFile { from, .. }
+            | Self::IntoItself { from, .. }
+            | Self::NoReflink { from, .. } => Some(from),
+            Self::Open(OpenError::Refused { path, .. } | OpenError::Kind { path, .. }) => Some(path),
+            Self::NotNamed { target, .. } => Some(target),
+            Self::NoRoom { directory, .. } => Some(directory),
+            Self::DeviceTooSmall { source_file, .. } | Self::DeviceUnfinished { source_file, .. } => {
+                Some(source_file)
+            }
+            Self::Refused(_) | Self::Engine(_) | Self::Names { .. } => None,
+        }
+    }
+
     /// Whether the user stopped it.
     pub fn is_cancelled(&self) -> bool {
+        if let Self::DeviceUnfinished { cause, .. } = self {
+            return cause.is_cancelled();
+        }
         matches!(
             self,
             Self::Moving { cause: PipelineError::Cancelled, .. }
@@ -200,6 +251,10 @@ impl CopyError {
             }
             Self::Refused(refusal) => return Some(refused_hint(refusal)),
             Self::NoRoom { .. } => "make room there, or copy less at a time; nothing was copied",
+            Self::DeviceTooSmall { .. } => "name a larger device; nothing was written",
+            Self::DeviceUnfinished { .. } => {
+                "what was on the device is lost; the same command writes it anew from the beginning"
+            }
             Self::TooLarge { .. } => "copy it to another file system, or split it",
             Self::Exists { .. } => "--overwrite replaces it once the new file is whole",
             Self::Moving { kept: true, .. } => {

@@ -32,11 +32,18 @@ pub(super) const BLOCK_BYTES: u64 = 1 << 20;
 
 /// What has been put into an unfinished destination.
 #[derive(Default)]
-struct Filled {
+pub(super) struct Filled {
     hashes: FileHashes,
     hole_bytes: u64,
     kept_bytes: u64,
     is_clone: bool,
+}
+
+impl Filled {
+    /// All of it was read and written.
+    pub(super) fn moved(hashes: FileHashes) -> Self {
+        Self { hashes, ..Self::default() }
+    }
 }
 
 /// Refuses what must not be taken away: the source itself, what a copy never replaces, and what exists unless it may be
@@ -108,7 +115,7 @@ impl Copier<'_> {
         if self.options.overwrite { Replace::Older(&self.named, &self.destinations) } else { Replace::Never }
     }
 
-    fn note(&mut self, from: &Side, target: &Path, filled: Filled) {
+    pub(super) fn note(&mut self, from: &Side, target: &Path, filled: Filled) {
         let bytes = from.stamp.size_bytes;
         self.progress.end_file();
         self.log.counts.files += 1;
@@ -259,7 +266,7 @@ impl Copier<'_> {
         Ok(Some(journal))
     }
 
-    fn move_data(
+    pub(super) fn move_data(
         &mut self,
         from: &Side,
         to: &Side,
@@ -349,7 +356,7 @@ impl Copier<'_> {
         }
     }
 
-    fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> Shape {
         match &self.rig {
             Some((shape, _)) => *shape,
             None => self.choose_shape(true),
@@ -379,7 +386,7 @@ impl Copier<'_> {
     }
 
     /// Maps the buffers when they are first needed, and again where another pair of devices wants others.
-    fn prepare_rig(&mut self, same_device: bool, path: &Path) -> Result<(), CopyError> {
+    pub(super) fn prepare_rig(&mut self, same_device: bool, path: &Path) -> Result<(), CopyError> {
         let shape = self.choose_shape(same_device);
         if self.rig.as_ref().is_none_or(|(mapped, _)| *mapped != shape) {
             let rig = Rig::new(shape.buffer_count(), shape.transfer_bytes)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use iostall_engine::files::Loss;
-use iostall_model::transfer::{CopyCounts, Mismatch, TransferShape};
+use iostall_model::transfer::{CopyCounts, DeviceImage, Mismatch, TransferShape};
 
 use super::error::CopyError;
 use super::walk::Entry;
@@ -64,8 +64,12 @@ pub struct CopyLog {
     pub verified_files: u64,
     /// Files found different.
     pub mismatches: Vec<Mismatch>,
+    /// The device that was written to.
+    pub image: Option<DeviceImage>,
     /// What was not copied, and why. What ended the whole copy is not in it.
     pub failures: Vec<CopyFailure>,
+    /// How many of them were known before anything was written.
+    pub failed_at_start: usize,
     /// Files, links and nodes that were still to be copied when the copy ended.
     pub remaining: u64,
     /// Metadata that could not be kept.

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd as _;
 
+use iostall_engine::files::FileKind;
 use iostall_engine::{MemoryFile, host};
 
 use super::side::Side;
@@ -10,6 +11,10 @@ use super::side::Side;
 /// `to`, made `size_bytes` long, as a file whose pages several threads fill; `None` where there is nothing to gain:
 /// on a device, with one processor, and where the file system takes huge pages, which only `write` allocates.
 pub(super) fn in_memory(to: &Side, size_bytes: u64) -> Option<io::Result<MemoryFile>> {
+    if to.stamp.kind != FileKind::Regular {
+        // The node of a device may be there, and its data is not.
+        return None;
+    }
     let found = host::file_system_of(to.path()).filter(|found| found.kind == "tmpfs")?;
     let takes_huge_pages =
         found.options.split(',').any(|option| option.starts_with("huge=") && option != "huge=never");

@@ -5,6 +5,7 @@ mod behind;
 mod durable;
 mod error;
 mod file;
+mod image;
 mod journal;
 mod links;
 mod log;
@@ -73,6 +74,11 @@ impl<'a> Copier<'a> {
             destinations: Destinations::new(&options.consent),
             log: CopyLog::default(),
         }
+    }
+
+    /// What it has done so far.
+    pub fn log(&self) -> &CopyLog {
+        &self.log
     }
 
     /// What it has done.

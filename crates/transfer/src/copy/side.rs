@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp};
+use iostall_engine::guard::WriteGrant;
 use iostall_engine::{Access, OpenOptions, OpenTarget, open_target};
 use iostall_measure::{Caching, Durability};
 
@@ -29,6 +30,22 @@ impl Side {
             stamp.accessed_ns = before.accessed_ns;
         }
         let align = if files::is_direct(&open) { u32::try_from(PLAN_ALIGN).unwrap_or(4096) } else { 1 };
+        Ok(Self { open, stamp, align })
+    }
+
+    /// The device that may be written to, by the descriptor that the permission was given for.
+    pub(super) fn of_device(
+        grant: &WriteGrant,
+        device: &Path,
+        access: Access,
+        caching: Caching,
+    ) -> Result<Self, CopyError> {
+        let options = OpenOptions { access, caching, durability: Durability::None, exclusive: false };
+        let mut open = open_target(&grant.open_path(), &options)?;
+        device.clone_into(&mut open.path);
+        let stamp = files::stamp(&open).map_err(CopyError::system("look at", device))?;
+        let sector = open.direct.as_ref().and_then(|direct| direct.offset_align);
+        let align = if files::is_direct(&open) { sector.unwrap_or(4096) } else { 1 };
         Ok(Self { open, stamp, align })
     }
 

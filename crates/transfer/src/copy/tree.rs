@@ -6,11 +6,13 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{self, FileKind, FileStamp};
+use iostall_engine::guard::check_new_file;
 use iostall_model::transfer::{Reflink, VerifyMode};
 
 use super::Copier;
 use super::durable::FileSystems;
 use super::error::CopyError;
+use super::image::ImagePlan;
 use super::journal::remove_journal;
 use super::log::CopyFailure;
 use super::part::{Part, Replace, directory_of, part_path};
@@ -35,11 +37,13 @@ fn forget_unfinished(target: &Path) -> Result<(), CopyError> {
 }
 
 /// What a copy will do. Nothing is written until it is carried out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CopyPlan {
     inventory: Inventory,
     /// Directories that must be there for it.
     into: Vec<PathBuf>,
+    /// Instead of all this: one file onto a device.
+    image: Option<ImagePlan>,
 }
 
 fn make_directory(entry: &Entry) -> Result<(), CopyError> {
@@ -69,6 +73,10 @@ impl Copier<'_> {
     /// Looks at everything. What is known by then not to be copied is in the log; an error is what makes the whole copy
     /// impossible.
     pub fn plan(&mut self, sources: &[PathBuf], destination: &Path) -> Result<CopyPlan, CopyError> {
+        let image = self.plan_image(sources, destination)?;
+        if image.is_some() {
+            return Ok(CopyPlan { image, ..CopyPlan::default() });
+        }
         let pairs = pair_names(sources, destination)?;
         let mut into: Vec<PathBuf> =
             pairs.iter().map(|(_, target)| directory_of(target).to_owned()).collect();
@@ -76,9 +84,13 @@ impl Copier<'_> {
         for directory in &into {
             self.destinations.check_directory(directory)?;
         }
+        for (_, target) in pairs.iter().filter(|(_, target)| files::stamp_of_link(target).is_err()) {
+            check_new_file(target)?;
+        }
         let mut inventory = Inventory::take(&pairs, self.options, &self.destinations)?;
         self.check_room(&mut inventory)?;
         self.log.failures.append(&mut inventory.failures);
+        self.log.failed_at_start = self.log.failures.len();
         self.log.counts.skipped_specials += inventory.skipped_specials;
         let passes = if self.options.verify == VerifyMode::ReadBack { 2 } else { 1 };
         for entry in inventory.files() {
@@ -91,11 +103,14 @@ impl Copier<'_> {
                 self.progress.add_total(1, entry.stamp.size_bytes * passes);
             }
         }
-        Ok(CopyPlan { inventory, into })
+        Ok(CopyPlan { inventory, into, image: None })
     }
 
     /// Does what was planned.
     pub fn carry_out(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
+        if let Some(image) = plan.image {
+            return self.write_image(&image);
+        }
         let before = self.settled();
         let expected =
             plan.inventory.entries.iter().filter(|entry| entry.action != Action::Directory).count();
@@ -114,7 +129,7 @@ impl Copier<'_> {
     }
 
     fn carry_out_in_order(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
-        let CopyPlan { mut inventory, into } = plan;
+        let CopyPlan { mut inventory, into, .. } = plan;
         if inventory.entries.is_empty() {
             return Ok(());
         }

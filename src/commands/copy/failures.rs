@@ -1,0 +1,55 @@
+//! What could not be copied: told as soon as it is known, listed in every form of the run, and in the exit status.
+
+use anyhow::anyhow;
+use iostall_model::transfer::{CopyOutcome, NotCopied};
+use iostall_transfer::copy::CopyFailure;
+use iostall_transfer::{CopyError, CopyLog};
+
+use crate::failure::{Status, hinted};
+use crate::printer::Printer;
+
+/// So many are told one by one on the terminal. The forms of the run list all.
+const TOLD: usize = 20;
+
+/// Says what could not be copied, a hint only once.
+pub(super) fn tell(failures: &[CopyFailure], printer: &Printer) {
+    let mut last_hint = None;
+    for CopyFailure { error, .. } in failures.iter().take(TOLD) {
+        let hint = error.hint();
+        let said = match hint.clone().filter(|_| hint != last_hint) {
+            Some(hint) => hinted(anyhow!("{error}"), hint),
+            None => anyhow!("{error}"),
+        };
+        printer.error(&said);
+        last_hint = hint;
+    }
+    if failures.len() > TOLD {
+        let more = failures.len() - TOLD;
+        let error = anyhow!("{more} more cannot be copied");
+        printer.error(&hinted(error, "`--json FILE` lists all of them"));
+    }
+}
+
+/// As the run keeps it. What ended the copy comes last.
+pub(super) fn not_copied(log: &CopyLog, ended: Option<&CopyError>) -> Vec<NotCopied> {
+    let failed = log.failures.iter().map(|failure| NotCopied {
+        path: failure.source.display().to_string(),
+        message: failure.error.to_string(),
+    });
+    let ended = ended.filter(|error| !error.is_cancelled()).map(|error| NotCopied {
+        path: error.path().map(|path| path.display().to_string()).unwrap_or_default(),
+        message: error.to_string(),
+    });
+    failed.chain(ended).collect()
+}
+
+/// 0 where all is there and as it should be, 1 where a part is, 2 where nothing is.
+pub(super) fn status(outcome: &CopyOutcome, ended: Option<&CopyError>) -> Status {
+    let is_complete = ended.is_none() && outcome.not_copied.is_empty() && outcome.mismatches.is_empty();
+    match ended {
+        Some(error) if error.is_cancelled() => Status::Interrupted,
+        _ if is_complete => Status::Done,
+        _ if outcome.has_brought_something() || !outcome.mismatches.is_empty() => Status::No,
+        _ => Status::CouldNot,
+    }
+}
