@@ -12,14 +12,14 @@ use crate::copy::{content, names};
 use crate::support::{Workspace, skip, unmount, until};
 
 /// A file system in a file, mounted for as long as the value lives.
-struct Volume {
-    device: String,
-    mounted_at: PathBuf,
+pub(crate) struct Volume {
+    pub(crate) device: String,
+    pub(crate) mounted_at: PathBuf,
 }
 
 impl Volume {
     /// `None`, said aloud, where it cannot be had.
-    fn new(here: &Workspace, kind: &str, sector: u32, mebibytes: u64) -> Option<Self> {
+    pub(crate) fn new(here: &Workspace, kind: &str, sector: u32, mebibytes: u64) -> Option<Self> {
         let what = format!("copying on {kind} with sectors of {sector} bytes");
         let name = format!("{kind}-{sector}");
         let image = here.path(&format!("{name}.image"));
@@ -38,9 +38,20 @@ impl Volume {
         let mounted_at = here.path(&name);
         fs::create_dir(&mounted_at).unwrap();
         let volume = Self { device, mounted_at };
-        let force = if kind == "ext4" { "-F" } else { "-f" };
-        let mounted = run(&format!("mkfs.{kind}"), &["-q", force, &volume.device])
-            .and_then(|_| run("mount", &[&volume.device, volume.mounted_at.to_str().unwrap()]));
+        let options: &[&str] = match kind {
+            "exfat" => &["-q"],
+            "vfat" => &[],
+            "ext4" => &["-q", "-F"],
+            _ => &["-q", "-f"],
+        };
+        let place = volume.mounted_at.to_str().unwrap();
+        let mounted =
+            run(&format!("mkfs.{kind}"), &[options, &[volume.device.as_str()]].concat()).and_then(|_| {
+                // Where the kernel has no exFAT, a program serves it.
+                run("mount", &["-t", kind, &volume.device, place]).or_else(|why| {
+                    run(&format!("mount.{kind}-fuse"), &[&volume.device, place]).map_err(|_| why)
+                })
+            });
         mounted.map_err(|why| skip(&what, &why)).ok()?;
         Some(volume)
     }
@@ -236,4 +247,45 @@ fn tuning_measures_first_and_copies_the_same_bytes() {
     assert_eq!(copy["shape"]["chosen_because"], "measured: the fastest of those tried");
     assert_eq!(copy["bytes"], (260_u64 << 20) + 3);
     assert!(fs::read(here.path("from")).unwrap() == fs::read(here.path("to")).unwrap());
+}
+
+/// exFAT served by FUSE, as a share mounted by rclone, has neither the rename that replaces nothing nor a second name for a
+/// file: a copy failed when it was whole, and was thrown away.
+#[test]
+fn file_systems_without_that_rename_and_without_links_are_copied_to() {
+    for kind in ["exfat", "vfat"] {
+        let here = Workspace::new();
+        fs::create_dir(here.path("tree")).unwrap();
+        for (name, size) in [("small", 500), ("taken", 600), ("large", 3_000_000)] {
+            fs::write(here.path("tree").join(name), content(size)).unwrap();
+        }
+        fs::hard_link(here.path("tree/small"), here.path("tree/small-again")).unwrap();
+        let Some(volume) = Volume::new(&here, kind, 512, 64) else { continue };
+        fs::create_dir(volume.mounted_at.join("tree")).unwrap();
+        fs::write(volume.mounted_at.join("tree/taken"), b"mine").unwrap();
+        let there = volume.mounted_at.to_str().unwrap();
+        let words = ["copy", "--verify", "--json", "o.json", "tree", there];
+        here.run(&words).expect_status(1);
+        assert_eq!(here.json("o.json")["copy"]["not_copied"].as_array().unwrap().len(), 1, "{kind}");
+        let copied = |name: &str| fs::read(volume.mounted_at.join("tree").join(name)).unwrap();
+        for name in ["small", "small-again", "large"] {
+            assert!(copied(name) == fs::read(here.path("tree").join(name)).unwrap(), "{kind}: {name}");
+        }
+        assert_eq!(copied("taken"), b"mine", "{kind}");
+        here.run(&["copy", "--overwrite", "--verify", "tree", there]).expect_status(0);
+        assert_eq!(copied("taken"), content(600), "{kind}");
+        assert_eq!(names(&volume.mounted_at.join("tree")), ["large", "small", "small-again", "taken"]);
+    }
+}
+
+/// FAT takes no file of 4 GiB. That came out when the first 4 GiB were there.
+#[test]
+fn a_file_that_is_too_large_for_its_file_system_is_known_at_the_start() {
+    let here = Workspace::new();
+    File::create(here.path("huge")).unwrap().set_len(4 << 30).unwrap();
+    fs::write(here.path("small"), b"x").unwrap();
+    let Some(volume) = Volume::new(&here, "vfat", 512, 64) else { return };
+    let ran = here.run(&["copy", "huge", "small", volume.mounted_at.to_str().unwrap()]).expect_status(1);
+    assert!(ran.stderr.contains("takes files of at most"), "{}", ran.stderr);
+    assert_eq!(names(&volume.mounted_at), ["small"]);
 }

@@ -141,7 +141,9 @@ fn of_two_copies_to_one_place_each_either_succeeds_or_says_that_it_did_not() {
             [false, false] => {}
         }
         for ended in ended.into_iter().filter(|ended| ended.status != Some(0)) {
-            let said = ended.expect_status(2).stderr;
+            // It may have finished some before it met the other.
+            assert!(matches!(ended.status, Some(1 | 2)), "{:?}", ended.status);
+            let said = ended.stderr;
             assert!(said.contains("being written by another process"), "{said}");
         }
         assert!(names(&here.path("to/tree")).iter().all(|name| !name.starts_with('.')), "round {round}");

@@ -6,6 +6,8 @@ mod collect;
 mod compare;
 mod copy;
 mod copy_crash;
+mod copy_destinations;
+mod copy_goes_on;
 mod copy_media;
 mod copy_traps;
 mod devices;

@@ -224,7 +224,8 @@ impl CopyError {
         )
     }
 
-    /// Whether nothing else can be copied either: the user stopped it, the destination is full, or we cannot work.
+    /// Whether nothing else should be copied either: the user stopped it, the destination is full or another copy's, or we
+    /// cannot work.
     pub(super) fn ends_the_copy(&self) -> bool {
         match self {
             Self::System { source, .. } => is_full(source),
@@ -234,7 +235,8 @@ impl CopyError {
                 PipelineError::Journal(source) => is_full(source),
                 _ => false,
             },
-            Self::Engine(_) => true,
+            // Another copy to the same place: of two that went on, each would have some of the files.
+            Self::Engine(_) | Self::Busy { .. } => true,
             _ => false,
         }
     }
