@@ -215,11 +215,11 @@ fn an_image_is_written_onto_a_device_that_is_named_and_onto_no_other() {
     from.write_all_at(&content(5000), (3 << 20) + 7).unwrap();
 
     for words in [&["copy", "from", "device"][..], &["copy", "--overwrite", "from", "device"]] {
-        refused(here.run(words), &["block device", "--to-device device"]);
+        refused(here.run(words), &["block device", "`--to-device /"]);
     }
     refused(here.run(&["copy", "--to-device", "device", "from", "to"]), &[]);
     let ran = here.run(&["copy", "--to-device", "other", "from", "device"]).expect_status(2);
-    assert!(ran.stderr.contains("--to-device device"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`--to-device /"), "{}", ran.stderr);
     File::create(here.path("large")).unwrap().set_len((16 << 20) + 1).unwrap();
     refused(here.run(&["copy", "--to-device", "device", "large", "device"]), &["16777216 bytes", "16777217"]);
     assert!(is_block_device(&node) && !here.path("to").exists());
@@ -260,7 +260,7 @@ fn a_device_with_a_file_system_needs_the_stronger_word_and_a_mounted_one_has_non
         |word: &str| here.run(&["copy", word, "node", "--verify", "--json", "o.json", "from", "node"]);
     refused(write("--destroy"), &["is mounted on"]);
     unmount(&volume.mounted_at);
-    refused(write("--to-device"), &["ext2, ext3 or ext4", "--destroy node"]);
+    refused(write("--to-device"), &["ext2, ext3 or ext4", "`--destroy /"]);
     write("--destroy").expect_status(0);
     assert_eq!(fs::read(&path).unwrap()[..100_000], content(100_000));
     let replaced = &here.json("o.json")["copy"]["image"]["replaced"];

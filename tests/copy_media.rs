@@ -39,8 +39,7 @@ impl Volume {
         fs::create_dir(&mounted_at).unwrap();
         let volume = Self { device, mounted_at };
         let options: &[&str] = match kind {
-            "exfat" => &["-q"],
-            "vfat" => &[],
+            "exfat" | "vfat" => &[],
             "ext4" => &["-q", "-F"],
             _ => &["-q", "-f"],
         };

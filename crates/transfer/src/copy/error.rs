@@ -150,6 +150,14 @@ pub enum CopyError {
         /// What stood in the way.
         cause: Box<CopyError>,
     },
+    /// A device was named, and the destination is none.
+    #[error("{} was named as a device to write to, and the destination {} is no block device", named.display(), destination.display())]
+    NoDevice {
+        /// What was named.
+        named: PathBuf,
+        /// Where the copy goes.
+        destination: PathBuf,
+    },
     /// A device is smaller than what it was to hold. It has not been written to.
     #[error("{} has {device_bytes} bytes, and {} has {image_bytes}", device.display(), source_file.display())]
     DeviceTooSmall {
@@ -204,6 +212,7 @@ impl CopyError {
             | Self::NoReflink { from, .. } => Some(from),
             Self::Open(OpenError::Refused { path, .. } | OpenError::Kind { path, .. }) => Some(path),
             Self::NotNamed { target, .. } => Some(target),
+            Self::NoDevice { destination, .. } => Some(destination),
             Self::NoRoom { directory, .. } => Some(directory),
             Self::DeviceTooSmall { source_file, .. } | Self::DeviceUnfinished { source_file, .. } => {
                 Some(source_file)
@@ -253,6 +262,9 @@ impl CopyError {
             }
             Self::Refused(refusal) => return Some(refused_hint(refusal)),
             Self::NoRoom { .. } => "make room there, or copy less at a time; nothing was copied",
+            Self::NoDevice { .. } => {
+                "name the device in both places: `iostall copy --to-device DEVICE FILE DEVICE`"
+            }
             Self::DeviceTooSmall { .. } => "name a larger device; nothing was written",
             Self::DeviceUnfinished { .. } => {
                 "what was on the device is lost; the same command writes it anew from the beginning"

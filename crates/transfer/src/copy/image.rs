@@ -41,10 +41,9 @@ impl Copier<'_> {
         if !files::is_block_device(destination) {
             return match consent.overwrite.iter().chain(&consent.destroy_signature).next() {
                 None => Ok(None),
-                Some(named) => Err(names(format!(
-                    "{} was named as a device to be written to, and the copy goes to {shown}, which is no block device",
-                    named.display()
-                ))),
+                Some(named) => {
+                    Err(CopyError::NoDevice { named: named.clone(), destination: destination.to_owned() })
+                }
             };
         }
         let [source] = sources else {
