@@ -237,15 +237,23 @@ impl CopyError {
     /// cannot work.
     pub(super) fn ends_the_copy(&self) -> bool {
         match self {
-            Self::System { source, .. } => is_full(source),
-            Self::Moving { cause, .. } | Self::Reading { cause, .. } => match cause {
-                PipelineError::Cancelled | PipelineError::Engine(_) => true,
-                PipelineError::Write { cause, .. } => is_full(&io::Error::from_raw_os_error(cause.0)),
-                PipelineError::Journal(source) => is_full(source),
-                _ => false,
-            },
+            _ if self.is_of_a_full_destination() => true,
+            Self::Moving { cause, .. } | Self::Reading { cause, .. } => {
+                matches!(cause, PipelineError::Cancelled | PipelineError::Engine(_))
+            }
             // Another copy to the same place: of two that went on, each would have some of the files.
             Self::Engine(_) | Self::Busy { .. } => true,
+            _ => false,
+        }
+    }
+
+    fn is_of_a_full_destination(&self) -> bool {
+        match self {
+            Self::System { source, .. } => is_full(source),
+            Self::Moving { cause: PipelineError::Write { cause, .. }, .. } => {
+                is_full(&io::Error::from_raw_os_error(cause.0))
+            }
+            Self::Moving { cause: PipelineError::Journal(source), .. } => is_full(source),
             _ => false,
         }
     }
@@ -283,7 +291,7 @@ impl CopyError {
                 "--specials keep makes a new one, and skip leaves out what is inside directories; what is in a device \
                  is not copied"
             }
-            Self::System { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+            _ if self.is_of_a_full_destination() => {
                 "make room on the destination; what has its final name there is whole, and --resume goes on with the rest"
             }
             Self::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {

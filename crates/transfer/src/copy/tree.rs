@@ -115,7 +115,8 @@ impl Copier<'_> {
         let expected =
             plan.inventory.entries.iter().filter(|entry| entry.action != Action::Directory).count();
         let result = self.carry_out_in_order(plan);
-        let settled = self.settled() - before + u64::from(result.is_err());
+        let failed = result.as_ref().is_err_and(|error| !error.is_cancelled());
+        let settled = self.settled() - before + u64::from(failed);
         self.log.remaining = (expected as u64).saturating_sub(settled);
         result
     }
