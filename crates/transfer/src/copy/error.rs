@@ -205,12 +205,12 @@ impl CopyError {
             | Self::Busy { path }
             | Self::PartNotOurs { path, .. }
             | Self::Special { path }
-            | Self::TooLarge { path, .. } => Some(path),
+            | Self::TooLarge { path, .. }
+            | Self::Open(OpenError::Refused { path, .. } | OpenError::Kind { path, .. }) => Some(path),
             Self::Moving { from, .. }
             | Self::SameFile { from, .. }
             | Self::IntoItself { from, .. }
             | Self::NoReflink { from, .. } => Some(from),
-            Self::Open(OpenError::Refused { path, .. } | OpenError::Kind { path, .. }) => Some(path),
             Self::NotNamed { target, .. } => Some(target),
             Self::NoDevice { destination, .. } => Some(destination),
             Self::NoRoom { directory, .. } => Some(directory),
@@ -249,11 +249,12 @@ impl CopyError {
 
     fn is_of_a_full_destination(&self) -> bool {
         match self {
-            Self::System { source, .. } => is_full(source),
+            Self::System { source, .. } | Self::Moving { cause: PipelineError::Journal(source), .. } => {
+                is_full(source)
+            }
             Self::Moving { cause: PipelineError::Write { cause, .. }, .. } => {
                 is_full(&io::Error::from_raw_os_error(cause.0))
             }
-            Self::Moving { cause: PipelineError::Journal(source), .. } => is_full(source),
             _ => false,
         }
     }

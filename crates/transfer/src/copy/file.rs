@@ -3,8 +3,7 @@
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
-use iostall_engine::files::{self, FileKind, FileStamp};
-use iostall_engine::guard::Destinations;
+use iostall_engine::files;
 use iostall_engine::{Access, Engine as _, FileIndex, host};
 use iostall_measure::Clock as _;
 use iostall_model::outcome::EngineUse;
@@ -20,6 +19,7 @@ use super::part::{Part, Replace, directory_of, journal_path};
 use super::read_back::{Reader, compare};
 use super::resume::{clear_holes, joined, kept_where_cancelled};
 use super::side::Side;
+use super::target::check_target;
 use crate::pipeline::{
     Behind, FileHashes, HashStage, HashWanted, Job, Journal, Pipeline, PipelineError, Written,
 };
@@ -44,37 +44,6 @@ impl Filled {
     pub(super) fn moved(hashes: FileHashes) -> Self {
         Self { hashes, ..Self::default() }
     }
-}
-
-/// Refuses what must not be taken away: the source itself, what a copy never replaces, and what exists unless it may be
-/// replaced.
-pub(super) fn check_target(
-    source: &Path,
-    stamp: &FileStamp,
-    target: &Path,
-    overwrite: bool,
-    destinations: &Destinations,
-) -> Result<(), CopyError> {
-    let there = match files::stamp_of_link(target) {
-        Ok(there) => there,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        // Such as a name that is too long, or a file in the place of a directory: it would be met at the end again.
-        Err(error) => return Err(CopyError::system("name", target)(error)),
-    };
-    let followed = files::stamp_of_path(target).unwrap_or(there);
-    if stamp.is_same_file(&followed) {
-        return Err(CopyError::SameFile { from: source.to_owned(), to: target.to_owned() });
-    }
-    if there.kind == FileKind::Directory {
-        let message = format!("{} is a directory, and {} is not", target.display(), source.display());
-        return Err(CopyError::Names { message });
-    }
-    // Before it is said that --overwrite would replace it.
-    destinations.check_name(target, stamp)?;
-    if !overwrite {
-        return Err(CopyError::Exists { path: target.to_owned() });
-    }
-    Ok(())
 }
 
 impl Copier<'_> {

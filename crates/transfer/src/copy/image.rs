@@ -37,7 +37,7 @@ impl Copier<'_> {
     ) -> Result<Option<ImagePlan>, CopyError> {
         let consent = &self.options.consent;
         let shown = destination.display();
-        let names = |message: String| CopyError::Names { message };
+        let refused = |message: String| CopyError::Names { message };
         if !files::is_block_device(destination) {
             return match consent.overwrite.iter().chain(&consent.destroy_signature).next() {
                 None => Ok(None),
@@ -47,13 +47,13 @@ impl Copier<'_> {
             };
         }
         let [source] = sources else {
-            return Err(names(format!(
+            return Err(refused(format!(
                 "{shown} is a block device, which takes one file, and there are several"
             )));
         };
         let stamp = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
         if stamp.kind != FileKind::Regular {
-            return Err(names(format!(
+            return Err(refused(format!(
                 "{} is not a regular file, and only such a one is written onto the device {shown}",
                 source.display()
             )));

@@ -18,6 +18,7 @@ mod room;
 mod side;
 mod small;
 mod steady;
+mod target;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -39,21 +39,23 @@ impl Places {
             return Some(*at);
         }
         let at = match files::stamp_of_path(directory) {
-            Ok(stamp) => match self.all.iter().position(|place| place.device == stamp.device) {
-                Some(at) => at,
-                None => {
-                    let largest_bytes = files::largest_file_bytes(directory).ok()?;
-                    let kind = host::file_system_of(directory).map(|found| found.kind);
-                    let shares = kind.is_none_or(|kind| kind == "xfs" || !PLAIN.contains(&&*kind));
-                    let (directory, device) = (directory.to_owned(), stamp.device);
-                    self.all.push(Place { directory, device, largest_bytes, shares, needed_bytes: 0 });
-                    self.all.len() - 1
-                }
-            },
+            Ok(stamp) => self.on_device(directory, stamp.device)?,
             Err(_) => self.of(directory_of(directory))?,
         };
         self.of_directory.insert(directory.to_owned(), at);
         Some(at)
+    }
+
+    fn on_device(&mut self, directory: &Path, device: u64) -> Option<usize> {
+        if let Some(at) = self.all.iter().position(|place| place.device == device) {
+            return Some(at);
+        }
+        let largest_bytes = files::largest_file_bytes(directory).ok()?;
+        let kind = host::file_system_of(directory).map(|found| found.kind);
+        let shares = kind.is_none_or(|kind| kind == "xfs" || !PLAIN.contains(&&*kind));
+        let directory = directory.to_owned();
+        self.all.push(Place { directory, device, largest_bytes, shares, needed_bytes: 0 });
+        Some(self.all.len() - 1)
     }
 }
 

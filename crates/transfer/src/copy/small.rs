@@ -169,7 +169,7 @@ impl SmallFiles<'_> {
     /// Makes a batch durable, checks it where that was asked for, and names its files.
     fn finish_batch(&self, batch: WrittenBatch<'_>) -> (BatchLog, Result<(), CopyError>) {
         let WrittenBatch { parts, losses, in_use, failures } = batch;
-        let mut log = BatchLog { losses, in_use, failures, ..BatchLog::default() };
+        let mut log = BatchLog { losses, failures, in_use, ..BatchLog::default() };
         let begun_ns = self.clock.now_ns();
         let synced = self.file_systems.sync();
         log.sync_ns += self.clock.now_ns() - begun_ns;

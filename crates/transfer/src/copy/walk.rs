@@ -8,10 +8,10 @@ use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_engine::guard::{Destinations, Refusal};
 
 use super::error::CopyError;
-use super::file::check_target;
 use super::log::CopyFailure;
 use super::options::{CopyOptions, Specials, Symlinks};
 use super::part::{directory_of, is_part_name};
+use super::target::check_target;
 
 /// What becomes of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,39 @@
+//! What may not be given to a copy, whatever else is asked.
+
+use std::path::Path;
+
+use iostall_engine::files::{self, FileKind, FileStamp};
+use iostall_engine::guard::Destinations;
+
+use super::error::CopyError;
+
+/// Refuses what must not be taken away: the source itself, what a copy never replaces, and what exists unless it may be
+/// replaced.
+pub(super) fn check_target(
+    source: &Path,
+    stamp: &FileStamp,
+    target: &Path,
+    overwrite: bool,
+    destinations: &Destinations,
+) -> Result<(), CopyError> {
+    let there = match files::stamp_of_link(target) {
+        Ok(there) => there,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        // Such as a name that is too long, or a file in the place of a directory: it would be met at the end again.
+        Err(error) => return Err(CopyError::system("name", target)(error)),
+    };
+    let followed = files::stamp_of_path(target).unwrap_or(there);
+    if stamp.is_same_file(&followed) {
+        return Err(CopyError::SameFile { from: source.to_owned(), to: target.to_owned() });
+    }
+    if there.kind == FileKind::Directory {
+        let message = format!("{} is a directory, and {} is not", target.display(), source.display());
+        return Err(CopyError::Names { message });
+    }
+    // Before it is said that --overwrite would replace it.
+    destinations.check_name(target, stamp)?;
+    if !overwrite {
+        return Err(CopyError::Exists { path: target.to_owned() });
+    }
+    Ok(())
+}
