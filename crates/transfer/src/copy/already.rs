@@ -7,9 +7,10 @@ use iostall_model::transfer::VerifyMode;
 
 use super::Copier;
 use super::error::CopyError;
-use super::file::{BLOCK_BYTES, source_is_unchanged};
+use super::file::BLOCK_BYTES;
 use super::log::CopiedFile;
 use super::read_back::compare;
+use super::recheck::source_is_unmodified;
 use super::side::Side;
 use super::walk::{Action, Entry, Inventory};
 
@@ -41,7 +42,7 @@ impl Copier<'_> {
         let size_bytes = from.stamp.size_bytes;
         self.progress.begin_file(target, size_bytes, "reading again for");
         let hashes = self.read_back(source, size_bytes)?;
-        source_is_unchanged(&from)?;
+        source_is_unmodified(&from)?;
         if self.options.verify == VerifyMode::ReadBack {
             let begun_ns = self.clock.now_ns();
             self.progress.begin_file(target, size_bytes, "reading back");

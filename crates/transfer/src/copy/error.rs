@@ -111,6 +111,8 @@ pub enum CopyError {
         path: PathBuf,
         /// What changed.
         how: &'static str,
+        /// Whether what was written is kept for `--resume`.
+        kept: bool,
     },
     /// Another process has the unfinished destination.
     #[error("{} is being written by another process", path.display())]
@@ -259,6 +261,11 @@ impl CopyError {
         }
     }
 
+    /// Whether the unfinished destination is worth going on from.
+    pub(super) fn keeps_the_part(&self) -> bool {
+        matches!(self, Self::Moving { kept: true, .. } | Self::SourceChanged { kept: true, .. })
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -279,9 +286,16 @@ impl CopyError {
                 "what was on the device is lost; the same command writes it anew from the beginning"
             }
             Self::TooLarge { .. } => "copy it to another file system, or split it",
-            Self::Exists { .. } => "--overwrite replaces it once the new file is whole",
+            Self::Exists { .. } => {
+                "--overwrite replaces it once the new file is whole; --resume leaves it as it is where size and time are \
+                 those of the source"
+            }
             Self::Moving { kept: true, .. } => {
-                "what was written is kept: the same command with --resume goes on from there"
+                "what was written is kept: the same command goes on from there, and with --no-resume from the beginning"
+            }
+            Self::SourceChanged { kept: true, .. } => {
+                "stop what writes to it, or copy a snapshot; what was written is kept, and --resume goes on from what of \
+                 it is still the same"
             }
             Self::SourceChanged { .. } => {
                 "stop what writes to it, or copy a snapshot; a database has its own backup command"

@@ -17,6 +17,7 @@ use super::log::CopiedFile;
 use super::memory::in_memory;
 use super::part::{Part, Replace, directory_of, journal_path};
 use super::read_back::{Reader, compare};
+use super::recheck::Copied;
 use super::resume::{clear_holes, joined, kept_where_cancelled};
 use super::side::Side;
 use super::target::check_target;
@@ -55,6 +56,7 @@ impl Copier<'_> {
         let from = Side::open(source, Access::Read, self.options.source_caching)?;
         check_target(source, &from.stamp, target, self.options.overwrite, &self.destinations)?;
         self.progress.begin_file(target, from.stamp.size_bytes, "copying");
+        self.expect_no_writers(&from);
         let part = Part::acquire(target, from.stamp.uid)?;
         match self.fill_and_check(&from, &part, target) {
             Ok(Some(filled)) => {
@@ -69,7 +71,7 @@ impl Copier<'_> {
                 Ok(())
             }
             Err(error) => {
-                if matches!(error, CopyError::Moving { kept: true, .. }) {
+                if error.keeps_the_part() {
                     part.keep();
                 } else {
                     let _ = remove_journal(target);
@@ -113,13 +115,11 @@ impl Copier<'_> {
         let mut filled = self.fill(from, part, target)?;
         let size_bytes = from.stamp.size_bytes;
         part.file().set_len(size_bytes).map_err(CopyError::system("set the size of", part.path()))?;
-        let losses = files::copy_metadata(from.file(), &from.stamp, part.file());
-        self.log.losses.extend(losses.into_iter().map(|loss| (target.to_owned(), loss)));
-        let begun_ns = self.clock.now_ns();
-        part.file().sync_all().map_err(CopyError::system("make durable", part.path()))?;
-        self.log.sync_ns += self.clock.now_ns() - begun_ns;
+        let copied =
+            if filled.is_clone { Copied::Shared } else { Copied::Moved(filled.hashes.whole.as_ref()) };
         // After the last read of it: a change before this moment is in the copy only in part.
-        source_is_unchanged(from)?;
+        let losses = self.complete(from, part, target, copied)?;
+        self.log.losses.extend(losses.into_iter().map(|loss| (target.to_owned(), loss)));
         if self.options.verify == VerifyMode::None
             || (filled.is_clone && self.options.verify == VerifyMode::OnTheFly)
         {
@@ -302,8 +302,18 @@ impl Copier<'_> {
 
     /// The checksums of a file, from the media.
     pub(super) fn read_back(&mut self, path: &Path, size_bytes: u64) -> Result<FileHashes, CopyError> {
-        self.prepare_rig(true, path)?;
         let wanted = self.wanted(false);
+        self.hashes_of(path, size_bytes, wanted)
+    }
+
+    /// Those checksums of a file that are wanted, from the media.
+    pub(super) fn hashes_of(
+        &mut self,
+        path: &Path,
+        size_bytes: u64,
+        wanted: HashWanted,
+    ) -> Result<FileHashes, CopyError> {
+        self.prepare_rig(true, path)?;
         let transfer_bytes = self.shape().transfer_bytes;
         let Some((_, rig)) = &mut self.rig else { unreachable!("prepared just now") };
         let mut reader = Reader {
@@ -363,19 +373,5 @@ impl Copier<'_> {
             self.rig = Some((shape, rig));
         }
         Ok(())
-    }
-}
-
-/// Whether the source is still what it was, by its open handle and by its name.
-pub(super) fn source_is_unchanged(from: &Side) -> Result<(), CopyError> {
-    let changed = |how| CopyError::SourceChanged { path: from.path().to_owned(), how };
-    let now = files::stamp(from.file()).map_err(CopyError::system("look at", from.path()))?;
-    if let Some(how) = now.change_since(&from.stamp) {
-        return Err(changed(how));
-    }
-    match files::stamp_of_path(from.path()) {
-        Ok(named) if named.is_same_file(&from.stamp) => Ok(()),
-        Ok(_) => Err(changed("another file has taken its name")),
-        Err(_) => Err(changed("its name is gone")),
     }
 }

@@ -1,4 +1,4 @@
-//! What of an unfinished destination is on stable media: the base of `--resume`.
+//! What of an unfinished destination is on stable media: what an interrupted copy goes on from.
 //!
 //! A text file beside the unfinished destination. The first line names the source as it was; each further
 //! line one piece that was written and synced, with its checksum. Every line ends in a checksum of itself, so
@@ -19,11 +19,60 @@ use crate::pipeline::{Journal, Written};
 const MAGIC: &str = "iostall-journal 1";
 
 /// What a journal says about its source. Without the device number: it may be another after a restart.
-fn identity(source: &FileStamp) -> String {
-    format!(
-        "{MAGIC} inode={} size={} modified_ns={} changed_ns={}",
-        source.inode, source.size_bytes, source.modified_ns, source.changed_ns
-    )
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    inode: u64,
+    size_bytes: u64,
+    modified_ns: i128,
+    changed_ns: i128,
+}
+
+impl Identity {
+    fn of(source: &FileStamp) -> Self {
+        let FileStamp { inode, size_bytes, modified_ns, changed_ns, .. } = *source;
+        Self { inode, size_bytes, modified_ns, changed_ns }
+    }
+
+    fn line(self) -> String {
+        let Self { inode, size_bytes, modified_ns, changed_ns } = self;
+        format!("{MAGIC} inode={inode} size={size_bytes} modified_ns={modified_ns} changed_ns={changed_ns}")
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.strip_prefix(MAGIC)?.strip_prefix(' ')?.split(' ');
+        let mut value = |key: &str| words.next()?.strip_prefix(key);
+        let found = Self {
+            inode: value("inode=")?.parse().ok()?,
+            size_bytes: value("size=")?.parse().ok()?,
+            modified_ns: value("modified_ns=")?.parse().ok()?,
+            changed_ns: value("changed_ns=")?.parse().ok()?,
+        };
+        words.next().is_none().then_some(found)
+    }
+}
+
+/// How the source of a journal and the source at hand are related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// It is what it was.
+    Same,
+    /// Something beside its content was changed, as far as size and time tell.
+    Touched,
+    /// The same file with another content.
+    Modified,
+    /// Another file.
+    Another,
+}
+
+impl Identity {
+    fn related_to(&self, now: &Self) -> Source {
+        match () {
+            () if self == now => Source::Same,
+            () if Self { changed_ns: self.changed_ns, ..*now } == *self => Source::Touched,
+            () if self.inode == now.inode => Source::Modified,
+            () => Source::Another,
+        }
+    }
 }
 
 fn push_line(text: &mut String, line: &str) {
@@ -66,7 +115,7 @@ impl FileJournal {
         let file = File::create_new(&fresh)?;
         let mut journal = Self { file, interval_bytes, pieces: 0 };
         let mut text = String::new();
-        push_line(&mut text, &identity(source));
+        push_line(&mut text, &Identity::of(source).line());
         journal.file.write_all(text.as_bytes())?;
         journal.append(kept)?;
         std::fs::rename(&fresh, journal_path(target))?;
@@ -91,6 +140,11 @@ impl Journal for FileJournal {
     }
 }
 
+/// Whether an unfinished copy to `target` has anything that says what of it is there.
+pub(super) fn has_journal(target: &Path) -> bool {
+    journal_path(target).exists()
+}
+
 /// Removes the journal of `target`, and what a dead process left of one it was about to begin.
 pub(super) fn remove_journal(target: &Path) -> io::Result<()> {
     for path in [journal_path(target), new_journal_path(target)] {
@@ -102,18 +156,23 @@ pub(super) fn remove_journal(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The pieces that the journal of `target` claims for `source`, ascending and without overlap; empty where there is no
-/// journal, or one of another source.
-pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Vec<Written>> {
+/// What a journal claims.
+pub(super) struct Claims {
+    /// What became of its source since.
+    pub(super) source: Source,
+    /// What was written and synced, ascending and without overlap, within the source as it is now.
+    pub(super) pieces: Vec<Written>,
+}
+
+/// What the journal of `target` claims of `source`; `None` where there is no journal.
+pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Option<Claims>> {
     let text = match std::fs::read(journal_path(target)) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let mut lines = text.lines();
-    if lines.next().and_then(checked) != Some(identity(source).as_str()) {
-        return Ok(Vec::new());
-    }
+    let Some(named) = lines.next().and_then(checked).and_then(Identity::parse) else { return Ok(None) };
     let mut pieces: Vec<Written> = lines.filter_map(|line| parse(checked(line)?)).collect();
     pieces.sort_by_key(|piece| piece.offset);
     let mut end = 0;
@@ -124,7 +183,13 @@ pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Vec<
         }
         follows && end <= source.size_bytes
     });
-    Ok(pieces)
+    Ok(Some(Claims { source: named.related_to(&Identity::of(source)), pieces }))
+}
+
+/// Whether an earlier try to copy `source` to `target` has left something to go on from.
+pub(super) fn is_unfinished(target: &Path, source: &FileStamp) -> bool {
+    let claims = read_journal(target, source).ok().flatten();
+    claims.is_some_and(|claims| matches!(claims.source, Source::Same | Source::Touched))
 }
 
 fn parse(line: &str) -> Option<Written> {
@@ -146,8 +211,12 @@ mod tests {
         Written { offset, length, hash: offset ^ 0xdead }
     }
 
+    fn pieces_of(target: &Path, source: &FileStamp) -> Vec<Written> {
+        read_journal(target, source).unwrap().map(|claims| claims.pieces).unwrap_or_default()
+    }
+
     #[test]
-    fn a_journal_gives_back_what_was_appended_and_nothing_for_another_source() {
+    fn a_journal_gives_back_what_was_appended_and_knows_its_source_again() {
         let dir = tempfile::tempdir().unwrap();
         let source_path = dir.path().join("source");
         std::fs::write(&source_path, vec![1; 100_000]).unwrap();
@@ -155,12 +224,23 @@ mod tests {
         let path = dir.path().join("x");
         let mut journal = FileJournal::begin(&path, &source, &[piece(0, 4096)], 1).unwrap();
         journal.append(&[piece(8192, 4096), piece(4096, 4096)]).unwrap();
-        let expected = [piece(0, 4096), piece(4096, 4096), piece(8192, 4096)];
-        assert_eq!(read_journal(&path, &source).unwrap(), expected);
-
-        let other = FileStamp { modified_ns: source.modified_ns + 1, ..source };
-        assert!(read_journal(&path, &other).unwrap().is_empty());
-        assert!(read_journal(&dir.path().join("none"), &source).unwrap().is_empty());
+        let claims = read_journal(&path, &source).unwrap().unwrap();
+        assert_eq!(claims.pieces, [piece(0, 4096), piece(4096, 4096), piece(8192, 4096)]);
+        assert!(read_journal(&dir.path().join("none"), &source).unwrap().is_none());
+        for (now, expected) in [
+            (source, Source::Same),
+            (FileStamp { device: source.device + 1, accessed_ns: 0, ..source }, Source::Same),
+            (FileStamp { changed_ns: source.changed_ns + 1, mode: 0, ..source }, Source::Touched),
+            (FileStamp { modified_ns: source.modified_ns + 1, ..source }, Source::Modified),
+            (FileStamp { size_bytes: source.size_bytes + 1, ..source }, Source::Modified),
+            (FileStamp { inode: source.inode + 1, ..source }, Source::Another),
+        ] {
+            assert_eq!(read_journal(&path, &now).unwrap().unwrap().source, expected, "{now:?}");
+            let goes_on = matches!(expected, Source::Same | Source::Touched);
+            assert_eq!(is_unfinished(&path, &now), goes_on, "{now:?}");
+        }
+        let shorter = FileStamp { size_bytes: 5000, ..source };
+        assert_eq!(read_journal(&path, &shorter).unwrap().unwrap().pieces, [piece(0, 4096)]);
     }
 
     #[test]
@@ -175,7 +255,7 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let pieces = read_journal(&target, &source).unwrap();
+            let pieces = pieces_of(&target, &source);
             assert!(pieces.len() < 2 || cut + 1 == whole.len(), "cut at {cut}");
             assert!(pieces.iter().all(|found| [piece(0, 4096), piece(4096, 4096)].contains(found)));
         }
@@ -183,7 +263,7 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             std::fs::write(&path, &damaged).unwrap();
-            assert!(read_journal(&target, &source).unwrap().len() < 2, "damaged at {at}");
+            assert!(pieces_of(&target, &source).len() < 2, "damaged at {at}");
         }
     }
 
@@ -196,7 +276,7 @@ mod tests {
         let target = dir.path().join("n".repeat(255));
         std::os::unix::fs::symlink(&source_path, new_journal_path(&target)).unwrap();
         FileJournal::begin(&target, &source, &[piece(0, 4096)], 1).unwrap();
-        assert_eq!(read_journal(&target, &source).unwrap(), [piece(0, 4096)]);
+        assert_eq!(pieces_of(&target, &source), [piece(0, 4096)]);
         assert_eq!(std::fs::read(&source_path).unwrap(), vec![1; 100_000]);
         assert!(!new_journal_path(&target).exists());
     }

@@ -79,3 +79,10 @@ pub struct CopyLog {
     /// Files, in the order in which they were finished.
     pub files: Vec<CopiedFile>,
 }
+
+impl CopyLog {
+    /// Whether everything that was tried is at the destination.
+    pub fn is_whole(&self) -> bool {
+        self.mismatches.is_empty() && self.failures.is_empty()
+    }
+}

@@ -7,12 +7,14 @@ mod error;
 mod file;
 mod image;
 mod journal;
+mod kept_time;
 mod links;
 mod log;
 mod memory;
 mod options;
 mod part;
 pub(crate) mod read_back;
+mod recheck;
 mod resume;
 mod room;
 mod side;
@@ -24,6 +26,7 @@ mod tests;
 #[cfg(test)]
 mod traps;
 mod tree;
+mod tree_mark;
 mod tune;
 mod walk;
 
@@ -38,7 +41,7 @@ use iostall_model::transfer::VerifyMode;
 
 pub use error::CopyError;
 pub use log::{CopiedFile, CopyFailure, CopyLog};
-pub use options::{CHECKPOINT_BYTES, CopyOptions, SMALL_FILE_BYTES, Specials, Symlinks};
+pub use options::{CHECKPOINT_BYTES, CopyOptions, Resume, SMALL_FILE_BYTES, Specials, Symlinks};
 pub use part::{is_part_name, journal_path, part_path};
 pub use tree::CopyPlan;
 

@@ -33,6 +33,19 @@ pub enum Specials {
     Refuse,
 }
 
+/// What becomes of what an earlier try has left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resume {
+    /// An unfinished copy of this source is continued, and a tree that this very copy has begun.
+    #[default]
+    Matching,
+    /// Likewise; and every file that is whole is left as it is, and what a source that changed still has in common with its
+    /// unfinished copy is kept.
+    Always,
+    /// Everything is copied.
+    Never,
+}
+
 /// Files below this go by the path for small files, bytes.
 pub const SMALL_FILE_BYTES: u64 = 1 << 20;
 /// How much is written between two entries of the journal, bytes.
@@ -51,8 +64,8 @@ pub struct CopyOptions {
     pub overwrite: bool,
     /// What of databases and devices may be destroyed.
     pub consent: WriteConsent,
-    /// An interrupted copy is continued.
-    pub resume: bool,
+    /// What an earlier try has left.
+    pub resume: Resume,
     /// The first thing that cannot be copied ends the copy.
     pub fail_fast: bool,
     /// How fast.
@@ -91,7 +104,7 @@ impl Default for CopyOptions {
             reflink: Reflink::Auto,
             overwrite: false,
             consent: WriteConsent::none(),
-            resume: false,
+            resume: Resume::default(),
             fail_fast: false,
             rate: None,
             source_caching: Caching::Direct,
@@ -124,7 +137,7 @@ impl CopyOptions {
             reflink: self.reflink,
             limit_bytes_per_second,
             overwrite: self.overwrite,
-            resume: self.resume,
+            resume: self.resume == Resume::Always,
         }
     }
 }

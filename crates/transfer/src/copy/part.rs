@@ -57,10 +57,20 @@ pub(super) fn new_journal_path(target: &Path) -> PathBuf {
     beside(target, "fresh")
 }
 
+/// Name of a file beside `target` that is made to see what the file system keeps of its times.
+pub(super) fn trial_path(target: &Path) -> PathBuf {
+    beside(target, "trial")
+}
+
+/// Name of the mark in an unfinished tree.
+pub(super) fn mark_path(tree: &Path) -> PathBuf {
+    beside(&tree.join("unfinished"), "tree")
+}
+
 /// Whether a name is one that an unfinished copy uses. Such files are left out when a tree is copied.
 pub fn is_part_name(name: &OsStr) -> bool {
     let name = name.as_bytes();
-    let suffixes: [&[u8]; 3] = [b".part", b".journal", b".fresh"];
+    let suffixes: [&[u8]; 5] = [b".part", b".journal", b".fresh", b".trial", b".tree"];
     let Some(stem) = suffixes.iter().find_map(|suffix| name.strip_suffix(*suffix)) else { return false };
     let Some(at) = stem.len().checked_sub(8 + b".iostall-".len()) else { return false };
     stem.first() == Some(&b'.')
@@ -241,7 +251,7 @@ impl Drop for Part {
 
 /// Whether others may make files in the directory of `path`. (Elsewhere a strange owner is the file system's own doing,
 /// as of a share that is mounted for one user.)
-fn is_open_to_others(path: &Path) -> bool {
+pub(super) fn is_open_to_others(path: &Path) -> bool {
     files::stamp_of_path(directory_of(path)).is_ok_and(|directory| directory.mode & 0o022 != 0)
 }
 
@@ -310,7 +320,9 @@ mod tests {
     fn an_unfinished_destination_is_recognised_by_its_name() {
         let long = "x".repeat(255);
         for name in ["data.mdf", "a", long.as_str()] {
-            for made in [part_path, journal_path, new_journal_path].map(|of| of(Path::new(name))) {
+            for made in [part_path, journal_path, new_journal_path, trial_path, mark_path]
+                .map(|of| of(Path::new(name)))
+            {
                 let made = made.file_name().unwrap().to_owned();
                 assert!(made.len() <= NAME_BYTES_MAX, "{} bytes", made.len());
                 assert!(is_part_name(&made), "{}", made.display());

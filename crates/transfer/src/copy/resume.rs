@@ -12,7 +12,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::Copier;
 use super::error::CopyError;
-use super::journal::read_journal;
+use super::journal::{Claims, Source, has_journal, read_journal};
+use super::options::Resume;
 use super::part::journal_path;
 use super::side::Side;
 use crate::pipeline::{PipelineError, Written};
@@ -23,25 +24,22 @@ use crate::rate::RateLimit;
 const HOLD_POLL_NS: u64 = 100_000_000;
 
 impl Copier<'_> {
-    /// What an earlier try has left and the destination, read past the cache, confirms.
+    /// What an earlier try has left and the destination, read past the cache, confirms. Where anything of the source was
+    /// changed since, it has to confirm it as well.
     pub(super) fn kept_pieces(
         &mut self,
         from: &Side,
         to: &Side,
         target: &Path,
     ) -> Result<Vec<Written>, CopyError> {
-        if !self.options.resume {
+        let Some(Claims { source, pieces: claimed }) = self.claims(from, target)? else {
             return Ok(Vec::new());
-        }
-        let claimed = read_journal(target, &from.stamp)
-            .map_err(CopyError::system("read the journal", &journal_path(target)))?;
-        if claimed.is_empty() {
-            return Ok(claimed);
-        }
+        };
         if !to.is_direct() {
             host::drop_from_cache(to.path())
                 .map_err(CopyError::system("drop from the page cache", to.path()))?;
         }
+        let files: &[&File] = if source == Source::Same { &[to.file()] } else { &[from.file(), to.file()] };
         let Some((_, rig)) = &mut self.rig else { return Ok(Vec::new()) };
         self.progress.begin_file(target, from.stamp.size_bytes, "checking what is there of");
         let mut buffers = rig.lend();
@@ -49,14 +47,14 @@ impl Copier<'_> {
         let mut is_cancelled = false;
         for piece in claimed {
             let Some(buffer) = buffers.first_mut() else { break };
-            is_cancelled =
-                !may_go_on(self.options.rate.as_deref(), &self.clock, piece.length.into(), &|| {
-                    self.progress.is_cancelled()
-                });
+            let bytes = u64::from(piece.length) * files.len() as u64;
+            is_cancelled = !may_go_on(self.options.rate.as_deref(), &self.clock, bytes, &|| {
+                self.progress.is_cancelled()
+            });
             if is_cancelled {
                 break;
             }
-            if is_there(to.file(), &piece, buffer) {
+            if files.iter().all(|file| is_there(file, &piece, buffer)) {
                 kept.push(piece);
             }
         }
@@ -71,6 +69,20 @@ impl Copier<'_> {
         }
         self.progress.begin_file(target, from.stamp.size_bytes, "copying");
         Ok(kept)
+    }
+
+    /// What the journal of an earlier try claims, where that may be gone on from.
+    fn claims(&self, from: &Side, target: &Path) -> Result<Option<Claims>, CopyError> {
+        let claims = match self.options.resume {
+            Resume::Never => return Ok(None),
+            Resume::Matching | Resume::Always => read_journal(target, &from.stamp)
+                .map_err(CopyError::system("read the journal", &journal_path(target)))?,
+        };
+        Ok(claims.filter(|claims| match claims.source {
+            Source::Another => false,
+            Source::Modified => self.options.resume == Resume::Always,
+            Source::Same | Source::Touched => true,
+        }))
     }
 }
 
@@ -150,7 +162,7 @@ pub(super) fn joined(pieces: &[Written]) -> Vec<Range<u64>> {
 
 /// Whoever interrupts the check has a copy that needs no more than it: where there is a journal, the part is kept.
 pub(super) fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path) -> CopyError {
-    let kept = journal_path(target).exists();
+    let kept = has_journal(target);
     match error {
         CopyError::Reading { cause: cause @ PipelineError::Cancelled, .. } => {
             CopyError::Moving { from: from.to_owned(), to: target.to_owned(), cause, kept }

@@ -33,7 +33,7 @@ pub(super) fn read_steady(
     buffer: &mut Vec<u8>,
     clock: &MonotonicClock,
 ) -> Result<(FileStamp, Writers), CopyError> {
-    let changed = |how| CopyError::SourceChanged { path: path.to_owned(), how };
+    let changed = |how| CopyError::SourceChanged { path: path.to_owned(), how, kept: false };
     for _ in 0..TRIES {
         let writers = files::writers(from);
         if writers != Writers::None {
@@ -64,7 +64,7 @@ pub(super) fn read_steady(
 
 /// How long to wait until a file that was last modified at `modified_ns` shows every further write by a new time, nanoseconds;
 /// 0 where it did so at `begun_ns` already. A time of the future was set by hand: no write will have it.
-fn unproven_ns(modified_ns: i128, begun_ns: i128) -> u64 {
+pub(super) fn unproven_ns(modified_ns: i128, begun_ns: i128) -> u64 {
     // Whole seconds are all that some file systems keep.
     let step_ns = if modified_ns % 1_000_000_000 == 0 { COARSE_NS } else { TICK_NS };
     let age_ns = begun_ns - modified_ns;

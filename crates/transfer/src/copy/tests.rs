@@ -167,7 +167,8 @@ fn an_interrupted_copy_goes_on_from_what_is_provably_there() {
             let room = Room::new();
             let (from, to) = (room.write("from", 700_000), room.path("to"));
             leave_unfinished(&from, &to, 5, damage);
-            let options = CopyOptions { resume: true, verify, checkpoint_bytes: 64 << 10, ..options() };
+            let options =
+                CopyOptions { resume: Resume::Always, verify, checkpoint_bytes: 64 << 10, ..options() };
             let log = copy_with(&options, &from, &to).unwrap();
             assert_eq!(log.kept_bytes, kept_bytes);
             assert_eq!(log.counts.resumed_files, 1);
@@ -187,7 +188,7 @@ fn an_interrupted_copy_of_another_source_is_begun_anew() {
     leave_unfinished(&from, &to, 5, None);
     let changed: Vec<u8> = content(700_000).iter().map(|byte| !byte).collect();
     fs::write(&from, &changed).unwrap();
-    let log = copy_with(&CopyOptions { resume: true, ..options() }, &from, &to).unwrap();
+    let log = copy_with(&CopyOptions { resume: Resume::Always, ..options() }, &from, &to).unwrap();
     assert_eq!(log.kept_bytes, 0);
     assert_eq!(fs::read(&to).unwrap(), changed);
 }
@@ -241,7 +242,7 @@ fn an_interrupted_tree_goes_on_without_the_files_that_are_whole() {
     fs::remove_file(room.path("copy/3")).unwrap();
     // An older one under the same name is not this file.
     fs::write(room.path("copy/4"), b"old").unwrap();
-    let resumed = CopyOptions { resume: true, overwrite: true, ..options };
+    let resumed = CopyOptions { resume: Resume::Always, overwrite: true, ..options };
     let progress = Progress::default();
     let mut copier = Copier::new(&resumed, &progress);
     let tree = room.path("tree");

@@ -51,7 +51,7 @@ fn what_somebody_wrote_into_an_unfinished_copy_does_not_get_into_the_finished_on
         for at in [2 << 20, (3 << 20) + 5, (4 << 20) - 3, 9 << 20] {
             part.write_all_at(b"not of the source", at).unwrap();
         }
-        let resume = CopyOptions { resume: true, overwrite: true, verify, ..options() };
+        let resume = CopyOptions { resume: Resume::Always, overwrite: true, verify, ..options() };
         let log = copy_with(&resume, &from, &to).unwrap();
         assert_eq!((log.kept_bytes, log.mismatches.len()), (5 << 16, 0));
         assert!(fs::read(&to).unwrap() == fs::read(&from).unwrap());
@@ -75,7 +75,7 @@ fn an_interrupted_copy_is_continued_with_smaller_requests_too() {
     let kept = [piece(0, 256 << 10), piece(256 << 10, 256 << 10), piece(512 << 10, 700_000 - (512 << 10))];
     FileJournal::begin(&to, &stamp, &kept, 1).unwrap();
     fs::write(new_journal_path(&to), b"begun by the dead").unwrap();
-    let log = copy_with(&CopyOptions { resume: true, ..options() }, &from, &to).unwrap();
+    let log = copy_with(&CopyOptions { resume: Resume::Always, ..options() }, &from, &to).unwrap();
     assert_eq!(log.kept_bytes, 700_000);
     assert_eq!(fs::read(&to).unwrap(), data);
     assert_eq!(room.names(""), ["from", "to"]);
@@ -104,7 +104,7 @@ fn what_an_earlier_try_has_finished_is_checked_and_listed_like_the_rest() {
     copy_with(&first, &room.path("tree"), &room.path("into")).unwrap();
     fs::remove_file(room.path("into/tree/late")).unwrap();
     for verify in [VerifyMode::OnTheFly, VerifyMode::ReadBack] {
-        let resume = CopyOptions { resume: true, verify, ..first.clone() };
+        let resume = CopyOptions { resume: Resume::Always, verify, ..first.clone() };
         let log = copy_with(&resume, &room.path("tree"), &room.path("into")).unwrap();
         assert!(log.counts.already_there >= 2);
         assert_eq!(log.files.len(), 3);
@@ -120,7 +120,7 @@ fn what_an_earlier_try_has_finished_is_checked_and_listed_like_the_rest() {
     copy.write_all_at(&[content(300_000)[200_001] ^ 1], 200_001).unwrap();
     copy.set_modified(time).unwrap();
     copy.sync_all().unwrap();
-    let resume = CopyOptions { resume: true, verify: VerifyMode::ReadBack, ..first };
+    let resume = CopyOptions { resume: Resume::Always, verify: VerifyMode::ReadBack, ..first };
     let log = copy_with(&resume, &room.path("tree"), &room.path("into")).unwrap();
     assert_eq!(log.mismatches.len(), 1);
     assert_eq!(log.mismatches[0].first_offset, Some(200_001));

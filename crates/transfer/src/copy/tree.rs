@@ -17,6 +17,7 @@ use super::journal::remove_journal;
 use super::log::CopyFailure;
 use super::part::{Part, Replace, directory_of, part_path};
 use super::small::{SmallFiles, batches};
+use super::tree_mark;
 use super::walk::{Action, Entry, Inventory, pair_names, refuse_other_kind};
 use crate::pipeline::PipelineError;
 
@@ -46,9 +47,12 @@ pub struct CopyPlan {
     image: Option<ImagePlan>,
 }
 
-fn make_directory(entry: &Entry) -> Result<(), CopyError> {
+/// Makes one. That of a whole source gets a mark, by which the same command finds it again.
+fn make_directory(entry: &Entry, is_root: bool) -> Result<(), CopyError> {
     // Writable for us until it is full; its own mode comes at the end.
     match fs::DirBuilder::new().mode(0o700).create(&entry.target) {
+        Ok(()) if is_root => tree_mark::set(&entry.target, &entry.source)
+            .map_err(CopyError::system("put a mark into", &entry.target)),
         Ok(()) => Ok(()),
         // One that was there is looked at again: since the inventory a link may have taken its place.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -179,7 +183,7 @@ impl Copier<'_> {
             if failed.iter().any(|above| entry.target.starts_with(above)) {
                 continue;
             }
-            match make_directory(entry) {
+            match make_directory(entry, inventory.roots.contains(&entry.target)) {
                 Ok(()) => self.log.counts.directories += 1,
                 Err(error) => {
                     self.noted(entry, Err(error))?;
@@ -227,7 +231,7 @@ impl Copier<'_> {
     ) -> Result<(), CopyError> {
         let directories = inventory.entries.iter().filter(|entry| entry.action == Action::Directory);
         for entry in directories.collect::<Vec<_>>().into_iter().rev() {
-            let finished = self.finish_directory(entry);
+            let finished = self.finish_directory(entry, inventory, file_systems);
             self.noted(entry, finished)?;
         }
         if inventory.entries.iter().all(|entry| entry.action == Action::File && !self.is_small(entry)) {
@@ -241,10 +245,28 @@ impl Copier<'_> {
         file_systems.sync()
     }
 
-    fn finish_directory(&mut self, entry: &Entry) -> Result<(), CopyError> {
+    fn finish_directory(
+        &mut self,
+        Entry { source, target, stamp, .. }: &Entry,
+        inventory: &Inventory,
+        file_systems: &FileSystems,
+    ) -> Result<(), CopyError> {
+        if inventory.roots.contains(target) {
+            self.finish_tree(target, file_systems)?;
+        }
         let open = |path: &Path| fs::File::open(path).map_err(CopyError::system("open", path));
-        let losses = files::copy_metadata(&open(&entry.source)?, &entry.stamp, &open(&entry.target)?);
-        self.log.losses.extend(losses.into_iter().map(|loss| (entry.target.clone(), loss)));
+        let losses = files::copy_metadata(&open(source)?, stamp, &open(target)?);
+        self.log.losses.extend(losses.into_iter().map(|loss| (target.clone(), loss)));
         Ok(())
+    }
+
+    /// Takes the mark of an unfinished tree away when everything in it is durable. One that is not whole keeps it: the same
+    /// command then goes on with it.
+    fn finish_tree(&self, tree: &Path, file_systems: &FileSystems) -> Result<(), CopyError> {
+        if !tree_mark::is_set(tree) || !self.log.is_whole() {
+            return Ok(());
+        }
+        file_systems.sync()?;
+        tree_mark::remove(tree).map_err(CopyError::system("take the mark out of", tree))
     }
 }

@@ -1,6 +1,6 @@
 //! What a copy will do, found out before anything is written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,13 @@ use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_engine::guard::{Destinations, Refusal};
 
 use super::error::CopyError;
+use super::journal::is_unfinished;
+use super::kept_time::TimeSteps;
 use super::log::CopyFailure;
-use super::options::{CopyOptions, Specials, Symlinks};
+use super::options::{CopyOptions, Resume, Specials, Symlinks};
 use super::part::{directory_of, is_part_name};
 use super::target::check_target;
+use super::tree_mark;
 
 /// What becomes of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +49,11 @@ pub(super) struct Inventory {
     pub(super) skipped_specials: u64,
     /// What is known already not to be copied.
     pub(super) failures: Vec<CopyFailure>,
+    /// Destinations of the directories that were named.
+    pub(super) roots: HashSet<PathBuf>,
+    /// Files that are whole at the destination are left as they are.
+    leaves_finished: bool,
+    time_steps: TimeSteps,
     /// First names of files with several, by device and inode.
     first_names: HashMap<(u64, u64), PathBuf>,
 }
@@ -56,7 +64,13 @@ pub(super) fn pair_names(
     destination: &Path,
 ) -> Result<Vec<(PathBuf, PathBuf)>, CopyError> {
     let names = |message: String| CopyError::Names { message };
-    let into = files::stamp_of_path(destination).is_ok_and(|stamp| stamp.kind == FileKind::Directory);
+    let is_directory = files::stamp_of_path(destination).is_ok_and(|stamp| stamp.kind == FileKind::Directory);
+    // The directory that an earlier try has made is what it was to be, and not something to copy into.
+    let into = is_directory
+        && match sources {
+            [only] => !tree_mark::is_of(destination, only),
+            _ => true,
+        };
     if sources.len() > 1 && !into {
         return Err(names(format!(
             "{} is not a directory, and there are several sources",
@@ -110,7 +124,12 @@ impl Inventory {
         options: &CopyOptions,
         destinations: &Destinations,
     ) -> Result<Self, CopyError> {
-        let mut inventory = Self::default();
+        let leaves_finished = match options.resume {
+            Resume::Always => true,
+            Resume::Matching => pairs.iter().any(|(source, target)| is_begun(source, target)),
+            Resume::Never => false,
+        };
+        let mut inventory = Self { leaves_finished, ..Self::default() };
         for (source, target) in pairs {
             let taken = inventory.take_source(source, target, &Walk { options, destinations, device: None });
             inventory.noted(source, target, options, taken)?;
@@ -123,6 +142,7 @@ impl Inventory {
         let stamp = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
         if stamp.kind == FileKind::Directory {
             refuse_into_itself(source, &stamp, target)?;
+            self.roots.insert(target.to_owned());
             let walk = Walk { device: Some(stamp.device), ..*walk };
             return walk.directory(self, source, target, stamp, &mut Vec::new());
         }
@@ -177,13 +197,25 @@ impl Inventory {
             },
             FileKind::Regular => self.file_action(&stamp, target),
         };
-        let action =
-            if options.resume && is_already_there(&stamp, target) { Action::AlreadyThere } else { action };
+        let action = if self.leaves_finished && self.is_already_there(&stamp, target) {
+            Action::AlreadyThere
+        } else {
+            action
+        };
         if !matches!(action, Action::AlreadyThere | Action::Directory) {
             check_target(source, &stamp, target, options.overwrite, walk.destinations)?;
         }
         self.entries.push(Entry { source: source.to_owned(), target: target.to_owned(), stamp, action });
         Ok(())
+    }
+
+    /// A finished file of an earlier try: it got its name when it was whole, and its times with it.
+    fn is_already_there(&mut self, stamp: &FileStamp, target: &Path) -> bool {
+        let Ok(there) = files::stamp_of_link(target) else { return false };
+        there.kind == stamp.kind
+            && stamp.kind != FileKind::Directory
+            && there.size_bytes == stamp.size_bytes
+            && self.time_steps.is_kept_as(stamp.modified_ns, there.modified_ns, target, there.device)
     }
 
     fn file_action(&mut self, stamp: &FileStamp, target: &Path) -> Action {
@@ -198,22 +230,10 @@ impl Inventory {
     }
 }
 
-/// A finished file of an earlier try: it got its name when it was whole, and its times with it.
-fn is_already_there(stamp: &FileStamp, target: &Path) -> bool {
-    let Ok(there) = files::stamp_of_link(target) else { return false };
-    there.kind == stamp.kind
-        && match stamp.kind {
-            FileKind::Directory => false,
-            _ => there.size_bytes == stamp.size_bytes && is_kept_as(stamp.modified_ns, there.modified_ns),
-        }
-}
-
-/// Whether a file system may have kept the time `given_ns` as `kept_ns`: exactly, or cut to its step. Shares of Windows
-/// have 100 ns, old ext4 a second, FAT two.
-fn is_kept_as(given_ns: i128, kept_ns: i128) -> bool {
-    [1, 100, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000]
-        .iter()
-        .any(|step| kept_ns == given_ns.div_euclid(*step) * step)
+/// Whether an earlier try of this copy has left something unfinished: a tree with its mark, or a file with its journal.
+fn is_begun(source: &Path, target: &Path) -> bool {
+    tree_mark::is_of(target, source)
+        || files::stamp_of_path(source).is_ok_and(|stamp| is_unfinished(target, &stamp))
 }
 
 /// Whether the destination would lie in the source: found by walking up from it, whatever links and mounts are between.
@@ -308,24 +328,5 @@ impl Walk<'_> {
             return Ok(());
         }
         self.directory(inventory, path, copy, stamp, above)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `--resume` found no file of an earlier try where the file system keeps no nanoseconds.
-    #[test]
-    fn a_time_is_known_again_where_it_was_cut_to_the_step_of_the_file_system() {
-        for given in [1_500_000_001_987_654_321, -299_999_999_012_345_679] {
-            assert!(is_kept_as(given, given));
-            let second = given.div_euclid(1_000_000_000) * 1_000_000_000;
-            assert!(is_kept_as(given, second));
-            for other in [given + 1, given - 1, second + 1_000_000_000, second - 4_000_000_000, 0] {
-                assert!(!is_kept_as(given, other), "{given} as {other}");
-            }
-        }
-        assert!(is_kept_as(1_987_654_321, 1_987_654_300) && is_kept_as(3_987_654_321, 2_000_000_000));
     }
 }

@@ -1,0 +1,93 @@
+//! Which times of modification a file system can keep: a file copied to FAT has its source's time cut to two seconds.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use iostall_engine::files;
+
+use super::part::trial_path;
+
+/// Steps that file systems have, nanoseconds: shares of Windows 100 ns, exFAT 10 ms, ext4 with small inodes a second, FAT two.
+const STEPS_NS: [i128; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000];
+/// A time that every step cuts to another one: the second is odd, and no digit is zero.
+const TRIAL: Duration = Duration::new(1_234_567_891, 987_654_321);
+
+/// The steps of file systems, each found out when it is first asked for.
+#[derive(Debug, Default)]
+pub(super) struct TimeSteps(HashMap<u64, Option<i128>>);
+
+impl TimeSteps {
+    /// Whether `target`, on the file system numbered `device`, has the time `kept_ns` because it was given `given_ns`.
+    pub(super) fn is_kept_as(&mut self, given_ns: i128, kept_ns: i128, target: &Path, device: u64) -> bool {
+        if given_ns == kept_ns {
+            return true;
+        }
+        // Most files differ by more than any file system cuts away: no need to ask it.
+        let may_be_cut = STEPS_NS.iter().any(|step| cut(given_ns, *step) == kept_ns);
+        may_be_cut
+            && self
+                .0
+                .entry(device)
+                .or_insert_with(|| step_at(target).unwrap_or(None))
+                .is_some_and(|step| cut(given_ns, step) == kept_ns)
+    }
+}
+
+fn cut(time_ns: i128, step: i128) -> i128 {
+    time_ns.div_euclid(step) * step
+}
+
+/// The step of the file system that `target` is on, by what it keeps of a time that a file beside it is given.
+fn step_at(target: &Path) -> io::Result<Option<i128>> {
+    let path = trial_path(target);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    let kept = file.set_modified(UNIX_EPOCH + TRIAL).and_then(|()| files::stamp(&file));
+    std::fs::remove_file(&path)?;
+    let given_ns = i128::try_from(TRIAL.as_nanos()).unwrap_or(0);
+    let kept_ns = kept?.modified_ns;
+    Ok(STEPS_NS.into_iter().find(|step| cut(given_ns, *step) == kept_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_cuts_the_trial_to_another_time() {
+        let given_ns = i128::try_from(TRIAL.as_nanos()).unwrap();
+        let mut cuts: Vec<_> = STEPS_NS.iter().map(|step| cut(given_ns, *step)).collect();
+        cuts.dedup();
+        assert_eq!(cuts.len(), STEPS_NS.len());
+    }
+
+    /// `--resume` took a file that was up to two seconds older than its source for the copy of it, on every file system; and
+    /// before that it found no file of an earlier try where the file system keeps no nanoseconds.
+    #[test]
+    fn a_time_is_known_again_where_the_file_system_cuts_it_and_only_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("x");
+        for given in [1_500_000_001_987_654_321, -299_999_999_012_345_679] {
+            for step in STEPS_NS {
+                let mut steps = TimeSteps(HashMap::from([(7, Some(step))]));
+                for other in STEPS_NS {
+                    let expected = cut(given, other) == cut(given, step) || other == 1;
+                    let found = steps.is_kept_as(given, cut(given, other), &target, 7);
+                    assert_eq!(found, expected, "{given} cut by {other} on {step}");
+                }
+                assert!(!steps.is_kept_as(given, given + 1, &target, 7));
+            }
+        }
+        // Here, where the tests run, times are exact; and the trial leaves nothing.
+        let mut here = TimeSteps::default();
+        assert!(!here.is_kept_as(1_500_000_001_987_654_321, 1_500_000_000_000_000_000, &target, 7));
+        assert_eq!(here.0[&7], Some(1));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        // Where nothing can be tried, only the same time is the same.
+        let nowhere = dir.path().join("absent/x");
+        assert!(!here.is_kept_as(1_500_000_001_987_654_321, 1_500_000_000_000_000_000, &nowhere, 8));
+    }
+}

@@ -1,0 +1,121 @@
+//! The mark of an unfinished tree: a small file in a directory that a copy has made, which says of what it is the copy.
+//!
+//! The second time a command is given, the directory that it made is there, and by the rule of `cp` the copy would go into it,
+//! as another one. The mark tells that this is the same command.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files::{self, FileKind};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::part::{is_open_to_others, mark_path};
+use crate::hash::{from_hex, hex};
+
+const MAGIC: &str = "iostall-tree 1";
+/// More than the longest path in hexadecimal, bytes.
+const MARK_BYTES_MAX: u64 = 16 << 10;
+
+/// Puts the mark of a copy of `source` into the new directory `tree`.
+pub(super) fn set(tree: &Path, source: &Path) -> io::Result<()> {
+    let mut line = format!("{MAGIC} source={}", hex(fs::canonicalize(source)?.as_os_str().as_bytes()));
+    let sum = xxh3_64(line.as_bytes());
+    // Writing into a String cannot fail.
+    let _ = writeln!(line, " {sum:016x}");
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(mark_path(tree))?;
+    file.write_all(line.as_bytes())?;
+    file.sync_all()?;
+    files::sync_directory(tree)
+}
+
+/// Whether `tree` is an unfinished copy of `source`.
+pub(super) fn is_of(tree: &Path, source: &Path) -> bool {
+    fs::canonicalize(source).is_ok_and(|source| read(tree).is_ok_and(|found| found == Some(source)))
+}
+
+/// Whether `tree` has a mark, of whatever.
+pub(super) fn is_set(tree: &Path) -> bool {
+    files::stamp_of_link(&mark_path(tree)).is_ok()
+}
+
+/// Takes the mark away.
+pub(super) fn remove(tree: &Path) -> io::Result<()> {
+    match fs::remove_file(mark_path(tree)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The source that the mark in `tree` names; `None` where it is damaged, or somebody else has put it there.
+fn read(tree: &Path) -> io::Result<Option<PathBuf>> {
+    let path = mark_path(tree);
+    let file = OpenOptions::new().read(true).custom_flags(files::NO_FOLLOW | files::NO_WAIT).open(&path)?;
+    let stamp = files::stamp(&file)?;
+    let is_ours = stamp.uid == files::effective_user() || !is_open_to_others(&path);
+    if stamp.kind != FileKind::Regular || !is_ours {
+        return Ok(None);
+    }
+    let mut line = String::new();
+    file.take(MARK_BYTES_MAX).read_to_string(&mut line)?;
+    Ok(parse(&line))
+}
+
+fn parse(line: &str) -> Option<PathBuf> {
+    let (words, sum) = line.strip_suffix('\n')?.rsplit_once(' ')?;
+    if u64::from_str_radix(sum, 16).ok()? != xxh3_64(words.as_bytes()) {
+        return None;
+    }
+    let path = from_hex(words.strip_prefix(MAGIC)?.strip_prefix(" source=")?)?;
+    Some(OsString::from_vec(path).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_names_its_source_and_no_other_and_one_that_is_damaged_names_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join(OsString::from_vec(b"so\nurce \xff".to_vec()));
+        let (other, tree) = (dir.path().join("other"), dir.path().join("tree"));
+        for path in [&odd, &other, &tree] {
+            fs::create_dir(path).unwrap();
+        }
+        assert!(!is_of(&tree, &odd));
+        set(&tree, &odd).unwrap();
+        assert!(is_of(&tree, &odd) && !is_of(&tree, &other));
+        // By another name of the same directory too.
+        std::os::unix::fs::symlink(&odd, dir.path().join("link")).unwrap();
+        assert!(is_of(&tree, &dir.path().join("link")));
+        let whole = fs::read(mark_path(&tree)).unwrap();
+        for at in 0..whole.len() {
+            fs::write(mark_path(&tree), &whole[..at]).unwrap();
+            assert!(!is_of(&tree, &odd), "cut at {at}");
+            let mut damaged = whole.clone();
+            damaged[at] ^= 2;
+            fs::write(mark_path(&tree), &damaged).unwrap();
+            assert!(!is_of(&tree, &odd), "damaged at {at}");
+        }
+        remove(&tree).unwrap();
+        remove(&tree).unwrap();
+        assert_eq!(fs::read_dir(&tree).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_link_or_a_pipe_in_the_place_of_the_mark_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, tree) = (dir.path().join("source"), dir.path().join("tree"));
+        fs::create_dir(&source).unwrap();
+        fs::create_dir(&tree).unwrap();
+        set(&tree, &source).unwrap();
+        fs::rename(mark_path(&tree), dir.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("elsewhere"), mark_path(&tree)).unwrap();
+        assert!(!is_of(&tree, &source));
+        assert!(set(&tree, &source).is_err());
+    }
+}
