@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod failure;
 mod interrupt;
+mod manifest;
 mod measuring;
 mod moment;
 mod output;

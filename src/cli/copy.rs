@@ -14,7 +14,7 @@ const COPY_EXAMPLES: &str = "Examples:
   iostall copy big.mdf /mnt/new/                    past the page cache, whole under its name or not there at all
   iostall copy --verify big.mdf /mnt/new/           then read back from the media and compared
   iostall copy --verify --manifest m.json data/ /mnt/new/
-  iostall copy --resume big.mdf /mnt/new/           goes on after a crash from what is provably there
+  iostall copy big.mdf /mnt/new/                    again, after a crash: goes on from what is provably there
   iostall copy --limit 200MB/s --nice idle big.mdf /backup/
   iostall copy --verify --to-device /dev/sdx disk.img /dev/sdx     an image onto a device
 
@@ -49,9 +49,13 @@ pub(crate) struct CopyArgs {
     /// Ends at the first thing that cannot be copied, instead of listing it and copying the rest
     #[arg(long, help_heading = "What")]
     pub(crate) fail_fast: bool,
-    /// Goes on from an interrupted copy: whole files are kept, an unfinished one from what its media confirm
+    /// Leaves files as they are that have the size and time of their source, and keeps of an unfinished one what its media and
+    /// the source confirm. Without it an interrupted copy is continued where the source is unchanged
     #[arg(long, help_heading = "What")]
     pub(crate) resume: bool,
+    /// Begins anew where an earlier try of the same copy left something unfinished
+    #[arg(long, conflicts_with = "resume", help_heading = "What")]
+    pub(crate) no_resume: bool,
     /// Symbolic links inside directories
     #[arg(long, value_name = "HOW", default_value = "keep", help_heading = "What")]
     pub(crate) symlinks: SymlinkChoice,
@@ -65,11 +69,12 @@ pub(crate) struct CopyArgs {
     /// Checks the copy: read-back reads the destination again from the media, on-the-fly only makes checksums
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "read-back", value_parser = super::load::kebab::<VerifyMode>, help_heading = "Verification")]
     pub(crate) verify: Option<VerifyMode>,
-    /// Checksum: xxh3, blake3, sha256, md5 or crc32c
-    #[arg(long, value_name = "NAME", default_value = "xxh3", help_heading = "Verification")]
-    pub(crate) hash: HashKind,
+    /// Checksum: xxh3, blake3, sha256, md5 or crc32c [default: what the name of the manifest says, as x.md5 does; else xxh3]
+    #[arg(long, value_name = "NAME", help_heading = "Verification")]
+    pub(crate) hash: Option<HashKind>,
     /// Writes the checksums to FILE: JSON where it ends in .json, else as md5sum and its kin do. Implies --verify=on-the-fly.
-    /// A file that is there and no manifest is replaced only with --overwrite
+    /// The list of a copy that did not finish goes to FILE.partial. A file that is there and no manifest is replaced only with
+    /// --overwrite
     #[arg(long, value_name = "FILE", help_heading = "Verification")]
     pub(crate) manifest: Option<PathBuf>,
 
@@ -100,7 +105,7 @@ pub(crate) struct CopyArgs {
     /// Files below this, at most 64 MiB, go by the path for small files
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = small_file, help_heading = "How")]
     pub(crate) small_file: ByteCount,
-    /// How much is written between two entries of the journal that --resume needs; 0: no journal
+    /// How much is written between two entries of the journal that an interrupted copy goes on from; 0: no journal
     #[arg(long, value_name = "SIZE", default_value = "512M", help_heading = "How")]
     pub(crate) checkpoint: ByteCount,
     /// Workers for small files [default: twice the processors]

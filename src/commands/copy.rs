@@ -3,23 +3,21 @@
 mod failures;
 
 use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context;
 use iostall_engine::files;
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::platform::Target;
-use iostall_model::transfer::{CopyOutcome, VerifyMode};
+use iostall_model::transfer::{CopyOutcome, HashKind, VerifyMode};
 use iostall_model::{RunBody, Warning, WarningCode};
-use iostall_transfer::copy::{Specials, Symlinks};
-use iostall_transfer::manifest::{ManifestFile, begins_manifest, write_json, write_sums};
+use iostall_transfer::copy::{Resume, Specials, Symlinks};
 use iostall_transfer::rate::RateLimit;
 use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
 
 use crate::cli::{CopyArgs, GlobalArgs, SpecialChoice, SymlinkChoice};
 use crate::failure::{Status, hinted};
+use crate::manifest;
 use crate::output;
 use crate::printer::Printer;
 use crate::store;
@@ -27,17 +25,16 @@ use crate::transferring::{Transferring, target};
 
 /// Losses of metadata that are told one by one; the rest are counted.
 const LOSSES_TOLD: usize = 5;
-/// What is read of a file to see whether it is a manifest, bytes: a name may be 4 KiB long.
-const MANIFEST_HEAD_BYTES: u64 = 16 << 10;
 
 /// Copies, and reports it.
 pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some((destination, sources)) = args.paths.split_last() else { unreachable!("clap asks for two") };
     output::check(&args.output)?;
-    check_manifest(args)?;
+    let hash = manifest::hash(args)?;
+    manifest::check(args)?;
     let mut store = if args.no_store { None } else { Some(store::open(global)?) };
     let transferring = Transferring::begin(args.nice, printer)?;
-    let options = options(args);
+    let options = options(args, hash);
     let (planned, log) = transferring.work(|progress| {
         let mut copier = Copier::new(&options, progress);
         let done = copier.plan(sources, destination).map(|plan| {
@@ -49,10 +46,11 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     });
     let ended = planned.map_err(with_hint)?.err();
     failures::tell(&log.failures[log.failed_at_start..], printer);
+    let mut warnings = warnings(&log);
     if let Some(path) = args.manifest.as_ref().filter(|_| !log.files.is_empty() || log.failures.is_empty()) {
-        write_manifest(path, &log)?;
+        let is_whole = ended.is_none() && log.is_whole();
+        warnings.extend(manifest::write(path, &log, is_whole)?.map(|beside| partial_list(&beside, path)));
     }
-    let warnings = warnings(&log);
     let targets = log.files.first().and_then(|file| first_target(&file.path)).into_iter().collect();
     let outcome = outcome(log, ended.as_ref(), &options, args, &transferring);
     let status = failures::status(&outcome, ended.as_ref());
@@ -70,7 +68,7 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     Ok(status)
 }
 
-fn options(args: &CopyArgs) -> CopyOptions {
+fn options(args: &CopyArgs, hash: HashKind) -> CopyOptions {
     let verify = match (args.verify, &args.manifest) {
         (Some(verify), _) => verify,
         (None, Some(_)) => VerifyMode::OnTheFly,
@@ -79,7 +77,7 @@ fn options(args: &CopyArgs) -> CopyOptions {
     let usual = CopyOptions::default();
     CopyOptions {
         verify,
-        hash: args.hash,
+        hash,
         reflink: args.reflink,
         overwrite: args.overwrite,
         consent: WriteConsent {
@@ -88,7 +86,11 @@ fn options(args: &CopyArgs) -> CopyOptions {
             destroy_signature: args.destroy.iter().cloned().collect(),
         },
         fail_fast: args.fail_fast,
-        resume: args.resume,
+        resume: match (args.resume, args.no_resume) {
+            (true, _) => Resume::Always,
+            (false, true) => Resume::Never,
+            (false, false) => Resume::Matching,
+        },
         rate: args.limit.map(|limit| Arc::new(RateLimit::new(limit))),
         source_caching: args.source_caching,
         target_caching: args.target_caching,
@@ -170,6 +172,7 @@ fn warnings(log: &CopyLog) -> Vec<Warning> {
         let message = format!("{} more losses of metadata are not listed", log.losses.len() - LOSSES_TOLD);
         warnings.push(Warning::new(WarningCode::MetadataLost, message));
     }
+    warnings.extend(sources_in_use(&log.in_use));
     if let Some(shape) = &log.shape {
         warnings.extend(shape.caching_reasons.iter().map(|reason| {
             Warning::new(WarningCode::DirectRefused, format!("not past the page cache: {reason}"))
@@ -178,42 +181,30 @@ fn warnings(log: &CopyLog) -> Vec<Warning> {
     warnings
 }
 
-/// Refuses a manifest that could not be written afterwards, or in whose place something else is: a word in the wrong
-/// place must not cost a file.
-fn check_manifest(args: &CopyArgs) -> anyhow::Result<()> {
-    let Some(path) = &args.manifest else { return Ok(()) };
-    let shown = path.display();
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !directory.is_dir() {
-        let error = anyhow::anyhow!("--manifest {shown}: there is no directory {}", directory.display());
-        return Err(hinted(error, "make the directory first; nothing was copied"));
-    }
-    let Ok(there) = path.symlink_metadata() else { return Ok(()) };
-    let mut head = Vec::new();
-    if there.is_file() {
-        let read = File::open(path).and_then(|file| file.take(MANIFEST_HEAD_BYTES).read_to_end(&mut head));
-        read.with_context(|| format!("cannot read what is at --manifest {shown}"))?;
-    }
-    if there.is_file() && (args.overwrite || begins_manifest(&head)) {
-        return Ok(());
-    }
-    let error = anyhow::anyhow!("--manifest {shown} is there, and is no manifest");
-    Err(hinted(error, "name another file; a file that is there is replaced with --overwrite"))
+/// One sentence for all of them: each small file was read until it was the same twice, and each large one has the size and
+/// time that it had before; but together they are of no one moment.
+fn sources_in_use(paths: &[PathBuf]) -> Option<Warning> {
+    let (first, others) = paths.split_first()?;
+    let what = match others.len() {
+        0 => format!("{} was open for writing by another process", first.display()),
+        others => format!("{} and {others} more were open for writing by other processes", first.display()),
+    };
+    let message = format!(
+        "{what} while it was copied: no change was seen in what was read of each file, and all of it \
+        together need not be of one moment"
+    );
+    let hint = "copy a snapshot, or use the backup command of the database";
+    Some(Warning::new(WarningCode::SourceInUse, message).hint(hint))
 }
 
-fn write_manifest(path: &Path, log: &CopyLog) -> anyhow::Result<()> {
-    let files: Vec<ManifestFile> = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let written = output::to_file(path, &|mut out| {
-        if is_json {
-            write_json(&files, &mut out)?;
-        } else {
-            write_sums(&files, &mut out)?;
-        }
-        Ok(())
-    });
-    let durable = written.and_then(|()| Ok(File::open(path)?.sync_all()?));
-    durable.with_context(|| format!("cannot write the manifest {}", path.display()))
+fn partial_list(beside: &Path, whole: &Path) -> Warning {
+    let message = format!(
+        "the list of what was copied is partial: it is {}, and {} is what it was before",
+        beside.display(),
+        whole.display()
+    );
+    Warning::new(WarningCode::PartialList, message)
+        .hint("the same command writes the whole list when it ends well")
 }
 
 fn with_hint(error: CopyError) -> anyhow::Error {

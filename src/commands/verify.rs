@@ -1,6 +1,6 @@
 //! `iostall verify`: manifest → every file past the page cache → report and store.
 
-use iostall_model::RunBody;
+use iostall_model::{RunBody, Warning, WarningCode};
 use iostall_transfer::manifest::parse;
 use iostall_transfer::rate::RateLimit;
 use iostall_transfer::verify::verify_files;
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
             "`iostall copy --manifest FILE` writes one; a list of md5sum, sha256sum, b3sum or xxhsum serves too",
         )
     })?;
-    let files = parse(&text, &args.manifest, args.hash).map_err(|error| {
+    let list = parse(&text, &args.manifest, args.hash).map_err(|error| {
         hinted(
             anyhow::Error::new(error).context(format!("cannot use the manifest {shown}")),
             "--hash xxh3|blake3|sha256|md5|crc32c says what a list has",
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
     let mut store = if args.no_store { None } else { Some(store::open(global)?) };
     let transferring = Transferring::begin(args.nice, printer)?;
     let rate = args.limit.map(RateLimit::new);
-    let mut outcome = match transferring.work(|progress| verify_files(&files, rate.as_ref(), progress)) {
+    let mut outcome = match transferring.work(|progress| verify_files(&list.files, rate.as_ref(), progress)) {
         Err(error) if error.is_cancelled() => {
             printer.error(&anyhow::anyhow!("interrupted: nothing is said about the files of {shown}"));
             return Ok(Status::Interrupted);
@@ -39,12 +39,22 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
         checked => checked?,
     };
     outcome.manifest.clone_from(&shown);
-    let status = if outcome.mismatches.is_empty() { Status::Done } else { Status::No };
-    let targets = files.iter().take(1).filter_map(|file| target(&file.path)).collect();
-    let run = transferring.run(&shown, targets, Vec::new(), RunBody::Verify(outcome));
+    // Files that are all equal are no whole copy where the list does not have all of it.
+    let is_good = outcome.mismatches.is_empty() && !list.is_partial;
+    let status = if is_good { Status::Done } else { Status::No };
+    let warnings = list.is_partial.then(|| partial_list(&shown)).into_iter().collect();
+    let targets = list.files.iter().take(1).filter_map(|file| target(&file.path)).collect();
+    let run = transferring.run(&shown, targets, warnings, RunBody::Verify(outcome));
     let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
     if !global.quiet || args.output.json.is_some() || status == Status::No {
         output::write(&run, number, &args.output, printer)?;
     }
     Ok(status)
+}
+
+fn partial_list(shown: &str) -> Warning {
+    let message =
+        format!("{shown} is the list of a copy that did not finish: files that it lacks were not checked");
+    Warning::new(WarningCode::PartialList, message)
+        .hint("the same copy again goes on, and writes the whole list")
 }

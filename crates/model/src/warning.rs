@@ -89,6 +89,10 @@ pub enum WarningCode {
     Interrupted,
     /// Something about a copied file beside its content could not be kept.
     MetadataLost,
+    /// Another process had the source of a copy open for writing.
+    SourceInUse,
+    /// A manifest does not list the whole copy.
+    PartialList,
     /// A privilege is missing, and with it part of what should be watched.
     MissingGrant,
     /// A setting of the watched server leaves part of the counters out.

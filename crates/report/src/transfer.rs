@@ -209,6 +209,11 @@ pub fn sentences(run: &Run) -> Vec<Sentence> {
 fn copy_sentences(copy: &CopyOutcome) -> Vec<Sentence> {
     let mut sentences = mismatches(&copy.mismatches);
     sentences.extend(not_copied(copy));
+    let counts = &copy.counts;
+    if !copy.settings.resume && counts.resumed_files + counts.already_there > 0 {
+        let text = "An earlier try of this copy was continued; with --no-resume everything is copied anew.";
+        sentences.push(say(Tone::Plain, text.to_owned()));
+    }
     if copy.settings.verify == VerifyMode::ReadBack && copy.mismatches.is_empty() {
         sentences.push(say(
             Tone::Plain,

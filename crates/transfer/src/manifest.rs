@@ -1,5 +1,7 @@
 //! Lists of files and their checksums: the format of the `*sum` tools, and JSON.
 
+mod name;
+
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -9,6 +11,9 @@ use iostall_model::transfer::HashKind;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use name::{hash_for, is_json, partial_path};
+
+use self::name::named_hash;
 use crate::copy::CopiedFile;
 use crate::hash::{Digest, from_hex, hex};
 
@@ -16,6 +21,17 @@ use crate::hash::{Digest, from_hex, hex};
 pub const SCHEMA: &str = "iostall-manifest";
 /// Version of the JSON form; goes up when a reader of the old one would misread the new one.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// How the first line of a partial list begins: the `*sum` tools say that it is none of theirs.
+const PARTIAL_LINE: &str = "# iostall: partial";
+/// What a manifest says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// Its files.
+    pub files: Vec<ManifestFile>,
+    /// Whether it lists only those files of a copy that were done when it ended.
+    pub is_partial: bool,
+}
 
 /// A file and what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +72,17 @@ pub enum ManifestError {
     /// The JSON form is not what it should be.
     #[error("not a manifest of iostall: {0}")]
     Json(String),
+    /// The name of a list says another checksum than what was asked for.
+    #[error("its name says {named}, and --hash says {asked}")]
+    Contradiction {
+        /// What the name says.
+        named: HashKind,
+        /// What `--hash` says.
+        asked: HashKind,
+    },
+    /// The name of a list says a checksum that is not made here.
+    #[error("its name says {0}, which is not made here: xxh3, blake3, sha256, md5 and crc32c are")]
+    OtherHash(String),
     /// Nothing is listed.
     #[error("it lists no file")]
     Empty,
@@ -77,8 +104,14 @@ impl From<&CopiedFile> for Option<ManifestFile> {
 
 /// Writes lines as `md5sum` and its kin do: digest, two spaces, name. A name with a line break or a backslash
 /// is escaped and its line begins with a backslash, as theirs do. Other bytes are written as they are.
-pub fn write_sums(files: &[ManifestFile], out: &mut dyn Write) -> io::Result<()> {
-    for file in files {
+pub fn write_sums(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
+    if manifest.is_partial {
+        writeln!(
+            out,
+            "{PARTIAL_LINE}: the copy did not finish, and this lists only what was copied by then"
+        )?;
+    }
+    for file in &manifest.files {
         let name = file.path.as_os_str().as_bytes();
         let escaped = name.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\\'));
         let mut line = Vec::with_capacity(name.len() + 70);
@@ -105,6 +138,8 @@ pub fn write_sums(files: &[ManifestFile], out: &mut dyn Write) -> io::Result<()>
 struct JsonManifest {
     schema: String,
     schema_version: u32,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
     files: Vec<JsonFile>,
 }
 
@@ -131,8 +166,9 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// Writes the JSON form, which also knows sizes and blocks.
-pub fn write_json(files: &[ManifestFile], out: &mut dyn Write) -> io::Result<()> {
-    let files = files
+pub fn write_json(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
+    let files = manifest
+        .files
         .iter()
         .map(|file| JsonFile {
             path: file.path.display().to_string(),
@@ -144,28 +180,34 @@ pub fn write_json(files: &[ManifestFile], out: &mut dyn Write) -> io::Result<()>
             blocks: file.blocks.iter().map(|block| format!("{block:016x}")).collect(),
         })
         .collect();
-    let manifest = JsonManifest { schema: SCHEMA.to_owned(), schema_version: SCHEMA_VERSION, files };
+    let manifest = JsonManifest {
+        schema: SCHEMA.to_owned(),
+        schema_version: SCHEMA_VERSION,
+        partial: manifest.is_partial,
+        files,
+    };
     serde_json::to_writer_pretty(&mut *out, &manifest)?;
     out.write_all(b"\n")
 }
 
 /// Reads either form. `kind` overrules what lines of digests could be; `path` is the manifest's own, whose name
 /// often says it (`x.md5`, `SHA256SUMS`).
-pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Vec<ManifestFile>, ManifestError> {
+pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
     // Windows programs begin a text in UTF-8 with a mark.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let files = if text.trim_ascii_start().first() == Some(&b'{') {
+    let manifest = if text.trim_ascii_start().first() == Some(&b'{') {
         parse_json(text)?
     } else {
-        let kind = kind.or_else(|| kind_of_name(path));
+        let kind = kind.or_else(|| named_hash(path).ok().flatten());
         let lines = text.split(|byte| *byte == b'\n').enumerate();
-        lines
+        let files = lines
             .map(|(at, line)| (at + 1, line.strip_suffix(b"\r").unwrap_or(line)))
             .filter(|(_, line)| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
             .map(|(at, line)| parse_line(at, line, kind))
-            .collect::<Result<_, _>>()?
+            .collect::<Result<_, _>>()?;
+        Manifest { files, is_partial: text.starts_with(PARTIAL_LINE.as_bytes()) }
     };
-    if files.is_empty() { Err(ManifestError::Empty) } else { Ok(files) }
+    if manifest.files.is_empty() && !manifest.is_partial { Err(ManifestError::Empty) } else { Ok(manifest) }
 }
 
 /// Whether a file that begins with `head` is a manifest in one of the forms that are written here, or empty: one that
@@ -176,14 +218,8 @@ pub fn begins_manifest(head: &[u8]) -> bool {
         return head.windows(SCHEMA.len()).any(|words| words == SCHEMA.as_bytes());
     }
     first.is_empty() && head.len() < 2
+        || first.starts_with(PARTIAL_LINE.as_bytes())
         || HashKind::ALL.iter().any(|kind| parse_line(1, first, Some(*kind)).is_ok())
-}
-
-/// What the name of a manifest says about its checksums.
-fn kind_of_name(path: &Path) -> Option<HashKind> {
-    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let (stem, extension) = name.rsplit_once('.').unwrap_or((name.as_str(), ""));
-    extension.parse().ok().or_else(|| stem.strip_suffix("sums")?.parse().ok())
 }
 
 fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<ManifestFile, ManifestError> {
@@ -259,7 +295,7 @@ fn unescape(name: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-fn parse_json(text: &[u8]) -> Result<Vec<ManifestFile>, ManifestError> {
+fn parse_json(text: &[u8]) -> Result<Manifest, ManifestError> {
     let refuse = |what: String| ManifestError::Json(what);
     let manifest: JsonManifest = serde_json::from_slice(text).map_err(|error| refuse(error.to_string()))?;
     if manifest.schema != SCHEMA || manifest.schema_version > SCHEMA_VERSION {
@@ -282,12 +318,13 @@ fn parse_json(text: &[u8]) -> Result<Vec<ManifestFile>, ManifestError> {
             block_bytes: file.block_bytes,
         })
     };
-    manifest
+    let files = manifest
         .files
         .into_iter()
         .enumerate()
         .map(|(at, file)| read(file).ok_or_else(|| refuse(format!("file {} has a damaged entry", at + 1))))
-        .collect()
+        .collect::<Result<_, _>>()?;
+    Ok(Manifest { files, is_partial: manifest.partial })
 }
 
 #[cfg(test)]
@@ -300,16 +337,19 @@ mod tests {
     #[test]
     fn lists_of_the_sum_tools_are_read() {
         let text = format!("{MD5}  a file\n{MD5} *b\r\n\n# remark\n\\{MD5}  c\\nd\\\\\n");
-        let files = parse(text.as_bytes(), Path::new("old.md5"), None).unwrap();
+        let files = parse(text.as_bytes(), Path::new("old.md5"), None).unwrap().files;
         let names: Vec<_> = files.iter().map(|file| file.path.to_str().unwrap()).collect();
         assert_eq!(names, ["a file", "b", "c\nd\\"]);
         assert!(files.iter().all(|file| file.digest.kind() == HashKind::Md5));
         let tagged = format!("MD5 (x (1)) = {MD5}\nCRC32C (y) = e3069283\n");
-        let files = parse(tagged.as_bytes(), Path::new("any"), None).unwrap();
+        let files = parse(tagged.as_bytes(), Path::new("any"), None).unwrap().files;
         assert_eq!(files[0].path, Path::new("x (1)"));
         assert_eq!(files[1].digest.kind(), HashKind::Crc32c);
         let escaped = format!("\u{feff}\\MD5 (a\\nb) = {MD5}\n");
-        assert_eq!(parse(escaped.as_bytes(), Path::new("any"), None).unwrap()[0].path, Path::new("a\nb"));
+        assert_eq!(
+            parse(escaped.as_bytes(), Path::new("any"), None).unwrap().files[0].path,
+            Path::new("a\nb")
+        );
     }
 
     #[test]
@@ -332,10 +372,10 @@ mod tests {
         let error = parse(text.as_bytes(), Path::new("list"), None).unwrap_err();
         assert_eq!(error.to_string(), "line 1 has 32 hexadecimal digits, which could be xxh3 or md5");
         for (name, kind) in [("MD5SUMS", HashKind::Md5), ("x.xxh3", HashKind::Xxh3)] {
-            assert_eq!(parse(text.as_bytes(), Path::new(name), None).unwrap()[0].digest.kind(), kind);
+            assert_eq!(parse(text.as_bytes(), Path::new(name), None).unwrap().files[0].digest.kind(), kind);
         }
         let asked = parse(text.as_bytes(), Path::new("x.md5"), Some(HashKind::Xxh3)).unwrap();
-        assert_eq!(asked[0].digest.kind(), HashKind::Xxh3);
+        assert_eq!(asked.files[0].digest.kind(), HashKind::Xxh3);
     }
 
     #[test]
@@ -348,7 +388,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_forms_read_back_every_name(name in prop::collection::vec(1u8..=255, 1..40), block: u64) {
+        fn both_forms_read_back_every_name(name in prop::collection::vec(1u8..=255, 1..40), block: u64, is_partial: bool) {
             let file = ManifestFile {
                 path: OsString::from_vec(name).into(),
                 bytes: Some(5),
@@ -357,13 +397,15 @@ mod tests {
                 block_bytes: 4096,
             };
             let mut json = Vec::new();
-            write_json(std::slice::from_ref(&file), &mut json).unwrap();
-            prop_assert_eq!(&parse(&json, Path::new("x"), None).unwrap()[0], &file);
+            let written = Manifest { files: vec![file.clone()], is_partial };
+            write_json(&written, &mut json).unwrap();
+            prop_assert_eq!(&parse(&json, Path::new("x"), None).unwrap(), &written);
             let mut sums = Vec::new();
-            write_sums(std::slice::from_ref(&file), &mut sums).unwrap();
+            write_sums(&written, &mut sums).unwrap();
             let read = parse(&sums, Path::new("x.md5"), None).unwrap();
-            prop_assert_eq!(&read[0].path, &file.path);
-            prop_assert_eq!(&read[0].digest, &file.digest);
+            prop_assert_eq!(&read.files[0].path, &file.path);
+            prop_assert_eq!(&read.files[0].digest, &file.digest);
+            prop_assert_eq!(read.is_partial, is_partial);
         }
     }
 }

@@ -226,7 +226,8 @@ impl Copier<'_> {
         kept: &[Written],
     ) -> Result<Option<FileJournal>, CopyError> {
         let interval_bytes = self.options.checkpoint_bytes;
-        if interval_bytes == 0 || from.stamp.size_bytes < interval_bytes.saturating_mul(2) {
+        let is_short = kept.is_empty() && from.stamp.size_bytes < interval_bytes.saturating_mul(2);
+        if interval_bytes == 0 || is_short {
             return Ok(None);
         }
         let path = journal_path(target);

@@ -13,8 +13,9 @@ use iostall_model::transfer::{DeviceImage, VerifyMode};
 
 use super::Copier;
 use super::error::CopyError;
-use super::file::{BLOCK_BYTES, Filled, source_is_unchanged};
+use super::file::{BLOCK_BYTES, Filled};
 use super::read_back::compare;
+use super::recheck::source_is_unmodified;
 use super::side::Side;
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
@@ -109,12 +110,13 @@ impl Copier<'_> {
         let same_device =
             self.share_a_device(from.path(), from.stamp.device, device, to.stamp.special_device);
         self.prepare_rig(same_device, from.path())?;
+        self.expect_no_writers(from);
         let whole = Plan::whole(size_bytes, self.shape().transfer_bytes);
         let hashes = self.move_data(from, to, device, whole, None, same_device)?;
         let begun_ns = self.clock.now_ns();
         to.file().sync_all().map_err(CopyError::system("flush", device))?;
         self.log.sync_ns += self.clock.now_ns() - begun_ns;
-        source_is_unchanged(from)?;
+        source_is_unmodified(from)?;
         if self.options.verify == VerifyMode::ReadBack {
             let begun_ns = self.clock.now_ns();
             self.progress.begin_file(device, size_bytes, "reading back");
