@@ -26,7 +26,7 @@ use iostall_measure::platform::{
 pub use allocation::{Allocation, allocation};
 pub use memory_group::MemoryGroup;
 pub use mounts::Mount;
-pub use page_cache::{drop_from_cache, page_cache_share};
+pub use page_cache::{drop_from_cache, has_dirty_pages, page_cache_share};
 pub use system::System;
 
 use crate::guard;

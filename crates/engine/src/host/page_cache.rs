@@ -21,13 +21,18 @@ pub fn page_cache_share(path: &Path) -> io::Result<Option<f64>> {
         return Ok(None);
     }
     let pages = size_bytes.div_ceil(page_bytes());
-    let resident = match resident_by_cachestat(&file) {
-        Some(resident) => Some(resident),
+    let resident = match cachestat(&file) {
+        Some(stat) => Some(stat.cached),
         None if access(path, Access::WRITE_OK).is_ok() => resident_by_mincore(&file, size_bytes),
         None => None,
     };
     // A large folio at the end may count pages behind the end of the file.
     Ok(resident.map(|resident| resident.min(pages) as f64 / pages as f64))
+}
+
+/// Whether the page cache has pages of the file that are not written yet; `None` where the system does not tell.
+pub fn has_dirty_pages(file: &File) -> Option<bool> {
+    cachestat(file).map(|stat| stat.dirty + stat.writeback > 0)
 }
 
 /// Writes the file's dirty pages and gives all of its pages back.
@@ -68,7 +73,7 @@ struct CacheStat {
 }
 
 #[expect(unsafe_code, reason = "cachestat has no wrapper in rustix or libc")]
-fn resident_by_cachestat(file: &File) -> Option<u64> {
+fn cachestat(file: &File) -> Option<CacheStat> {
     // A length of 0 reaches to the end of the file.
     let range = CacheRange { offset: 0, length: 0 };
     let mut stat = CacheStat::default();
@@ -76,7 +81,7 @@ fn resident_by_cachestat(file: &File) -> Option<u64> {
     // and writes the second; the descriptor is open; flags must be 0.
     let answer =
         unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0_u32) };
-    (answer == 0).then_some(stat.cached)
+    (answer == 0).then_some(stat)
 }
 
 /// How much is mapped at a time: the answer takes a byte a page, which for a large file at once is too much.
@@ -129,8 +134,8 @@ mod tests {
         let pages = 100_000_u64.div_ceil(page_bytes());
         let file = File::open(&path).unwrap();
         assert_eq!(resident_by_mincore(&file, 100_000), Some(pages));
-        if let Some(resident) = resident_by_cachestat(&file) {
-            assert!(resident >= pages);
+        if let Some(stat) = cachestat(&file) {
+            assert!(stat.cached >= pages);
         }
         assert!(page_cache_share(&path).unwrap().unwrap() > 0.999);
     }

@@ -2,7 +2,8 @@
 //!
 //! Size and time of modification alone do not tell. A write through a mapping sets the time when it finds a clean page, and
 //! not again until the page was written back; and two writes within one tick of the file system's clock have one time. So
-//! the time counts only where nobody can write to the file and it is older than a tick; else the file is read twice.
+//! the time counts only where nobody can write to the file and it is older than a tick; else the file is read twice, and with
+//! a pause in between where somebody seems to be writing to it: in the middle of a change nobody writes for a moment either.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -10,6 +11,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp, Writers};
+use iostall_engine::host;
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock, MonotonicClock};
 
@@ -21,6 +23,10 @@ const TRIES: u32 = 5;
 const TICK_NS: i128 = 20_000_000;
 /// The step of the coarsest file system, nanoseconds.
 const COARSE_NS: i128 = 2_000_000_000;
+/// How long somebody who is writing may be kept from it, by other processes or by the page that is written back.
+const PAUSE_NS: u64 = 100_000_000;
+/// Pages are written back by then, nanoseconds: half a minute and what that takes.
+const DIRTY_NS: i128 = 60_000_000_000;
 /// What is read at a time to compare, bytes.
 const COMPARED_BYTES: usize = 64 << 10;
 
@@ -36,11 +42,16 @@ pub(super) fn read_steady(
     let changed = |how| CopyError::SourceChanged { path: path.to_owned(), how, kept: false };
     for _ in 0..TRIES {
         let writers = files::writers(from);
+        let begun_ns = utc_now().as_nanosecond();
+        let is_written_to = writers == Writers::Some
+            && (begun_ns - expected.modified_ns < DIRTY_NS || host::has_dirty_pages(from) != Some(false));
         if writers != Writers::None {
             files::write_back(from, &(0..expected.size_bytes));
         }
-        let begun_ns = utc_now().as_nanosecond();
         read_whole(from, expected.size_bytes, buffer).map_err(CopyError::system("read", path))?;
+        if is_written_to {
+            clock.sleep_until(clock.now_ns() + PAUSE_NS);
+        }
         let is_same = writers == Writers::None
             || reads_the_same(from, buffer).map_err(CopyError::system("read", path))?;
         // Whoever opened it meanwhile may have a mapping by now, and with that all of the above begins again.
