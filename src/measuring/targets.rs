@@ -275,10 +275,7 @@ impl Maker<'_> {
                     let error = anyhow::anyhow!("{SCRATCH_NAME} is in the way: iostall did not make it");
                     hinted(error, "name a FILE to load, or run in another directory")
                 }
-                refusal => {
-                    let hint = refusal.hint();
-                    hinted(refusal, hint)
-                }
+                refusal => refused(refusal),
             })?;
             // From here on a scratch file is removed, whatever fails.
             let hold = Hold::written(grant, target.is_scratch, &target.path);
@@ -358,6 +355,11 @@ pub(crate) fn is_named(path: &Path, names: &[PathBuf]) -> bool {
     real.is_some() && names.iter().any(|name| fs::canonicalize(name).ok() == real)
 }
 
+fn refused(refusal: Refusal) -> anyhow::Error {
+    let hint = refusal.hint();
+    hinted(refusal, hint)
+}
+
 fn describe(
     target: Named,
     written: Option<Hold>,
@@ -382,15 +384,11 @@ fn describe(
         bytes.unwrap_or(opened.size_bytes).min(opened.size_bytes)
     };
     let span_bytes = target.own.iter().flat_map(|own| &own.in_spans).map(of_span).collect();
-    let (open_path, hold) = match written {
-        Some(hold) => (path, hold),
-        None => {
-            let lock = hold_for_reading(&target.path, opened.file()).map_err(|refusal| {
-                let hint = refusal.hint();
-                hinted(refusal, hint)
-            })?;
-            (opened.open_path(), Hold::read(opened, lock, &target.path))
-        }
+    let (open_path, hold) = if let Some(hold) = written {
+        (path, hold)
+    } else {
+        let lock = hold_for_reading(&target.path, opened.file()).map_err(refused)?;
+        (opened.open_path(), Hold::read(opened, lock, &target.path))
     };
     let first_header = hold.first_header();
     let load = LoadTarget { name: target.name, path: target.path, open_path, size_bytes, first_header };

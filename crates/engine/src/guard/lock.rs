@@ -79,6 +79,29 @@ struct Held {
     mode: Mutex<Mode>,
 }
 
+impl Held {
+    fn new(file: &File, inode: (u64, u64), mode: Mode) -> Result<Arc<Self>, Errno> {
+        let file = File::from(rustix::io::fcntl_dupfd_cloexec(file, 0)?);
+        flock(&file, mode.operation())?;
+        Ok(Arc::new(Self { file, inode, mode: Mutex::new(mode) }))
+    }
+
+    /// Makes the lock at least as strong as `mode`.
+    fn raise(&self, mode: Mode) -> Result<(), Errno> {
+        let mut present = self.mode.lock().unwrap_or_else(PoisonError::into_inner);
+        if mode <= *present {
+            return Ok(());
+        }
+        if let Err(errno) = flock(&self.file, mode.operation()) {
+            // The attempt at more has cost us what we had. If somebody was quicker, they have it.
+            let _ = flock(&self.file, present.operation());
+            return Err(errno);
+        }
+        *present = mode;
+        Ok(())
+    }
+}
+
 /// What this process has locked. Columns of a matrix may be one file, and to the kernel two openings of one process are as
 /// foreign to each other as two processes.
 static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
@@ -145,39 +168,20 @@ fn take(
     let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     all.retain(|held| held.strong_count() > 0);
     let known = all.iter().filter_map(Weak::upgrade).find(|held| held.inode == inode);
-    let held = match known {
-        Some(held) => held,
-        None => {
-            let file = file.try_clone().map_err(|source| Refusal::System {
-                path: path.to_owned(),
-                action: "lock it",
-                source,
-            })?;
-            Arc::new(Held { file, inode, mode: Mutex::new(Mode::Shared) })
+    let locked =
+        if let Some(held) = known { held.raise(mode).map(|()| held) } else { Held::new(file, inode, mode) };
+    match locked {
+        Ok(held) => {
+            all.push(Arc::downgrade(&held));
+            Ok(Some(FileLock { _held: held }))
         }
-    };
-    let mut present = held.mode.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_new = Arc::strong_count(&held) == 1;
-    if is_new || mode > *present {
-        match flock(&held.file, mode.operation()) {
-            Ok(()) => *present = mode,
-            Err(Errno::WOULDBLOCK) => {
-                if !is_new {
-                    // The attempt at more has cost us what we had.
-                    let _ = flock(&held.file, present.operation());
-                }
-                let holder = flock_holder(system, path, metadata, mode).unwrap_or_default();
-                return Err(Refusal::InUse { path: path.to_owned(), holder });
-            }
-            // NFS without its lock service, FUSE without locks, and the like.
-            Err(_) => return Ok(None),
+        Err(Errno::WOULDBLOCK) => {
+            let holder = flock_holder(system, path, metadata, mode).unwrap_or_default();
+            Err(Refusal::InUse { path: path.to_owned(), holder })
         }
+        // NFS without its lock service, FUSE without locks, and the like.
+        Err(_) => Ok(None),
     }
-    drop(present);
-    if is_new {
-        all.push(Arc::downgrade(&held));
-    }
-    Ok(Some(FileLock { _held: held }))
 }
 
 fn locks_are_mandatory(file: &File) -> bool {
