@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
+use iostall_engine::files::{Writers, writers};
+
 use crate::copy::content;
 use crate::support::{Workspace, skip, until, warnings};
 
@@ -84,11 +86,11 @@ fn sources_that_others_have_open_for_writing_are_copied_and_told() {
         file
     });
     fs::write(here.path("src/quiet"), content(500)).unwrap();
-    here.run(&["copy", "--json", "o.json", "src", "to"]).expect_status(0);
-    let run = here.json("o.json");
-    if warnings(&run).is_empty() {
+    if writers(&File::open(here.path("src/small")).unwrap()) != Writers::Some {
         return skip("seeing who has a file open for writing", "this file system grants no leases");
     }
+    here.run(&["copy", "--json", "o.json", "src", "to"]).expect_status(0);
+    let run = here.json("o.json");
     assert_eq!(warnings(&run), ["source-in-use"]);
     let said = run["warnings"][0]["message"].as_str().unwrap();
     assert!(said.contains("and 1 more were open for writing") && !said.contains("quiet"), "{said}");
