@@ -1,23 +1,18 @@
 //! The manifest of a copy: which checksum it has, where it may be written, and that the list of an unfinished copy does not take
 //! the place of a whole one.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::io::Write;
 
-use anyhow::Context;
 use iostall_model::transfer::HashKind;
+use iostall_model::{Warning, WarningCode};
 use iostall_transfer::CopyLog;
 use iostall_transfer::manifest::{
-    Manifest, ManifestFile, begins_manifest, hash_for, is_json, parse, partial_path, write_json, write_sums,
+    Manifest, ManifestFile, hash_for, is_json, parse, partial_path, write_json, write_sums,
 };
 
 use crate::cli::CopyArgs;
 use crate::failure::hinted;
-use crate::output;
-
-/// What is read of a file to see whether it is a manifest, bytes: a name may be 4 KiB long.
-const MANIFEST_HEAD_BYTES: u64 = 16 << 10;
+use crate::output::{Form, Outputs, Taken};
 
 /// The checksum of a copy: what was asked for, or what the name of its manifest says.
 pub(crate) fn hash(args: &CopyArgs) -> anyhow::Result<HashKind> {
@@ -28,65 +23,65 @@ pub(crate) fn hash(args: &CopyArgs) -> anyhow::Result<HashKind> {
     })
 }
 
-/// Refuses a manifest that could not be written afterwards, or in whose place something else is: a word in the wrong
-/// place must not cost a file.
-pub(crate) fn check(args: &CopyArgs) -> anyhow::Result<()> {
-    let Some(path) = &args.manifest else { return Ok(()) };
-    let shown = path.display();
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !directory.is_dir() {
-        let error = anyhow::anyhow!("--manifest {shown}: there is no directory {}", directory.display());
-        return Err(hinted(error, "make the directory first; nothing was copied"));
-    }
-    check_place(path, args.overwrite)?;
-    check_place(&partial_path(path), args.overwrite)
-}
-
-fn check_place(path: &Path, may_replace: bool) -> anyhow::Result<()> {
-    let shown = path.display();
-    let Ok(there) = path.symlink_metadata() else { return Ok(()) };
-    let mut head = Vec::new();
-    if there.is_file() {
-        let read = File::open(path).and_then(|file| file.take(MANIFEST_HEAD_BYTES).read_to_end(&mut head));
-        read.with_context(|| format!("cannot read what is at --manifest {shown}"))?;
-    }
-    if there.is_file() && (may_replace || begins_manifest(&head)) {
-        return Ok(());
-    }
-    let error = anyhow::anyhow!("--manifest {shown} is there, and is no manifest");
-    Err(hinted(error, "name another file; a file that is there is replaced with --overwrite"))
-}
-
-/// Writes what was copied. Of a copy that is not whole the list goes beside the name, which may be that of the last whole
-/// one; answers where, if so.
-pub(crate) fn write(path: &Path, log: &CopyLog, is_whole: bool) -> anyhow::Result<Option<PathBuf>> {
-    let files: Vec<ManifestFile> = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
-    let manifest = Manifest { files, is_partial: !is_whole };
-    let beside = partial_path(path);
-    let place = if is_whole { path } else { &beside };
-    let written = output::to_file(place, &|mut out| {
-        if is_json(path) {
-            write_json(&manifest, &mut out)?;
-        } else {
-            write_sums(&manifest, &mut out)?;
+/// Adds the name that the list of an unfinished copy gets to `outputs`, so that it is refused at the start like the other.
+pub(crate) fn check_partial(args: &CopyArgs, outputs: &mut Outputs, taken: &Taken) -> anyhow::Result<()> {
+    match &args.manifest {
+        Some(path) if !outputs.is_stream(path) => {
+            let form = Form::Manifest { may_replace: args.overwrite };
+            outputs.also("--manifest", form, &partial_path(path), taken)
         }
-        Ok(())
-    });
-    let durable = written.and_then(|()| Ok(File::open(place)?.sync_all()?));
-    durable.with_context(|| format!("cannot write the manifest {}", place.display()))?;
-    if is_whole {
-        remove_partial(&beside);
-        return Ok(None);
+        _ => Ok(()),
     }
-    Ok(Some(beside))
+}
+
+/// What was copied.
+pub(crate) fn list(log: &CopyLog, is_whole: bool) -> Manifest {
+    let files = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
+    Manifest { files, is_partial: !is_whole }
+}
+
+/// Leaves the one place in `outputs` that the list belongs in. Of a copy that is not whole it goes beside the name, which may be
+/// that of the last whole one; a list of nothing is not written at all.
+pub(crate) fn choose_place(
+    args: &CopyArgs,
+    outputs: &mut Outputs,
+    is_whole: bool,
+    has_nothing: bool,
+) -> Option<Warning> {
+    let path = args.manifest.as_ref()?;
+    let beside = partial_path(path);
+    if is_whole || has_nothing {
+        outputs.leave_out(&beside);
+    }
+    if has_nothing {
+        outputs.leave_out(path);
+    }
+    if is_whole || has_nothing || outputs.is_stream(path) {
+        return None;
+    }
+    outputs.leave_out(path);
+    let message = format!(
+        "the list of what was copied is partial: it is {}, and {} is what it was before",
+        beside.display(),
+        path.display()
+    );
+    let hint = "the same command writes the whole list when it ends well";
+    Some(Warning::new(WarningCode::PartialList, message).hint(hint))
+}
+
+/// Writes the list in the form that its name asks for.
+pub(crate) fn write(args: &CopyArgs, list: &Manifest, out: &mut dyn Write) -> anyhow::Result<()> {
+    let is_document = args.manifest.as_deref().is_some_and(is_json);
+    Ok(if is_document { write_json(list, out) } else { write_sums(list, out) }?)
 }
 
 /// The list of an earlier try says less than the whole one that is there now.
-fn remove_partial(path: &Path) {
-    let is_ours =
-        std::fs::read(path).is_ok_and(|text| parse(&text, path, None).is_ok_and(|list| list.is_partial));
+pub(crate) fn remove_partial(args: &CopyArgs) {
+    let Some(beside) = args.manifest.as_deref().map(partial_path) else { return };
+    let is_ours = std::fs::read(&beside)
+        .is_ok_and(|text| parse(&text, &beside, None).is_ok_and(|list| list.is_partial));
     if is_ours {
         // One that stays says in its name what it is.
-        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(beside);
     }
 }

@@ -1,10 +1,13 @@
 //! The forms of one run: text on standard output, and whatever files were asked for.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+mod form;
+mod outputs;
+mod taken;
 
-use anyhow::Context;
+use std::io::Write;
+use std::path::PathBuf;
+
+use iostall_engine::output::Place;
 use iostall_model::Run;
 use iostall_report::chapter::Chapter;
 use iostall_report::json::JsonLayout;
@@ -14,107 +17,166 @@ use iostall_report::{
 use iostall_store::RunNumber;
 
 use crate::cli::OutputArgs;
-use crate::failure::hinted;
+use crate::failure::{Hinted, Status, hinted};
 use crate::printer::Printer;
+use crate::store::Recorder;
+
+pub(crate) use form::Form;
+pub(crate) use outputs::{Outputs, Wanted};
+pub(crate) use taken::Taken;
 
 /// Columns of the text report drawn as a picture.
 const SVG_WIDTH: usize = 110;
 
-/// Whether a form goes to standard output.
-pub(crate) fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-")
+/// The options of `args` for [`Outputs::check`].
+pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
+    vec![
+        ("--json", Form::Json, args.json.as_deref()),
+        ("--csv", Form::Csv, args.csv.as_deref()),
+        ("--html", Form::Html, args.html.as_deref()),
+        ("--svg", Form::Svg, args.svg.as_deref()),
+    ]
 }
 
-/// Refuses, before anything is measured, forms that cannot be written afterwards.
-pub(crate) fn check(args: &OutputArgs) -> anyhow::Result<()> {
-    let forms: [(&str, &Option<PathBuf>); 4] =
-        [("--json", &args.json), ("--csv", &args.csv), ("--html", &args.html), ("--svg", &args.svg)];
-    let to_stdout: Vec<&str> = forms
-        .iter()
-        .filter(|(_, path)| path.as_deref().is_some_and(is_stdout))
-        .map(|(flag, _)| *flag)
-        .collect();
-    if to_stdout.len() > 1 {
-        let error = anyhow::anyhow!("{} all want standard output", to_stdout.join(" and "));
-        return Err(hinted(error, "give all but one of them a file"));
-    }
-    for (flag, path) in forms {
-        let Some(path) = path.as_deref().filter(|path| !is_stdout(path)) else { continue };
-        let directory =
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if !directory.is_dir() {
-            let error =
-                anyhow::anyhow!("{flag} {}: there is no directory {}", path.display(), directory.display());
-            return Err(hinted(error, "make the directory first; nothing was measured"));
-        }
-        if path.is_dir() {
-            let error = anyhow::anyhow!("{flag} {}: that is a directory", path.display());
-            return Err(hinted(error, "name a file; nothing was measured"));
-        }
-    }
-    Ok(())
+/// The outputs that `args` name, which may be written.
+pub(crate) fn check(args: &OutputArgs, taken: &Taken) -> anyhow::Result<Outputs> {
+    Outputs::check(&wanted(args), taken)
 }
 
-/// Writes every form that was asked for, and the text unless one of them took standard output.
-pub(crate) fn write(
-    run: &Run,
-    number: Option<RunNumber>,
-    args: &OutputArgs,
-    printer: &Printer,
-) -> anyhow::Result<()> {
-    let written = write_files(run, number, args, printer);
-    let stdout_taken = [&args.json, &args.csv, &args.html, &args.svg]
-        .into_iter()
-        .any(|path| path.as_deref().is_some_and(is_stdout));
-    if !stdout_taken {
-        let options = terminal(printer, args.percentiles);
-        let mut text = text_of(run, &options)?;
-        if let Some(number) = number {
-            text.push_str(&format!("\nkept as run {number} (`iostall runs show {}`)\n", number.0));
-        }
-        printer.result(&text)?;
-    }
-    written
+/// What goes to standard output where no form takes it.
+pub(crate) enum Shown {
+    /// The report of the run, and under which number it is kept.
+    Report,
+    /// A text of the command's own.
+    Text(String),
+    /// Nothing.
+    Nothing,
 }
 
-/// Writes every form that was asked for. One that fails does not keep the others from being written.
-pub(crate) fn write_files(
-    run: &Run,
-    number: Option<RunNumber>,
-    args: &OutputArgs,
-    printer: &Printer,
-) -> anyhow::Result<()> {
-    let mut failed = Vec::new();
-    let mut form = |path: &Option<PathBuf>, render: &dyn Fn(&mut dyn Write) -> anyhow::Result<()>| {
-        let Some(path) = path else { return };
-        let written = if is_stdout(path) {
-            to_stdout(printer, render)
-        } else {
-            to_file(path, render).with_context(|| format!("cannot write {}", path.display()))
+/// Writes the manifest of a copy.
+type WriteManifest<'a> = &'a dyn Fn(&mut dyn Write) -> anyhow::Result<()>;
+
+/// How a finished run is given out.
+pub(crate) struct Delivery<'a> {
+    outputs: &'a Outputs,
+    percentiles: bool,
+    pub(crate) shown: Shown,
+    pub(crate) manifest: Option<WriteManifest<'a>>,
+}
+
+impl<'a> Delivery<'a> {
+    /// Its report, and the forms that were asked for.
+    pub(crate) fn new(outputs: &'a Outputs, args: &OutputArgs) -> Self {
+        Self { outputs, percentiles: args.percentiles, shown: Shown::Report, manifest: None }
+    }
+
+    /// Gives out a run that has just ended: first every output and the text, then the store, for what cannot be stored must
+    /// not be lost. A store that fails is a warning. Answers `status`, or that an output could not be written.
+    pub(crate) fn give(&self, run: &Run, recorder: &mut Recorder<'_>, status: Status) -> Status {
+        let printer = recorder.printer();
+        let failed = self.write(run, printer);
+        let has_document = failed.is_empty() && self.outputs.have_json();
+        let number = keep(run, recorder, has_document);
+        let says_number = matches!(self.shown, Shown::Report) && !self.outputs.take_stdout();
+        if let Some(number) = number.filter(|_| says_number) {
+            let line = format!("\nkept as run {number} (`iostall runs show {}`)\n", number.0);
+            // Standard output that fails has failed with the report, and is told below.
+            let _ = printer.result(&line);
+        }
+        tell(failed, number, printer, status)
+    }
+
+    /// Gives out a run that is in the store, as `number`.
+    pub(crate) fn show(&self, run: &Run, number: RunNumber, printer: &Printer, status: Status) -> Status {
+        tell(self.write(run, printer), Some(number), printer, status)
+    }
+
+    fn write(&self, run: &Run, printer: &Printer) -> Vec<anyhow::Error> {
+        let render = |form, out: &mut dyn Write| match (form, self.manifest) {
+            (Form::Manifest { .. }, Some(write)) => write(out),
+            (form, _) => write_form(run, form, self.percentiles, out),
         };
-        failed.extend(written.err());
-    };
-    form(&args.json, &|out| Ok(write_json(run, JsonLayout::Pretty, out)?));
-    form(&args.csv, &|out| Ok(write_csv(run, out)?));
-    form(&args.html, &|out| {
-        let mut page = String::new();
-        write_html(run, &mut page)?;
-        Ok(out.write_all(page.as_bytes())?)
-    });
-    form(&args.svg, &|out| {
-        let options =
-            TextOptions { width: SVG_WIDTH, colour: true, unicode: true, percentiles: args.percentiles };
-        let text = text_of(run, &options)?;
-        Ok(out.write_all(text_to_svg(&format!("iostall {}", run.body.kind()), &text).as_bytes())?)
-    });
-    match (failed.into_iter().next(), number) {
-        (None, _) => Ok(()),
-        (Some(error), None) => Err(error),
-        (Some(error), Some(number)) => {
-            let again = format!("`iostall runs show {}` writes it again", number.0);
-            Err(hinted(error, format!("the run itself is kept: {again}")))
-        }
+        let text = || match &self.shown {
+            Shown::Report => Ok(Some(text_of(run, &terminal(printer, self.percentiles))?)),
+            Shown::Text(text) => Ok(Some(text.clone())),
+            Shown::Nothing => Ok(None),
+        };
+        self.outputs.write(&render, &text, printer)
     }
+}
+
+/// Puts a run into the store, if that is wanted. A store that fails is a warning, which says where else the run is.
+pub(crate) fn keep(run: &Run, recorder: &mut Recorder<'_>, has_document: bool) -> Option<RunNumber> {
+    let was_usable = recorder.store().is_some();
+    let error = match recorder.record(run) {
+        Ok(number) => return number,
+        Err(error) => error,
+    };
+    let whole = match (has_document, was_usable) {
+        (true, _) => "the JSON that was asked for has all of this run".to_owned(),
+        // This was told before it began, and it may be so at every run: nobody wants a file each time.
+        (false, false) => "--json FILE keeps all of a run without a store".to_owned(),
+        (false, true) => match rescue(run) {
+            Ok(path) => format!("all of this run is in {}", path.display()),
+            Err(error) => {
+                format!(
+                    "nor could all of this run be written to a file here ({error:#}); --json FILE names one"
+                )
+            }
+        },
+    };
+    let hint = error.downcast_ref::<Hinted>().map(|hinted| format!("{}; ", hinted.hint)).unwrap_or_default();
+    let error = error.context("the run could not be kept");
+    recorder.printer().warning(&hinted(error, hint + &whole));
+    None
+}
+
+/// Writes the document of a run that would else be lost into the working directory.
+fn rescue(run: &Run) -> anyhow::Result<PathBuf> {
+    let path = PathBuf::from(format!("iostall-{}-{}.json", run.body.kind(), run.id));
+    let render =
+        |out: &mut dyn Write| write_json(run, JsonLayout::Pretty, out).map_err(std::io::Error::other);
+    Place::of(&path)?.write(&render, &|| ())?;
+    Ok(path)
+}
+
+/// Tells which outputs failed, and how to get them.
+fn tell(failed: Vec<anyhow::Error>, number: Option<RunNumber>, printer: &Printer, status: Status) -> Status {
+    let status = if failed.is_empty() { status } else { Status::CouldNot };
+    for error in failed {
+        printer.error(&match number {
+            Some(number) if !error.is::<Hinted>() => {
+                let again = format!("`iostall runs show {}` writes it again", number.0);
+                hinted(error, format!("the run itself is kept: {again}"))
+            }
+            _ => error,
+        });
+    }
+    status
+}
+
+fn write_form(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    match form {
+        Form::Json => Ok(write_json(run, JsonLayout::Pretty, out)?),
+        Form::Csv => Ok(write_csv(run, out)?),
+        Form::Html => page(out, |text| write_html(run, text)),
+        Form::Svg => {
+            let options = TextOptions { width: SVG_WIDTH, colour: true, unicode: true, percentiles };
+            let text = text_of(run, &options)?;
+            Ok(out.write_all(text_to_svg(&format!("iostall {}", run.body.kind()), &text).as_bytes())?)
+        }
+        Form::Manifest { .. } => anyhow::bail!("only a copy has a manifest"),
+    }
+}
+
+/// Writes what is made as one text.
+pub(crate) fn page(
+    out: &mut dyn Write,
+    render: impl Fn(&mut String) -> std::fmt::Result,
+) -> anyhow::Result<()> {
+    let mut text = String::new();
+    render(&mut text)?;
+    Ok(out.write_all(text.as_bytes())?)
 }
 
 fn text_of(run: &Run, options: &TextOptions) -> anyhow::Result<String> {
@@ -128,11 +190,20 @@ fn terminal(printer: &Printer, percentiles: bool) -> TextOptions {
     TextOptions { width: Printer::width(), colour: printer.color(), unicode: Printer::unicode(), percentiles }
 }
 
-/// Writes a report of several chapters to standard output.
-pub(crate) fn chapters_to_stdout(title: &str, chapters: &[Chapter], printer: &Printer) -> anyhow::Result<()> {
+/// A report of several chapters, as standard output can show it.
+pub(crate) fn text_of_chapters(
+    title: &str,
+    chapters: &[Chapter],
+    printer: &Printer,
+) -> anyhow::Result<String> {
     let mut text = String::new();
     write_chapters(title, chapters, &terminal(printer, false), &mut text)?;
-    Ok(printer.result(&text)?)
+    Ok(text)
+}
+
+/// Writes a report of several chapters to standard output.
+pub(crate) fn chapters_to_stdout(title: &str, chapters: &[Chapter], printer: &Printer) -> anyhow::Result<()> {
+    Ok(printer.result(&text_of_chapters(title, chapters, printer)?)?)
 }
 
 /// Renders to standard output.
@@ -142,26 +213,5 @@ pub(crate) fn to_stdout(
 ) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     render(&mut bytes)?;
-    Ok(printer.result(&String::from_utf8_lossy(&bytes))?)
-}
-
-/// Writes beside the name and renames, so that the name never stands for half a document.
-pub(crate) fn to_file(
-    path: &Path,
-    render: &dyn Fn(&mut dyn Write) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let written = (|| {
-        let mut out = BufWriter::new(File::create(&part)?);
-        render(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        std::fs::rename(&part, path)?;
-        Ok(())
-    })();
-    if written.is_err() {
-        drop(std::fs::remove_file(&part));
-    }
-    written
+    Ok(printer.document(&bytes)?)
 }

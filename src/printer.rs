@@ -57,9 +57,14 @@ impl Printer {
 
     /// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
     pub(crate) fn result(&self, text: &str) -> io::Result<()> {
+        self.document(text.as_bytes())
+    }
+
+    /// The same for what need not be text: a list of names.
+    pub(crate) fn document(&self, bytes: &[u8]) -> io::Result<()> {
         self.clear();
         let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             other => other,
         }
@@ -74,7 +79,16 @@ impl Printer {
 
     /// Says what went wrong, its causes, and what to do.
     pub(crate) fn error(&self, error: &anyhow::Error) {
-        let mut text = format!("error: {error}\n");
+        self.say("error", error);
+    }
+
+    /// The same about something that does not end the command.
+    pub(crate) fn warning(&self, error: &anyhow::Error) {
+        self.say("warning", error);
+    }
+
+    fn say(&self, word: &str, error: &anyhow::Error) {
+        let mut text = format!("{word}: {error}\n");
         let mut said = error.to_string();
         for cause in error.chain().skip(1) {
             let cause = cause.to_string();

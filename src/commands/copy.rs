@@ -3,6 +3,7 @@
 mod failures;
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,16 +12,16 @@ use iostall_engine::guard::WriteConsent;
 use iostall_measure::platform::Target;
 use iostall_model::transfer::{CopyOutcome, HashKind, VerifyMode};
 use iostall_model::{RunBody, Warning, WarningCode};
-use iostall_transfer::copy::{Resume, Specials, Symlinks};
+use iostall_transfer::copy::{Resume, Specials, Symlinks, pair_names};
 use iostall_transfer::rate::RateLimit;
 use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
 
 use crate::cli::{CopyArgs, GlobalArgs, SpecialChoice, SymlinkChoice};
 use crate::failure::{Status, hinted};
 use crate::manifest;
-use crate::output;
+use crate::output::{Delivery, Form, Outputs, Shown, Taken, wanted};
 use crate::printer::Printer;
-use crate::store;
+use crate::store::Recorder;
 use crate::transferring::{Transferring, target};
 
 /// Losses of metadata that are told one by one; the rest are counted.
@@ -29,10 +30,9 @@ const LOSSES_TOLD: usize = 5;
 /// Copies, and reports it.
 pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some((destination, sources)) = args.paths.split_last() else { unreachable!("clap asks for two") };
-    output::check(&args.output)?;
     let hash = manifest::hash(args)?;
-    manifest::check(args)?;
-    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
+    let mut outputs = check_outputs(args, sources, destination, global)?;
+    let mut recorder = Recorder::begin(global, args.no_store, printer)?;
     let transferring = Transferring::begin(args.nice, printer)?;
     let options = options(args, hash);
     let (planned, log) = transferring.work(|progress| {
@@ -46,11 +46,11 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     });
     let ended = planned.map_err(with_hint)?.err();
     failures::tell(&log.failures[log.failed_at_start..], printer);
+    let is_whole = ended.is_none() && log.is_whole();
     let mut warnings = warnings(&log);
-    if let Some(path) = args.manifest.as_ref().filter(|_| !log.files.is_empty() || log.failures.is_empty()) {
-        let is_whole = ended.is_none() && log.is_whole();
-        warnings.extend(manifest::write(path, &log, is_whole)?.map(|beside| partial_list(&beside, path)));
-    }
+    let list = manifest::list(&log, is_whole);
+    let has_nothing = log.files.is_empty() && !log.failures.is_empty();
+    warnings.extend(manifest::choose_place(args, &mut outputs, is_whole, has_nothing));
     let targets = log.files.first().and_then(|file| first_target(&file.path)).into_iter().collect();
     let outcome = outcome(log, ended.as_ref(), &options, args, &transferring);
     let status = failures::status(&outcome, ended.as_ref());
@@ -59,13 +59,17 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     }
     let name = destination.file_name().unwrap_or(destination.as_os_str()).to_string_lossy().into_owned();
     let run = transferring.run(&name, targets, warnings, RunBody::Copy(Box::new(outcome)));
-    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
-    if status == Status::CouldNot {
-        output::write_files(&run, number, &args.output, printer)?;
-    } else if !global.quiet || args.output.json.is_some() || status == Status::No {
-        output::write(&run, number, &args.output, printer)?;
+    let manifest = |out: &mut dyn Write| manifest::write(args, &list, out);
+    let mut delivery = Delivery::new(&outputs, &args.output);
+    delivery.manifest = Some(&manifest);
+    if status == Status::CouldNot || (global.quiet && status != Status::No) {
+        delivery.shown = Shown::Nothing;
     }
-    Ok(status)
+    let given = delivery.give(&run, &mut recorder, status);
+    if is_whole && given != Status::CouldNot {
+        manifest::remove_partial(args);
+    }
+    Ok(given)
 }
 
 fn options(args: &CopyArgs, hash: HashKind) -> CopyOptions {
@@ -197,14 +201,22 @@ fn sources_in_use(paths: &[PathBuf]) -> Option<Warning> {
     Some(Warning::new(WarningCode::SourceInUse, message).hint(hint))
 }
 
-fn partial_list(beside: &Path, whole: &Path) -> Warning {
-    let message = format!(
-        "the list of what was copied is partial: it is {}, and {} is what it was before",
-        beside.display(),
-        whole.display()
-    );
-    Warning::new(WarningCode::PartialList, message)
-        .hint("the same command writes the whole list when it ends well")
+/// The outputs, manifest included, none of which may be in the way of the copy.
+fn check_outputs(
+    args: &CopyArgs,
+    sources: &[PathBuf],
+    destination: &Path,
+    global: &GlobalArgs,
+) -> anyhow::Result<Outputs> {
+    let manifest = Form::Manifest { may_replace: args.overwrite };
+    let mut wanted = wanted(&args.output);
+    wanted.push(("--manifest", manifest, args.manifest.as_deref()));
+    // Names that do not go together are refused by the copy itself, before it writes anything.
+    let pairs = pair_names(sources, destination).unwrap_or_default();
+    let taken = Taken::new(global).copies(&pairs, destination);
+    let mut outputs = Outputs::check(&wanted, &taken)?;
+    manifest::check_partial(args, &mut outputs, &taken)?;
+    Ok(outputs)
 }
 
 fn with_hint(error: CopyError) -> anyhow::Error {

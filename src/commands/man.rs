@@ -1,9 +1,12 @@
 //! `iostall man`: manual pages from the same description that parses the command line.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::Context;
 use clap::CommandFactory;
+use clap_mangen::Man;
+use iostall_engine::output::Place;
 
 use crate::cli::{Cli, ManArgs};
 use crate::failure::{Status, hinted};
@@ -13,12 +16,11 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some(directory) = &args.directory else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+        Man::new(Cli::command()).render(&mut page)?;
         printer.result(&String::from_utf8(page)?)?;
         return Ok(Status::Done);
     };
-    fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), directory))
+    write_pages(directory)
         .with_context(|| format!("cannot write manual pages into {}", directory.display()))
         .map_err(|error| hinted(error, "name a directory that this user may write to"))?;
     printer.note(&format!(
@@ -26,4 +28,19 @@ pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<Status> {
         directory.display()
     ));
     Ok(Status::Done)
+}
+
+fn write_pages(directory: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(directory)?;
+    let mut root = Cli::command().disable_help_subcommand(true);
+    root.build();
+    let mut commands = vec![root];
+    while let Some(command) = commands.pop() {
+        commands.extend(command.get_subcommands().filter(|below| !below.is_hide_set()).cloned());
+        let page = Man::new(command);
+        let place = Place::of(&directory.join(page.get_filename()))?;
+        place.check_writable()?;
+        place.write(&|out| page.render(out), &|| ())?;
+    }
+    Ok(())
 }

@@ -1,9 +1,7 @@
 //! `iostall runs`: what was kept.
 
 use std::fmt::Write as _;
-use std::fs;
 
-use anyhow::Context;
 use iostall_measure::clock::utc_now;
 use iostall_report::line::rates;
 use iostall_store::{Entry, Filter, SqliteStore, Store};
@@ -12,28 +10,30 @@ use serde_json::json;
 use crate::cli::{GlobalArgs, RunsArgs, RunsCommand};
 use crate::failure::Status;
 use crate::moment::moment;
-use crate::output;
+use crate::output::{Delivery, Form, Outputs, Taken, Wanted, wanted};
 use crate::printer::Printer;
 use crate::store::{self, with_hint};
 
 /// Lists, shows, exports or deletes.
 pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    // Before the store is opened: to look into a file that is the store would take its locks away.
+    let outputs = Outputs::check(&wanted_of(args), &Taken::new(global))?;
     let mut store = store::open(global)?;
     match &args.command {
         None => list(args, &store, printer)?,
         Some(RunsCommand::Show(show)) => {
-            output::check(&show.output)?;
             let stored = store.get(&store::selector(&show.run)?).map_err(with_hint)?;
-            output::write(&stored.run, None, &show.output, printer)?;
+            let delivery = Delivery::new(&outputs, &show.output);
+            return Ok(delivery.show(&stored.run, stored.number, printer, Status::Done));
         }
         Some(RunsCommand::Export(export)) => {
             let document = store.export(&store::selector(&export.run)?).map_err(with_hint)?;
-            match &export.output {
-                Some(path) => {
-                    fs::write(path, document).with_context(|| format!("cannot write {}", path.display()))?;
-                }
-                None => printer.result(&format!("{document}\n"))?,
-            }
+            return Ok(outputs.write_or_tell(
+                &|_, out| Ok(writeln!(out, "{document}")?),
+                &|| Ok(export.output.is_none().then(|| format!("{document}\n"))),
+                printer,
+                Status::Done,
+            ));
         }
         Some(RunsCommand::Delete(delete)) => {
             for text in &delete.runs {
@@ -43,6 +43,15 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
         }
     }
     Ok(Status::Done)
+}
+
+/// What is written to files.
+fn wanted_of(args: &RunsArgs) -> Vec<Wanted<'_>> {
+    match &args.command {
+        Some(RunsCommand::Show(show)) => wanted(&show.output),
+        Some(RunsCommand::Export(export)) => vec![("--output", Form::Json, export.output.as_deref())],
+        Some(RunsCommand::Delete(_)) | None => Vec::new(),
+    }
 }
 
 fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Result<()> {

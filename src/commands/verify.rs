@@ -7,14 +7,13 @@ use iostall_transfer::verify::verify_files;
 
 use crate::cli::{GlobalArgs, VerifyArgs};
 use crate::failure::{Status, hinted};
-use crate::output;
+use crate::output::{self, Delivery, Shown, Taken};
 use crate::printer::Printer;
-use crate::store;
+use crate::store::Recorder;
 use crate::transferring::{Transferring, target};
 
 /// Checks, and reports it.
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    output::check(&args.output)?;
     let shown = args.manifest.display().to_string();
     let text = std::fs::read(&args.manifest).map_err(|error| {
         hinted(
@@ -28,7 +27,11 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
             "--hash xxh3|blake3|sha256|md5|crc32c says what a list has",
         )
     })?;
-    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
+    let taken = Taken::new(global)
+        .inputs([&args.manifest])
+        .targets(list.files.iter().map(|file| file.path.as_path()));
+    let outputs = output::check(&args.output, &taken)?;
+    let mut recorder = Recorder::begin(global, args.no_store, printer)?;
     let transferring = Transferring::begin(args.nice, printer)?;
     let rate = args.limit.map(RateLimit::new);
     let mut outcome = match transferring.work(|progress| verify_files(&list.files, rate.as_ref(), progress)) {
@@ -45,11 +48,11 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
     let warnings = list.is_partial.then(|| partial_list(&shown)).into_iter().collect();
     let targets = list.files.iter().take(1).filter_map(|file| target(&file.path)).collect();
     let run = transferring.run(&shown, targets, warnings, RunBody::Verify(outcome));
-    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
-    if !global.quiet || args.output.json.is_some() || status == Status::No {
-        output::write(&run, number, &args.output, printer)?;
+    let mut delivery = Delivery::new(&outputs, &args.output);
+    if global.quiet && status != Status::No {
+        delivery.shown = Shown::Nothing;
     }
-    Ok(status)
+    Ok(delivery.give(&run, &mut recorder, status))
 }
 
 fn partial_list(shown: &str) -> Warning {

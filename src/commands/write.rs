@@ -15,9 +15,9 @@ use iostall_transfer::paced::{PacedJob, fill_packet, sweet_spots, write_paced};
 
 use crate::cli::{GlobalArgs, MethodChoice, WriteArgs};
 use crate::failure::{Status, hinted};
-use crate::output;
+use crate::output::{self, Delivery, Taken};
 use crate::printer::Printer;
-use crate::store;
+use crate::store::Recorder;
 use crate::transferring::{Transferring, target};
 
 use file::PacedFile;
@@ -31,9 +31,9 @@ const DIRECT_ALIGN: u32 = 4096;
 
 /// Writes, and reports it.
 pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    output::check(&args.output)?;
+    let outputs = output::check(&args.output, &Taken::new(global).targets([&args.file]))?;
     let paces = paces(args)?;
-    let mut store = if args.no_store { None } else { Some(store::open(global)?) };
+    let mut recorder = Recorder::begin(global, args.no_store, printer)?;
     let group = match args.memory_limit {
         Some(limit) => Some(MemoryGroup::enter(limit.bytes()).map_err(|error| {
             let hint =
@@ -69,13 +69,12 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
         warnings(&outcome, replaced),
         RunBody::Write(outcome),
     );
-    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
-    output::write(&run, number, &args.output, printer)?;
-    Ok(match () {
+    let status = match () {
         () if run.interrupted => Status::Interrupted,
         () if late => Status::No,
         () => Status::Done,
-    })
+    };
+    Ok(Delivery::new(&outputs, &args.output).give(&run, &mut recorder, status))
 }
 
 fn total_bytes(args: &WriteArgs) -> Option<u64> {

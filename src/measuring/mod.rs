@@ -32,7 +32,9 @@ use crate::printer::Printer;
 pub(crate) use keeping::Keeping;
 use progress::LiveLine;
 pub(crate) use survey::{Effort, PointJob, Survey, has_failures};
-pub(crate) use targets::{OwnSize, SCRATCH_NAME, TargetRequest, Targets, check_named_once, is_named};
+pub(crate) use targets::{
+    OwnSize, SCRATCH_NAME, TargetRequest, Targets, check_named_once, is_named, named_or_scratch,
+};
 
 /// How long the devices are watched before the load begins.
 const LOOK_BEFORE_NS: u64 = 300_000_000;

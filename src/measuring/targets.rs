@@ -24,6 +24,11 @@ use crate::failure::hinted;
 
 /// Name of the file that is made where none is named.
 pub(crate) const SCRATCH_NAME: &str = "iostall-scratch.dat";
+/// What is loaded where `paths` are named: they, or else the scratch file.
+pub(crate) fn named_or_scratch(paths: &[PathBuf]) -> Vec<PathBuf> {
+    if paths.is_empty() { vec![PathBuf::from(SCRATCH_NAME)] } else { paths.to_vec() }
+}
+
 /// A scratch file is no larger than this, so that the first run does not keep anybody waiting.
 const SCRATCH_BYTES_MAX: u64 = 4 << 30;
 /// Size of a file that is made where no size is given.

@@ -9,6 +9,7 @@ pub mod host;
 pub mod memory_file;
 pub mod null;
 pub mod open;
+pub mod output;
 pub mod pacing;
 pub mod psync;
 mod random;

@@ -57,6 +57,14 @@ pub enum StoreError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
+    /// There is no room for what SQLite would write, be it only to read.
+    #[error("cannot {action} the store {path}: its disk is full")]
+    Full {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process kept it locked.
     #[error("the store {path} stayed locked by another process for {waited_s} s")]
     Locked {
@@ -122,16 +130,14 @@ fn lines(candidates: &[Entry]) -> String {
 /// What may be done about a failure of SQLite, where its cause is one of the usual.
 fn sqlite_hint(path: &Path, source: &rusqlite::Error) -> Option<String> {
     match source.sqlite_error_code()? {
-        ErrorCode::DiskFull => Some(
-            "make room on its file system; `iostall collect run --keep-raw` and `iostall runs delete` keep less"
-                .into(),
-        ),
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => Some(format!(
             "even to read it, iostall must be able to write to {0} and its directory: run it as their owner, or copy {0}, \
              with {0}-wal if there is one, and name the copy with --store PATH",
             path.display()
         )),
-        ErrorCode::SystemIoFailure => Some("the kernel's log says what is wrong with the device (dmesg)".into()),
+        ErrorCode::SystemIoFailure => {
+            Some("the kernel's log says what is wrong with the device (dmesg)".into())
+        }
         _ => None,
     }
 }
@@ -140,9 +146,9 @@ impl StoreError {
     /// Whether it may be over by itself, or when somebody makes room: what goes on for months tries again.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Locked { .. } => true,
+            Self::Locked { .. } | Self::Full { .. } => true,
             Self::Sqlite { source, .. } => {
-                matches!(source.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure))
+                matches!(source.sqlite_error_code(), Some(ErrorCode::SystemIoFailure))
             }
             _ => false,
         }
@@ -162,6 +168,11 @@ impl StoreError {
                 "nothing was changed; use the newer iostall, or name another store with --store PATH".into()
             }
             Self::Damaged { path, .. } => damaged_hint(path),
+            Self::Full { .. } => {
+                "make room on its file system (`df` and `df -i` show how much there is), or name a store elsewhere with \
+                 --store PATH; later, `iostall collect run --keep-raw` and `iostall runs delete` keep less"
+                    .into()
+            }
             Self::Locked { .. } => {
                 "see which process has it open (fuser), or keep this run elsewhere with --store PATH".into()
             }

@@ -2,6 +2,7 @@
 
 mod migrations;
 mod open;
+mod room;
 mod statements;
 
 #[cfg(test)]
@@ -12,13 +13,15 @@ use std::path::{Path, PathBuf};
 use iostall_model::Run;
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, TransactionBehavior, named_params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, named_params};
 
 use crate::document;
 use crate::entry::{Entry, Filter, RunNumber, Summary};
 use crate::error::StoreError;
 use crate::selector::Selector;
 use crate::store::{Store, Stored};
+
+pub(crate) use room::begin;
 
 /// How long a call waits for another process. Commits take milliseconds; but the disk may be the very one that
 /// another run is loading, where a flush takes seconds, and giving up here would lose a finished measurement.
@@ -110,7 +113,8 @@ impl Store for SqliteStore {
     fn add(&mut self, run: &Run) -> Result<RunNumber, StoreError> {
         let bytes = document::encode(run)
             .map_err(|source| StoreError::Document { run: run.id.to_string(), source })?;
-        let added = insert(&mut self.connection, run, &bytes).map_err(fault(&self.path, "write to"))?;
+        let added =
+            insert(&self.connection, &self.path, run, &bytes).map_err(fault(&self.path, "write to"))?;
         added.map_err(|number| StoreError::Exists { id: run.id, number })
     }
 
@@ -143,9 +147,7 @@ impl Store for SqliteStore {
 
     fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError> {
         // Takes the write lock before it looks, so that what `last` names is what is deleted.
-        let transaction =
-            rusqlite::Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
-                .map_err(self.fault("write to"))?;
+        let transaction = begin(&self.connection, &self.path, 0).map_err(self.fault("write to"))?;
         let entry = self.resolve(selector)?;
         transaction
             .execute(statements::DELETE_RUN, named_params! {":number": entry.number.0})
@@ -157,11 +159,12 @@ impl Store for SqliteStore {
 
 /// Puts `run` in, whole; `Err` inside with its number where it is there already.
 fn insert(
-    connection: &mut Connection,
+    connection: &Connection,
+    path: &Path,
     run: &Run,
     document: &[u8],
 ) -> rusqlite::Result<Result<RunNumber, RunNumber>> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = begin(connection, path, document.len() as u64)?;
     let id = run.id.to_string();
     let there: Option<u32> = transaction
         .query_row(statements::FIND_BY_ID, named_params! {":id": id}, |row| row.get("number"))
@@ -269,6 +272,11 @@ pub(crate) fn fault(path: &Path, action: &'static str) -> impl FnOnce(rusqlite::
             StoreError::Locked { path, waited_s: BUSY_TIMEOUT_S }
         }
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged { path, source },
+        Some(ErrorCode::DiskFull) => StoreError::Full { action, path },
+        // SQLite calls it so where there is no room for the index of its log.
+        Some(ErrorCode::SystemIoFailure) if room::is_full(&path, room::ROOM_BYTES) => {
+            StoreError::Full { action, path }
+        }
         _ => StoreError::Sqlite { action, path, source },
     }
 }

@@ -13,8 +13,9 @@ use super::need_two;
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::hinted;
 use crate::measuring::{Session, TargetRequest, Targets, check_named_once};
+use crate::output::keep;
 use crate::printer::Printer;
-use crate::store;
+use crate::store::Recorder;
 
 /// One side before it is measured.
 struct Plan {
@@ -33,7 +34,7 @@ pub(super) fn measure(
     let plans = plans(args)?;
     need_two(plans.len())?;
     check_named_once(plans.iter().flat_map(|plan| &plan.paths).map(PathBuf::as_path))?;
-    let mut store = store::open(global)?;
+    let mut recorder = Recorder::begin(global, false, printer)?;
     let session = Session::begin(args.load.engine, printer)?;
     let prepared: Vec<Targets> = plans
         .iter()
@@ -56,9 +57,10 @@ pub(super) fn measure(
             let profile =
                 Profile { seed: plan.profile.seed.wrapping_add(u64::from(time)), ..plan.profile.clone() };
             let run = session.measure(profile, targets, &format!("compare {}", plan.label))?;
-            let number = store::add(&mut store, &run)?;
+            let number = keep(&run, &mut recorder, false);
+            let kept = number.map_or_else(|| " (not kept)".to_owned(), |number| format!(" (run {number})"));
             let line = iostall_report::run_line(&run);
-            printer.note(&format!("{} of {times}, {}: {line} (run {number})", time + 1, plan.label));
+            printer.note(&format!("{} of {times}, {}: {line}{kept}", time + 1, plan.label));
             if run.interrupted {
                 // A run that was cut off is kept, and compared with nothing.
                 return Ok((sides, session.interrupted()));

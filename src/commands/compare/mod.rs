@@ -4,26 +4,26 @@ mod fresh;
 mod saved;
 mod work;
 
-use std::path::Path;
+use std::io::Write;
 
-use anyhow::Context;
 use iostall_report::chapter::Chapter;
 use iostall_report::compare::{Comparison, Side};
 
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::{Status, hinted};
 use crate::measuring::Interrupted;
-use crate::output::chapters_to_stdout;
+use crate::output::{Form, Outputs, Taken, text_of_chapters};
 use crate::printer::Printer;
 
 /// Compares and shows what was found.
 pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let seed = args.bootstrap_seed;
+    let outputs = Outputs::check(&[("--json", Form::Json, args.json.as_deref())], &taken(args, global))?;
     if let Some(paths) = &args.work {
         let jobs = work::read(paths)?;
         let chapters = [iostall_report::work::chapter(&jobs, seed)];
-        show("Before and after", &chapters, &iostall_report::work::to_json(&jobs, seed), args, printer)?;
-        return Ok(Status::Done);
+        let json = iostall_report::work::to_json(&jobs, seed);
+        return Ok(show("Before and after", &chapters, &json, &outputs, printer, Status::Done));
     }
     let (sides, interrupted) = match args.fresh {
         Some(times) => match fresh::measure(args, times, global, printer) {
@@ -36,8 +36,8 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
         None => (saved::read(&args.sides, global)?, false),
     };
     let comparison = Comparison::of(&sides, seed);
-    show(&title(&sides), &comparison.chapters(), &comparison.to_json(), args, printer)?;
-    Ok(if interrupted { Status::Interrupted } else { Status::Done })
+    let status = if interrupted { Status::Interrupted } else { Status::Done };
+    Ok(show(&title(&sides), &comparison.chapters(), &comparison.to_json(), &outputs, printer, status))
 }
 
 fn title(sides: &[Side]) -> String {
@@ -49,18 +49,22 @@ fn show(
     title: &str,
     chapters: &[Chapter],
     json: &serde_json::Value,
-    args: &CompareArgs,
+    outputs: &Outputs,
     printer: &Printer,
-) -> anyhow::Result<()> {
-    let document = format!("{}\n", serde_json::to_string_pretty(json)?);
-    match args.json.as_deref() {
-        Some(path) if path == Path::new("-") => return Ok(printer.result(&document)?),
-        Some(path) => {
-            std::fs::write(path, document).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        None => {}
-    }
-    chapters_to_stdout(title, chapters, printer)
+    status: Status,
+) -> Status {
+    let render = |_: Form, out: &mut dyn Write| {
+        serde_json::to_writer_pretty(&mut *out, json)?;
+        Ok(writeln!(out)?)
+    };
+    outputs.write_or_tell(&render, &|| text_of_chapters(title, chapters, printer).map(Some), printer, status)
+}
+
+/// What is measured and read: without `--fresh`, the sides are no files.
+fn taken(args: &CompareArgs, global: &GlobalArgs) -> Taken {
+    let targets = if args.fresh.is_some() { args.sides.as_slice() } else { &[] };
+    let tables = args.work.iter().flatten();
+    Taken::new(global).targets(targets).inputs(args.load.profile.iter().chain(tables))
 }
 
 /// Refuses fewer than two sides.

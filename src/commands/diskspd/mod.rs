@@ -22,26 +22,27 @@ use iostall_model::Run;
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
 use crate::failure::Status;
 use crate::measuring::{Interrupted, Session, has_failures};
-use crate::output;
+use crate::output::{self, Delivery, Outputs, Shown, Taken};
 use crate::printer::Printer;
-use crate::store;
+use crate::store::Recorder;
 
 /// Runs as DiskSpd would, with its exit statuses: 0, 1 where the run failed, 3 where what was typed is rejected.
 pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) -> ExitCode {
     let (ours, words) = args.split();
     let asked = DiskspdExtras::try_parse_from(ours).map_err(anyhow::Error::from).and_then(|extras| {
-        output::check(&extras.output)?;
-        Ok((extras, read(&words, printer)?))
+        let Some(request) = read(&words, printer)? else { return Ok(None) };
+        let outputs = output::check(&extras.output, &taken(&request, &words, global))?;
+        Ok(Some((extras, request, outputs)))
     });
-    let (extras, request) = match asked {
-        Ok((_, None)) => return ExitCode::SUCCESS,
-        Ok((extras, Some(request))) => (extras, request),
+    let (extras, request, outputs) = match asked {
+        Ok(None) => return ExitCode::SUCCESS,
+        Ok(Some(asked)) => asked,
         Err(error) => {
             printer.error(&error);
             return ExitCode::from(EXIT_REJECTED);
         }
     };
-    match carry_out(&request, &extras, global, printer) {
+    match carry_out(&request, &extras, &outputs, global, printer) {
         Ok(status) => status,
         Err(error) => {
             printer.error(&error);
@@ -85,9 +86,17 @@ fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>
     Ok(Some(request))
 }
 
+/// Its targets, and the file of a profile (`-X`).
+fn taken(request: &Request, words: &[OsString], global: &GlobalArgs) -> Taken {
+    let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.path);
+    let profile = words.iter().filter_map(|word| word.to_str()?.strip_prefix(['-', '/'])?.strip_prefix('X'));
+    Taken::new(global).targets(targets).inputs(profile)
+}
+
 fn carry_out(
     request: &Request,
     extras: &DiskspdExtras,
+    outputs: &Outputs,
     global: &GlobalArgs,
     printer: &Printer,
 ) -> anyhow::Result<ExitCode> {
@@ -96,21 +105,24 @@ fn carry_out(
         printer.note(&format!("WARNING: {note}"));
     }
     let targets = targets::target_request(&mapped, &extras.safety.consent(), printer)?;
-    let mut store = if extras.no_store { None } else { Some(store::open(global)?) };
+    let mut recorder = Recorder::begin(global, extras.no_store, printer)?;
     // DiskSpd is silent until its report unless -P or -v asks for more.
     let silent = Printer::new(true, global.color);
     let talks = request.profile.progress > 0 || request.profile.verbose;
     let session = Session::begin(extras.engine, if talks { printer } else { &silent })?;
     let prepared = session.prepare(&targets, &mapped.profile)?;
     let run = session.measure(mapped.profile, &prepared, &extras.name).map_err(doubts::advised)?;
-    let number = store.as_mut().map(|store| store::add(store, &run)).transpose()?;
     doubts::tell(&run, &request.profile, printer);
-    output::write_files(&run, number, &extras.output, printer)?;
-    printer.result(&report(&run, &request.profile))?;
-    Ok(match (session.interrupted(), has_failures(&run)) {
-        (true, _) => Status::Interrupted.into(),
-        (false, true) => ExitCode::from(EXIT_FAILED),
-        (false, false) => ExitCode::SUCCESS,
+    let status = match (session.interrupted(), has_failures(&run)) {
+        (true, _) => Status::Interrupted,
+        (false, true) => Status::No,
+        (false, false) => Status::Done,
+    };
+    let mut delivery = Delivery::new(outputs, &extras.output);
+    delivery.shown = Shown::Text(report(&run, &request.profile));
+    Ok(match delivery.give(&run, &mut recorder, status) {
+        Status::No | Status::CouldNot => ExitCode::from(EXIT_FAILED),
+        status => status.into(),
     })
 }
 

@@ -6,14 +6,18 @@ use iostall_model::{Profile, Run};
 
 use crate::cli::{GlobalArgs, LoadArgs};
 use crate::failure::Status;
-use crate::measuring::{Keeping, Session, TargetRequest, has_failures};
+use crate::measuring::{Keeping, Session, TargetRequest, has_failures, named_or_scratch};
+use crate::output::Taken;
 use crate::printer::Printer;
 
 /// Runs a load and reports it.
 pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let profile = profile::resolve(args)?;
     let (engine, no_store, output) = (args.what.engine, args.no_store, &args.output);
-    let keeping = Keeping { engine, no_store, output, global, printer };
+    let bound = args.what.bindings.iter().map(|binding| binding.path.clone());
+    let named: Vec<_> = args.targets.iter().cloned().chain(bound).collect();
+    let taken = Taken::new(global).targets(named_or_scratch(&named)).inputs(&args.what.profile);
+    let keeping = Keeping { engine, no_store, output, taken, global, printer };
     keeping.run(|session, _| measure(args, profile, session), status)
 }
 

@@ -17,8 +17,11 @@ use crate::cli::{GlobalArgs, MatrixArgs};
 use crate::failure::{Status, hinted};
 use crate::measuring::{
     Effort, Keeping, PointJob, Session, Survey, TargetRequest, Targets, check_named_once, has_failures,
+    named_or_scratch,
 };
+use crate::output::Taken;
 use crate::printer::Printer;
+use crate::store;
 
 use cells::{Cell, cells};
 
@@ -34,10 +37,13 @@ pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> 
     let plan = plan(args)?;
     let profile = profile(&plan)?;
     let (engine, no_store, output) = (args.engine, args.no_store, &args.output);
-    let keeping = Keeping { engine, no_store, output, global, printer };
+    let taken = Taken::new(global).targets(named_or_scratch(&args.targets));
+    let keeping = Keeping { engine, no_store, output, taken, global, printer };
     let measure = |session: &Session<'_>, store: Option<&SqliteStore>| {
         let earlier = match store {
             Some(store) if args.resume => Some(resume::newest(store, &plan, &args.targets)?),
+            // What there is to go on from is in the store: without it, this cannot be done.
+            None if args.resume => Some(resume::newest(&store::open(global)?, &plan, &args.targets)?),
             _ => None,
         };
         measure(args, plan, &profile, earlier.as_ref(), session)

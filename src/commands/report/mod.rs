@@ -21,14 +21,13 @@ const LINES_MAX: usize = 8;
 
 /// Shows the window, or the two.
 pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let forms = Forms::checked(args)?;
+    let forms = Forms::checked(args, global)?;
     let now = utc_now();
     let store = open_watch(global)?;
     if let (Some(before), Some(after)) = (&args.before, &args.after) {
         let (before, after) = (window("--before", before, now)?, window("--after", after, now)?);
         let comparison = compared(args, &store, before, after)?;
-        forms.comparison(&comparison, printer)?;
-        return Ok(Status::Done);
+        return Ok(forms.comparison(&comparison, printer));
     }
     let from = moment("--since", &args.since, now)?;
     let to = args.until.as_deref().map_or(Ok(now), |text| moment("--until", text, now))?;
@@ -38,10 +37,10 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> 
         Ok((report, series))
     };
     let (report, series) = store.frozen(read).map_err(with_hint)??;
-    forms.report(&report, series.as_ref(), printer)?;
     let sustained_ns =
         args.sustained.map_or(0, |length| u64::try_from(length.as_nanos()).unwrap_or(u64::MAX));
-    Ok(if report.window.is_over(sustained_ns) { Status::No } else { Status::Done })
+    let status = if report.window.is_over(sustained_ns) { Status::No } else { Status::Done };
+    Ok(forms.report(&report, series.as_ref(), printer, status))
 }
 
 /// Both windows, which must have nothing in common: what is in both would hide a change.

@@ -12,7 +12,8 @@ use iostall_model::{MaxRateOutcome, Profile, Run, RunBody, SweepOutcome};
 
 use crate::cli::{GlobalArgs, PatternArgs, SweepArgs};
 use crate::failure::{Status, hinted};
-use crate::measuring::{Effort, Keeping, Session, Survey, TargetRequest, has_failures};
+use crate::measuring::{Effort, Keeping, Session, Survey, TargetRequest, has_failures, named_or_scratch};
+use crate::output::Taken;
 use crate::printer::Printer;
 
 use climb::{Climb, Limits};
@@ -28,7 +29,8 @@ pub(crate) fn run(args: &SweepArgs, global: &GlobalArgs, printer: &Printer) -> a
     let profile = profile(&args.pattern, args.seed)?;
     let effort = effort(args)?;
     let (engine, no_store, output) = (args.engine, args.no_store, &args.output);
-    let keeping = Keeping { engine, no_store, output, global, printer };
+    let taken = Taken::new(global).targets(named_or_scratch(&args.targets));
+    let keeping = Keeping { engine, no_store, output, taken, global, printer };
     keeping.run(|session, _| measure(args, profile, effort, session), status)
 }
 

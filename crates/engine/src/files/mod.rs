@@ -16,7 +16,7 @@ pub use metadata::{Loss, copy_metadata, copy_symlink_metadata, set_times};
 pub use names::{
     NO_FOLLOW, NO_WAIT, effective_user, free_bytes, has_no_links, has_no_locks, is_direct,
     largest_file_bytes, make_special, raise_open_file_limit, rename_new, rename_over, sync_directory,
-    sync_file_system,
+    sync_file_system, usable_bytes,
 };
 pub use presence::{FileNow, PathNow};
 pub use priority::{Niceness, set_niceness};

@@ -121,6 +121,17 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(blocks.saturating_mul(stat.f_frsize))
 }
 
+/// The same to the last byte, with what is kept back for root where this process is root. A file system that does not tell its
+/// size, as some in user space do, has all there is.
+pub fn usable_bytes(path: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(path)?;
+    if stat.f_blocks == 0 {
+        return Ok(u64::MAX);
+    }
+    let blocks = if effective_user() == 0 { stat.f_bfree } else { stat.f_bavail };
+    Ok(blocks.saturating_mul(stat.f_frsize))
+}
+
 /// Makes at `target` a pipe, socket or device node like the one at `source`.
 pub fn make_special(source: &Path, target: &Path) -> io::Result<()> {
     let stat = rustix::fs::lstat(source)?;

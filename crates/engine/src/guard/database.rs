@@ -68,6 +68,14 @@ pub(super) fn recognise_directory(directory: &Path) -> Option<DatabaseFile> {
     in_postgres_tree(&directory.join("new")).or_else(in_own).or_else(in_parent)
 }
 
+/// The database that the regular file at `path` (links resolved) belongs to.
+///
+/// To be asked before this process has the file open as a database: closing it here drops every lock on it.
+pub fn database_at(path: &Path) -> io::Result<Option<DatabaseFile>> {
+    let file = std::fs::File::open(path)?;
+    recognise(path, &file, file.metadata()?.len())
+}
+
 /// As much as any of the headers below needs.
 const HEAD_BYTES: usize = 128;
 

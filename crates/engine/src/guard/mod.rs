@@ -29,7 +29,7 @@ mod regular_file;
 mod signature;
 
 pub use consent::WriteConsent;
-pub use database::DatabaseFile;
+pub use database::{DatabaseFile, database_at};
 pub use destination::Destinations;
 pub use free_space::{FreeSpaceError, check_free_space};
 pub use grant::{GrantReason, WriteGrant, check_write};

@@ -12,7 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::migrations::{self, Identity, KNOWN_VERSION};
-use super::{BUSY_TIMEOUT_S, fault};
+use super::{BUSY_TIMEOUT_S, fault, room};
 use crate::error::StoreError;
 
 /// Held while a file is made: its closing must not fall into another thread's use of it, see [`refuse_other_files`].
@@ -29,9 +29,15 @@ const RETRY_PAUSE_NS: u64 = 5_000_000;
 
 /// A connection to the store at `path`, which is made where nothing is there.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
-    let unopened = |source| StoreError::Open { path: path.to_owned(), source };
+    let unopened = |source: io::Error| match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            StoreError::Full { action: "make", path: path.to_owned() }
+        }
+        _ => StoreError::Open { path: path.to_owned(), source },
+    };
     create(path).map_err(unopened)?;
     refuse_other_files(path)?;
+    room::check_to_open(path).map_err(fault(path, "open"))?;
     let mut connection = connect(path)?;
     refuse_other_databases(path, &connection)?;
     prepare(&mut connection).map_err(fault(path, "open"))?;

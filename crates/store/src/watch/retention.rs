@@ -2,12 +2,12 @@
 
 use iostall_model::{Sample, Tier};
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Transaction, TransactionBehavior, named_params};
+use rusqlite::{Transaction, named_params};
 
 use super::writer::{Pending, merge};
 use super::{SourceNumber, WatchStore, damage, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
-use crate::sqlite::fault;
+use crate::sqlite::{begin, fault};
 
 /// How long each tier is kept. Raw samples go only once they are rolled up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ impl WatchStore {
     pub fn forget(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError> {
         let failed = fault(&self.path, "write to");
         let sources = self.sources()?;
-        let mut all = || {
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let all = || {
+            let transaction = begin(&self.connection, &self.path, 0)?;
             for source in &sources {
                 let raw_limit = before(now, retention.raw);
                 let parameters = named_params! {":source": source.number.0, ":utc_ns": utc_ns(raw_limit)};
@@ -78,7 +78,7 @@ impl WatchStore {
         let Some(first) = first else { return Ok(()) };
         let failed = fault(&self.path, "write to");
         let all = || {
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let transaction = begin(&self.connection, &self.path, 0)?;
             replace_hours(&transaction, source, pending, first)?;
             replace_days(&transaction, source, first)?;
             let mark = named_params! {":number": last, ":source": source.0};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iostall_model::{Rollup, Sample, Subject, Tier, delta};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, Transaction, named_params};
 
 use super::body::{self, Rows};
 use super::series::Series;
@@ -13,7 +13,7 @@ use super::{
     warning_text,
 };
 use crate::error::StoreError;
-use crate::sqlite::fault;
+use crate::sqlite::{begin, fault};
 
 /// What the writer remembers of a source between its samples.
 #[derive(Debug, Default)]
@@ -76,12 +76,15 @@ impl Pending {
 impl WatchStore {
     /// The number of the source called `name`, which is made where it is not there.
     pub fn source(&mut self, name: &str) -> Result<SourceNumber, StoreError> {
-        let number = self
-            .connection
-            .execute(statements::ADD_SOURCE, named_params! {":name": name})
-            .and_then(|_| {
-                self.connection
-                    .query_row(statements::FIND_SOURCE, named_params! {":name": name}, |row| row.get(0))
+        let number = begin(&self.connection, &self.path, 0)
+            .and_then(|transaction| {
+                transaction.execute(statements::ADD_SOURCE, named_params! {":name": name})?;
+                let number =
+                    transaction.query_row(statements::FIND_SOURCE, named_params! {":name": name}, |row| {
+                        row.get(0)
+                    })?;
+                transaction.commit()?;
+                Ok(number)
             })
             .map_err(fault(&self.path, "write to"))?;
         let source = SourceNumber(number);
@@ -151,7 +154,12 @@ impl WatchStore {
 
     /// Keeps that `gap` happened.
     pub fn add_gap(&mut self, source: SourceNumber, gap: &StoredGap) -> Result<(), StoreError> {
-        put_gap(&self.connection, source, gap).map_err(fault(&self.path, "write to"))
+        begin(&self.connection, &self.path, 0)
+            .and_then(|transaction| {
+                put_gap(&transaction, source, gap)?;
+                transaction.commit()
+            })
+            .map_err(fault(&self.path, "write to"))
     }
 
     /// Keeps a piece of the history of another database and that the import came so far: all of it, or nothing.
@@ -190,16 +198,11 @@ impl WatchStore {
     ) -> Result<(), StoreError> {
         let failed = || fault(&self.path, "write to");
         let chain = self.chains.remove(&source);
-        let transaction = self.begin().map_err(failed())?;
+        let transaction = begin(&self.connection, &self.path, 0).map_err(failed())?;
         let mut chain = self.caught_up(source, chain)?;
         work(&transaction, &mut chain).and_then(|()| transaction.commit()).map_err(failed())?;
         self.chains.insert(source, chain);
         Ok(())
-    }
-
-    /// A transaction that holds the write lock from its beginning, so that what is read in it stays true.
-    fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
-        Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
     /// Writes the roll-ups of what has been sampled so far, the open hour included.

@@ -44,6 +44,7 @@ pub use log::{CopiedFile, CopyFailure, CopyLog};
 pub use options::{CHECKPOINT_BYTES, CopyOptions, Resume, SMALL_FILE_BYTES, Specials, Symlinks};
 pub use part::{is_part_name, journal_path, part_path};
 pub use tree::CopyPlan;
+pub use walk::pair_names;
 
 use crate::progress::Progress;
 use crate::rig::Rig;

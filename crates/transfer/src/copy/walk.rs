@@ -59,10 +59,7 @@ pub(super) struct Inventory {
 }
 
 /// Where each source goes: to `destination` itself, or into it where it is a directory.
-pub(super) fn pair_names(
-    sources: &[PathBuf],
-    destination: &Path,
-) -> Result<Vec<(PathBuf, PathBuf)>, CopyError> {
+pub fn pair_names(sources: &[PathBuf], destination: &Path) -> Result<Vec<(PathBuf, PathBuf)>, CopyError> {
     let names = |message: String| CopyError::Names { message };
     let is_directory = files::stamp_of_path(destination).is_ok_and(|stamp| stamp.kind == FileKind::Directory);
     // The directory that an earlier try has made is what it was to be, and not something to copy into.

@@ -1,0 +1,234 @@
+//! Where a path leads, which file that is, and writing to it.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Write};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access};
+
+use super::refusal::OutputRefusal;
+use super::resolve::{Resolved, resolve};
+use super::{descriptor, replace, stream};
+use crate::guard::{DatabaseFile, check_new_file, database_at};
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceKind {
+    /// Nothing yet.
+    New,
+    /// A regular file.
+    File,
+    /// A pipe with a name.
+    Pipe,
+    /// A character device, or an open file without a name.
+    Device,
+    /// A descriptor of this process.
+    Descriptor(i32),
+    /// Something that no document can be written to.
+    Other(&'static str),
+}
+
+/// Which file it is, by whatever name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Identity {
+    There {
+        device: u64,
+        inode: u64,
+    },
+    /// Not there yet: the directory that is, and the way on from it.
+    Absent {
+        device: u64,
+        inode: u64,
+        rest: PathBuf,
+    },
+}
+
+/// Where a path leads, every link followed.
+#[derive(Debug)]
+pub struct Place {
+    /// Without links; for a descriptor as it was named.
+    path: PathBuf,
+    kind: PlaceKind,
+    identity: Option<Identity>,
+    /// The directory that a new file would need and that is not there.
+    missing: Option<PathBuf>,
+    descriptor: Option<File>,
+}
+
+impl Place {
+    /// Where `path` leads. Nothing is opened but a descriptor of this process, which is kept.
+    ///
+    /// # Errors
+    /// An [`OutputRefusal`] where the path leads nowhere at all. That nothing may be written there is
+    /// [`Self::check_writable`]'s to say.
+    pub fn of(path: &Path) -> Result<Self, OutputRefusal> {
+        match resolve(path)? {
+            Resolved::Descriptor(number) => Self::of_descriptor(number),
+            Resolved::Unnamed(link) => {
+                let there = fs::metadata(&link)?;
+                let kind = match kind_of(&there) {
+                    PlaceKind::File => PlaceKind::Device,
+                    kind => kind,
+                };
+                let identity = Some(identity_of(&there));
+                Ok(Self { path: link, kind, identity, missing: None, descriptor: None })
+            }
+            Resolved::Name { directory, rest } => {
+                let path = directory.join(&rest);
+                if let Ok(there) = fs::symlink_metadata(&path) {
+                    let (kind, identity) = (kind_of(&there), Some(identity_of(&there)));
+                    return Ok(Self { path, kind, identity, missing: None, descriptor: None });
+                }
+                let above = fs::metadata(&directory)?;
+                let missing = (rest.components().count() > 1 || !above.is_dir())
+                    .then(|| path.parent().unwrap_or(Path::new("/")).to_owned());
+                let identity = Some(Identity::Absent { device: above.dev(), inode: above.ino(), rest });
+                Ok(Self { path, kind: PlaceKind::New, identity, missing, descriptor: None })
+            }
+        }
+    }
+
+    /// The descriptor `number` of this process: 1 is standard output.
+    pub fn of_descriptor(number: i32) -> Result<Self, OutputRefusal> {
+        let file = descriptor::duplicate(number)?;
+        let identity = file.metadata().ok().map(|there| identity_of(&there));
+        let path = PathBuf::from(format!("/dev/fd/{number}"));
+        Ok(Self {
+            path,
+            kind: PlaceKind::Descriptor(number),
+            identity,
+            missing: None,
+            descriptor: Some(file),
+        })
+    }
+
+    /// What is there.
+    pub fn kind(&self) -> PlaceKind {
+        self.kind
+    }
+
+    /// Its path, links followed.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a document is passed on as it is written, and nothing that was there before is lost.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.kind, PlaceKind::Pipe | PlaceKind::Device | PlaceKind::Descriptor(_))
+    }
+
+    /// Whether both are one file, there or not, such that writing one would hurt the other. A character device takes
+    /// what it is given from anybody.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.identity.is_some() && self.identity == other.identity && !self.takes_all()
+    }
+
+    /// Whether `path` leads there. One look where something is: a command may work on a million files.
+    pub fn is_at(&self, path: &Path) -> bool {
+        match fs::metadata(path) {
+            Ok(there) => self.identity == Some(identity_of(&there)) && !self.takes_all(),
+            Err(_) => Self::of(path).is_ok_and(|place| self.is_same(&place)),
+        }
+    }
+
+    fn takes_all(&self) -> bool {
+        match &self.descriptor {
+            Some(file) => file.metadata().is_ok_and(|there| there.file_type().is_char_device()),
+            None => self.kind == PlaceKind::Device,
+        }
+    }
+
+    /// The way to it from `directory`, where it lies in there by whatever names.
+    pub fn inside(&self, directory: &Path) -> Option<PathBuf> {
+        let directory = fs::metadata(directory).ok()?;
+        let is_it = |above: &&Path| {
+            fs::metadata(above)
+                .is_ok_and(|above| (above.dev(), above.ino()) == (directory.dev(), directory.ino()))
+        };
+        let above = self.path.ancestors().skip(1).find(is_it)?;
+        self.path.strip_prefix(above).ok().map(Path::to_owned)
+    }
+
+    /// Whether a document can be written there at all.
+    ///
+    /// # Errors
+    /// An [`OutputRefusal`].
+    pub fn check_writable(&self) -> Result<(), OutputRefusal> {
+        if matches!(self.kind, PlaceKind::New | PlaceKind::File) {
+            check_new_file(&self.path).map_err(OutputRefusal::Place)?;
+        }
+        let may = |path: &Path, what| {
+            access(path, what)
+                .map_err(|errno| OutputRefusal::NotWritable { path: path.to_owned(), source: errno.into() })
+        };
+        match (self.kind, &self.missing) {
+            (PlaceKind::Other(kind), _) => Err(OutputRefusal::Kind { kind }),
+            (PlaceKind::New, Some(directory)) => {
+                Err(OutputRefusal::NoDirectory { directory: directory.clone() })
+            }
+            (PlaceKind::New, None) => {
+                may(self.path.parent().unwrap_or(Path::new("/")), Access::WRITE_OK | Access::EXEC_OK)
+            }
+            (PlaceKind::File | PlaceKind::Pipe | PlaceKind::Device, _) => may(&self.path, Access::WRITE_OK),
+            (PlaceKind::Descriptor(_), _) => Ok(()),
+        }
+    }
+
+    /// The first `bytes_max` of the regular file that is there; nothing where none is.
+    pub fn head(&self, bytes_max: u64) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        if self.kind == PlaceKind::File {
+            File::open(&self.path)?.take(bytes_max).read_to_end(&mut head)?;
+        }
+        Ok(head)
+    }
+
+    /// The database that the file there belongs to.
+    pub fn database(&self) -> io::Result<Option<DatabaseFile>> {
+        if self.kind == PlaceKind::File { database_at(&self.path) } else { Ok(None) }
+    }
+
+    /// Writes what `render` gives. A regular file is replaced when all of it is durable, and else stays as it was.
+    /// `waiting` is called once where a pipe has no reader yet.
+    ///
+    /// # Errors
+    /// What the system said. A reader of a pipe that has gone away is none.
+    pub fn write(
+        &self,
+        render: &dyn Fn(&mut dyn Write) -> io::Result<()>,
+        waiting: &dyn Fn(),
+    ) -> io::Result<()> {
+        match self.kind {
+            PlaceKind::New | PlaceKind::File => replace::replace(&self.path, render),
+            PlaceKind::Pipe => stream::write(stream::open_pipe(&self.path, waiting)?, render),
+            PlaceKind::Device => stream::write(stream::open_device(&self.path)?, render),
+            PlaceKind::Descriptor(_) => match &self.descriptor {
+                Some(file) => stream::write(file.try_clone()?, render),
+                None => Err(io::ErrorKind::NotConnected.into()),
+            },
+            PlaceKind::Other(kind) => Err(io::Error::other(OutputRefusal::Kind { kind })),
+        }
+    }
+}
+
+fn kind_of(there: &Metadata) -> PlaceKind {
+    let kind = there.file_type();
+    if kind.is_file() {
+        PlaceKind::File
+    } else if kind.is_fifo() {
+        PlaceKind::Pipe
+    } else if kind.is_char_device() {
+        PlaceKind::Device
+    } else if kind.is_dir() {
+        PlaceKind::Other("directory")
+    } else if kind.is_block_device() {
+        PlaceKind::Other("block device")
+    } else {
+        PlaceKind::Other("socket")
+    }
+}
+
+fn identity_of(there: &Metadata) -> Identity {
+    Identity::There { device: there.dev(), inode: there.ino() }
+}

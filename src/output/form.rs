@@ -1,0 +1,95 @@
+//! The forms of a result, and how to tell a former one of the same form from a file of somebody else's.
+
+use iostall_transfer::manifest::begins_manifest;
+
+/// What is read of a file to see what it is, bytes: a name in a manifest may be 4 KiB long.
+pub(super) const HEAD_BYTES: u64 = 16 << 10;
+
+/// Columns of which every table of ours has one.
+const CSV_COLUMNS: [&str; 4] = ["start_s", "elapsed_s", "in_flight", "stall_is"];
+
+/// One form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A document of a run, a comparison or a window.
+    Json,
+    /// A table.
+    Csv,
+    /// A page.
+    Html,
+    /// A picture.
+    Svg,
+    /// Checksums of copied files; with `may_replace` in the place of any file that is not precious by itself.
+    Manifest {
+        /// `--overwrite` was given.
+        may_replace: bool,
+    },
+}
+
+impl Form {
+    /// What a user calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Json => "JSON document",
+            Self::Csv => "CSV table of iostall's",
+            Self::Html => "HTML page",
+            Self::Svg => "SVG picture",
+            Self::Manifest { .. } => "manifest",
+        }
+    }
+
+    /// Whether a file that begins with `head` may be replaced by a new result of this form: nothing is lost where it is
+    /// empty, and last week's result is what a user expects to be replaced.
+    pub(super) fn may_replace(self, head: &[u8]) -> bool {
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        let text = head.trim_ascii_start();
+        let begins = |words: &str| {
+            text.get(..words.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(words.as_bytes()))
+        };
+        if head.is_empty() {
+            return true;
+        }
+        match self {
+            Self::Json => begins("{"),
+            Self::Csv => is_table(head),
+            Self::Html => begins("<!doctype html") || begins("<html"),
+            Self::Svg => begins("<svg") || begins("<?xml"),
+            Self::Manifest { may_replace } => may_replace || begins_manifest(head),
+        }
+    }
+}
+
+/// Whether the first line is the heading of a table of ours.
+fn is_table(head: &[u8]) -> bool {
+    let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let Ok(line) = std::str::from_utf8(first) else { return false };
+    line.trim_end().split(',').any(|column| CSV_COLUMNS.contains(&column))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `--json a.mdf`, a slip of the hand, put a JSON document in the place of a database.
+    #[test]
+    fn only_a_former_result_of_the_same_form_makes_room() {
+        let manifest = Form::Manifest { may_replace: false };
+        let json: &[u8] = b"{\n  \"schema\": \"iostall-run\"";
+        let csv: &[u8] = b"span,start_s,length_s,role\r\n1,0,1,data\r\n";
+        let html: &[u8] = b"<!DOCTYPE html><html>";
+        let svg: &[u8] = b"<svg xmlns=";
+        let sums: &[u8] = b"d41d8cd98f00b204e9800998ecf8427e  a\n";
+        let all =
+            [(Form::Json, json), (Form::Csv, csv), (Form::Html, html), (Form::Svg, svg), (manifest, sums)];
+        for (form, _) in all {
+            for (other, head) in all {
+                assert_eq!(form.may_replace(head), form == other, "{form:?} over {other:?}");
+            }
+            for head in [&b"precious"[..], &[0; 4096], b"\x01\x0f\0\0", b"id,name\n1,x\n", b"\xff\xfe"] {
+                assert!(!form.may_replace(head), "{form:?} over {head:?}");
+            }
+            assert!(form.may_replace(b""), "an empty file has nothing to lose");
+        }
+        assert!(Form::Manifest { may_replace: true }.may_replace(b"precious"));
+    }
+}

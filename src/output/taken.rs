@@ -1,0 +1,99 @@
+//! What a command works on, and where therefore no result may be written.
+
+use std::path::{Path, PathBuf};
+
+use iostall_engine::output::{Place, PlaceKind};
+
+use crate::cli::GlobalArgs;
+use crate::store;
+
+/// See the module.
+pub(crate) struct Taken {
+    files: Vec<TakenFile>,
+    trees: Vec<Tree>,
+}
+
+/// One file, there or not.
+struct TakenFile {
+    /// What it is to the command, as the rest of "that is".
+    what: &'static str,
+    path: PathBuf,
+}
+
+/// A directory that is copied.
+struct Tree {
+    source: PathBuf,
+    target: PathBuf,
+}
+
+impl Taken {
+    /// By every command: the store, with the files that SQLite keeps beside it.
+    pub(crate) fn new(global: &GlobalArgs) -> Self {
+        let mut taken = Self { files: Vec::new(), trees: Vec::new() };
+        for store in
+            store::path(global).into_iter().flat_map(|store| [store.canonicalize(), Ok(store)]).flatten()
+        {
+            let beside = ["-wal", "-shm", "-journal"].map(|suffix| {
+                let mut name = store.clone().into_os_string();
+                name.push(suffix);
+                PathBuf::from(name)
+            });
+            taken.add("a file of the store", beside.iter());
+            taken.add("the store", [&store]);
+        }
+        taken
+    }
+
+    /// What is measured or checked.
+    pub(crate) fn targets<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.add("a target of this command", paths);
+        self
+    }
+
+    /// What is read: profiles, manifests, tables.
+    pub(crate) fn inputs<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.add("a file that this command reads", paths);
+        self
+    }
+
+    /// What is copied to where.
+    pub(crate) fn copies(mut self, pairs: &[(PathBuf, PathBuf)], destination: &Path) -> Self {
+        for (source, target) in pairs {
+            if source.is_dir() {
+                self.trees.push(Tree { source: source.clone(), target: target.clone() });
+            }
+            self.add("a source of this copy", [source]);
+            self.add("a destination of this copy", [target]);
+        }
+        self.add("a destination of this copy", [destination]);
+        self
+    }
+
+    fn add<P: AsRef<Path>>(&mut self, what: &'static str, paths: impl IntoIterator<Item = P>) {
+        let paths = paths.into_iter().map(|path| TakenFile { what, path: path.as_ref().to_owned() });
+        self.files.extend(paths);
+    }
+
+    /// What the file at `place` is to the command, if it is anything.
+    pub(super) fn what(&self, place: &Place) -> Option<String> {
+        if let Some(file) = self.files.iter().find(|file| place.is_at(&file.path)) {
+            return Some(format!("that is {}: {}", file.what, file.path.display()));
+        }
+        self.trees.iter().find_map(|tree| tree.what(place))
+    }
+}
+
+impl Tree {
+    /// A new file in a source is none of its files; one in the destination is, where the source has one of its name.
+    fn what(&self, place: &Place) -> Option<String> {
+        if place.kind() == PlaceKind::File && place.inside(&self.source).is_some() {
+            return Some(format!("that is one of the files in the source {}", self.source.display()));
+        }
+        let way = place.inside(&self.target)?;
+        self.source
+            .join(way)
+            .symlink_metadata()
+            .is_ok()
+            .then(|| format!("this copy writes a file there, in {}", self.target.display()))
+    }
+}
