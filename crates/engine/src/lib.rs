@@ -6,6 +6,7 @@ pub mod cpu;
 pub mod files;
 pub mod guard;
 pub mod host;
+pub mod input;
 pub mod memory_file;
 pub mod null;
 pub mod open;
@@ -19,6 +20,7 @@ mod tokens;
 pub mod uring;
 
 pub use buffer::{Buffer, BufferPool, Pages};
+pub use input::{Input, InputError};
 pub use memory_file::{MemoryFile, MemoryFileEngine};
 pub use null::NullEngine;
 pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};

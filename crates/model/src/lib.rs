@@ -1,9 +1,10 @@
-//! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting.
+//! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting but of text from outside.
 
 pub mod alert;
 pub mod counter;
 pub mod delta;
 pub mod distribution;
+pub mod foreign;
 pub mod kind;
 pub mod level;
 pub mod outcome;

@@ -52,13 +52,7 @@ pub fn moment(at: Timestamp) -> String {
 
 /// The command line as it can be typed again in a shell.
 pub fn command_line(run: &Run) -> String {
-    let plain = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=:,%+@".contains(c))
-    };
-    let quote = |word: &String| {
-        if plain(word) { word.clone() } else { format!("'{}'", shown(word).replace('\'', "'\\''")) }
-    };
-    run.command_line.iter().map(quote).collect::<Vec<_>>().join(" ")
+    run.command_line.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The machine, the targets and the engines.

@@ -2,6 +2,8 @@
 
 use iostall_measure::ByteCount;
 
+pub use iostall_model::foreign::shown;
+
 /// What stands where there is no number.
 pub const NONE: &str = "–";
 
@@ -97,21 +99,6 @@ fn separate(digits: &str) -> String {
     out
 }
 
-/// Text from outside (paths, names, messages of devices) made safe to show on one line: a control character
-/// or a direction override could move the cursor, colour the screen or turn the reading order round.
-pub fn shown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        let overrides = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if character.is_control() || overrides {
-            out.extend(character.escape_default());
-        } else {
-            out.push(character);
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,12 +134,5 @@ mod tests {
         assert_eq!(number(f64::INFINITY), "–");
         assert_eq!(mean_bytes(8192.0), "8 KiB");
         assert_eq!(mean_bytes(700.5), "700.5 B");
-    }
-
-    #[test]
-    fn a_name_cannot_drive_the_terminal() {
-        assert_eq!(shown("a\u{1b}[31mb\nc"), "a\\u{1b}[31mb\\nc");
-        assert_eq!(shown("x\u{202e}y"), "x\\u{202e}y");
-        assert_eq!(shown("Größe.data"), "Größe.data");
     }
 }

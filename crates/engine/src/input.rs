@@ -1,0 +1,248 @@
+//! Reading what a user names as input: never more than its kind can have, never from a device, and not for ever from a
+//! pipe into which nobody writes.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, IsTerminal as _, Read};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use iostall_measure::ByteCount;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, Mode, OFlags};
+use thiserror::Error;
+
+/// How long a pipe may be silent: who writes into it may have to ask somebody first.
+const SILENT_S: i64 = 60;
+
+/// A kind of input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// What it is called in messages: `profile`.
+    pub what: &'static str,
+    /// More than that is none of its kind.
+    pub limit: ByteCount,
+}
+
+/// Why an input was not read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The system refused.
+    #[error("cannot read the {what} {path}: {source}", path = path.display())]
+    System {
+        /// What it should be.
+        what: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A device gives what is on it, or never ends.
+    #[error("{path} is a device and not a {what}", path = path.display())]
+    Device {
+        /// What it should be.
+        what: &'static str,
+        /// Which.
+        path: PathBuf,
+    },
+    /// There is more of it than there can be.
+    #[error("the {what} {path} has more than {limit}, and is not read", path = path.display())]
+    TooLong {
+        /// What it should be.
+        what: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// How much would have been read.
+        limit: ByteCount,
+    },
+    /// Others can read a secret.
+    #[error("the {what} {path} has mode {mode:04o}: it can be read by others than its owner", path = path.display())]
+    Readable {
+        /// What it should be.
+        what: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+}
+
+impl InputError {
+    /// What to do, where that is known.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::System { .. } => None,
+            Self::Device { .. } => Some("name a file, or a pipe such as <(command)".into()),
+            Self::TooLong { what, .. } => Some(format!("see whether it is the {what} that was meant")),
+            Self::Readable { path, .. } => Some(format!("chmod 600 {}", path.display())),
+        }
+    }
+}
+
+impl Input {
+    /// All of the file at `path`.
+    pub fn read(self, path: &Path) -> Result<Vec<u8>, InputError> {
+        self.all_of(path, self.open(path)?)
+    }
+
+    /// All of the file at `path`, which is text.
+    pub fn text(self, path: &Path) -> Result<String, InputError> {
+        String::from_utf8(self.read(path)?).map_err(|_| self.no_text(path))
+    }
+
+    /// The text of a file that is secret: one that its group or everybody may read is refused, as PostgreSQL's clients
+    /// do. The descriptor is looked at and not the name, which may be another file's by then.
+    pub fn secret(self, path: &Path) -> Result<String, InputError> {
+        let stream = self.open(path)?;
+        let metadata = rustix::fs::fstat(&stream.file).map_err(|error| self.system(path, error.into()))?;
+        let mode = metadata.st_mode & 0o7777;
+        if mode & 0o077 != 0 {
+            return Err(InputError::Readable { what: self.what, path: path.to_owned(), mode });
+        }
+        String::from_utf8(self.all_of(path, stream)?).map_err(|_| self.no_text(path))
+    }
+
+    /// What is at `path` as a stream, which fails where there is more than the limit.
+    pub fn open(self, path: &Path) -> Result<Stream, InputError> {
+        let refused = |source: io::Error| self.system(path, source);
+        // Opened, some devices would already act: a tape rewinds, a watchdog starts.
+        let admitted = |stat: &rustix::fs::Stat| match FileType::from_raw_mode(stat.st_mode) {
+            FileType::BlockDevice => false,
+            // A terminal is one, too; which of them it is shows when it is open.
+            FileType::CharacterDevice => is_terminal_number(stat.st_rdev),
+            _ => true,
+        };
+        let device = || InputError::Device { what: self.what, path: path.to_owned() };
+        if !admitted(&rustix::fs::stat(path).map_err(|error| refused(error.into()))?) {
+            return Err(device());
+        }
+        // Without waiting, or a pipe would be waited for until somebody opens its other end.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refused(error.into()))?);
+        let stat = rustix::fs::fstat(&file).map_err(|error| refused(error.into()))?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if !admitted(&stat) || (kind == FileType::CharacterDevice && !file.is_terminal()) {
+            return Err(device());
+        }
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if kind == FileType::RegularFile && size > self.limit.bytes() {
+            return Err(self.too_long(path));
+        }
+        let wait = match kind {
+            FileType::RegularFile | FileType::Directory => Wait::Never,
+            FileType::CharacterDevice => Wait::ForAPerson,
+            _ => Wait::ForAProgram,
+        };
+        Ok(Stream { file, wait, left: self.limit.bytes(), limit: self.limit })
+    }
+
+    fn all_of(self, path: &Path, mut stream: Stream) -> Result<Vec<u8>, InputError> {
+        let mut bytes = Vec::new();
+        match stream.read_to_end(&mut bytes) {
+            Ok(_) => Ok(bytes),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => Err(self.too_long(path)),
+            Err(error) => Err(self.system(path, error)),
+        }
+    }
+
+    fn system(self, path: &Path, source: io::Error) -> InputError {
+        InputError::System { what: self.what, path: path.to_owned(), source }
+    }
+
+    fn too_long(self, path: &Path) -> InputError {
+        InputError::TooLong { what: self.what, path: path.to_owned(), limit: self.limit }
+    }
+
+    fn no_text(self, path: &Path) -> InputError {
+        self.system(path, io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
+    }
+}
+
+/// The first `length` bytes of the regular file at `path`, fewer where it ends before; for files of others that are
+/// looked at and not named as input.
+pub fn head(path: &Path, length: usize) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(ErrorKind::InvalidInput.into());
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let mut bytes = Vec::new();
+    file.take(length as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether a device may be a terminal: virtual ones (4), `/dev/tty` (5) and those that programs make (136 to 143).
+fn is_terminal_number(device: u64) -> bool {
+    matches!(rustix::fs::major(device), 4 | 5 | 136..=143)
+}
+
+/// Who is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    /// What is there is there.
+    Never,
+    /// Somebody types.
+    ForAPerson,
+    /// Another program writes.
+    ForAProgram,
+}
+
+/// An input being read. It fails with [`ErrorKind::FileTooLarge`] where there is more than the limit, and with
+/// [`ErrorKind::TimedOut`] where nobody writes.
+#[derive(Debug)]
+pub struct Stream {
+    file: File,
+    wait: Wait,
+    left: u64,
+    limit: ByteCount,
+}
+
+impl Stream {
+    fn wait(&self) -> io::Result<()> {
+        let limit = match self.wait {
+            Wait::Never => return Ok(()),
+            Wait::ForAPerson => None,
+            Wait::ForAProgram => Some(Timespec { tv_sec: SILENT_S, tv_nsec: 0 }),
+        };
+        let mut descriptors = [PollFd::from_borrowed_fd(self.file.as_fd(), PollFlags::IN)];
+        match poll(&mut descriptors, limit.as_ref())? {
+            0 => Err(io::Error::new(
+                ErrorKind::TimedOut,
+                format!("nothing came through the pipe for {SILENT_S} s"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.wait().and_then(|()| self.file.read(buffer)) {
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                    if self.wait == Wait::Never {
+                        return Err(error);
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // One byte more than the limit is asked for: whether it is there is the question.
+        let wanted = buffer.len().min(usize::try_from(self.left.saturating_add(1)).unwrap_or(usize::MAX));
+        let read = self.read_once(&mut buffer[..wanted])?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => self.left = left,
+            None => {
+                let said = format!("there is more than {}", self.limit);
+                return Err(io::Error::new(ErrorKind::FileTooLarge, said));
+            }
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Text from outside: names that servers and files have, what servers say, what was typed.
+//!
+//! Somebody else may have chosen it. Here is the one place that makes it safe to show on a terminal, to paste into a
+//! shell, and to keep.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// As many characters of a server's message are shown; what is cut off is in the server's log.
+const SAID_MAX: usize = 1_000;
+
+/// Whether `character` may move the cursor, colour the screen, turn the reading order round or hide, instead of being
+/// read: control characters (C0, DEL and C1), the marks of bidirectional text, line and paragraph separators, tags, and
+/// characters without width that make two names look the same. Those that join letters of a script stay.
+fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Text from outside made safe to show on one line: what is not to be read is spelled out, such as `\n` or `\u{1b}`.
+pub fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unsafe(character) {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// What a server said, on one line and no longer than a person reads.
+pub fn said(text: &str) -> String {
+    match text.char_indices().nth(SAID_MAX) {
+        None => shown(text),
+        Some((end, _)) => format!("{}…", shown(&text[..end])),
+    }
+}
+
+/// Whole lines of ours made safe to show, whatever was put into them: all that [`shown`] spells out is, but for line
+/// ends, tabs and, `coloured`, the colours that reports are painted with.
+pub fn guarded(text: &str, coloured: bool) -> Cow<'_, str> {
+    if !text.contains(|c| is_unsafe(c) && c != '\n' && c != '\t') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let length = match colour_length(rest) {
+            Some(length) if coloured => length,
+            _ => character.len_utf8(),
+        };
+        let (part, after) = rest.split_at(length);
+        if length > character.len_utf8() || !is_unsafe(character) || matches!(character, '\n' | '\t') {
+            out.push_str(part);
+        } else {
+            out.extend(character.escape_default());
+        }
+        rest = after;
+    }
+    Cow::Owned(out)
+}
+
+/// The length of the escape sequence that sets colours with which `text` begins.
+fn colour_length(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    (parameters[end..].starts_with('m') && end <= 16).then_some(2 + end + 1)
+}
+
+/// `word` as a shell reads it back, safe to show: in quotes where it needs them, and in those of `$'…'`, which bash, zsh
+/// and ksh know, where it has characters that are not to be read.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,%+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    if !word.contains(is_unsafe) {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    let mut out = String::from("$'");
+    for character in word.chars() {
+        match character {
+            '\'' | '\\' => out.extend(['\\', character]),
+            plain if !is_unsafe(plain) => out.push(plain),
+            hidden => {
+                for byte in hidden.encode_utf8(&mut [0; 4]).bytes() {
+                    // Three octal digits end where they end, whatever follows. Writing to a string cannot fail.
+                    let _ = write!(out, "\\{byte:03o}");
+                }
+            }
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// What was typed, without what may be a password: in a URL before its `@`, and from a word such as `Password=` on to the
+/// end, because who typed it may have quoted it in any of a dozen ways.
+pub fn without_passwords(text: &str) -> Cow<'_, str> {
+    let mut out = Cow::Borrowed(text);
+    if let Some(begin) = text.find("://").map(|place| place + 3)
+        && let Some(at) = text.rfind('@').filter(|at| *at > begin)
+        && let Some(colon) = text[begin..at].find(':')
+    {
+        out = Cow::Owned(format!("{}:…{}", &text[..begin + colon], &text[at..]));
+    }
+    match password_at(&out) {
+        Some(place) => Cow::Owned(format!("{}…", &out[..place])),
+        None => out,
+    }
+}
+
+/// Where the first password behind an equals sign begins.
+pub fn password_at(text: &str) -> Option<usize> {
+    text.match_indices('=').map(|(at, _)| at).find_map(|at| {
+        let key = text[..at].trim_end();
+        let begin = key.rfind(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c)).map_or(0, |c| c + 1);
+        let value = &text[at + 1..];
+        let is_prompt = value.trim_start().split([';', '&', '#']).next().is_some_and(|word| word.trim() == "prompt");
+        (names_password(&key[begin..]) && !value.trim().is_empty() && !is_prompt).then_some(at + 1)
+    })
+}
+
+/// Whether a key has a password for its value, and not the place where one is kept.
+fn names_password(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    let is_place = ["file", "env", "store", "path"].iter().any(|place| key.ends_with(place));
+    let is_secret = ["password", "passwd", "passphrase", "secret"].iter().any(|word| key.contains(word));
+    (is_secret && !is_place) || matches!(key.as_str(), "pwd" | "pass" | "token" | "--token")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_drive_the_terminal() {
+        assert_eq!(shown("a\u{1b}[31mb\nc\td"), "a\\u{1b}[31mb\\nc\\td");
+        assert_eq!(shown("\u{9b}31m\u{7f}"), "\\u{9b}31m\\u{7f}");
+        assert_eq!(shown("x\u{202e}y\u{2067}z\u{200f}"), "x\\u{202e}y\\u{2067}z\\u{200f}");
+        assert_eq!(shown("Größe.data 数据 नि\u{200d}"), "Größe.data 数据 नि\u{200d}");
+    }
+
+    #[test]
+    fn what_a_server_says_ends() {
+        assert_eq!(said("no\r\n"), "no\\r\\n");
+        assert_eq!(said(&"ü".repeat(5_000)).chars().count(), SAID_MAX + 1);
+    }
+
+    #[test]
+    fn lines_of_ours_keep_their_colours_and_nothing_else() {
+        let line = "\u{1b}[1;33mname\u{1b}[0m\tof\n";
+        assert_eq!(guarded(line, true), line);
+        assert_eq!(guarded("\u{1b}[31mred\n", false), "\\u{1b}[31mred\n");
+        assert_eq!(guarded("\u{1b}]0;title\u{7}\u{1b}[2J\n", true), "\\u{1b}]0;title\\u{7}\\u{1b}[2J\n");
+        assert_eq!(guarded("a\u{9b}2Jb\r\n", true), "a\\u{9b}2Jb\\r\n");
+    }
+
+    #[test]
+    fn a_shell_reads_a_word_back_as_it_was() {
+        assert_eq!(shell_word("/data/t.ibd"), "/data/t.ibd");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(shell_word("it's; rm -rf ~"), "'it'\\''s; rm -rf ~'");
+        assert_eq!(shell_word("a\n'b\\"), "$'a\\012\\'b\\\\'");
+        assert_eq!(shell_word("x\u{202e}y"), "$'x\\342\\200\\256y'");
+    }
+
+    #[test]
+    fn no_form_of_a_password_is_kept() {
+        for text in [
+            "postgres://u:hunter2@db1/x",
+            "postgres://u:hun@ter2/hunter2@db1/x",
+            "Server=h;User ID=u;Password=hunter2;Encrypt=true",
+            "Server=h; pwd = \"hunter2;x\"",
+            "jdbc:sqlserver://h:1433;user=u;password={hunter2};encrypt=true",
+            "jdbc:mysql://h/d?user=u&password=hunter2&useSSL=false",
+            "host=h password='hunter2 x' dbname=d",
+            "--password=hunter2",
+            "PGPASSWORD=hunter2",
+        ] {
+            let kept = without_passwords(text);
+            assert!(!kept.contains("hunter2") && kept.contains('…'), "{kept}");
+        }
+        for text in [
+            "mysql://u@h?password-file=/etc/pw",
+            "mysql://u@h?password=prompt",
+            "mysql://u@h?password=prompt&tls=off",
+            "Server=h;Persist Security Info=False",
+            "/data/a:b@c",
+            "Password=",
+        ] {
+            assert_eq!(without_passwords(text), text);
+        }
+    }
+}
