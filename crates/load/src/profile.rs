@@ -6,13 +6,35 @@
 mod check;
 mod overrides;
 
-use iostall_measure::Nanos;
+use std::path::Path;
+
+use iostall_engine::{Input, InputError};
+use iostall_measure::{ByteCount, Nanos};
 use iostall_model::{Profile, RoleProfile, SpanProfile};
 use serde::Deserialize;
 use thiserror::Error;
 
 pub use check::check;
 pub use overrides::{OverrideError, Overrides};
+
+/// A thousand roles are a hundredth of it.
+const PROFILE: Input = Input { what: "profile", limit: ByteCount(1 << 20) };
+
+/// Why a profile was not read.
+#[derive(Debug, Error)]
+pub enum ProfileFileError {
+    /// Its file was not.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// It is none.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+}
+
+/// The profile in the file at `path`.
+pub fn read_profile(path: &Path) -> Result<Profile, ProfileFileError> {
+    Ok(parse_profile(&PROFILE.text(path)?, &path.display().to_string())?)
+}
 
 /// Why a profile cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

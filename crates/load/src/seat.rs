@@ -1,9 +1,9 @@
 //! The seats of a span: one for every worker of every role, with all that worker needs.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -161,7 +161,7 @@ fn write_pool(profile: &RoleProfile, seed: u64) -> Result<Option<Arc<[u8]>>, Run
         None => BlockFiller::new(seed, Percent::ZERO).fill(&mut data),
         Some(path) => {
             let refused = |source| RunError::WriteData { path: path.clone(), source };
-            let bytes = fs::read(path).map_err(refused)?;
+            let bytes = read_up_to(path, size.bytes()).map_err(refused)?;
             if bytes.is_empty() {
                 return Err(refused(io::Error::new(io::ErrorKind::UnexpectedEof, "it is empty")));
             }
@@ -171,6 +171,13 @@ fn write_pool(profile: &RoleProfile, seed: u64) -> Result<Option<Arc<[u8]>>, Run
         }
     }
     Ok(Some(data.into()))
+}
+
+/// As much of the file as is written of it: it may be longer, or have no end.
+fn read_up_to(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
+    let mut read = Vec::new();
+    File::open(path)?.take(bytes).read_to_end(&mut read)?;
+    Ok(read)
 }
 
 fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>, RunError> {

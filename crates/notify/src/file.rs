@@ -6,11 +6,16 @@ mod rules;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use iostall_engine::{Input, InputError};
+use iostall_measure::ByteCount;
 use iostall_model::alert::{Match, RuleBook, StorageClass};
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::channel::Channel;
+
+/// Thousands of rules.
+const ALERTS: Input = Input { what: "file of alerts", limit: ByteCount(1 << 20) };
 
 /// What a user wants to be told, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,13 +31,8 @@ pub struct AlertFile {
 #[non_exhaustive]
 pub enum AlertFileError {
     /// It cannot be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
-    Read {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] InputError),
     /// It is not TOML, or has a key that means nothing.
     #[error("{path} is no file of alerts: {reason}", path = path.display())]
     Form {
@@ -80,8 +80,7 @@ struct WrittenClass {
 impl AlertFile {
     /// Reads the file at `path`.
     pub fn read(path: &Path) -> Result<Self, AlertFileError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| AlertFileError::Read { path: path.to_owned(), source })?;
+        let text = ALERTS.text(path)?;
         let written: Written = toml::from_str(&text).map_err(|error| AlertFileError::Form {
             path: path.to_owned(),
             reason: error.to_string().trim_end().to_owned(),

@@ -3,7 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use iostall_engine::Input;
+use iostall_measure::ByteCount;
+
 use crate::channel::DeliveryError;
+
+/// A line, and what somebody noted under it.
+const SECRET: Input = Input { what: "secret file", limit: ByteCount(64 << 10) };
 
 /// Where a secret is kept. It is read anew for each delivery, so that it can be changed while the collector runs.
 #[derive(Clone, PartialEq, Eq)]
@@ -19,8 +25,9 @@ impl Secret {
     pub(crate) fn read(&self) -> Result<String, DeliveryError> {
         match self {
             Self::File(path) => {
-                let text = std::fs::read_to_string(path).map_err(|error| {
-                    DeliveryError::Secret(format!("cannot read {}: {error}", path.display()))
+                let text = SECRET.secret(path).map_err(|error| {
+                    let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+                    DeliveryError::Secret(format!("{error}{hint}"))
                 })?;
                 Ok(text.lines().next().unwrap_or_default().trim_end().to_owned())
             }

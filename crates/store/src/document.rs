@@ -3,6 +3,9 @@
 //! JSON, because it is the form users export and because it outlives our types. Compressed, because most
 //! of it is histogram buckets as decimal digits; `docs/design.md` has the sizes.
 
+use std::io::Read as _;
+
+use iostall_measure::ByteCount;
 use iostall_model::Run;
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use serde::Deserialize;
@@ -13,6 +16,9 @@ pub(crate) const ENCODING: &str = "json+zstd";
 
 /// zstd's own default: higher levels take several times longer for a few percent of these documents.
 const LEVEL: i32 = 3;
+
+/// A run of a week with a series of every worker has a tenth of it.
+const DOCUMENT_BYTES_MAX: u64 = 1 << 30;
 
 /// Why a run could not be turned into a document or a document into a run.
 #[derive(Debug, Error)]
@@ -26,6 +32,9 @@ pub enum DocumentError {
     /// Compression failed, or the compressed document is damaged.
     #[error("its document does not decompress: {0}")]
     Compression(std::io::Error),
+    /// Decompressed, it has more than there can be.
+    #[error("its document has more than {} decompressed, which no run has", ByteCount(DOCUMENT_BYTES_MAX))]
+    TooLong,
     /// The document is not text.
     #[error("its document is not UTF-8 text")]
     NotText,
@@ -57,8 +66,15 @@ pub(crate) fn text(encoding: &str, bytes: &[u8]) -> Result<String, DocumentError
     if encoding != ENCODING {
         return Err(DocumentError::Encoding(encoding.to_owned()));
     }
-    let json = zstd::stream::decode_all(bytes).map_err(DocumentError::Compression)?;
-    String::from_utf8(json).map_err(|_| DocumentError::NotText)
+    String::from_utf8(decompress(bytes, DOCUMENT_BYTES_MAX)?).map_err(|_| DocumentError::NotText)
+}
+
+/// A few bytes may be those of a document without an end.
+fn decompress(bytes: &[u8], bytes_max: u64) -> Result<Vec<u8>, DocumentError> {
+    let mut json = Vec::new();
+    let decoder = zstd::stream::Decoder::new(bytes).map_err(DocumentError::Compression)?;
+    decoder.take(bytes_max + 1).read_to_end(&mut json).map_err(DocumentError::Compression)?;
+    if json.len() as u64 > bytes_max { Err(DocumentError::TooLong) } else { Ok(json) }
 }
 
 /// What every version of the document opens with.
@@ -104,6 +120,15 @@ mod tests {
         assert!(matches!(read(&text), Err(DocumentError::Schema { .. })));
         assert!(matches!(read("{}"), Err(DocumentError::Read(_))));
         assert!(matches!(text_of_damaged(), Err(DocumentError::Compression(_))));
+    }
+
+    /// A store from elsewhere: a hundred kilobytes in it took all memory when runs were shown.
+    #[test]
+    fn a_document_that_decompresses_without_end_is_refused() {
+        let bomb = zstd::stream::encode_all(std::io::repeat(b' ').take(1_000_001), 1).unwrap();
+        assert!(bomb.len() < 1_000, "{}", bomb.len());
+        assert!(matches!(decompress(&bomb, 1_000_000), Err(DocumentError::TooLong)));
+        assert_eq!(decompress(&bomb, 1_000_001).unwrap().len(), 1_000_001);
     }
 
     fn text_of_damaged() -> Result<String, DocumentError> {

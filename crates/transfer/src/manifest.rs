@@ -3,7 +3,7 @@
 mod name;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read as _, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// How the first line of a partial list begins: the `*sum` tools say that it is none of theirs.
 const PARTIAL_LINE: &str = "# iostall: partial";
+
 /// What a manifest says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
@@ -32,6 +33,11 @@ pub struct Manifest {
     /// Whether it lists only those files of a copy that were done when it ended.
     pub is_partial: bool,
 }
+
+/// The longest line that is read: a digest, and a name of the longest that Linux knows with every byte escaped.
+const LINE_BYTES_MAX: u64 = 16 << 10;
+/// So much of a line that is none is shown.
+const LINE_SHOWN: usize = 200;
 
 /// A file and what it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +65,15 @@ pub enum ManifestError {
         /// What it says.
         text: String,
     },
+    /// A line without an end.
+    #[error("line {line} is longer than {LINE_BYTES_MAX} bytes")]
+    LongLine {
+        /// Counted from 1.
+        line: usize,
+    },
+    /// It could not be read to its end.
+    #[error("it cannot be read: {0}")]
+    Read(String),
     /// The kind of checksum cannot be told.
     #[error("line {line} has {digits} hexadecimal digits, which could be {could_be}")]
     Ambiguous {
@@ -193,21 +208,53 @@ pub fn write_json(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
 /// Reads either form. `kind` overrules what lines of digests could be; `path` is the manifest's own, whose name
 /// often says it (`x.md5`, `SHA256SUMS`).
 pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
+    read(text, path, kind)
+}
+
+/// The same of a stream, of which no more is held than a line.
+pub fn read(
+    mut text: impl BufRead,
+    path: &Path,
+    kind: Option<HashKind>,
+) -> Result<Manifest, ManifestError> {
     // Windows programs begin a text in UTF-8 with a mark.
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let manifest = if text.trim_ascii_start().first() == Some(&b'{') {
+    let mark: &[u8] = b"\xef\xbb\xbf";
+    if text.fill_buf().map_err(unread)?.starts_with(mark) {
+        text.consume(mark.len());
+    }
+    let begin = text.fill_buf().map_err(unread)?.trim_ascii_start().first().copied();
+    let manifest = if begin == Some(b'{') {
         parse_json(text)?
     } else {
-        let kind = kind.or_else(|| named_hash(path).ok().flatten());
-        let lines = text.split(|byte| *byte == b'\n').enumerate();
-        let files = lines
-            .map(|(at, line)| (at + 1, line.strip_suffix(b"\r").unwrap_or(line)))
-            .filter(|(_, line)| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
-            .map(|(at, line)| parse_line(at, line, kind))
-            .collect::<Result<_, _>>()?;
-        Manifest { files, is_partial: text.starts_with(PARTIAL_LINE.as_bytes()) }
+        parse_lines(text, kind.or_else(|| named_hash(path).ok().flatten()))?
     };
     if manifest.files.is_empty() && !manifest.is_partial { Err(ManifestError::Empty) } else { Ok(manifest) }
+}
+
+fn unread(error: io::Error) -> ManifestError {
+    ManifestError::Read(error.to_string())
+}
+
+fn parse_lines(mut text: impl BufRead, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
+    let mut manifest = Manifest { files: Vec::new(), is_partial: false };
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        let length = text.by_ref().take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut bytes).map_err(unread)?;
+        if length == 0 {
+            break;
+        }
+        if length as u64 > LINE_BYTES_MAX {
+            return Err(ManifestError::LongLine { line });
+        }
+        let words = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let words = words.strip_suffix(b"\r").unwrap_or(words);
+        manifest.is_partial |= line == 1 && words.starts_with(PARTIAL_LINE.as_bytes());
+        if !words.trim_ascii().is_empty() && !words.starts_with(b"#") {
+            manifest.files.push(parse_line(line, words, kind)?);
+        }
+    }
+    Ok(manifest)
 }
 
 /// Whether a file that begins with `head` is a manifest in one of the forms that are written here, or empty: one that
@@ -223,7 +270,8 @@ pub fn begins_manifest(head: &[u8]) -> bool {
 }
 
 fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<ManifestFile, ManifestError> {
-    let refuse = || ManifestError::Line { line, text: String::from_utf8_lossy(text).into_owned() };
+    let shown = || String::from_utf8_lossy(&text[..text.len().min(LINE_SHOWN)]).into_owned();
+    let refuse = || ManifestError::Line { line, text: shown() };
     let (escaped, rest) = text.strip_prefix(b"\\").map_or((false, text), |rest| (true, rest));
     if let Some(file) = parse_tagged(rest, escaped) {
         return Ok(file);
@@ -295,9 +343,9 @@ fn unescape(name: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-fn parse_json(text: &[u8]) -> Result<Manifest, ManifestError> {
+fn parse_json(text: impl BufRead) -> Result<Manifest, ManifestError> {
     let refuse = |what: String| ManifestError::Json(what);
-    let manifest: JsonManifest = serde_json::from_slice(text).map_err(|error| refuse(error.to_string()))?;
+    let manifest: JsonManifest = serde_json::from_reader(text).map_err(|error| refuse(error.to_string()))?;
     if manifest.schema != SCHEMA || manifest.schema_version > SCHEMA_VERSION {
         return Err(refuse(format!("{} version {}", manifest.schema, manifest.schema_version)));
     }

@@ -1,11 +1,9 @@
 //! Sides measured now, in turn: what else happens on the machine then meets both alike.
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use iostall_load::preset::preset;
-use iostall_load::profile::{Overrides, check, parse_profile};
+use iostall_load::profile::{Overrides, check, read_profile};
 use iostall_model::Profile;
 use iostall_report::compare::Side;
 
@@ -96,9 +94,7 @@ fn plans(args: &CompareArgs) -> anyhow::Result<Vec<Plan>> {
 fn profiles(args: &CompareArgs) -> anyhow::Result<Vec<Profile>> {
     let mut profiles = Vec::new();
     for path in &args.load.profile {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("cannot read the profile {}", path.display()))?;
-        profiles.push(parse_profile(&text, &path.display().to_string())?);
+        profiles.push(read_profile(path)?);
     }
     for name in &args.load.preset {
         profiles

@@ -1,13 +1,16 @@
 //! Tables of real work: CSV with a job's name and its seconds in each row; a job may come several times.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use iostall_engine::Input;
+use iostall_measure::ByteCount;
 use iostall_qualify::compare::work::{Job, pair};
 use iostall_report::csv::{CsvError, read_work};
 
 use crate::failure::hinted;
+
+/// A hundred thousand jobs.
+const TABLE: Input = Input { what: "table of jobs", limit: ByteCount(16 << 20) };
 
 /// Reads the table before and the one after.
 pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
@@ -18,7 +21,7 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
 }
 
 fn table(path: &Path) -> anyhow::Result<Vec<(String, f64)>> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bytes = TABLE.read(path)?;
     let rows = read_work(bytes.as_slice()).map_err(|error: CsvError| {
         hinted(
             anyhow::Error::new(error).context(format!("{} is no table of jobs", path.display())),

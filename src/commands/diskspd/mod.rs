@@ -4,18 +4,18 @@ mod doubts;
 mod targets;
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Parser;
 use iostall_diskspd::command_line::Surroundings;
 use iostall_diskspd::report::{from_run, write_text, write_xml};
-use iostall_diskspd::xml::write_profile;
+use iostall_diskspd::xml::{PROFILE_BYTES_MAX, write_profile};
 use iostall_diskspd::{
     DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, Parsed, Request, parse, to_profile, usage,
 };
+use iostall_engine::Input;
+use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
 use iostall_model::Run;
 
@@ -25,6 +25,8 @@ use crate::measuring::{Interrupted, Session, has_failures};
 use crate::output::{self, Delivery, Outputs, Shown, Taken};
 use crate::printer::Printer;
 use crate::store::Recorder;
+
+const PROFILE: Input = Input { what: "profile", limit: ByteCount(PROFILE_BYTES_MAX as u64) };
 
 /// Runs as DiskSpd would, with its exit statuses: 0, 1 where the run failed, 3 where what was typed is rejected.
 pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) -> ExitCode {
@@ -68,9 +70,7 @@ fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>
         }
         Parsed::Run(request) => *request,
         Parsed::ProfileFile(file) => {
-            let bytes =
-                fs::read(&file.path).with_context(|| format!("cannot read the profile {}", file.path))?;
-            file.apply(&bytes)?
+            file.apply(&PROFILE.read(Path::new(&file.path))?)?
         }
     };
     for warning in &request.warnings {

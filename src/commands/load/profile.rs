@@ -1,10 +1,7 @@
 //! The profile of a load run: preset or file, with the command line's changes over it.
 
-use std::fs;
-
-use anyhow::Context;
 use iostall_load::preset::preset;
-use iostall_load::profile::{Overrides, check, parse_profile};
+use iostall_load::profile::{Overrides, check, read_profile};
 use iostall_measure::SyncCall;
 use iostall_model::Profile;
 use iostall_model::profile::SyncRule;
@@ -40,9 +37,7 @@ pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
 /// What is asked for before the command line's changes.
 fn base(args: &LoadArgs) -> anyhow::Result<Profile> {
     if let Some(path) = &args.what.profile {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("cannot read the profile {}", path.display()))?;
-        return Ok(parse_profile(&text, &path.display().to_string())?);
+        return Ok(read_profile(path)?);
     }
     let nothing_named = args.targets.is_empty() && args.what.bindings.is_empty();
     let default = if nothing_named { DEFAULT_ON_SCRATCH } else { DEFAULT_ON_FILES };

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::mark::made_by_iostall;
 use super::signature::ReadAt;
+use crate::input;
 
 /// What a file was recognised as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,13 +80,17 @@ pub fn database_at(path: &Path) -> io::Result<Option<DatabaseFile>> {
 /// As much as any of the headers below needs.
 const HEAD_BYTES: usize = 128;
 
+/// More than any `PG_VERSION` has.
+const VERSION_BYTES: usize = 16;
+
 /// A directory with `PG_VERSION` somewhere above, or a tablespace's directory (`PG_15_202209061`), which
 /// lies outside of the data directory.
 fn in_postgres_tree(path: &Path) -> Option<DatabaseFile> {
     path.ancestors().skip(1).find_map(|directory| {
         let version = directory.join("PG_VERSION");
         let is_version = |text: &str| text.trim_end().split('.').all(is_number);
-        if std::fs::read_to_string(&version).is_ok_and(|text| is_version(&text)) {
+        let text = input::head(&version, VERSION_BYTES).map(|head| String::from_utf8_lossy(&head).into_owned());
+        if text.is_ok_and(|text| is_version(&text)) {
             return Some(DatabaseFile { database: "PostgreSQL", sign: version.display().to_string() });
         }
         let (major, catalog) = directory.file_name()?.to_str()?.strip_prefix("PG_")?.split_once('_')?;

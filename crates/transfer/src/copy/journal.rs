@@ -11,12 +11,17 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use iostall_engine::files::FileStamp;
+use iostall_engine::{Input, InputError};
+use iostall_measure::ByteCount;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::part::{journal_path, new_journal_path};
 use crate::pipeline::{Journal, Written};
 
 const MAGIC: &str = "iostall-journal 1";
+
+/// The pieces of some twenty terabytes; whatever else lies under that name is not read into memory.
+const JOURNAL: Input = Input { what: "journal", limit: ByteCount(1 << 30) };
 
 /// What a journal says about its source. Without the device number: it may be another after a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,10 +171,11 @@ pub(super) struct Claims {
 
 /// What the journal of `target` claims of `source`; `None` where there is no journal.
 pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Option<Claims>> {
-    let text = match std::fs::read(journal_path(target)) {
+    let text = match JOURNAL.read(&journal_path(target)) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        Err(InputError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(InputError::System { source, .. }) => return Err(source),
+        Err(error) => return Err(io::Error::other(error)),
     };
     let mut lines = text.lines();
     let Some(named) = lines.next().and_then(checked).and_then(Identity::parse) else { return Ok(None) };
