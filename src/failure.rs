@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use iostall_engine::InputError;
+
 /// The exit status of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
@@ -43,6 +45,14 @@ impl fmt::Display for Hinted {
 impl std::error::Error for Hinted {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
+    }
+}
+
+/// An input that was not read, with what to do where that is known.
+pub(crate) fn unread(error: InputError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! iostall: load-test, watch, move and judge the storage under database servers.
 
 mod cli;
+mod command_line;
 mod commands;
 mod failure;
 mod interrupt;
@@ -16,9 +17,7 @@ mod watching;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::{Cli, Command};
+use crate::cli::Command;
 use crate::commands::{
     alerts, collect, compare, completions, copy, diskspd, load, man, matrix, presets, reference, report,
     runs, store as store_command, sweep, top, verify, write,
@@ -27,7 +26,7 @@ use crate::failure::Status;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(cli::as_diskspd(std::env::args_os().collect()));
+    let cli = command_line::parse();
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     let result = match &cli.command {
         Command::Collect(args) => collect::run(args, &cli.global, &printer),

@@ -1,9 +1,13 @@
 //! The only writer to standard output and standard error, progress included.
+//!
+//! Names, errors of servers and arguments are made safe where they are put into a line (`iostall_measure::foreign`); what
+//! was forgotten there is caught here. Nothing that another chose drives the terminal or begins a line of its own.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use iostall_measure::foreign::{guarded, shown};
 
 use crate::cli::ColorChoice;
 use crate::failure::Hinted;
@@ -55,13 +59,20 @@ impl Printer {
             .map_or(WIDTH_ELSEWHERE, |(_rows, columns)| usize::from(columns))
     }
 
-    /// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
+    /// Writes a report to standard output. A reader that has gone away (`| head`) is no error.
     pub(crate) fn result(&self, text: &str) -> io::Result<()> {
-        self.document(text.as_bytes())
+        self.to_stdout(guarded(text, self.color).as_bytes())
     }
 
-    /// The same for what need not be text: a list of names.
+    /// Writes a document for a program to standard output: as it is, but to a terminal like a report.
     pub(crate) fn document(&self, bytes: &[u8]) -> io::Result<()> {
+        if io::stdout().is_terminal() {
+            return self.result(&String::from_utf8_lossy(bytes));
+        }
+        self.to_stdout(bytes)
+    }
+
+    fn to_stdout(&self, bytes: &[u8]) -> io::Result<()> {
         self.clear();
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -70,10 +81,17 @@ impl Printer {
         }
     }
 
-    /// Tells what is going on, on standard error, unless quiet.
+    /// Tells what is going on, on one line of standard error, unless quiet.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.to_stderr(&format!("{text}\n"));
+            self.to_stderr(&format!("{}\n", shown(text)));
+        }
+    }
+
+    /// The same, and what to do about it on the next line.
+    pub(crate) fn advise(&self, text: &str, hint: &str) {
+        if !self.quiet {
+            self.to_stderr(&format!("{}\nhint: {}\n", shown(text), shown(hint)));
         }
     }
 
@@ -88,17 +106,17 @@ impl Printer {
     }
 
     fn say(&self, word: &str, error: &anyhow::Error) {
-        let mut text = format!("{word}: {error}\n");
+        let mut text = format!("{word}: {}\n", indented(&error.to_string()));
         let mut said = error.to_string();
         for cause in error.chain().skip(1) {
             let cause = cause.to_string();
             if !said.contains(&cause) {
-                text.push_str(&format!("  because: {cause}\n"));
+                text.push_str(&format!("  because: {}\n", indented(&cause)));
                 said.push_str(&cause);
             }
         }
         if let Some(hinted) = error.downcast_ref::<Hinted>() {
-            text.push_str(&format!("hint: {}\n", hinted.hint));
+            text.push_str(&format!("hint: {}\n", indented(&hinted.hint)));
         }
         self.to_stderr(&text);
     }
@@ -116,7 +134,7 @@ impl Printer {
             reason = "a share of a thousand fits, and float casts saturate"
         )]
         bar.set_position((share * 1000.0) as u64);
-        bar.set_message(text.to_owned());
+        bar.set_message(shown(text));
         bar.tick();
     }
 
@@ -134,6 +152,11 @@ impl Printer {
         // Nothing is left to tell a user whose standard error is gone.
         drop(io::stderr().lock().write_all(text.as_bytes()));
     }
+}
+
+/// A message of several lines, such as one that shows a place in a file: none but the first begins where ours do.
+fn indented(text: &str) -> String {
+    text.trim_end().lines().map(shown).collect::<Vec<_>>().join("\n    ")
 }
 
 fn new_bar() -> ProgressBar {

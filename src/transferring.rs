@@ -22,6 +22,7 @@ use iostall_transfer::progress::ProgressNow;
 use jiff::Timestamp;
 
 use crate::cli::NiceChoice;
+use crate::command_line;
 use crate::interrupt::cancel_on_signal;
 use crate::printer::Printer;
 
@@ -102,7 +103,7 @@ impl<'a> Transferring<'a> {
             id: RunId::new(self.started_utc),
             name: name.to_owned(),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command_line: command_line::recorded(),
             started_utc: self.started_utc,
             ended_utc: utc_now(),
             interrupted: self.progress.is_cancelled(),

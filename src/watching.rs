@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use iostall_collect::address::PasswordFrom;
 use iostall_collect::{Address, AddressError, Secret, Source, SourceError, open};
+use iostall_measure::foreign::shown;
 
 use crate::failure::hinted;
 
@@ -71,6 +72,6 @@ fn prompt(name: &str) -> anyhow::Result<Secret> {
         let error = anyhow::anyhow!("there is no terminal to ask for the password of {name}");
         return Err(hinted(error, "put it in a file and write ?password-file=PATH"));
     }
-    term.write_str(&format!("password for {name}: ")).context("cannot write to the terminal")?;
+    term.write_str(&format!("password for {}: ", shown(name))).context("cannot write to the terminal")?;
     Ok(Secret::typed(term.read_secure_line().context("cannot read from the terminal")?))
 }

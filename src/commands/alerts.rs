@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use iostall_measure::clock::utc_now;
+use iostall_measure::foreign::shown;
 use iostall_model::alert::{Condition, Measured, Notice, Rule};
 use iostall_notify::{AlertFile, Channel, deliver};
 
@@ -33,13 +34,13 @@ fn listing(file: &AlertFile) -> String {
             "rule {:?}: {}, tells {}\n",
             rule.name,
             condition(rule),
-            rule.channels.join(", ")
+            shown(&rule.channels.join(", "))
         ));
     }
     for Channel { name, way, .. } in &file.channels {
         let is_used = file.book.rules.iter().any(|rule| rule.channels.contains(name));
         let note = if is_used { "" } else { " (no rule tells it)" };
-        text.push_str(&format!("channel {name:?}: {}{note}\n", way.describe()));
+        text.push_str(&format!("channel {name:?}: {}{note}\n", shown(&way.describe())));
     }
     text
 }
@@ -51,7 +52,9 @@ fn condition(rule: &Rule) -> String {
         Condition::Over { measured, threshold, by_class } => {
             let mut limits: Vec<String> = threshold.iter().map(|limit| amount(*measured, *limit)).collect();
             limits.extend(
-                by_class.iter().map(|(class, limit)| format!("{class} {}", amount(*measured, *limit))),
+                by_class
+                    .iter()
+                    .map(|(class, limit)| format!("{} {}", shown(class), amount(*measured, *limit))),
             );
             format!("over {} for {seconds} s", limits.join(", "))
         }
@@ -89,12 +92,12 @@ fn try_channels(args: &AlertsTestArgs, printer: &Printer) -> anyhow::Result<Stat
         // Somebody is waiting for the answer: once is enough.
         let once = Channel { attempts: 1, ..channel.clone() };
         let notice = Notice::test(rule.unwrap_or(first), utc_now());
-        let way = channel.way.describe();
+        let (name, way) = (shown(&channel.name), shown(&channel.way.describe()));
         let line = match deliver(&once, &notice).result {
-            Ok(()) => format!("delivered  {}: {way}\n", channel.name),
+            Ok(()) => format!("delivered  {name}: {way}\n"),
             Err(error) => {
                 status = Status::No;
-                format!("FAILED     {}: {way}: {error}\n", channel.name)
+                format!("FAILED     {name}: {way}: {}\n", shown(&error.to_string()))
             }
         };
         printer.result(&line)?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use iostall_collect::{Engine, Event, Filter, Gap, Sampler, SamplerOptions, grants};
 use iostall_measure::clock::utc_now;
+use iostall_measure::foreign::shown;
 use iostall_store::{Retention, StoredGap};
 use jiff::{SignedDuration, Timestamp};
 
@@ -60,7 +61,8 @@ fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyho
             Ok(mut sample) => {
                 sample.rows.retain(|row| filter.keeps(&row.subject));
                 printer.result(&format!(
-                    "{name}: {} rows at {:.3}\n",
+                    "{}: {} rows at {:.3}\n",
+                    shown(name),
                     sample.rows.len(),
                     sample.taken.utc
                 ))?;
@@ -116,7 +118,7 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
                 // That a source which times out takes longer than the interval is no news.
                 let is_known = gap.retry.is_none() && failing.contains_key(&gap.source);
                 if !is_known && failing.insert(gap.source, news.clone()).as_ref() != Some(&news) {
-                    printer.note(&gap_line(name, &gap));
+                    printer.advise(&gap_line(name, &gap), &gap.hint);
                 }
                 keeper.gap(*number, gap, printer)?;
             }
@@ -141,5 +143,5 @@ fn signed(length: Duration) -> SignedDuration {
 
 fn gap_line(name: &str, gap: &Gap) -> String {
     let next = gap.retry.map(|retry| format!("; next try at {:.0}", retry.at)).unwrap_or_default();
-    format!("{name}: no sample at {:.0}: {}{next}\nhint: {}", gap.at, gap.reason, gap.hint)
+    format!("{name}: no sample at {:.0}: {}{next}", gap.at, gap.reason)
 }

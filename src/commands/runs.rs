@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use iostall_measure::clock::utc_now;
+use iostall_measure::foreign::shown;
 use iostall_report::line::rates;
 use iostall_store::{Entry, Filter, SqliteStore, Store};
 use serde_json::json;
@@ -67,7 +68,7 @@ fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Resu
     let entries = store.list(&filter).map_err(with_hint)?;
     if list.json {
         let rows: Vec<_> = entries.iter().map(as_json).collect();
-        printer.result(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
+        printer.document(format!("{}\n", serde_json::to_string_pretty(&rows)?).as_bytes())?;
         return Ok(());
     }
     if entries.is_empty() {
@@ -79,13 +80,14 @@ fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Resu
 }
 
 fn as_table(entries: &[Entry]) -> String {
-    let name_width = entries.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(4).max(4);
+    let names: Vec<String> = entries.iter().map(|entry| shown(&entry.name)).collect();
+    let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(4).max(4);
     let mut text = format!("{:>5}  {:19}  {:name_width$}  result\n", "run", "started (UTC)", "name");
-    for entry in entries {
+    for (entry, name) in entries.iter().zip(&names) {
         let summary = &entry.summary;
         let result = match (summary.iops, summary.mib_per_s) {
             (Some(iops), Some(mib_per_s)) => rates(iops, mib_per_s, summary.latency_ns_p99),
-            (None, Some(mib_per_s)) => format!("{} {mib_per_s:.0} MiB/s", entry.kind),
+            (None, Some(mib_per_s)) => format!("{} {mib_per_s:.0} MiB/s", shown(&entry.kind)),
             _ => "nothing measured".to_owned(),
         };
         let mut marks = String::new();
@@ -102,8 +104,8 @@ fn as_table(entries: &[Entry]) -> String {
             text,
             "{:>5}  {started:19}  {:name_width$}  {result}{marks}  {}",
             entry.number.to_string(),
-            entry.name,
-            entry.targets.join(" ")
+            name,
+            shown(&entry.targets.join(" "))
         );
     }
     text

@@ -8,10 +8,12 @@ mod survey;
 mod targets;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use iostall_engine::host;
 use iostall_engine::uring::{UringConfig, UringEngine};
+use iostall_load::profile::{self, ProfileFileError};
 use iostall_load::runner::{Observer, Phase, RunError, SpanJob, run_span};
 use iostall_load::seat::EngineKind;
 use iostall_load::trust::{BusyBefore, Evidence, judge};
@@ -25,7 +27,8 @@ use iostall_model::{LoadOutcome, Profile, Run, RunBody, RunId, SpanOutcome, Span
 use jiff::Timestamp;
 
 use crate::cli::EngineChoice;
-use crate::failure::hinted;
+use crate::command_line;
+use crate::failure::{hinted, unread};
 use crate::interrupt::raise_on_signal;
 use crate::printer::Printer;
 
@@ -50,6 +53,14 @@ impl fmt::Display for Interrupted {
 }
 
 impl std::error::Error for Interrupted {}
+
+/// The profile in the file at `path`.
+pub(crate) fn read_profile(path: &Path) -> anyhow::Result<Profile> {
+    profile::read_profile(path).map_err(|error| match error {
+        ProfileFileError::Input(error) => unread(error),
+        other @ ProfileFileError::Profile(_) => other.into(),
+    })
+}
 
 /// What all runs of one command share.
 pub(crate) struct Session<'a> {
@@ -192,7 +203,7 @@ fn record(
         id: RunId::new(started_utc),
         name: name.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command_line: command_line::recorded(),
         started_utc,
         ended_utc: utc_now(),
         interrupted: false,

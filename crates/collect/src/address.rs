@@ -1,12 +1,22 @@
 //! What a source is called: a URL without secrets.
 
+mod error;
+mod pairs;
+mod parts;
+mod pasted;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use percent_encoding::percent_decode_str;
-use thiserror::Error;
+use iostall_measure::foreign::without_passwords;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
+
+use self::parts::Parts;
+use self::pasted::Unknown;
+
+pub use self::error::AddressError;
 
 /// The engines that can be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,56 +113,6 @@ pub struct Address {
     pub tls: Tls,
 }
 
-/// Why a text is not a source's address.
-#[derive(Debug, Error)]
-pub enum AddressError {
-    /// It is not a URL.
-    #[error("{text:?} is not a source")]
-    NotUrl {
-        /// What was typed.
-        text: String,
-    },
-    /// No such engine.
-    #[error("{0:?} cannot be watched")]
-    Engine(String),
-    /// A password in the URL would show in every process list and shell history.
-    #[error("the URL of {host} holds a password, which everybody on this machine can read")]
-    PasswordInUrl {
-        /// The host it was for.
-        host: String,
-    },
-    /// An unknown part behind the question mark.
-    #[error("{name:?} is not known in a source's URL")]
-    Parameter {
-        /// Its name.
-        name: String,
-    },
-    /// A value that is none of those offered.
-    #[error("tls={value} is not known")]
-    TlsValue {
-        /// What was typed.
-        value: String,
-    },
-}
-
-impl AddressError {
-    /// What to write instead.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::NotUrl { .. } | Self::Engine(_) => {
-                "write postgres://USER@HOST/DATABASE, mysql://USER@HOST, sqlserver://USER@HOST or linux:"
-            }
-            Self::PasswordInUrl { .. } => {
-                "put it in a file and write ?password-file=PATH, or ?password-env=NAME, or ?password=prompt"
-            }
-            Self::Parameter { .. } => {
-                "known are password-file, password-env, password=prompt, tls, ca and socket"
-            }
-            Self::TlsValue { .. } => "write tls=on, tls=off or tls=unverified",
-        }
-    }
-}
-
 impl Address {
     /// Whether it is this machine, reached without a network.
     pub fn is_local(&self) -> bool {
@@ -164,67 +124,122 @@ impl Address {
         self.host.starts_with('/')
     }
 
-    fn apply(&mut self, name: &str, value: &str) -> Result<(), AddressError> {
-        match name {
-            "password-file" => self.password = PasswordFrom::File(value.into()),
-            "password-env" => self.password = PasswordFrom::Environment(value.to_owned()),
-            "password" if value == "prompt" => self.password = PasswordFrom::Prompt,
-            "password" => return Err(AddressError::PasswordInUrl { host: self.host.clone() }),
-            "socket" => value.clone_into(&mut self.host),
-            "ca" => self.tls = Tls::VerifyWith(value.into()),
-            "tls" => {
-                self.tls = match value {
-                    "on" => Tls::Verify,
-                    "off" => Tls::Off,
-                    "unverified" => Tls::Unverified,
-                    _ => return Err(AddressError::TlsValue { value: value.to_owned() }),
-                }
-            }
-            _ => return Err(AddressError::Parameter { name: name.to_owned() }),
+    /// Whether nothing of a connection string that was not understood went into a name.
+    fn has_no_password(&self) -> bool {
+        [&self.host, &self.user, &self.database]
+            .into_iter()
+            .all(|name| without_passwords(name) == name.as_str())
+    }
+
+    /// The address as a URL without a password, for whoever typed something else.
+    fn url(&self) -> String {
+        let encoded = |text: &str| utf8_percent_encode(text, BEYOND_WORDS).to_string();
+        let mut url = format!("{}://", self.engine.scheme());
+        if !self.user.is_empty() {
+            url.push_str(&format!("{}@", encoded(&self.user)));
         }
-        Ok(())
+        let mut settings = Vec::new();
+        if self.is_socket() {
+            url.push_str("localhost");
+            settings.push(format!("socket={}", encoded(&self.host)));
+        } else {
+            let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+            url.push_str(&host);
+        }
+        if self.port != self.engine.default_port() {
+            url.push_str(&format!(":{}", self.port));
+        }
+        if !self.database.is_empty() {
+            url.push_str(&format!("/{}", encoded(&self.database)));
+        }
+        match &self.tls {
+            Tls::Verify if self.is_local() => settings.push("tls=on".to_owned()),
+            Tls::Off if !self.is_local() => settings.push("tls=off".to_owned()),
+            Tls::Unverified => settings.push("tls=unverified".to_owned()),
+            Tls::VerifyWith(ca) => settings.push(format!("ca={}", encoded(&ca.to_string_lossy()))),
+            Tls::Off | Tls::Verify => {}
+        }
+        if settings.is_empty() { url } else { format!("{url}?{}", settings.join("&")) }
     }
 }
+
+/// What stands for itself in any part of a URL.
+const BEYOND_WORDS: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 impl FromStr for Address {
     type Err = AddressError;
 
+    /// Reads a URL, or a connection string as other programs have it. What holds a password is refused without repeating
+    /// it, however little else of it can be read.
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let url = Url::parse(text).map_err(|_| AddressError::NotUrl { text: without_password(text) })?;
-        let engine: Engine = url.scheme().parse()?;
-        let decode = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
-        // A URL needs brackets around an IPv6 address; nothing else takes them.
-        let host = url.host_str().unwrap_or("localhost").trim_matches(['[', ']']).to_owned();
-        if url.password().is_some() {
-            return Err(AddressError::PasswordInUrl { host });
+        let text = text.trim();
+        let parsed = pasted::read(text).unwrap_or_else(|| {
+            let url = Url::parse(text).map_err(|_| AddressError::NotUrl { text: text.to_owned() });
+            url.and_then(|url| of_url(&url, Unknown::Refused))
+        });
+        let had_password = parsed.as_ref().is_ok_and(|(_, parts)| parts.had_password);
+        let address = parsed.and_then(|(engine, parts)| parts.finish(engine));
+        let kept = without_passwords(text);
+        match address {
+            Ok(address) if (had_password || kept != text) && address.has_no_password() => {
+                let (source_name, instead) = (address.to_string(), Some(address.url()));
+                Err(AddressError::PasswordInUrl { source_name, instead })
+            }
+            Ok(address) if kept == text => Ok(address),
+            Err(AddressError::NotUrl { .. }) if kept == text => {
+                Err(AddressError::NotUrl { text: without_login(text) })
+            }
+            Err(error @ (AddressError::Account | AddressError::Contradiction { .. })) => Err(error),
+            // What it says may be a part of the password that was not recognised as one.
+            _ if kept != text => {
+                Err(AddressError::PasswordInUrl { source_name: kept.into_owned(), instead: None })
+            }
+            Ok(_) => Err(AddressError::PasswordInUrl { source_name: "this source".into(), instead: None }),
+            Err(error) => Err(error),
         }
-        let mut address = Self {
-            engine,
-            host,
-            port: url.port().unwrap_or(engine.default_port()),
-            user: decode(url.username()),
-            database: decode(url.path().trim_start_matches('/')),
-            password: PasswordFrom::Nowhere,
-            tls: Tls::Verify,
-        };
-        let names_tls = url.query_pairs().any(|(name, _)| name == "tls" || name == "ca");
-        for (name, value) in url.query_pairs() {
-            address.apply(&name, &value)?;
-        }
-        if !names_tls && address.is_local() {
-            address.tls = Tls::Off;
-        }
-        Ok(address)
     }
 }
 
-/// What was typed, without what may be a password: it is about to be shown.
-fn without_password(text: &str) -> String {
-    let Some((login, rest)) = text.rsplit_once('@') else { return text.to_owned() };
-    let begin = login.find("://").map_or(0, |place| place + 3);
-    match login[begin..].find(':') {
-        Some(colon) => format!("{}:…@{rest}", &login[..begin + colon]),
-        None => text.to_owned(),
+/// What a URL says.
+fn of_url(url: &Url, unknown: Unknown) -> Result<(Engine, Parts), AddressError> {
+    let engine: Engine = url.scheme().parse()?;
+    let decode = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
+    let mut parts = Parts {
+        // A URL needs brackets around an IPv6 address; nothing else takes them.
+        host: url.host_str().map(|host| host.trim_matches(['[', ']']).to_owned()),
+        port: url.port(),
+        user: decode(url.username()),
+        database: decode(url.path().trim_start_matches('/')),
+        had_password: url.password().is_some(),
+        ..Parts::default()
+    };
+    for (name, value) in url.query_pairs() {
+        if !parts.apply(&name, &value)? && unknown == Unknown::Refused {
+            return Err(AddressError::Parameter { name: name.into_owned() });
+        }
+    }
+    Ok((engine, parts))
+}
+
+/// What was typed, without what may be a login where there is no scheme to say so.
+fn without_login(text: &str) -> String {
+    if let Some((scheme, rest)) = text.split_once("://") {
+        // Behind a colon is a port, or a password whose host was forgotten.
+        let is_port =
+            |text: &str| text.split(['/', '?']).next().is_some_and(|port| port.parse::<u64>().is_ok());
+        return match rest.split_once(':') {
+            Some((user, after)) if !rest.contains(['@', '[']) && !is_port(after) => {
+                format!("{scheme}://{user}:…")
+            }
+            _ => text.to_owned(),
+        };
+    }
+    match (text.rsplit_once('@'), text.split_once(':')) {
+        (Some((login, rest)), Some((user, _))) if login.contains(':') => {
+            format!("{user}:…@{rest}")
+        }
+        _ => text.to_owned(),
     }
 }
 
@@ -249,72 +264,4 @@ impl fmt::Display for Address {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_says_who_where_and_how() {
-        let address: Address = "postgres://mon%40corp@db1:5433/sales?password-file=/etc/pw".parse().unwrap();
-        assert_eq!(address.user, "mon@corp");
-        assert_eq!((address.host.as_str(), address.port), ("db1", 5433));
-        assert_eq!(address.password, PasswordFrom::File("/etc/pw".into()));
-        assert_eq!(address.tls, Tls::Verify, "a network is not trusted by default");
-        assert_eq!(address.to_string(), "postgres://db1:5433/sales");
-    }
-
-    #[test]
-    fn a_password_in_the_url_is_refused_without_repeating_it() {
-        for text in ["mysql://u:hunter2@db1/", "sqlserver://u@db1?password=hunter2"] {
-            let error = text.parse::<Address>().unwrap_err();
-            assert!(error.hint().contains("password-file"), "{}", error.hint());
-            assert!(!error.to_string().contains("hunter2"), "{error}");
-        }
-        // Nor is it where the rest is no URL.
-        for text in ["mysql://u:hunter2@db1:99999/", "u:hunter2@db1", "mysql://u:hunter2@:x@[db1/"] {
-            let error = text.parse::<Address>().unwrap_err();
-            assert!(!error.to_string().contains("hunter2"), "{error}");
-        }
-        let error = "mysql://u@db1:99999".parse::<Address>().unwrap_err().to_string();
-        assert!(error.contains("u@db1:99999"), "{error}");
-    }
-
-    #[test]
-    fn an_ipv6_address_has_brackets_in_names_and_none_in_connections() {
-        let address: Address = "postgres://mon@[::1]:5433/x".parse().unwrap();
-        assert_eq!((address.host.as_str(), address.tls.clone()), ("::1", Tls::Off));
-        assert_eq!(address.to_string(), "postgres://[::1]:5433/x");
-    }
-
-    /// Debian runs several clusters with one directory of sockets: they had one history.
-    #[test]
-    fn two_servers_with_sockets_in_one_directory_have_names_of_their_own() {
-        let name = |url: &str| url.parse::<Address>().unwrap().to_string();
-        assert_eq!(name("postgres://u@localhost/x?socket=/run/postgresql"), "postgres:///run/postgresql/x");
-        assert_eq!(
-            name("postgres://u@localhost:5433/x?socket=/run/postgresql"),
-            "postgres:///run/postgresql:5433/x"
-        );
-    }
-
-    #[test]
-    fn loopback_and_sockets_are_local_and_need_no_encryption() {
-        let socket: Address = "postgres://mon@localhost/sales?socket=/run/postgresql".parse().unwrap();
-        assert!(socket.is_socket() && socket.tls == Tls::Off);
-        let kept: Address = "mysql://mon@127.0.0.1?tls=unverified".parse().unwrap();
-        assert_eq!(kept.tls, Tls::Unverified);
-        assert_eq!(kept.port, 3306);
-    }
-
-    #[test]
-    fn the_host_itself_is_a_source() {
-        assert_eq!("linux:".parse::<Address>().unwrap().to_string(), "linux:");
-    }
-
-    #[test]
-    fn what_is_not_known_is_refused() {
-        assert!(matches!("oracle://x".parse::<Address>(), Err(AddressError::Engine(_))));
-        assert!(matches!("db1".parse::<Address>(), Err(AddressError::NotUrl { .. })));
-        assert!(matches!("mysql://x?tsl=on".parse::<Address>(), Err(AddressError::Parameter { .. })));
-        assert!(matches!("mysql://x?tls=maybe".parse::<Address>(), Err(AddressError::TlsValue { .. })));
-    }
-}
+mod tests;

@@ -5,7 +5,9 @@
 //! subtracted here: that is `iostall_model::delta`.
 
 pub mod address;
+mod allowance;
 pub mod grants;
+mod identifier;
 pub mod linux;
 mod moment;
 mod mysql;

@@ -3,7 +3,13 @@
 use std::fmt;
 use std::path::Path;
 
+use iostall_engine::Input;
+use iostall_measure::ByteCount;
+
 use crate::source::SourceError;
+
+/// A line, and what somebody noted under it.
+const PASSWORD: Input = Input { what: "password file", limit: ByteCount(64 << 10) };
 
 /// A password. Its debug form hides it.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -15,10 +21,9 @@ impl Secret {
         Self(text)
     }
 
-    /// The first line of the file at `path`.
+    /// The first line of the file at `path`, which others may not read.
     pub fn from_file(path: &Path) -> Result<Self, SourceError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| SourceError::PasswordFile { path: path.to_owned(), source })?;
+        let text = PASSWORD.secret(path)?;
         Ok(Self(text.lines().next().unwrap_or_default().to_owned()))
     }
 

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use iostall_engine::InputError;
+use iostall_measure::ByteCount;
 use iostall_model::{Sample, Subject};
 use thiserror::Error;
 
@@ -95,6 +97,16 @@ pub enum SourceError {
         /// What the server said.
         reason: String,
     },
+    /// More than can be meant.
+    #[error("{source_name} sent more for one reading than can be meant (over {bytes} or {rows} rows)")]
+    TooMuch {
+        /// Which source.
+        source_name: String,
+        /// As much would have been read.
+        bytes: ByteCount,
+        /// As many rows.
+        rows: u64,
+    },
     /// The server is older than the counters.
     #[error("{source_name} is version {version}; iostall reads {oldest} and later")]
     TooOld {
@@ -114,13 +126,8 @@ pub enum SourceError {
         source: io::Error,
     },
     /// The password file could not be read.
-    #[error("cannot read the password file {path}: {source}", path = path.display())]
-    PasswordFile {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    PasswordFile(#[from] InputError),
     /// The password's variable is not set.
     #[error("the environment variable {name}, which should hold a password, is not set")]
     PasswordVariable {
@@ -157,9 +164,10 @@ impl SourceError {
             Self::Login { .. }
             | Self::Denied { .. }
             | Self::NoHistory { .. }
+            | Self::TooMuch { .. }
             | Self::Certificate { .. }
             | Self::TooOld { .. }
-            | Self::PasswordFile { .. }
+            | Self::PasswordFile(_)
             | Self::PasswordVariable { .. }
             | Self::Defect
             | Self::Tls { .. } => Some(REFUSED_FOR),
@@ -193,14 +201,17 @@ impl SourceError {
                 "the server's log says more; `iostall collect grants {}` prints what a login needs",
                 scheme(source_name)
             ),
+            Self::TooMuch { .. } => {
+                "see whether it is the server that was meant; of a large one --database chooses what is read".into()
+            }
             Self::TooOld { .. } => {
                 "watch the host it runs on instead: `iostall collect run linux:` there".into()
             }
             Self::HostFile { .. } => "in a container the host's /proc and /sys must be visible".into(),
-            Self::PasswordFile { path, .. } => format!(
-                "write the password into the first line of {}, readable for this account alone (chmod 600)",
-                path.display()
-            ),
+            Self::PasswordFile(error) => error.hint().unwrap_or_else(|| {
+                "write the password into its first line, and make it readable for this account alone (chmod 600)"
+                    .into()
+            }),
             Self::PasswordVariable { name } => {
                 format!("export {name} before the call, or write ?password-file=PATH or ?password=prompt")
             }
@@ -248,7 +259,7 @@ pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Box<d
         Engine::Linux => Box::new(LinuxSource::new()),
         Engine::Postgres => Box::new(PostgresSource::new(address, &password, limit)?),
         Engine::Mysql => Box::new(MysqlSource::new(address, password, limit)?),
-        Engine::SqlServer => Box::new(SqlServerSource::new(address, password, limit)?),
+        Engine::SqlServer => Box::new(SqlServerSource::new(address, &password, limit)?),
     })
 }
 

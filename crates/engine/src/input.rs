@@ -118,7 +118,8 @@ impl Input {
         }
         // Without waiting, or a pipe would be waited for until somebody opens its other end.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let file = File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refused(error.into()))?);
+        let file =
+            File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refused(error.into()))?);
         let stat = rustix::fs::fstat(&file).map_err(|error| refused(error.into()))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
         if !admitted(&stat) || (kind == FileType::CharacterDevice && !file.is_terminal()) {

@@ -1,9 +1,10 @@
 //! Numbers with units, clocks, histograms and statistics. No I/O happens here.
 //!
 //! Everything in iostall that is counted, timed or averaged goes through this crate, so that a unit
-//! or an error bound is decided once.
+//! or an error bound is decided once. So does text that others chose, before it is shown.
 
 pub mod clock;
+pub mod foreign;
 pub mod histogram;
 pub mod moments;
 pub mod percentile;

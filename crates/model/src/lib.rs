@@ -1,10 +1,9 @@
-//! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting but of text from outside.
+//! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting.
 
 pub mod alert;
 pub mod counter;
 pub mod delta;
 pub mod distribution;
-pub mod foreign;
 pub mod kind;
 pub mod level;
 pub mod outcome;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use iostall_measure::foreign::shell_word;
 use iostall_measure::platform::{CgroupLimits, Device, DirectIo, FileSystem, Host, Target, TargetKind};
 use iostall_measure::{Caching, Durability, Percent, Rate, SyncCall};
-use iostall_model::foreign::shell_word;
 use iostall_model::outcome::{EngineUse, RoleOutcome};
 use iostall_model::profile::{Access, Arrivals, Distribution, Region, RoleProfile, SpanProfile};
 use iostall_model::{Run, RunBody};

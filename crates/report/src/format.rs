@@ -2,7 +2,7 @@
 
 use iostall_measure::ByteCount;
 
-pub use iostall_model::foreign::shown;
+pub use iostall_measure::foreign::shown;
 
 /// What stands where there is no number.
 pub const NONE: &str = "–";

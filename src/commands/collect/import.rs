@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostall_collect::{Engine, History, HistoryGap, Position};
 use iostall_measure::clock::utc_now;
+use iostall_measure::foreign::shown;
 use iostall_store::{ImportMark, SourceNumber, StoredGap, WatchStore};
 use jiff::Timestamp;
 
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
     let name = address.to_string();
     let password = secret(&address, &name)?;
     let mut store = open_watch(global)?;
-    let mut history = History::open(address, password, args.timeout).map_err(advised)?;
+    let mut history = History::open(address, &password, args.timeout).map_err(advised)?;
     let cancel = Arc::new(AtomicBool::new(false));
     interrupt::cancel_on_signal(&cancel)?;
     let filters = history.filters().map_err(advised)?;
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
             store.add_imported(number, batch.samples, &gaps, mark).map_err(with_hint)?;
             position = batch.next;
         }
-        printer.result(&format!("{source}: {kept} samples\n"))?;
+        printer.result(&format!("{}: {kept} samples\n", shown(&source)))?;
     }
     store.finish().map_err(with_hint)?;
     Ok(if cancel.load(Ordering::Relaxed) { Status::Interrupted } else { Status::Done })

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use iostall_collect::Gap;
-use iostall_model::{Sample, Warning};
+use iostall_model::Sample;
 use iostall_store::{Retention, SourceNumber, StoreError, StoredGap, WatchStore};
 use jiff::Timestamp;
 
@@ -38,7 +38,11 @@ impl Keeper {
     pub(super) fn say_warnings(&mut self, source: SourceNumber, sample: &Sample, printer: &Printer) {
         for warning in &sample.warnings {
             if self.said.insert((source, warning.message.clone())) {
-                printer.note(&warning_line(warning));
+                let said = format!("warning: {}", warning.message);
+                match &warning.hint {
+                    Some(hint) => printer.advise(&said, hint),
+                    None => printer.note(&said),
+                }
             }
         }
     }
@@ -122,12 +126,5 @@ impl Keeper {
             printer.error(&with_hint(error).context("samples are lost until the store can be written again"));
             self.trouble = Some(message);
         }
-    }
-}
-
-fn warning_line(warning: &Warning) -> String {
-    match &warning.hint {
-        Some(hint) => format!("warning: {}\nhint: {hint}", warning.message),
-        None => format!("warning: {}", warning.message),
     }
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use iostall_load::preset::preset;
-use iostall_load::profile::{Overrides, check, read_profile};
+use iostall_load::profile::{Overrides, check};
 use iostall_model::Profile;
 use iostall_report::compare::Side;
 
 use super::need_two;
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::hinted;
-use crate::measuring::{Session, TargetRequest, Targets, check_named_once};
+use crate::measuring::{Session, TargetRequest, Targets, check_named_once, read_profile};
 use crate::output::keep;
 use crate::printer::Printer;
 use crate::store::Recorder;

@@ -7,7 +7,7 @@ use iostall_measure::ByteCount;
 use iostall_qualify::compare::work::{Job, pair};
 use iostall_report::csv::{CsvError, read_work};
 
-use crate::failure::hinted;
+use crate::failure::{hinted, unread};
 
 /// A hundred thousand jobs.
 const TABLE: Input = Input { what: "table of jobs", limit: ByteCount(16 << 20) };
@@ -21,7 +21,7 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
 }
 
 fn table(path: &Path) -> anyhow::Result<Vec<(String, f64)>> {
-    let bytes = TABLE.read(path)?;
+    let bytes = TABLE.read(path).map_err(unread)?;
     let rows = read_work(bytes.as_slice()).map_err(|error: CsvError| {
         hinted(
             anyhow::Error::new(error).context(format!("{} is no table of jobs", path.display())),

@@ -20,7 +20,7 @@ use iostall_measure::clock::utc_now;
 use iostall_model::Run;
 
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
-use crate::failure::Status;
+use crate::failure::{Status, unread};
 use crate::measuring::{Interrupted, Session, has_failures};
 use crate::output::{self, Delivery, Outputs, Shown, Taken};
 use crate::printer::Printer;
@@ -69,9 +69,7 @@ fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>
             return Ok(None);
         }
         Parsed::Run(request) => *request,
-        Parsed::ProfileFile(file) => {
-            file.apply(&PROFILE.read(Path::new(&file.path))?)?
-        }
+        Parsed::ProfileFile(file) => file.apply(&PROFILE.read(Path::new(&file.path)).map_err(unread)?)?,
     };
     for warning in &request.warnings {
         printer.note(&format!("WARNING: {warning}"));

@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use iostall_measure::foreign;
 use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Subject, Warning, WarningCode};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Opts, OptsBuilder, SslOpts};
 use tokio::runtime::Runtime;
 
 use crate::address::{Address, Tls};
+use crate::allowance::Allowance;
 use crate::linux::{self, Volumes};
 use crate::moment;
 use crate::remote::{self, Columns, Plan};
@@ -33,10 +35,15 @@ const NO_SUCH_TABLE: u16 = 1146;
 /// password expired (two), account locked (MySQL, MariaDB), encryption demanded.
 const LOGIN: [u16; 12] = [1044, 1045, 1049, 1130, 1129, 1251, 1698, 1820, 1862, 3118, 4151, 3159];
 
+/// A row of ours has some hundred bytes.
+const PACKET_BYTES_MAX: usize = 4 << 20;
+
 /// A MariaDB or MySQL server.
 pub(crate) struct MysqlSource {
     address: Address,
     password: Secret,
+    ssl: Option<SslOpts>,
+    allowance: Allowance,
     limit: Duration,
     runtime: Runtime,
     connection: Option<Conn>,
@@ -46,13 +53,15 @@ pub(crate) struct MysqlSource {
 impl MysqlSource {
     pub(crate) fn new(address: Address, password: Secret, limit: Duration) -> Result<Self, SourceError> {
         let runtime = remote::runtime(&address)?;
-        Ok(Self { address, password, limit, runtime, connection: None, volumes: Volumes::new() })
+        let (ssl, allowance) = (ssl(&address)?, Allowance::new());
+        Ok(Self { address, password, ssl, allowance, limit, runtime, connection: None, volumes: Volumes::new() })
     }
 
     fn options(&self) -> Opts {
         let mut options = OptsBuilder::default()
             .user(Some(&self.address.user))
             .prefer_socket(false)
+            .max_allowed_packet(Some(PACKET_BYTES_MAX))
             .pass((!self.password.is_empty()).then(|| self.password.reveal()));
         options = if self.address.is_socket() {
             options.socket(Some(&self.address.host))
@@ -62,33 +71,41 @@ impl MysqlSource {
         if !self.address.database.is_empty() {
             options = options.db_name(Some(&self.address.database));
         }
-        options.ssl_opts(ssl(&self.address.tls)).into()
+        options.ssl_opts(self.ssl.clone()).into()
     }
 }
 
-fn ssl(tls: &Tls) -> Option<SslOpts> {
-    match tls {
+/// The certificates are read once and not at each connection.
+fn ssl(address: &Address) -> Result<Option<SslOpts>, SourceError> {
+    Ok(match address.tls {
         Tls::Off => None,
         Tls::Verify => Some(SslOpts::default()),
-        Tls::VerifyWith(path) => Some(SslOpts::default().with_root_certs(vec![path.clone().into()])),
+        Tls::VerifyWith(_) => {
+            let named = tls::authorities(address)?.into_iter();
+            let named = named.map(|certificate| certificate.to_vec().into()).collect();
+            // Who names some trusts those and no others.
+            Some(SslOpts::default().with_root_certs(named).with_disable_built_in_roots(true))
+        }
         Tls::Unverified => Some(
             SslOpts::default()
                 .with_danger_accept_invalid_certs(true)
                 .with_danger_skip_domain_validation(true),
         ),
-    }
+    })
 }
 
 impl Source for MysqlSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
         let kept = self.connection.take();
+        self.allowance.renew();
         let work = async {
             let mut connection = match kept {
                 Some(connection) => connection,
                 None => Conn::new(self.options()).await.map_err(|error| refused(&self.address, &error))?,
             };
-            let sample = read(&self.address, &mut connection).await?;
-            Ok((connection, sample))
+            let sample = read(&self.address, &mut connection, &self.allowance).await;
+            self.allowance.check(&self.address.to_string())?;
+            Ok((connection, sample?))
         };
         let (connection, (mut sample, host)) =
             remote::bounded(&self.runtime, &self.address, self.limit, work)?;
@@ -105,35 +122,43 @@ fn refused(address: &Address, error: &mysql_async::Error) -> SourceError {
     let source_name = address.to_string();
     match error {
         mysql_async::Error::Server(said) if LOGIN.contains(&said.code) => {
-            let reason = format!("{} (error {})", said.message, said.code);
+            let reason = format!("{} (error {})", foreign::said(&said.message), said.code);
             SourceError::Login { source_name, user: address.user.clone(), reason }
         }
         mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => {
             SourceError::Tls { source_name, reason: "the server does not offer it".into() }
         }
-        other => tls::connect_error(source_name, other.to_string(), other),
+        other => tls::connect_error(source_name, foreign::said(&other.to_string()), other),
     }
 }
 
 /// The sample, and the name of the host that the server runs on.
-async fn read(address: &Address, connection: &mut Conn) -> Result<(Sample, String), SourceError> {
+async fn read(
+    address: &Address,
+    connection: &mut Conn,
+    allowance: &Allowance,
+) -> Result<(Sample, String), SourceError> {
     let fail = |query: &'static str| {
         move |error: mysql_async::Error| SourceError::Query {
             source_name: address.to_string(),
             query,
-            reason: error.to_string(),
+            reason: foreign::said(&error.to_string()),
         }
     };
     let taken = moment::now();
     let instance: Option<(String, String, String, bool)> =
         connection.query_first(INSTANCE).await.map_err(fail("iostall:instance"))?;
     let (version, host, instance, has_schema) = instance.unwrap_or_default();
-    let status: HashMap<String, String> =
-        connection.query(STATUS).await.map_err(fail("iostall:status"))?.into_iter().collect();
+    let status: HashMap<String, String> = rows(connection, STATUS, allowance)
+        .await
+        .map_err(fail("iostall:status"))?
+        .into_iter()
+        .filter_map(|row| mysql_async::from_row_opt(row).ok())
+        .collect();
     let mut warnings = status_warnings(&status);
     let mut rows = vec![redo(&status), innodb(&status)];
     if has_schema {
-        match connection.query::<mysql_async::Row, _>(FILES).await {
+        match self::rows(connection, FILES, allowance).await {
             Ok(found) => rows.extend(files(&found)),
             Err(mysql_async::Error::Server(error))
                 if error.code == TABLE_ACCESS_DENIED || error.code == NO_SUCH_TABLE =>
@@ -152,6 +177,31 @@ async fn read(address: &Address, connection: &mut Conn) -> Result<(Sample, Strin
         ..Epoch::default()
     };
     Ok((Sample { taken, epoch, rows, warnings }, host))
+}
+
+/// The rows of a result, as many and as large as are allowed. The driver keeps its socket to itself, so they are counted
+/// as they come out of it.
+async fn rows(
+    connection: &mut Conn,
+    text: &'static str,
+    allowance: &Allowance,
+) -> Result<Vec<mysql_async::Row>, mysql_async::Error> {
+    let mut result = connection.query_iter(text).await?;
+    let mut rows = Vec::new();
+    while let Some(row) = result.next().await? {
+        allowance.take_row()?;
+        allowance.take_bytes(size(&row))?;
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+fn size(row: &mysql_async::Row) -> u64 {
+    let bytes = |index| match row.as_ref(index) {
+        Some(mysql_async::Value::Bytes(bytes)) => bytes.len() as u64,
+        _ => 0,
+    };
+    (0..row.len()).map(bytes).sum()
 }
 
 fn files(found: &[mysql_async::Row]) -> Vec<Row> {
@@ -253,7 +303,7 @@ fn schema_off() -> Warning {
 }
 
 fn missing_grant(message: &str) -> Warning {
-    Warning::new(WarningCode::MissingGrant, format!("files cannot be read: {message}"))
+    Warning::new(WarningCode::MissingGrant, format!("files cannot be read: {}", foreign::said(message)))
         .hint("iostall collect grants mysql prints the statements for an administrator to run")
 }
 

@@ -6,12 +6,14 @@
 
 use std::collections::HashMap;
 
+use futures_util::future::join_all;
 use iostall_model::{Row, Warning, WarningCode};
-use tokio::task::JoinSet;
 use tokio_postgres::Client;
 
 use super::login::Login;
 use super::queries::{self, CONNECTABLE, RELATIONS};
+use crate::address::Engine;
+use crate::identifier;
 use crate::source::SourceError;
 
 /// Sessions at a time beside the one that stays.
@@ -55,17 +57,14 @@ impl Databases {
         let names = self.names(login, client, version, now_ns, &mut warnings).await?;
         let mut rows = Vec::new();
         for names in names.chunks(SESSIONS_MAX) {
-            let mut sessions = JoinSet::new();
-            for name in names {
-                sessions.spawn(relations(login.clone(), name.clone(), version));
-            }
-            for (name, answer) in sessions.join_all().await {
+            let sessions = names.iter().map(|name| relations(login, name, version));
+            for (name, answer) in names.iter().zip(join_all(sessions).await) {
                 match answer {
                     Ok(found) => rows.extend(found),
                     Err(error) => {
-                        let warning = refusal(&name, &error.to_string());
+                        let warning = refusal(name, &error.to_string());
                         warnings.push(warning.clone());
-                        self.refused.insert(name, (now_ns + REFUSED_FOR_NS, warning));
+                        self.refused.insert(name.clone(), (now_ns + REFUSED_FOR_NS, warning));
                     }
                 }
             }
@@ -84,7 +83,7 @@ impl Databases {
     ) -> Result<Vec<String>, SourceError> {
         self.refused.retain(|_, (until_ns, _)| *until_ns > now_ns);
         let mut names = Vec::new();
-        for row in CONNECTABLE.ask(&login.name, client, version).await? {
+        for row in CONNECTABLE.ask(login, client, version).await? {
             let (bytes, may_connect): (&[u8], bool) = (row.get("name"), row.get("may_connect"));
             let name = queries::readable(bytes);
             if !self.wants(&name) {
@@ -92,7 +91,7 @@ impl Databases {
             }
             match self.refused.get(&name) {
                 _ if name.as_bytes() != bytes => warnings.push(not_utf8(&name)),
-                _ if !may_connect => warnings.push(no_grant(&name)),
+                _ if !may_connect => warnings.push(no_grant(&name, login.user())),
                 Some((_, warning)) => warnings.push(warning.clone()),
                 None => names.push(name),
             }
@@ -106,28 +105,34 @@ impl Databases {
 }
 
 /// What one database tells, in a session that is over on the server, too, when this returns.
-async fn relations(login: Login, database: String, version: u32) -> (String, Result<Vec<Row>, SourceError>) {
-    let answer = match login.connect(Some(&database)).await {
+async fn relations(login: &Login, database: &str, version: u32) -> Result<Vec<Row>, SourceError> {
+    let answer = match login.connect(Some(database)).await {
         Err(error) => Err(error),
         Ok((client, connection)) => {
-            let rows = queries::rows(&RELATIONS, &login.name, &client, version).await;
+            let rows = queries::rows(&RELATIONS, login, &client, version).await;
             drop(client);
             drop(connection.await);
             rows
         }
     };
-    let own = answer.map(|mut rows| {
+    answer.map(|mut rows| {
         rows.retain(|row| row.subject.database != SHARED);
         rows
-    });
-    (database, own)
+    })
 }
 
-fn no_grant(name: &str) -> Warning {
+fn no_grant(name: &str, user: &str) -> Warning {
     let message =
         format!("database {name}: the login may not connect, so its tables and indexes are not watched");
-    Warning::new(WarningCode::MissingGrant, message)
-        .hint(format!("GRANT CONNECT ON DATABASE \"{name}\" TO the login; or leave it out by --database"))
+    let names = identifier::quoted(Engine::Postgres, name).zip(identifier::quoted(Engine::Postgres, user));
+    Warning::new(WarningCode::MissingGrant, message).hint(match names {
+        Some((database, user)) => {
+            format!("GRANT CONNECT ON DATABASE {database} TO {user}; or leave it out by --database")
+        }
+        None => "its name has characters that cannot be shown: ALTER DATABASE ... RENAME TO gives it another, \
+                 --database leaves it out"
+            .to_owned(),
+    })
 }
 
 fn not_utf8(name: &str) -> Warning {

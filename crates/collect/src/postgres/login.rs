@@ -1,13 +1,20 @@
 //! Connections to the databases of one server.
 
+use std::io;
 use std::time::Duration;
 
+use iostall_measure::foreign;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::messages::{Inside, Messages};
 use crate::address::{Address, Tls};
+use crate::allowance::{Allowance, Metered};
 use crate::secret::Secret;
 use crate::source::SourceError;
 use crate::tls;
@@ -17,20 +24,27 @@ use crate::tls;
 pub(super) struct Login {
     /// The source's name, for messages.
     pub(super) name: String,
+    /// What all its connections may be sent.
+    pub(super) allowance: Allowance,
+    address: Address,
     config: Config,
     tls: Option<MakeRustlsConnect>,
 }
+
+/// A connection to this machine or through a network.
+type Socket = Box<dyn Stream>;
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Login {
     pub(super) fn new(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
         let mut config = Config::new();
         config
-            .host(&address.host)
-            .port(address.port)
             .user(&address.user)
             .dbname(if address.database.is_empty() { "postgres" } else { &address.database })
             .application_name("iostall")
-            .connect_timeout(limit)
             .ssl_mode(if address.tls == Tls::Off { SslMode::Disable } else { SslMode::Require })
             .options(format!(
                 "-c statement_timeout={} -c default_transaction_read_only=on",
@@ -41,7 +55,8 @@ impl Login {
         }
         // Certificates are read once and not at each connection: there may be one a database and a second.
         let tls = tls::client(address)?.map(MakeRustlsConnect::new);
-        Ok(Self { name: address.to_string(), config, tls })
+        let (name, address, allowance) = (address.to_string(), address.clone(), Allowance::new());
+        Ok(Self { name, allowance, address, config, tls })
     }
 
     /// Connects to the database of the URL, or to `database`. The task moves the connection whenever this thread
@@ -51,27 +66,56 @@ impl Login {
         database: Option<&str>,
     ) -> Result<(Client, JoinHandle<()>), SourceError> {
         let refused = |error: tokio_postgres::Error| self.refused(&error);
+        let socket = self.socket().await.map_err(|error| self.unreachable(&error))?;
+        let (stream, let_in) = Metered::new(socket, self.allowance.clone());
         let mut config = self.config.clone();
         if let Some(database) = database {
             config.dbname(database);
         }
         // What ends a connection is said by the query that it fails.
-        match self.tls.clone() {
+        let connected = match self.tls.clone() {
             None => {
-                let (client, connection) = config.connect(NoTls).await.map_err(refused)?;
-                Ok((client, tokio::spawn(async { drop(connection.await) })))
+                let stream = Messages::new(stream, self.allowance.clone());
+                let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(refused)?;
+                (client, tokio::spawn(async { drop(connection.await) }))
             }
-            Some(tls) => {
-                let (client, connection) = config.connect(tls).await.map_err(refused)?;
-                Ok((client, tokio::spawn(async { drop(connection.await) })))
+            Some(mut tls) => {
+                let tls = MakeTlsConnect::<Metered<Socket>>::make_tls_connect(&mut tls, &self.address.host);
+                let tls = tls.map_err(|error| self.unreachable(&error))?;
+                let tls = Inside::new(tls, self.allowance.clone());
+                let (client, connection) = config.connect_raw(stream, tls).await.map_err(refused)?;
+                (client, tokio::spawn(async { drop(connection.await) }))
             }
+        };
+        let_in.done();
+        Ok(connected)
+    }
+
+    fn unreachable(&self, error: &dyn std::error::Error) -> SourceError {
+        let reason = foreign::said(&error.to_string());
+        SourceError::Connect { source_name: self.name.clone(), reason }
+    }
+
+    async fn socket(&self) -> io::Result<Socket> {
+        if self.address.is_socket() {
+            let path = format!("{}/.s.PGSQL.{}", self.address.host, self.address.port);
+            return Ok(Box::new(UnixStream::connect(path).await?));
         }
+        let stream = TcpStream::connect((self.address.host.as_str(), self.address.port)).await?;
+        // Requests are small and answers are waited for: nothing is won by gathering them.
+        stream.set_nodelay(true)?;
+        Ok(Box::new(stream))
+    }
+
+    /// Who logs in.
+    pub(super) fn user(&self) -> &str {
+        self.config.get_user().unwrap_or_default()
     }
 
     fn refused(&self, error: &tokio_postgres::Error) -> SourceError {
         let (source_name, reason) = (self.name.clone(), explain(error));
         if is_about_login(error) {
-            let user = self.config.get_user().unwrap_or_default().to_owned();
+            let user = self.user().to_owned();
             return SourceError::Login { source_name, user, reason };
         }
         match tls::connect_error(source_name, reason, error) {
@@ -101,8 +145,8 @@ fn is_about_login(error: &tokio_postgres::Error) -> bool {
 
 /// The driver says "db error"; what happened is in the cause.
 pub(super) fn explain(error: &tokio_postgres::Error) -> String {
-    match error.as_db_error() {
+    foreign::said(&match error.as_db_error() {
         Some(db_error) => db_error.message().to_owned(),
         None => std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string),
-    }
+    })
 }

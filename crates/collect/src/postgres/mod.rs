@@ -6,17 +6,18 @@
 
 mod databases;
 mod login;
+mod messages;
 mod queries;
 
 use std::time::Duration;
 
-use iostall_model::{Epoch, Row, Sample, Warning, WarningCode};
+use iostall_model::{Epoch, Kind, Row, Sample, Warning, WarningCode};
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 
 use self::databases::Databases;
 use self::login::Login;
-use self::queries::{INSTANCE, PLACE, RELATIONS, SERVER, VERSION};
+use self::queries::{DIRECTORY, INSTANCE, PLACE, RELATIONS, SERVER, VERSION};
 use crate::address::Address;
 use crate::linux::{self, Volumes};
 use crate::moment;
@@ -70,6 +71,13 @@ impl Source for PostgresSource {
 impl Server {
     /// A sample, and the process that answered.
     async fn read(&mut self) -> Result<(Sample, i32), SourceError> {
+        self.login.allowance.renew();
+        let answer = self.read_all().await;
+        self.login.allowance.check(&self.login.name)?;
+        answer
+    }
+
+    async fn read_all(&mut self) -> Result<(Sample, i32), SourceError> {
         let client = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => client,
             None => self.login.connect(None).await?.0,
@@ -80,31 +88,40 @@ impl Server {
     }
 
     async fn ask(&mut self, client: &Client) -> Result<(Sample, i32), SourceError> {
-        let name = &self.login.name;
-        let version = version(name, client).await?;
+        let login = &self.login;
+        let version = version(login, client).await?;
         let taken = moment::now();
         let mut warnings = Vec::new();
         let mut epoch = Epoch { version, ..Epoch::default() };
-        if let Some(row) = INSTANCE.ask(name, client, version).await?.first() {
+        if let Some(row) = INSTANCE.ask(login, client, version).await?.first() {
             epoch.instance = row.get("instance");
             epoch.process_start = row.get("process_start");
             epoch.counters_since = row.get::<_, Vec<Option<String>>>("marks").into_iter().flatten().collect();
             warnings = setting_warnings(version, row.get("io_timing"), row.get("wal_timing"));
         }
-        let mut backend = 0;
-        let mut rows = queries::rows(&SERVER, name, client, version).await?;
-        if let Some(row) = PLACE.ask(name, client, version).await?.first() {
+        let (mut backend, mut directory) = (0, None);
+        let mut rows = queries::rows(&SERVER, login, client, version).await?;
+        if let Some(row) = PLACE.ask(login, client, version).await?.first() {
             backend = row.get("backend");
-            if !row.get::<_, bool>("sees_directory") {
+            directory = row.get::<_, Option<&[u8]>>("directory").map(queries::readable);
+            if row.get("has_function") {
+                let answer = DIRECTORY.ask(login, client, version).await?;
+                directory = answer.first().and_then(|row| row.get::<_, Option<&[u8]>>(0)).map(queries::readable);
+            }
+            if directory.is_none() {
                 warnings.push(place_unknown());
             }
             if self.databases.wants(&queries::readable(row.get("database"))) {
-                rows.extend(queries::rows(&RELATIONS, name, client, version).await?);
+                rows.extend(queries::rows(&RELATIONS, login, client, version).await?);
             }
         }
         let (others, refusals) = self.databases.read(&self.login, client, version, taken.clock_ns).await?;
         rows.extend(others);
         warnings.extend(refusals);
+        let has_place = |row: &&mut Row| matches!(row.subject.kind, Kind::PostgresTable | Kind::PostgresIndex);
+        for row in rows.iter_mut().filter(has_place).filter(|row| row.subject.volume.is_none()) {
+            row.subject.volume.clone_from(&directory);
+        }
         Ok((Sample { taken, epoch, rows, warnings }, backend))
     }
 }
@@ -120,13 +137,13 @@ fn place(rows: &mut [Row], volumes: &mut Volumes) {
 }
 
 /// The major version, which chooses every other query.
-async fn version(name: &str, client: &Client) -> Result<u32, SourceError> {
-    let rows = VERSION.ask(name, client, OLDEST).await?;
+async fn version(login: &Login, client: &Client) -> Result<u32, SourceError> {
+    let rows = VERSION.ask(login, client, OLDEST).await?;
     let version = rows.first().map_or(0, |row| row.get::<_, i32>(0));
     match u32::try_from(version) {
         Ok(version) if version >= OLDEST => Ok(version),
         _ => Err(SourceError::TooOld {
-            source_name: name.to_owned(),
+            source_name: login.name.clone(),
             version: version.to_string(),
             oldest: "PostgreSQL 12",
         }),
@@ -137,9 +154,9 @@ async fn version(name: &str, client: &Client) -> Result<u32, SourceError> {
 fn place_unknown() -> Warning {
     Warning::new(
         WarningCode::MissingGrant,
-        "the login may not read data_directory: tables and indexes outside named tablespaces belong to no volume",
+        "the login does not see the data directory: tables and indexes outside named tablespaces belong to no volume",
     )
-    .hint("GRANT pg_read_all_settings TO the login; iostall collect grants postgres prints all it needs")
+    .hint("iostall collect grants postgres prints a function that tells it, and no other setting")
 }
 
 /// What the server's settings keep from us.

@@ -1,10 +1,13 @@
 //! What is asked of a server, by version.
 
+use std::pin::pin;
+
+use futures_util::TryStreamExt as _;
 use iostall_model::{Kind, Row};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::login::explain;
+use super::login::{Login, explain};
 use crate::remote::{Columns, Plan, for_version};
 use crate::source::SourceError;
 
@@ -28,6 +31,9 @@ pub(super) const INSTANCE: Query = Query {
 
 pub(super) const PLACE: Query =
     Query { tag: "iostall:place", texts: &[(12, include_str!("sql/place_12.sql"))] };
+
+pub(super) const DIRECTORY: Query =
+    Query { tag: "iostall:directory", texts: &[(12, include_str!("sql/directory_12.sql"))] };
 
 pub(super) const CONNECTABLE: Query =
     Query { tag: "iostall:connectable", texts: &[(12, include_str!("sql/connectable_12.sql"))] };
@@ -86,33 +92,53 @@ impl Query {
     /// What a server of this version answers; nothing where the version has nothing of the kind.
     pub(super) async fn ask(
         &self,
-        name: &str,
+        login: &Login,
         client: &Client,
         version: u32,
     ) -> Result<Vec<tokio_postgres::Row>, SourceError> {
-        let Some(text) = for_version(self.texts, version) else { return Ok(Vec::new()) };
-        client.query(text, &[]).await.map_err(|error| SourceError::Query {
-            source_name: name.to_owned(),
-            query: self.tag,
-            reason: explain(&error),
-        })
+        let mut rows = Vec::new();
+        self.each(login, client, version, |row| rows.push(row)).await?;
+        Ok(rows)
+    }
+
+    fn failed(&self, login: &Login, reason: String) -> SourceError {
+        SourceError::Query { source_name: login.name.clone(), query: self.tag, reason }
+    }
+
+    /// Gives `take` each row as it comes, so that those of the driver, which are large, do not add up.
+    async fn each(
+        &self,
+        login: &Login,
+        client: &Client,
+        version: u32,
+        mut take: impl FnMut(tokio_postgres::Row),
+    ) -> Result<(), SourceError> {
+        let Some(text) = for_version(self.texts, version) else { return Ok(()) };
+        let rows = client.query_raw(text, std::iter::empty::<i32>()).await.map_err(|error| self.failed(login, explain(&error)))?;
+        let mut rows = pin!(rows);
+        while let Some(row) = rows.try_next().await.map_err(|error| self.failed(login, explain(&error)))? {
+            login.allowance.take_row().map_err(|error| self.failed(login, error.to_string()))?;
+            take(row);
+        }
+        Ok(())
     }
 }
 
 /// The rows that `all` give of the server or the database that `client` is connected to.
 pub(super) async fn rows(
     all: &[Counted],
-    name: &str,
+    login: &Login,
     client: &Client,
     version: u32,
 ) -> Result<Vec<Row>, SourceError> {
     let mut rows = Vec::new();
     for one in all {
-        let found = one.query.ask(name, client, version).await?;
-        let Some(first) = found.first() else { continue };
-        let (plan, kind) =
-            (Plan::of(first.columns().iter().map(tokio_postgres::Column::name)), (one.kind)(version));
-        rows.extend(found.iter().map(|row| plan.row(kind, row)));
+        let (mut plan, kind) = (None, (one.kind)(version));
+        let take = |row: tokio_postgres::Row| {
+            let names = || row.columns().iter().map(tokio_postgres::Column::name);
+            rows.push(plan.get_or_insert_with(|| Plan::of(names())).row(kind, &row));
+        };
+        one.query.each(login, client, version, take).await?;
     }
     Ok(rows)
 }
@@ -142,7 +168,7 @@ mod tests {
     #[test]
     fn every_query_carries_its_tag_so_that_a_dba_knows_who_asks() {
         let counted = SERVER.iter().chain(&RELATIONS).map(|one| &one.query);
-        for query in counted.chain([&VERSION, &INSTANCE, &PLACE, &CONNECTABLE]) {
+        for query in counted.chain([&VERSION, &INSTANCE, &PLACE, &DIRECTORY, &CONNECTABLE]) {
             for (since, text) in query.texts {
                 assert!(text.starts_with(&format!("/* {} */", query.tag)), "{} {since}", query.tag);
             }

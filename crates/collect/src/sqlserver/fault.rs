@@ -1,9 +1,11 @@
 //! What went wrong, from the driver's words to ours.
 
+use iostall_measure::foreign;
 use tiberius::error::Error;
 
 use crate::address::Address;
 use crate::source::SourceError;
+use crate::tls;
 
 /// Login failed, by password, by trust, disabled, locked or expired; and a database that the login cannot open.
 const LOGIN: [u32; 7] = [18_456, 18_452, 18_470, 18_486, 18_487, 18_488, 4060];
@@ -16,6 +18,9 @@ const NO_OBJECT: u32 = 208;
 /// Where the driver's message goes over to advice for those who program with it.
 const ADVICE: &str = " To connect anyway you can:";
 
+/// What it says of a certificate that it does not accept.
+const REJECTED: &str = "the server's certificate was rejected";
+
 /// Why there is no connection.
 pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
     let source_name = address.to_string();
@@ -26,9 +31,13 @@ pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
         Error::Server(token) => SourceError::Connect { source_name, reason: said(&token) },
         Error::Tls(text) => {
             let what = text.split(ADVICE).next().unwrap_or_default().trim_end_matches('.');
-            SourceError::Tls { source_name, reason: what.to_owned() }
+            if !what.contains(REJECTED) {
+                return SourceError::Tls { source_name, reason: foreign::said(what) };
+            }
+            let (reason, hint) = tls::of_text(what);
+            SourceError::Certificate { source_name, reason, hint }
         }
-        other => SourceError::Connect { source_name, reason: other.to_string() },
+        other => SourceError::Connect { source_name, reason: foreign::said(&other.to_string()) },
     }
 }
 
@@ -44,11 +53,11 @@ pub(super) fn asking(address: &Address, query: &'static str, error: Error) -> So
             SourceError::NoHistory { source_name, reason: said(&token) }
         }
         Error::Server(token) => SourceError::Query { source_name, query, reason: said(&token) },
-        other => SourceError::Query { source_name, query, reason: other.to_string() },
+        other => SourceError::Query { source_name, query, reason: foreign::said(&other.to_string()) },
     }
 }
 
 /// The server's own words with their number, by which they are looked up.
 fn said(token: &tiberius::error::TokenError) -> String {
-    format!("{} (error {})", token.message().trim_end_matches('.'), token.code())
+    format!("{} (error {})", foreign::said(token.message().trim_end_matches('.')), token.code())
 }

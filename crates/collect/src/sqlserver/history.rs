@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use iostall_model::{Epoch, Kind, Moment, Row, Sample};
 use jiff::Timestamp;
+use tiberius::Config;
 use tokio::runtime::Runtime;
 
 use super::{Columns, Connection, config, connect, query, query_with};
@@ -24,7 +25,7 @@ const ROWS_AT_ONCE: u64 = 50_000;
 /// The samples in a management database.
 pub struct History {
     address: Address,
-    password: Secret,
+    config: Config,
     limit: Duration,
     runtime: Runtime,
     connection: Option<Connection>,
@@ -77,9 +78,9 @@ pub struct HistoryGap {
 
 impl History {
     /// The history at `address`, whose database is the management database. `limit` bounds every reading.
-    pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Self, SourceError> {
-        let runtime = remote::runtime(&address)?;
-        Ok(Self { address, password, limit, runtime, connection: None })
+    pub fn open(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
+        let (runtime, config) = (remote::runtime(&address)?, config(&address, password)?);
+        Ok(Self { address, config, limit, runtime, connection: None })
     }
 
     /// The filters that it has samples of, as the server wrote them; an empty one is all files. Samples of different
@@ -125,7 +126,7 @@ impl History {
         let all = async {
             let mut connection = match kept {
                 Some(connection) => connection,
-                None => Box::pin(connect(&self.address, config(&self.address, &self.password))).await?,
+                None => Box::pin(connect(&self.address, self.config.clone())).await?,
             };
             let answer = work(&self.address, &mut connection).await?;
             Ok((connection, answer))

@@ -9,8 +9,9 @@ mod history;
 use std::io;
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use iostall_model::{Epoch, Kind, Moment, Sample, Warning, WarningCode};
-use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, ToSql};
+use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, QueryItem, QueryStream, ToSql};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
@@ -18,10 +19,12 @@ use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
 pub use history::{Batch, History, HistoryGap, Position};
 
 use crate::address::{Address, Tls};
+use crate::allowance::{Allowance, Metered};
 use crate::moment;
 use crate::remote::{self, Value, for_version};
 use crate::secret::Secret;
 use crate::source::{Source, SourceError};
+use crate::tls;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
 const FILES: [(u32, &str); 3] = [
@@ -34,25 +37,30 @@ const FILES_AZURE: &str = include_str!("sql/files_azure.sql");
 /// `SERVERPROPERTY('EngineEdition')` of Azure SQL Database.
 const EDITION_AZURE_DATABASE: u64 = 5;
 
-type Connection = Client<Compat<TcpStream>>;
+/// A client, and what its server may send.
+struct Connection {
+    client: Client<Compat<Metered<TcpStream>>>,
+    allowance: Allowance,
+}
 
 /// A SQL Server instance, or an Azure SQL database.
 pub(crate) struct SqlServerSource {
     address: Address,
-    password: Secret,
+    config: Config,
     limit: Duration,
     runtime: Runtime,
     connection: Option<Connection>,
 }
 
 impl SqlServerSource {
-    pub(crate) fn new(address: Address, password: Secret, limit: Duration) -> Result<Self, SourceError> {
-        let runtime = remote::runtime(&address)?;
-        Ok(Self { address, password, limit, runtime, connection: None })
+    pub(crate) fn new(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
+        let (runtime, config) = (remote::runtime(&address)?, config(&address, password)?);
+        Ok(Self { address, config, limit, runtime, connection: None })
     }
 }
 
-fn config(address: &Address, password: &Secret) -> Config {
+/// Certificates are read once and not at each connection.
+fn config(address: &Address, password: &Secret) -> Result<Config, SourceError> {
     let mut config = Config::new();
     config.host(&address.host);
     config.port(address.port);
@@ -63,16 +71,18 @@ fn config(address: &Address, password: &Secret) -> Config {
     match &address.tls {
         Tls::Off => config.encryption(EncryptionLevel::NotSupported),
         Tls::Verify => config.encryption(EncryptionLevel::Required),
-        Tls::VerifyWith(path) => {
+        Tls::VerifyWith(_) => {
             config.encryption(EncryptionLevel::Required);
-            config.trust_cert_ca(path.display().to_string());
+            for certificate in tls::authorities(address)? {
+                config.trust_cert_ca_bundle(certificate.to_vec());
+            }
         }
         Tls::Unverified => {
             config.encryption(EncryptionLevel::Required);
             config.trust_cert();
         }
     }
-    config
+    Ok(config)
 }
 
 impl Source for SqlServerSource {
@@ -81,7 +91,7 @@ impl Source for SqlServerSource {
         let work = async {
             let mut connection = match kept {
                 Some(connection) => connection,
-                None => Box::pin(connect(&self.address, config(&self.address, &self.password))).await?,
+                None => Box::pin(connect(&self.address, self.config.clone())).await?,
             };
             let sample = read(&self.address, &mut connection).await?;
             Ok((connection, sample))
@@ -100,9 +110,13 @@ async fn connect(address: &Address, config: Config) -> Result<Connection, Source
     let stream = TcpStream::connect((address.host.as_str(), address.port)).await.map_err(refused)?;
     // Requests are small and answers are waited for: nothing is won by gathering them.
     stream.set_nodelay(true).map_err(refused)?;
-    Box::pin(Client::connect(config, stream.compat_write()))
-        .await
-        .map_err(|error| fault::connecting(address, error))
+    let allowance = Allowance::new();
+    let (stream, let_in) = Metered::new(stream, allowance.clone());
+    let connected = Box::pin(Client::connect(config, stream.compat_write())).await;
+    allowance.check(&address.to_string())?;
+    let client = connected.map_err(|error| fault::connecting(address, error))?;
+    let_in.done();
+    Ok(Connection { client, allowance })
 }
 
 /// A result as named columns, apart from the driver.
@@ -114,10 +128,14 @@ async fn query(
     tag: &'static str,
     text: &'static str,
 ) -> Result<Vec<Columns>, SourceError> {
-    let fail = |error| fault::asking(address, tag, error);
-    let stream = connection.simple_query(text).await.map_err(fail)?;
-    let rows = stream.into_first_result().await.map_err(fail)?;
-    Ok(rows.into_iter().map(columns).collect())
+    let Connection { client, allowance } = connection;
+    allowance.renew();
+    let answer = match client.simple_query(text).await {
+        Ok(stream) => rows(stream, allowance).await,
+        Err(error) => Err(error),
+    };
+    allowance.check(&address.to_string())?;
+    answer.map_err(|error| fault::asking(address, tag, error))
 }
 
 /// The same with values for `@P1`, `@P2` and so on.
@@ -128,10 +146,26 @@ async fn query_with(
     text: &'static str,
     values: &[&dyn ToSql],
 ) -> Result<Vec<Columns>, SourceError> {
-    let fail = |error| fault::asking(address, tag, error);
-    let stream = connection.query(text, values).await.map_err(fail)?;
-    let rows = stream.into_first_result().await.map_err(fail)?;
-    Ok(rows.into_iter().map(columns).collect())
+    let Connection { client, allowance } = connection;
+    allowance.renew();
+    let answer = match client.query(text, values).await {
+        Ok(stream) => rows(stream, allowance).await,
+        Err(error) => Err(error),
+    };
+    allowance.check(&address.to_string())?;
+    answer.map_err(|error| fault::asking(address, tag, error))
+}
+
+/// The rows of a result, as many as are allowed.
+async fn rows(mut stream: QueryStream<'_>, allowance: &Allowance) -> Result<Vec<Columns>, tiberius::error::Error> {
+    let mut rows = Vec::new();
+    while let Some(item) = stream.try_next().await? {
+        if let QueryItem::Row(row) = item {
+            allowance.take_row()?;
+            rows.push(columns(row));
+        }
+    }
+    Ok(rows)
 }
 
 fn columns(row: tiberius::Row) -> Columns {

@@ -25,7 +25,7 @@ fn server() -> Server {
 fn history(server: &Server) -> History {
     let url = format!("sqlserver://{USER}@127.0.0.1:{}/iostall", server.port);
     let address: Address = url.parse().unwrap();
-    History::open(address, Secret::typed(PASSWORD.to_owned()), LIMIT).unwrap()
+    History::open(address, &Secret::typed(PASSWORD.to_owned()), LIMIT).unwrap()
 }
 
 #[test]

@@ -248,8 +248,9 @@ fn encryption_is_believed_with_the_authority_or_without_asking_and_not_otherwise
     let with_another = format!("?ca={}", other.path().display());
     for parameters in ["?tls=on", with_another.as_str()] {
         let error = source(&server, parameters).read().unwrap_err();
-        assert!(matches!(error, SourceError::Tls { .. }), "{error:?}");
+        assert!(matches!(error, SourceError::Certificate { .. }), "{error:?}");
         let message = error.to_string();
+        assert!(message.ends_with("it was issued by none of the authorities that are trusted"), "{message}");
         let hint = error.hint();
         assert!(hint.contains("?ca=FILE") && hint.contains("?tls=unverified"), "{hint}");
         assert!(!message.contains("Config::"), "advice for programmers: {message}");
@@ -262,7 +263,8 @@ fn a_certificate_for_another_name_is_refused_even_with_its_authority() {
     let server = server_of_2019(Some(certificate.encrypt.clone()));
     let url = format!("sqlserver://{USER}@localhost:{}?ca={}", server.port, certificate.path().display());
     let error = source_at(&url, PASSWORD, LIMIT).read().unwrap_err();
-    assert!(matches!(error, SourceError::Tls { .. }), "{error:?}");
+    assert!(matches!(error, SourceError::Certificate { .. }), "{error:?}");
+    assert!(error.to_string().ends_with("it is for 127.0.0.1"), "{error}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_real_server_installs_samples_is_read_upgrades_and_uninstalls() {
     // The collector reads what was gathered there, and the server itself.
     let address =
         Address { database: name.clone(), tls: iostall_collect::address::Tls::Unverified, ..address };
-    let mut history = History::open(address.clone(), Secret::typed(password.clone()), LIMIT).unwrap();
+    let mut history = History::open(address.clone(), &Secret::typed(password.clone()), LIMIT).unwrap();
     let filters = history.filters().unwrap();
     assert_eq!(filters.len(), 2, "{filters:?}");
     let batch = history.read("", &Position::after(Timestamp::UNIX_EPOCH)).unwrap();

@@ -89,7 +89,8 @@ fn in_postgres_tree(path: &Path) -> Option<DatabaseFile> {
     path.ancestors().skip(1).find_map(|directory| {
         let version = directory.join("PG_VERSION");
         let is_version = |text: &str| text.trim_end().split('.').all(is_number);
-        let text = input::head(&version, VERSION_BYTES).map(|head| String::from_utf8_lossy(&head).into_owned());
+        let text =
+            input::head(&version, VERSION_BYTES).map(|head| String::from_utf8_lossy(&head).into_owned());
         if text.is_ok_and(|text| is_version(&text)) {
             return Some(DatabaseFile { database: "PostgreSQL", sign: version.display().to_string() });
         }

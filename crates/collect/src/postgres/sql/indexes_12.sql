@@ -1,11 +1,9 @@
 /* iostall:indexes */
 -- Blocks read of every index of this database; those of TOAST tables count with their table.
 WITH place AS MATERIALIZED (
-  -- Once a tablespace and not once a row: the location is read from a symbolic link.
-  SELECT t.oid,
-         coalesce(nullif(pg_tablespace_location(t.oid), ''),
-                  CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
-                       THEN current_setting('data_directory') END) AS directory
+  -- Once a tablespace and not once a row: the location is read from a symbolic link. What has none is in the data
+  -- directory, which iostall:place tells.
+  SELECT t.oid, nullif(pg_tablespace_location(t.oid), '') AS directory
   FROM pg_tablespace AS t
 )
 -- Relations that all databases share have the same counters in each. Names are bytes: in a database without an

@@ -2,11 +2,9 @@
 -- Blocks read of every table of this database, its TOAST included. Keyed by the object id: the file's path
 -- changes with VACUUM FULL, the statistics do not. PostgreSQL counts neither time nor writes per table.
 WITH place AS MATERIALIZED (
-  -- Once a tablespace and not once a row: the location is read from a symbolic link.
-  SELECT t.oid,
-         coalesce(nullif(pg_tablespace_location(t.oid), ''),
-                  CASE WHEN pg_has_role('pg_read_all_settings', 'USAGE')
-                       THEN current_setting('data_directory') END) AS directory
+  -- Once a tablespace and not once a row: the location is read from a symbolic link. What has none is in the data
+  -- directory, which iostall:place tells.
+  SELECT t.oid, nullif(pg_tablespace_location(t.oid), '') AS directory
   FROM pg_tablespace AS t
 )
 -- Relations that all databases share have the same counters in each. Names are bytes: in a database without an

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// As many characters of a server's message are shown; what is cut off is in the server's log.
 const SAID_MAX: usize = 1_000;
@@ -98,6 +99,12 @@ pub fn shell_word(word: &str) -> String {
     out
 }
 
+/// A path as a shell reads it back, and no command takes for an option.
+pub fn shell_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    shell_word(&if text.starts_with('-') { format!("./{text}").into() } else { text })
+}
+
 /// What was typed, without what may be a password: in a URL before its `@`, and from a word such as `Password=` on to the
 /// end, because who typed it may have quoted it in any of a dozen ways.
 pub fn without_passwords(text: &str) -> Cow<'_, str> {
@@ -118,9 +125,11 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
 pub fn password_at(text: &str) -> Option<usize> {
     text.match_indices('=').map(|(at, _)| at).find_map(|at| {
         let key = text[..at].trim_end();
-        let begin = key.rfind(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c)).map_or(0, |c| c + 1);
+        let begin =
+            key.rfind(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c)).map_or(0, |c| c + 1);
         let value = &text[at + 1..];
-        let is_prompt = value.trim_start().split([';', '&', '#']).next().is_some_and(|word| word.trim() == "prompt");
+        let is_prompt =
+            value.trim_start().split([';', '&', '#']).next().is_some_and(|word| word.trim() == "prompt");
         (names_password(&key[begin..]) && !value.trim().is_empty() && !is_prompt).then_some(at + 1)
     })
 }
@@ -167,6 +176,7 @@ mod tests {
         assert_eq!(shell_word("it's; rm -rf ~"), "'it'\\''s; rm -rf ~'");
         assert_eq!(shell_word("a\n'b\\"), "$'a\\012\\'b\\\\'");
         assert_eq!(shell_word("x\u{202e}y"), "$'x\\342\\200\\256y'");
+        assert_eq!(shell_path(Path::new("-rf")), "./-rf");
     }
 
     #[test]

@@ -1,16 +1,22 @@
 //! Encryption, one configuration for every driver that takes one.
 
+mod certificates;
+mod pinned;
+mod words;
+
 use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
+use self::pinned::Named;
 use crate::address::{Address, Tls};
 use crate::source::SourceError;
+
+pub(crate) use words::of_text;
 
 /// The client's side of TLS as `address` asks for it; `None` when it asks for none.
 pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceError> {
@@ -19,27 +25,28 @@ pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceEr
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| fail(error.to_string()))?;
-    let mut roots = RootCertStore::empty();
-    match &address.tls {
+    let verifier: Arc<dyn ServerCertVerifier> = match &address.tls {
         Tls::Off => return Ok(None),
-        Tls::Unverified => {
-            let verifier = Arc::new(BelieveAnyone(provider));
-            let config = builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth();
-            return Ok(Some(config));
-        }
+        Tls::Unverified => Arc::new(BelieveAnyone(provider)),
         Tls::Verify => {
+            let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if roots.is_empty() {
+                let reason = "this machine trusts no certificate authorities; name a file of them with ?ca=PATH";
+                return Err(fail(reason.into()));
+            }
+            return Ok(Some(builder.with_root_certificates(roots).with_no_client_auth()));
         }
-        Tls::VerifyWith(path) => {
-            let certificates = CertificateDer::pem_file_iter(path)
-                .map_err(|error| fail(format!("{}: {error}", path.display())))?;
-            roots.add_parsable_certificates(certificates.flatten());
-        }
-    }
-    if roots.is_empty() {
-        return Err(fail("no certificate authorities were found; name a file of them with ?ca=PATH".into()));
-    }
-    Ok(Some(builder.with_root_certificates(roots).with_no_client_auth()))
+        Tls::VerifyWith(_) => Arc::new(Named::new(authorities(address)?, provider).map_err(fail)?),
+    };
+    Ok(Some(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
+}
+
+/// The certificates that `address` names with `?ca=`; none where it names none.
+pub(crate) fn authorities(address: &Address) -> Result<Vec<CertificateDer<'static>>, SourceError> {
+    let Tls::VerifyWith(path) = &address.tls else { return Ok(Vec::new()) };
+    certificates::read(path)
+        .map_err(|reason| SourceError::Tls { source_name: address.to_string(), reason })
 }
 
 /// Why there is no connection: `reason`, or the certificate where rustls is found among the causes of `error`.
@@ -50,7 +57,7 @@ pub(crate) fn connect_error(
 ) -> SourceError {
     match cause(error) {
         Some(Error::InvalidCertificate(fault)) => {
-            SourceError::Certificate { source_name, reason: fault.to_string(), hint: advice(fault) }
+            SourceError::Certificate { source_name, reason: words::of(fault), hint: words::advice(fault) }
         }
         _ => SourceError::Connect { source_name, reason },
     }
@@ -71,21 +78,6 @@ fn cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Error> 
         next = held.map(|held| held as &'a (dyn std::error::Error + 'static)).or_else(|| error.source());
     }
     None
-}
-
-fn advice(fault: &CertificateError) -> &'static str {
-    match fault {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "name the certificates of its authority with ?ca=FILE; ?tls=unverified encrypts without asking who answers"
-        }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "write the host as the certificate names it; ?tls=unverified encrypts without asking who answers"
-        }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "renew the server's certificate, or see whether this machine's clock is right"
-        }
-        _ => "?tls=unverified encrypts without asking who answers",
-    }
 }
 
 /// The verifier of `tls=unverified`: encryption without knowing with whom. Signatures are still checked.

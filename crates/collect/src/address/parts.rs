@@ -1,0 +1,192 @@
+//! What an address says, gathered from a URL or from a connection string of another program, and made one address.
+
+use std::path::PathBuf;
+
+use super::{Address, AddressError, Engine, PasswordFrom, Tls};
+
+/// The three words behind `tls=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TlsWord {
+    On,
+    Off,
+    Unverified,
+}
+
+/// See the module. What is absent was not said.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+    pub(super) instance: Option<String>,
+    pub(super) user: String,
+    pub(super) database: String,
+    pub(super) password: PasswordFrom,
+    /// It was there and is not kept.
+    pub(super) had_password: bool,
+    pub(super) tls: Option<TlsWord>,
+    /// `Encrypt=false`, `sslmode=disable`: off, unless our own word says something else.
+    pub(super) encrypt: Option<bool>,
+    /// `TrustServerCertificate=true`, `sslmode=require`: whoever answers is believed.
+    pub(super) trusts_all: bool,
+    pub(super) ca: Option<PathBuf>,
+}
+
+impl Parts {
+    /// Takes a setting by our own name or by one that other programs have for it. `Ok(false)`: it is neither.
+    pub(super) fn apply(&mut self, name: &str, value: &str) -> Result<bool, AddressError> {
+        match name {
+            "password-file" => self.password = PasswordFrom::File(value.into()),
+            "password-env" => self.password = PasswordFrom::Environment(value.to_owned()),
+            "socket" => self.host = Some(value.to_owned()),
+            "ca" => self.ca = Some(value.into()),
+            "tls" => {
+                self.tls = Some(match value {
+                    "on" => TlsWord::On,
+                    "off" => TlsWord::Off,
+                    "unverified" => TlsWord::Unverified,
+                    _ => return Err(AddressError::Value { name: "tls", value: value.to_owned() }),
+                });
+            }
+            _ => return self.apply_foreign(&squeezed(name), value),
+        }
+        Ok(true)
+    }
+
+    /// The same for the names that other programs use, in lower case and without what they write between words.
+    fn apply_foreign(&mut self, name: &str, value: &str) -> Result<bool, AddressError> {
+        match name {
+            "password" | "pwd" if value.trim() == "prompt" => self.password = PasswordFrom::Prompt,
+            "password" | "pwd" => self.had_password |= !value.is_empty(),
+            "userid" | "uid" | "user" | "username" => value.clone_into(&mut self.user),
+            "database" | "initialcatalog" | "databasename" | "dbname" => value.clone_into(&mut self.database),
+            "port" | "portnumber" => self.port = Some(port(value)?),
+            "instancename" => self.instance = Some(value.to_owned()),
+            "servername" | "server" | "datasource" | "addr" | "address" | "networkaddress" | "host"
+            | "hostaddr" => {
+                self.server(value)?;
+            }
+            "encrypt" | "ssl" | "usessl" => self.encrypt = Some(is_yes(name, value)?),
+            "trustservercertificate" => self.trusts_all = is_yes(name, value)?,
+            "sslmode" => self.ssl_mode(value)?,
+            "sslrootcert" | "sslca" | "rootcertificate" | "servercertificate" => self.ca = Some(value.into()),
+            "integratedsecurity" | "trustedconnection" => {
+                if matches!(value.to_ascii_lowercase().as_str(), "true" | "yes" | "sspi") {
+                    return Err(AddressError::Account);
+                }
+            }
+            "authentication" if value.to_ascii_lowercase().starts_with("activedirectory") => {
+                return Err(AddressError::Account);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// `tcp:host,1433`, `host\INSTANCE`, `host:5432`, `(local)`, or the directory of a socket.
+    pub(super) fn server(&mut self, text: &str) -> Result<(), AddressError> {
+        let text = text.trim();
+        let text = text.strip_prefix("tcp:").unwrap_or(text);
+        if text.starts_with('/') {
+            self.host = Some(text.to_owned());
+            return Ok(());
+        }
+        let (host, of_port) = match text.rsplit_once(',') {
+            Some((host, port)) => (host, Some(port)),
+            None if text.matches(':').count() == 1 || text.contains("]:") => match text.rsplit_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (text, None),
+            },
+            None => (text, None),
+        };
+        if let Some(text) = of_port {
+            self.port = Some(port(text)?);
+        }
+        let host = match host.split_once('\\') {
+            Some((host, instance)) => {
+                self.instance = Some(instance.trim().to_owned());
+                host
+            }
+            None => host,
+        };
+        self.host = Some(match host.trim() {
+            "." | "(local)" => "localhost".to_owned(),
+            // A URL needs brackets around an IPv6 address; nothing else takes them.
+            other => other.trim_matches(['[', ']']).to_owned(),
+        });
+        Ok(())
+    }
+
+    fn ssl_mode(&mut self, value: &str) -> Result<(), AddressError> {
+        match value.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+            "disable" | "disabled" | "none" => self.encrypt = Some(false),
+            // As the caller would have it without a word.
+            "allow" | "prefer" | "preferred" => {}
+            "require" | "required" => {
+                self.encrypt = Some(true);
+                self.trusts_all = true;
+            }
+            "verifyca" | "verifyfull" | "verifyidentity" => self.encrypt = Some(true),
+            _ => return Err(AddressError::Value { name: "sslmode", value: value.to_owned() }),
+        }
+        Ok(())
+    }
+
+    /// The address that all of it makes.
+    pub(super) fn finish(self, engine: Engine) -> Result<Address, AddressError> {
+        let host = self.host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
+        let is_name = |c: char| c.is_alphanumeric() || ".-_:%".contains(c);
+        if !host.starts_with('/') && !host.chars().all(is_name) {
+            return Err(AddressError::Host { host });
+        }
+        let port = match (self.port, self.instance) {
+            (Some(port), _) => port,
+            (None, Some(instance)) if !instance.eq_ignore_ascii_case("MSSQLSERVER") => {
+                return Err(AddressError::Instance { instance });
+            }
+            _ => engine.default_port(),
+        };
+        let word = self.tls.or(match (self.encrypt, self.trusts_all) {
+            (Some(false), _) => Some(TlsWord::Off),
+            (_, true) if self.ca.is_none() => Some(TlsWord::Unverified),
+            (Some(true), _) => Some(TlsWord::On),
+            (None, _) => None,
+        });
+        let tls = match (word, self.ca) {
+            (Some(TlsWord::Off), Some(_)) => return Err(AddressError::Contradiction { word: "off" }),
+            (Some(TlsWord::Unverified), Some(_)) => {
+                return Err(AddressError::Contradiction { word: "unverified" });
+            }
+            (_, Some(ca)) => Some(Tls::VerifyWith(ca)),
+            (Some(TlsWord::On), None) => Some(Tls::Verify),
+            (Some(TlsWord::Off), None) => Some(Tls::Off),
+            (Some(TlsWord::Unverified), None) => Some(Tls::Unverified),
+            (None, None) => None,
+        };
+        let (user, database, password) = (self.user, self.database, self.password);
+        let mut address = Address { engine, host, port, user, database, password, tls: Tls::Verify };
+        address.tls = tls.unwrap_or(if address.is_local() { Tls::Off } else { Tls::Verify });
+        Ok(address)
+    }
+}
+
+/// A name as it is compared: `User ID`, `user_id` and `userid` are one.
+pub(super) fn squeezed(name: &str) -> String {
+    let letters = name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'));
+    letters.collect::<String>().to_ascii_lowercase()
+}
+
+fn port(text: &str) -> Result<u16, AddressError> {
+    let refused = || AddressError::Port { text: text.trim().to_owned() };
+    text.trim().parse().ok().filter(|port| *port > 0).ok_or_else(refused)
+}
+
+fn is_yes(name: &str, value: &str) -> Result<bool, AddressError> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" | "mandatory" | "strict" | "require" => Ok(true),
+        "false" | "no" | "0" | "optional" => Ok(false),
+        _ => {
+            let name = if name == "trustservercertificate" { "TrustServerCertificate" } else { "Encrypt" };
+            Err(AddressError::Value { name, value: value.to_owned() })
+        }
+    }
+}

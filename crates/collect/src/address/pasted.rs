@@ -1,0 +1,116 @@
+//! Connection strings that DBAs paste from other programs: ADO and ODBC, JDBC, and the words of libpq.
+
+use url::Url;
+
+use super::pairs::{by_semicolon, by_space};
+use super::parts::{Parts, squeezed};
+use super::{AddressError, Engine, of_url};
+
+/// What a connection string of another program says; `None`: it is none.
+pub(super) fn read(text: &str) -> Option<Result<(Engine, Parts), AddressError>> {
+    let jdbc = text.get(..5).filter(|head| head.eq_ignore_ascii_case("jdbc:")).map(|_| &text[5..]);
+    let plain = jdbc.unwrap_or(text);
+    match plain.split_once("://") {
+        Some((scheme, rest)) if is_sql_server(scheme) && (jdbc.is_some() || has_settings(rest)) => {
+            Some(of_jdbc(rest).map(|parts| (Engine::SqlServer, parts)))
+        }
+        Some((scheme, _)) if jdbc.is_some() && scheme.parse::<Engine>().is_ok() => {
+            let url = Url::parse(plain).map_err(|_| not_understood(text));
+            Some(url.and_then(|url| of_url(&url, Unknown::Passed)))
+        }
+        Some(_) if !begins_with_pair(plain) => None,
+        _ if plain.contains(';') && plain.contains('=') => Some(of_pairs(by_semicolon(plain), text)),
+        _ if plain.contains('=') && begins_with_pair(plain) => Some(of_pairs(by_space(plain), text)),
+        _ => None,
+    }
+}
+
+/// What becomes of a setting that is not known. Other programs have hundreds of them that mean nothing here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    Refused,
+    Passed,
+}
+
+fn is_sql_server(scheme: &str) -> bool {
+    matches!(scheme.parse(), Ok(Engine::SqlServer))
+}
+
+/// Whether a semicolon comes before anything that a URL puts behind its path.
+fn has_settings(rest: &str) -> bool {
+    rest.split(['?', '#']).next().is_some_and(|place| place.contains(';'))
+}
+
+fn not_understood(text: &str) -> AddressError {
+    AddressError::NotUrl { text: text.to_owned() }
+}
+
+/// Whether an equals sign comes before anything that a URL has.
+fn begins_with_pair(text: &str) -> bool {
+    text.find('=').is_some_and(|at| !text[..at].contains(['/', '?', '@']))
+}
+
+/// `host\instance:port;name=value;…`, without its scheme.
+fn of_jdbc(rest: &str) -> Result<Parts, AddressError> {
+    let (place, settings) = rest.split_once(';').unwrap_or((rest, ""));
+    let mut parts = Parts::default();
+    let place = place.trim_end_matches('/');
+    if place.split('/').next().is_some_and(|server| server.contains('=')) {
+        // Not even JDBC's: the words of ADO behind the scheme of a URL.
+        return apply_all(parts, by_semicolon(rest));
+    }
+    if !place.is_empty() {
+        let (login, server) = place.rsplit_once('@').unwrap_or(("", place));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        user.clone_into(&mut parts.user);
+        parts.had_password = !password.is_empty();
+        let (server, database) = server.split_once('/').unwrap_or((server, ""));
+        database.clone_into(&mut parts.database);
+        parts.server(server)?;
+    }
+    apply_all(parts, by_semicolon(settings))
+}
+
+fn apply_all(mut parts: Parts, pairs: Vec<(String, String)>) -> Result<Parts, AddressError> {
+    for (name, value) in pairs {
+        parts.apply(&name, &value)?;
+    }
+    Ok(parts)
+}
+
+fn of_pairs(pairs: Vec<(String, String)>, text: &str) -> Result<(Engine, Parts), AddressError> {
+    let Some(engine) = engine(&pairs) else { return Err(not_understood(text)) };
+    Ok((engine, apply_all(Parts::default(), pairs)?))
+}
+
+/// Whose words they are: the driver where one is named; libpq and Npgsql alone say `host`, and SQL Server's alone name no
+/// port beside the server.
+fn engine(pairs: &[(String, String)]) -> Option<Engine> {
+    let value = |wanted: &[&str]| {
+        let found = pairs.iter().find(|(name, _)| wanted.contains(&squeezed(name).as_str()));
+        found.map(|(_, value)| value.to_ascii_lowercase())
+    };
+    if let Some(driver) = value(&["driver", "provider"]) {
+        let known = [
+            ("sql server", Engine::SqlServer),
+            ("freetds", Engine::SqlServer),
+            ("oledb", Engine::SqlServer),
+            ("sqlncli", Engine::SqlServer),
+            ("postgres", Engine::Postgres),
+            ("psql", Engine::Postgres),
+            ("mysql", Engine::Mysql),
+            ("mariadb", Engine::Mysql),
+        ];
+        return known.into_iter().find(|(part, _)| driver.contains(part)).map(|(_, engine)| engine);
+    }
+    if value(&["host", "hostaddr", "dbname"]).is_some() {
+        return Some(Engine::Postgres);
+    }
+    let server = ["server", "datasource", "addr", "address", "networkaddress"];
+    match (value(&server), value(&["port"]).as_deref()) {
+        (None, _) => None,
+        (Some(_), None | Some("1433")) => Some(Engine::SqlServer),
+        (Some(_), Some("5432")) => Some(Engine::Postgres),
+        (Some(_), Some(_)) => Some(Engine::Mysql),
+    }
+}

@@ -1,0 +1,187 @@
+use super::*;
+
+#[test]
+fn a_url_says_who_where_and_how() {
+    let address: Address = "postgres://mon%40corp@db1:5433/sales?password-file=/etc/pw".parse().unwrap();
+    assert_eq!(address.user, "mon@corp");
+    assert_eq!((address.host.as_str(), address.port), ("db1", 5433));
+    assert_eq!(address.password, PasswordFrom::File("/etc/pw".into()));
+    assert_eq!(address.tls, Tls::Verify, "a network is not trusted by default");
+    assert_eq!(address.to_string(), "postgres://db1:5433/sales");
+}
+
+#[test]
+fn a_password_in_the_url_is_refused_without_repeating_it() {
+    for text in ["mysql://u:hunter2@db1/", "sqlserver://u@db1?password=hunter2"] {
+        let error = text.parse::<Address>().unwrap_err();
+        assert!(error.hint().contains("password-file"), "{}", error.hint());
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+    // Nor is it where the rest is no URL.
+    for text in ["mysql://u:hunter2@db1:99999/", "u:hunter2@db1", "mysql://u:hunter2@:x@[db1/"] {
+        let error = text.parse::<Address>().unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+    let error = "mysql://u@db1:99999".parse::<Address>().unwrap_err().to_string();
+    assert!(error.contains("u@db1:99999"), "{error}");
+}
+
+#[test]
+fn an_ipv6_address_has_brackets_in_names_and_none_in_connections() {
+    let address: Address = "postgres://mon@[::1]:5433/x".parse().unwrap();
+    assert_eq!((address.host.as_str(), address.tls.clone()), ("::1", Tls::Off));
+    assert_eq!(address.to_string(), "postgres://[::1]:5433/x");
+}
+
+/// Debian runs several clusters with one directory of sockets: they had one history.
+#[test]
+fn two_servers_with_sockets_in_one_directory_have_names_of_their_own() {
+    let name = |url: &str| url.parse::<Address>().unwrap().to_string();
+    assert_eq!(name("postgres://u@localhost/x?socket=/run/postgresql"), "postgres:///run/postgresql/x");
+    assert_eq!(
+        name("postgres://u@localhost:5433/x?socket=/run/postgresql"),
+        "postgres:///run/postgresql:5433/x"
+    );
+}
+
+#[test]
+fn loopback_and_sockets_are_local_and_need_no_encryption() {
+    let socket: Address = "postgres://mon@localhost/sales?socket=/run/postgresql".parse().unwrap();
+    assert!(socket.is_socket() && socket.tls == Tls::Off);
+    let kept: Address = "mysql://mon@127.0.0.1?tls=unverified".parse().unwrap();
+    assert_eq!(kept.tls, Tls::Unverified);
+    assert_eq!(kept.port, 3306);
+}
+
+#[test]
+fn the_host_itself_is_a_source() {
+    assert_eq!("linux:".parse::<Address>().unwrap().to_string(), "linux:");
+}
+
+#[test]
+fn what_is_not_known_is_refused() {
+    assert!(matches!("oracle://x".parse::<Address>(), Err(AddressError::Engine(_))));
+    assert!(matches!("db1".parse::<Address>(), Err(AddressError::NotUrl { .. })));
+    assert!(matches!("mysql://x?tsl=on".parse::<Address>(), Err(AddressError::Parameter { .. })));
+    assert!(matches!("mysql://x?tls=maybe".parse::<Address>(), Err(AddressError::Value { .. })));
+}
+
+/// `?ca=X&tls=off` was taken, and nothing was encrypted.
+#[test]
+fn certificates_to_check_and_no_check_are_a_contradiction() {
+    for url in [
+        "mysql://u@x?ca=/c&tls=off",
+        "mysql://u@x?tls=off&ca=/c",
+        "postgres://u@x?tls=unverified&ca=/c",
+        "sqlserver://u@127.0.0.1?tls=off&ca=/c",
+    ] {
+        let error = url.parse::<Address>().unwrap_err();
+        assert!(matches!(error, AddressError::Contradiction { .. }), "{url}: {error}");
+    }
+    let both: Address = "mysql://u@x?ca=/c&tls=on".parse().unwrap();
+    assert_eq!(both.tls, Tls::VerifyWith("/c".into()));
+}
+
+fn read(text: &str) -> Address {
+    text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Connection strings were taken for the name of a host, and stored as one.
+#[test]
+fn connection_strings_say_what_a_url_says() {
+    for (text, url) in [
+        (
+            "Server=tcp:h,1433;Database=d;User ID=u;Encrypt=True;TrustServerCertificate=False",
+            "sqlserver://u@h/d?tls=on",
+        ),
+        (
+            "Data Source=h\\SALES,14330;Initial Catalog=a b;uid=u;TrustServerCertificate=yes",
+            "sqlserver://u@h:14330/a%20b?tls=unverified",
+        ),
+        ("server=(local);database=d;user id=u;encrypt=optional", "sqlserver://u@localhost/d?tls=off"),
+        ("Driver={ODBC Driver 18 for SQL Server};Server=h;UID=u;Database={a;b}", "sqlserver://u@h/a%3Bb"),
+        (
+            "jdbc:sqlserver://h:1434;databaseName=d;user=u;encrypt=true;trustServerCertificate=true;loginTimeout=30;",
+            "sqlserver://u@h:1434/d?tls=unverified",
+        ),
+        (
+            "jdbc:sqlserver://h\\I1:1434;user={u}}x};password-file=/etc/pw",
+            "sqlserver://u%7Dx@h:1434?password-file=/etc/pw",
+        ),
+        ("sqlserver://h;databaseName=d;user=u", "sqlserver://u@h/d"),
+        ("sqlserver://Server=h;Database=d", "sqlserver://h/d"),
+        (
+            "jdbc:postgresql://h:5433/d?user=u&sslmode=verify-full&ApplicationName=x",
+            "postgres://u@h:5433/d?tls=on",
+        ),
+        ("jdbc:mysql://h:3307/d?user=u&useSSL=false", "mysql://u@h:3307/d?tls=off"),
+        (
+            "host=h port=5433 dbname='my db' user=u sslmode=require",
+            "postgres://u@h:5433/my%20db?tls=unverified",
+        ),
+        ("host=/run/postgresql user=u dbname=d", "postgres://u@localhost/d?socket=/run/postgresql"),
+        ("host=h user=u sslmode=verify-ca sslrootcert=/c.pem", "postgres://u@h?ca=/c.pem"),
+        ("Host=h;Port=5432;Username=u;Database=d;SSL Mode=VerifyFull", "postgres://u@h/d?tls=on"),
+        ("Server=h;Port=3306;Database=d;Uid=u;SslMode=None", "mysql://u@h/d?tls=off"),
+        ("Server=::1;User ID=u", "sqlserver://u@[::1]"),
+    ] {
+        assert_eq!(read(text), read(url), "{text}");
+    }
+}
+
+#[test]
+fn a_password_in_a_connection_string_is_refused_and_the_rest_becomes_a_url() {
+    for (text, url) in [
+        (
+            "Server=tcp:h,1433;Database=d;User ID=u;Password=hunter2;Encrypt=True;TrustServerCertificate=True",
+            "sqlserver://u@h/d?tls=unverified",
+        ),
+        ("jdbc:sqlserver://h:1433;databaseName=d;user=u;password=hunter2;encrypt=true", "sqlserver://u@h/d"),
+        ("jdbc:postgresql://h/d?user=u&password=hunter2", "postgres://u@h/d"),
+        ("host=h dbname=d user=u password='hunter2 x'", "postgres://u@h/d"),
+        ("Driver={MySQL ODBC 8.0};Server=h;UID=u;PWD={hunter2;x};Database=d", "mysql://u@h/d"),
+        ("sqlserver://u:hunter2@h:1434;databaseName=d", "sqlserver://u@h:1434/d"),
+        ("postgres://u:hunter2@h/d", "postgres://u@h/d"),
+    ] {
+        let error = text.parse::<Address>().unwrap_err();
+        let AddressError::PasswordInUrl { instead, .. } = &error else { panic!("{text}: {error}") };
+        assert_eq!(instead.as_deref(), Some(url), "{text}");
+        let said = format!("{error} {} {error:?}", error.hint());
+        assert!(!said.contains("hunter2"), "{said}");
+        assert!(said.contains("password-file=PATH") && said.contains("password=prompt"), "{said}");
+    }
+}
+
+/// What cannot be read may hold a password in any place.
+#[test]
+fn no_message_repeats_what_may_be_a_password() {
+    for text in [
+        "Server=h,x;User ID=u;Password=hunter2",
+        "Server=h;Port=no;Password=hunter2",
+        "Password=hunter2;Server=h y",
+        "Password=a;hunter2;Encrypt=maybe;Server=h",
+        "user=u password=hunter2",
+        "sqlserver://h/Database=d;Password=hunter2",
+        "sqlserver://h/Password=hunter2",
+        "jdbc:oracle://h;password=hunter2",
+        "postgres://u:hunter2",
+        "postgres://u:hunt/er2@h@",
+        "mysql://u@h?pass%77ord=hunter2",
+        "mysql://u@h?pass%77ord=hunter2&tsl=on",
+        "Server=h\\X;Pwd=hunter2",
+    ] {
+        let error = text.parse::<Address>().unwrap_err();
+        let said = format!("{error} {} {error:?}", error.hint());
+        assert!(!said.contains("hunter2") && !said.contains("er2"), "{text}: {said}");
+    }
+}
+
+#[test]
+fn what_a_connection_string_wants_and_cannot_have_is_said() {
+    let refused = |text: &str| text.parse::<Address>().unwrap_err();
+    assert!(matches!(refused("Server=h;Integrated Security=SSPI"), AddressError::Account));
+    assert!(matches!(refused("Server=h\\SALES;User ID=u"), AddressError::Instance { .. }));
+    assert!(matches!(refused("Server=h,x;User ID=u"), AddressError::Port { .. }));
+    assert!(matches!(refused("Server=h;Encrypt=perhaps"), AddressError::Value { .. }));
+    assert!(matches!(refused("postgres://a;b/x"), AddressError::Host { .. }));
+}

@@ -1,0 +1,157 @@
+//! How much a server may send: one that never ends an answer would fill the memory of a collector that runs for months.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+
+use iostall_measure::ByteCount;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::source::SourceError;
+
+/// Until a login is let in: settings, keys and a certificate are some kilobytes. What comes then is kept in small pieces,
+/// each of which takes many times its own size.
+const LOGIN_BYTES: u64 = 1 << 20;
+/// For one reading, all databases and all connections together: some three hundred thousand relations.
+const READING_BYTES: u64 = 64 << 20;
+/// Rows of one reading. Each takes about a kilobyte here.
+const READING_ROWS: u64 = 200_000;
+
+/// What all connections of one source share.
+#[derive(Clone, Debug)]
+pub(crate) struct Allowance(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    bytes: AtomicU64,
+    rows: AtomicU64,
+    is_exceeded: AtomicBool,
+}
+
+impl Allowance {
+    /// For one reading.
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Shared {
+            bytes: READING_BYTES.into(),
+            rows: READING_ROWS.into(),
+            is_exceeded: AtomicBool::new(false),
+        }))
+    }
+
+    /// A reading begins.
+    pub(crate) fn renew(&self) {
+        self.0.bytes.store(READING_BYTES, Ordering::Relaxed);
+        self.0.rows.store(READING_ROWS, Ordering::Relaxed);
+        self.0.is_exceeded.store(false, Ordering::Relaxed);
+    }
+
+    /// Takes a row; an error when there are too many.
+    pub(crate) fn take_row(&self) -> io::Result<()> {
+        self.take(&self.0.rows, 1)
+    }
+
+    /// Takes what a driver has read that shows its socket to nobody.
+    pub(crate) fn take_bytes(&self, bytes: u64) -> io::Result<()> {
+        self.take(&self.0.bytes, bytes)
+    }
+
+    /// Checks what a message says of its size, which drivers believe.
+    pub(crate) fn check_message(&self, bytes: u64, bytes_max: u64) -> io::Result<()> {
+        if bytes > bytes_max { Err(self.exceeded()) } else { Ok(()) }
+    }
+
+    fn take(&self, left: &AtomicU64, amount: u64) -> io::Result<()> {
+        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(amount));
+        taken.map(|_| ()).map_err(|_| self.exceeded())
+    }
+
+    fn exceeded(&self) -> io::Error {
+        self.0.is_exceeded.store(true, Ordering::Relaxed);
+        io::Error::new(io::ErrorKind::QuotaExceeded, "the server sends more than can be meant")
+    }
+
+    /// An error where more was sent than allowed: drivers report the end of a connection, and not why it ended.
+    pub(crate) fn check(&self, source_name: &str) -> Result<(), SourceError> {
+        if !self.0.is_exceeded.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let (source_name, bytes) = (source_name.to_owned(), ByteCount(READING_BYTES));
+        Err(SourceError::TooMuch { source_name, bytes, rows: READING_ROWS })
+    }
+}
+
+/// A connection whose server may send no more than its allowance.
+#[derive(Debug)]
+pub(crate) struct Metered<S> {
+    stream: S,
+    allowance: Allowance,
+    login: Arc<Login>,
+}
+
+/// What is left until the login is let in.
+#[derive(Debug)]
+struct Login {
+    bytes: AtomicU64,
+    is_over: AtomicBool,
+}
+
+/// Says that a login was let in.
+#[derive(Clone, Debug)]
+pub(crate) struct LetIn(Arc<Login>);
+
+impl LetIn {
+    /// From here on the allowance of the reading counts.
+    pub(crate) fn done(&self) {
+        self.0.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<S> Metered<S> {
+    /// A connection that is new, and what to call when its login was let in.
+    pub(crate) fn new(stream: S, allowance: Allowance) -> (Self, LetIn) {
+        let login = Arc::new(Login { bytes: LOGIN_BYTES.into(), is_over: AtomicBool::new(false) });
+        (Self { stream, allowance, login: Arc::clone(&login) }, LetIn(login))
+    }
+
+    fn take(&self, bytes: usize) -> io::Result<()> {
+        let is_over = self.login.is_over.load(Ordering::Relaxed);
+        let left = if is_over { &self.allowance.0.bytes } else { &self.login.bytes };
+        self.allowance.take(left, bytes as u64)
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let taken = self.take(buffer.filled().len() - before);
+        if taken.is_err() {
+            buffer.set_filled(before);
+        }
+        Poll::Ready(taken)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

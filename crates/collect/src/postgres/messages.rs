@@ -1,0 +1,122 @@
+//! Messages of a server that are not believed when they say how long they are: the driver makes room first.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
+
+use crate::allowance::Allowance;
+
+/// A row of ours has some hundred bytes, an error some thousand.
+const MESSAGE_BYTES_MAX: u64 = 4 << 20;
+/// A message opens with its kind and its length, which counts itself.
+const HEADER_BYTES: usize = 5;
+const LENGTH_BYTES: u64 = 4;
+
+/// Reads the headers that pass through, and ends the connection at one that is too long.
+pub(super) struct Messages<S> {
+    stream: S,
+    allowance: Allowance,
+    header: [u8; HEADER_BYTES],
+    /// How much of a header was seen.
+    seen: usize,
+    /// How much of a message is still to come.
+    left: u64,
+}
+
+impl<S> Messages<S> {
+    pub(super) fn new(stream: S, allowance: Allowance) -> Self {
+        Self { stream, allowance, header: [0; HEADER_BYTES], seen: 0, left: 0 }
+    }
+
+    fn pass(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let body = bytes.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+            self.left -= body as u64;
+            bytes = &bytes[body..];
+            let head = bytes.len().min(HEADER_BYTES - self.seen);
+            self.header[self.seen..self.seen + head].copy_from_slice(&bytes[..head]);
+            self.seen += head;
+            bytes = &bytes[head..];
+            if self.seen == HEADER_BYTES {
+                let [_, length @ ..] = self.header;
+                let length = u64::from(u32::from_be_bytes(length));
+                self.allowance.check_message(length, MESSAGE_BYTES_MAX)?;
+                self.seen = 0;
+                self.left = length.saturating_sub(LENGTH_BYTES);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Messages<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+        let passed = self.pass(&buffer.filled()[before..]);
+        if passed.is_err() {
+            buffer.set_filled(before);
+        }
+        Poll::Ready(passed)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Messages<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl<S: TlsStream + Unpin> TlsStream for Messages<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        self.stream.channel_binding()
+    }
+}
+
+/// Encrypts as `tls` does, and reads the headers of what comes out.
+pub(super) struct Inside<T> {
+    tls: T,
+    allowance: Allowance,
+}
+
+impl<T> Inside<T> {
+    pub(super) fn new(tls: T, allowance: Allowance) -> Self {
+        Self { tls, allowance }
+    }
+}
+
+impl<S, T> TlsConnect<S> for Inside<T>
+where
+    T: TlsConnect<S>,
+    T::Stream: Unpin,
+    T::Future: Send + 'static,
+{
+    type Stream = Messages<T::Stream>;
+    type Error = T::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Stream, T::Error>> + Send>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        let connected = self.tls.connect(stream);
+        let allowance = self.allowance;
+        Box::pin(async move { Ok(Messages::new(connected.await?, allowance)) })
+    }
+}

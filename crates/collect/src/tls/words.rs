@@ -1,0 +1,121 @@
+//! What is wrong with a server's certificate, for people.
+
+use jiff::Timestamp;
+use rustls::CertificateError;
+use rustls::pki_types::UnixTime;
+
+/// What the library calls the certificate of an authority that a server shows as its own. It has no variant for it.
+const AUTHORITY: &str = "CaUsedAsEndEntity";
+/// The same for a certificate of the first version of X.509.
+const OLD_VERSION: &str = "UnsupportedCertVersion";
+
+const UNVERIFIED: &str = "?tls=unverified encrypts without asking who answers";
+/// PostgreSQL's driver leaves the decision to us; those of the others have none that knows a certificate by itself.
+const SHOWN_BY_AUTHORITY: &str = "of PostgreSQL, ?ca=FILE with this very certificate is enough; other servers need one with \
+                                  CA:FALSE (openssl req -x509 -addext basicConstraints=critical,CA:FALSE)";
+
+/// Whether the server shows a certificate that may issue others.
+pub(super) fn is_of_an_authority(fault: &CertificateError) -> bool {
+    matches!(fault, CertificateError::Other(other) if other.to_string().contains(AUTHORITY))
+}
+
+/// What is wrong, as a clause about "it".
+pub(super) fn of(fault: &CertificateError) -> String {
+    let words = match fault {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "it was issued by none of the authorities that are trusted"
+        }
+        CertificateError::ExpiredContext { not_after, .. } => {
+            return format!("it expired on {}", day(*not_after));
+        }
+        CertificateError::Expired => "it has expired",
+        CertificateError::NotValidYetContext { not_before, .. } => {
+            return format!("it is not valid before {}", day(*not_before));
+        }
+        CertificateError::NotValidYet => "it is not valid yet",
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let expected = expected.to_str();
+            return match presented.as_slice() {
+                [] => format!("it names no host, and so not {expected}"),
+                names => format!("it is for {} and not for {expected}", plain(names)),
+            };
+        }
+        CertificateError::NotValidForName => "it is for another host",
+        CertificateError::Revoked => "it was revoked",
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "it is for another purpose than a server's"
+        }
+        CertificateError::BadEncoding => "it is damaged",
+        CertificateError::Other(other) => return of_other(&other.to_string()).to_owned(),
+        _ => "it does not pass the checks",
+    };
+    words.to_owned()
+}
+
+fn of_other(name: &str) -> &'static str {
+    if name.contains(AUTHORITY) {
+        "it is an authority's own and not one that an authority gave to a server"
+    } else if name.contains(OLD_VERSION) {
+        "its form is too old (X.509 version 1)"
+    } else {
+        "it does not pass the checks"
+    }
+}
+
+/// What to do about it.
+pub(super) fn advice(fault: &CertificateError) -> &'static str {
+    match fault {
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "name the certificates of its authority with ?ca=FILE; ?tls=unverified encrypts without asking who answers"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "write the host as the certificate names it; ?tls=unverified encrypts without asking who answers"
+        }
+        CertificateError::Expired
+        | CertificateError::ExpiredContext { .. }
+        | CertificateError::NotValidYet
+        | CertificateError::NotValidYetContext { .. } => {
+            "renew the server's certificate, or see whether this machine's clock is right"
+        }
+        fault if is_of_an_authority(fault) => {
+            SHOWN_BY_AUTHORITY
+        }
+        _ => UNVERIFIED,
+    }
+}
+
+/// What is wrong and what to do, from a driver that tells it in the library's words alone.
+pub(crate) fn of_text(text: &str) -> (String, &'static str) {
+    let known = [
+        ("UnknownIssuer", CertificateError::UnknownIssuer),
+        ("BadSignature", CertificateError::BadSignature),
+        ("not valid for name", CertificateError::NotValidForName),
+        ("expired", CertificateError::Expired),
+        ("not valid yet", CertificateError::NotValidYet),
+        ("InvalidPurpose", CertificateError::InvalidPurpose),
+        ("BadEncoding", CertificateError::BadEncoding),
+    ];
+    match known.into_iter().find(|(part, _)| text.contains(part)) {
+        Some((_, fault @ CertificateError::NotValidForName)) => {
+            let names = text.split_once("only valid for ").map_or("another host", |(_, names)| names);
+            (format!("it is for {}", plain(&[names.to_owned()])), advice(&fault))
+        }
+        Some((_, fault)) => (of(&fault), advice(&fault)),
+        None if text.contains(AUTHORITY) => (of_other(text).to_owned(), SHOWN_BY_AUTHORITY),
+        None => (of_other(text).to_owned(), UNVERIFIED),
+    }
+}
+
+/// `DnsName("db1")` is the library's way to write the name of a host, `IpAddress(…)` that of an address.
+fn plain(names: &[String]) -> String {
+    let inner = |name: &String| {
+        let (_, rest) = name.split_once('(').unwrap_or(("", name));
+        rest.trim_end_matches(')').trim_matches('"').to_owned()
+    };
+    names.iter().map(inner).collect::<Vec<_>>().join(", ")
+}
+
+fn day(time: UnixTime) -> String {
+    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).strftime("%Y-%m-%d").to_string()
+}
