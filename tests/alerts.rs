@@ -129,7 +129,7 @@ fn a_test_reaches_a_web_server_with_its_token() {
     let (port, got) = web_server(&["200 OK"]);
     let channel = format!("webhook = \"http://127.0.0.1:{port}/hook?x=1\"\ntoken-file = \"token\"{PATIENT}");
     let workspace = workspace(&channel, RULE);
-    std::fs::write(workspace.path("token"), "s3cret\n").unwrap();
+    workspace.secret("token", "s3cret\n");
     let ran = workspace.run(&["alerts", "test", "alerts.toml"]).expect_status(0);
     assert!(ran.stdout.starts_with("delivered  one: POST http://127.0.0.1"), "{}", ran.stdout);
     let (head, body) = got.recv_timeout(PATIENCE).unwrap();

@@ -131,9 +131,7 @@ impl Drop for Postgres {
 
 /// Writes a password into a file.
 fn password(workspace: &Workspace, word: &str) -> PathBuf {
-    let path = workspace.path("password");
-    std::fs::write(&path, word).unwrap();
-    path
+    workspace.secret("password", word)
 }
 
 /// How many beats without a sample the store has: with no number to show, a report says at least that.

@@ -1,5 +1,6 @@
 //! What the tests share: a working directory with a store of its own, and ways to run the binary in it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -46,6 +47,14 @@ impl Workspace {
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
+    }
+
+    /// Writes a file that nobody else may read, as passwords are kept.
+    pub(crate) fn secret(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).expect("a file is written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("and made private");
+        path
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {

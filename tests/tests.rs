@@ -18,6 +18,8 @@ mod diskspd;
 mod diskspd_ranges;
 mod full_store;
 mod kept;
+mod hostile_servers;
+mod input;
 mod load;
 mod manual;
 mod matrix;

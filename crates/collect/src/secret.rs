@@ -56,6 +56,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pw");
         std::fs::write(&path, "s3cret\nnote\n").unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
         let secret = Secret::from_file(&path).unwrap();
         assert_eq!(secret.reveal(), "s3cret");
         assert!(!format!("{secret:?}").contains("s3cret"));

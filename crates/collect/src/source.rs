@@ -209,7 +209,7 @@ impl SourceError {
             }
             Self::HostFile { .. } => "in a container the host's /proc and /sys must be visible".into(),
             Self::PasswordFile(error) => error.hint().unwrap_or_else(|| {
-                "write the password into its first line, and make it readable for this account alone (chmod 600)"
+                "write the password into the first line of that file, readable for this account alone (chmod 600)"
                     .into()
             }),
             Self::PasswordVariable { name } => {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use iostall_engine::Input;
+use iostall_engine::{Input, InputError};
 use iostall_measure::ByteCount;
 
 use crate::channel::DeliveryError;
@@ -21,20 +21,36 @@ pub enum Secret {
 }
 
 impl Secret {
+    /// The secret, unless it is in a file that others can read: better said when a collector starts than when the first alert
+    /// is not told. A file that is not there yet may come.
+    pub(crate) fn unless_open(self) -> Result<Self, String> {
+        match &self {
+            Self::File(path) if path.is_file() => match SECRET.secret(path) {
+                Err(error @ InputError::Readable { .. }) => Err(said(&error)),
+                _ => Ok(self),
+            },
+            _ => Ok(self),
+        }
+    }
+
     /// The secret itself.
     pub(crate) fn read(&self) -> Result<String, DeliveryError> {
         match self {
             Self::File(path) => {
-                let text = SECRET.secret(path).map_err(|error| {
-                    let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
-                    DeliveryError::Secret(format!("{error}{hint}"))
-                })?;
+                let text = SECRET.secret(path).map_err(|error| DeliveryError::Secret(said(&error)))?;
                 Ok(text.lines().next().unwrap_or_default().trim_end().to_owned())
             }
             Self::Environment(name) => std::env::var(name).map_err(|_| {
                 DeliveryError::Secret(format!("the environment variable {name} is not set, or not UTF-8"))
             }),
         }
+    }
+}
+
+fn said(error: &InputError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error} ({hint})"),
+        None => error.to_string(),
     }
 }
 

@@ -54,7 +54,16 @@ impl MysqlSource {
     pub(crate) fn new(address: Address, password: Secret, limit: Duration) -> Result<Self, SourceError> {
         let runtime = remote::runtime(&address)?;
         let (ssl, allowance) = (ssl(&address)?, Allowance::new());
-        Ok(Self { address, password, ssl, allowance, limit, runtime, connection: None, volumes: Volumes::new() })
+        Ok(Self {
+            address,
+            password,
+            ssl,
+            allowance,
+            limit,
+            runtime,
+            connection: None,
+            volumes: Volumes::new(),
+        })
     }
 
     fn options(&self) -> Opts {
@@ -146,9 +155,9 @@ async fn read(
         }
     };
     let taken = moment::now();
-    let instance: Option<(String, String, String, bool)> =
-        connection.query_first(INSTANCE).await.map_err(fail("iostall:instance"))?;
-    let (version, host, instance, has_schema) = instance.unwrap_or_default();
+    let instance = rows(connection, INSTANCE, allowance).await.map_err(fail("iostall:instance"))?;
+    let instance = instance.into_iter().next().and_then(|row| mysql_async::from_row_opt(row).ok());
+    let (version, host, instance, has_schema): (String, String, String, bool) = instance.unwrap_or_default();
     let status: HashMap<String, String> = rows(connection, STATUS, allowance)
         .await
         .map_err(fail("iostall:status"))?

@@ -84,7 +84,8 @@ impl Databases {
         self.refused.retain(|_, (until_ns, _)| *until_ns > now_ns);
         let mut names = Vec::new();
         for row in CONNECTABLE.ask(login, client, version).await? {
-            let (bytes, may_connect): (&[u8], bool) = (row.get("name"), row.get("may_connect"));
+            let bytes: &[u8] = CONNECTABLE.column(login, &row, "name")?;
+            let may_connect: bool = CONNECTABLE.column(login, &row, "may_connect")?;
             let name = queries::readable(bytes);
             if !self.wants(&name) {
                 continue;
@@ -129,9 +130,11 @@ fn no_grant(name: &str, user: &str) -> Warning {
         Some((database, user)) => {
             format!("GRANT CONNECT ON DATABASE {database} TO {user}; or leave it out by --database")
         }
-        None => "its name has characters that cannot be shown: ALTER DATABASE ... RENAME TO gives it another, \
+        None => {
+            "its name has characters that cannot be shown: ALTER DATABASE ... RENAME TO gives it another, \
                  --database leaves it out"
-            .to_owned(),
+                .to_owned()
+        }
     })
 }
 

@@ -94,36 +94,52 @@ impl Server {
         let mut warnings = Vec::new();
         let mut epoch = Epoch { version, ..Epoch::default() };
         if let Some(row) = INSTANCE.ask(login, client, version).await?.first() {
-            epoch.instance = row.get("instance");
-            epoch.process_start = row.get("process_start");
-            epoch.counters_since = row.get::<_, Vec<Option<String>>>("marks").into_iter().flatten().collect();
-            warnings = setting_warnings(version, row.get("io_timing"), row.get("wal_timing"));
+            epoch.instance = INSTANCE.column(login, row, "instance")?;
+            epoch.process_start = INSTANCE.column(login, row, "process_start")?;
+            let marks: Vec<Option<String>> = INSTANCE.column(login, row, "marks")?;
+            epoch.counters_since = marks.into_iter().flatten().collect();
+            let timed = |name| INSTANCE.column(login, row, name);
+            warnings = setting_warnings(version, timed("io_timing")?, timed("wal_timing")?);
         }
         let (mut backend, mut directory) = (0, None);
         let mut rows = queries::rows(&SERVER, login, client, version).await?;
         if let Some(row) = PLACE.ask(login, client, version).await?.first() {
-            backend = row.get("backend");
-            directory = row.get::<_, Option<&[u8]>>("directory").map(queries::readable);
-            if row.get("has_function") {
-                let answer = DIRECTORY.ask(login, client, version).await?;
-                directory = answer.first().and_then(|row| row.get::<_, Option<&[u8]>>(0)).map(queries::readable);
-            }
+            backend = PLACE.column(login, row, "backend")?;
+            directory = data_directory(login, client, version, row).await?;
             if directory.is_none() {
                 warnings.push(place_unknown());
             }
-            if self.databases.wants(&queries::readable(row.get("database"))) {
+            if self.databases.wants(&queries::readable(PLACE.column(login, row, "database")?)) {
                 rows.extend(queries::rows(&RELATIONS, login, client, version).await?);
             }
         }
         let (others, refusals) = self.databases.read(&self.login, client, version, taken.clock_ns).await?;
         rows.extend(others);
         warnings.extend(refusals);
-        let has_place = |row: &&mut Row| matches!(row.subject.kind, Kind::PostgresTable | Kind::PostgresIndex);
+        let has_place =
+            |row: &&mut Row| matches!(row.subject.kind, Kind::PostgresTable | Kind::PostgresIndex);
         for row in rows.iter_mut().filter(has_place).filter(|row| row.subject.volume.is_none()) {
             row.subject.volume.clone_from(&directory);
         }
         Ok((Sample { taken, epoch, rows, warnings }, backend))
     }
+}
+
+/// Where the server's own files are, by what the login may see: its row of [`PLACE`], or the function that tells it.
+async fn data_directory(
+    login: &Login,
+    client: &Client,
+    version: u32,
+    place: &tokio_postgres::Row,
+) -> Result<Option<String>, SourceError> {
+    if !PLACE.column::<bool>(login, place, "has_function")? {
+        let directory: Option<&[u8]> = PLACE.column(login, place, "directory")?;
+        return Ok(directory.map(queries::readable));
+    }
+    let answer = DIRECTORY.ask(login, client, version).await?;
+    let Some(row) = answer.first() else { return Ok(None) };
+    let directory: Option<&[u8]> = DIRECTORY.column(login, row, "directory")?;
+    Ok(directory.map(queries::readable))
 }
 
 /// Puts the relations of a server on this host on the volumes of this host.
@@ -139,7 +155,10 @@ fn place(rows: &mut [Row], volumes: &mut Volumes) {
 /// The major version, which chooses every other query.
 async fn version(login: &Login, client: &Client) -> Result<u32, SourceError> {
     let rows = VERSION.ask(login, client, OLDEST).await?;
-    let version = rows.first().map_or(0, |row| row.get::<_, i32>(0));
+    let version: i32 = match rows.first() {
+        Some(row) => VERSION.column(login, row, "version")?,
+        None => 0,
+    };
     match u32::try_from(version) {
         Ok(version) if version >= OLDEST => Ok(version),
         _ => Err(SourceError::TooOld {

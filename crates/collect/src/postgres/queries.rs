@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures_util::TryStreamExt as _;
 use iostall_model::{Kind, Row};
 use tokio_postgres::Client;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{FromSql, Type};
 
 use super::login::{Login, explain};
 use crate::remote::{Columns, Plan, for_version};
@@ -101,6 +101,16 @@ impl Query {
         Ok(rows)
     }
 
+    /// A column of one of its rows; an error where it is missing or of another type than ours, which no PostgreSQL says.
+    pub(super) fn column<'a, T: FromSql<'a>>(
+        &self,
+        login: &Login,
+        row: &'a tokio_postgres::Row,
+        name: &str,
+    ) -> Result<T, SourceError> {
+        row.try_get(name).map_err(|error| self.failed(login, explain(&error)))
+    }
+
     fn failed(&self, login: &Login, reason: String) -> SourceError {
         SourceError::Query { source_name: login.name.clone(), query: self.tag, reason }
     }
@@ -114,7 +124,10 @@ impl Query {
         mut take: impl FnMut(tokio_postgres::Row),
     ) -> Result<(), SourceError> {
         let Some(text) = for_version(self.texts, version) else { return Ok(()) };
-        let rows = client.query_raw(text, std::iter::empty::<i32>()).await.map_err(|error| self.failed(login, explain(&error)))?;
+        let rows = client
+            .query_raw(text, std::iter::empty::<i32>())
+            .await
+            .map_err(|error| self.failed(login, explain(&error)))?;
         let mut rows = pin!(rows);
         while let Some(row) = rows.try_next().await.map_err(|error| self.failed(login, explain(&error)))? {
             login.allowance.take_row().map_err(|error| self.failed(login, error.to_string()))?;

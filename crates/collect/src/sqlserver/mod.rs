@@ -157,7 +157,10 @@ async fn query_with(
 }
 
 /// The rows of a result, as many as are allowed.
-async fn rows(mut stream: QueryStream<'_>, allowance: &Allowance) -> Result<Vec<Columns>, tiberius::error::Error> {
+async fn rows(
+    mut stream: QueryStream<'_>,
+    allowance: &Allowance,
+) -> Result<Vec<Columns>, tiberius::error::Error> {
     let mut rows = Vec::new();
     while let Some(item) = stream.try_next().await? {
         if let QueryItem::Row(row) = item {

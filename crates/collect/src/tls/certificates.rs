@@ -38,7 +38,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> 
 fn is_pem(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let marker = b"-----BEGIN ";
-    text.starts_with(marker) || text.windows(marker.len() + 1).any(|part| part[0] == b'\n' && &part[1..] == marker)
+    text.starts_with(marker)
+        || text.windows(marker.len() + 1).any(|part| part[0] == b'\n' && &part[1..] == marker)
 }
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceEr
             let mut roots = RootCertStore::empty();
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             if roots.is_empty() {
-                let reason = "this machine trusts no certificate authorities; name a file of them with ?ca=PATH";
+                let reason =
+                    "this machine trusts no certificate authorities; name a file of them with ?ca=PATH";
                 return Err(fail(reason.into()));
             }
             return Ok(Some(builder.with_root_certificates(roots).with_no_client_auth()));
@@ -45,8 +46,7 @@ pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceEr
 /// The certificates that `address` names with `?ca=`; none where it names none.
 pub(crate) fn authorities(address: &Address) -> Result<Vec<CertificateDer<'static>>, SourceError> {
     let Tls::VerifyWith(path) = &address.tls else { return Ok(Vec::new()) };
-    certificates::read(path)
-        .map_err(|reason| SourceError::Tls { source_name: address.to_string(), reason })
+    certificates::read(path).map_err(|reason| SourceError::Tls { source_name: address.to_string(), reason })
 }
 
 /// Why there is no connection: `reason`, or the certificate where rustls is found among the causes of `error`.

@@ -77,9 +77,7 @@ pub(super) fn advice(fault: &CertificateError) -> &'static str {
         | CertificateError::NotValidYetContext { .. } => {
             "renew the server's certificate, or see whether this machine's clock is right"
         }
-        fault if is_of_an_authority(fault) => {
-            SHOWN_BY_AUTHORITY
-        }
+        fault if is_of_an_authority(fault) => SHOWN_BY_AUTHORITY,
         _ => UNVERIFIED,
     }
 }

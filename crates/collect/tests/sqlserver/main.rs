@@ -12,7 +12,7 @@ use std::time::Duration;
 use iostall_collect::{Address, Event, Filter, Sampler, SamplerOptions, Secret, Source, SourceError, open};
 use iostall_model::{Change, Counter, ResetReason, Sample, WarningCode, delta};
 
-use server::{Answer, PASSWORD, Server, USER};
+use server::{Answer, PASSWORD, ResultSet, Server, USER};
 use tls::Certificate;
 
 /// Longer than any answer takes that comes.
@@ -265,6 +265,29 @@ fn a_certificate_for_another_name_is_refused_even_with_its_authority() {
     let error = source_at(&url, PASSWORD, LIMIT).read().unwrap_err();
     assert!(matches!(error, SourceError::Certificate { .. }), "{error:?}");
     assert!(error.to_string().ends_with("it is for 127.0.0.1"), "{error}");
+}
+
+/// A server, or whoever answers in its place, filled the memory of a collector in seconds: it never ended its answer.
+#[test]
+fn a_mock_server_that_never_ends_its_answer_is_left_with_the_reason() {
+    let server = server_of_2019(None);
+    let rows = "written by a test\nname\treads\nE:\\a.mdf\t1\n";
+    server.answer("iostall:files", Answer::Endless(ResultSet::from_tsv(rows)));
+    let error = source(&server, "").read().unwrap_err();
+    assert!(matches!(error, SourceError::TooMuch { .. }), "{error:?}");
+    assert!(
+        error.to_string().contains("200000 rows") && error.hint().contains("the server that was meant"),
+        "{error}"
+    );
+}
+
+/// Windows exports certificates in DER form under the name `.cer`; they were refused.
+#[test]
+fn a_certificate_as_windows_exports_it_is_believed() {
+    let certificate = Certificate::new();
+    let server = server_of_2019(Some(certificate.encrypt.clone()));
+    let parameters = format!("?ca={}", certificate.exported().display());
+    assert_is_whole(&source(&server, &parameters).read().unwrap());
 }
 
 #[test]

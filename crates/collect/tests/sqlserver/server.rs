@@ -18,6 +18,8 @@ pub(crate) enum Answer {
     Rows(ResultSet),
     /// The errors a server sends: number and text.
     Errors(Vec<(u32, String)>),
+    /// The rows of a result again and again, without an end.
+    Endless(ResultSet),
     /// Nothing, for as long as the client waits.
     Nothing,
     /// The end of the connection, in the middle of a token.
@@ -235,6 +237,23 @@ fn protocol(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
+/// Writes rows until the client has had enough.
+fn pour(stream: &mut dyn Stream, set: &ResultSet) -> io::Result<()> {
+    /// What follows the rows of a result.
+    const DONE_SIZE: usize = 13;
+    let without_end = |set: &ResultSet| {
+        let mut whole = tokens::result(set);
+        whole.truncate(whole.len() - DONE_SIZE);
+        whole
+    };
+    let columns = without_end(&ResultSet { columns: set.columns.clone(), rows: Vec::new() });
+    let rows = without_end(set)[columns.len()..].to_vec();
+    write_packet(stream, RESPONSE, false, &columns)?;
+    let packet = rows.repeat((PACKET_SIZE - HEADER_SIZE) / rows.len());
+    while write_packet(stream, RESPONSE, false, &packet).is_ok() {}
+    Ok(())
+}
+
 /// One connection, from pre-login to its end.
 fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) -> io::Result<()> {
     let (kind, _) = read_message(&mut raw)?;
@@ -273,6 +292,7 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
         match answer {
             Some(Answer::Rows(rows)) => respond(stream.as_mut(), &tokens::result(&rows))?,
             Some(Answer::Errors(errors)) => respond(stream.as_mut(), &tokens::errors(&errors))?,
+            Some(Answer::Endless(set)) => return pour(stream.as_mut(), &set),
             // Reading waits for the client to give up and go.
             Some(Answer::Nothing) => {}
             Some(Answer::Gone) => {

@@ -22,6 +22,7 @@ impl Certificate {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("ca.pem"), made.cert.pem()).unwrap();
+        std::fs::write(directory.path().join("server.cer"), made.cert.der()).unwrap();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
         // SQL Server speaks 1.2 inside pre-login packets: 1.3 would send tickets after the handshake is over.
         let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
@@ -41,6 +42,11 @@ impl Certificate {
             Ok(Box::new(StreamOwned::new(connection, handshake)))
         });
         Self { directory, encrypt }
+    }
+
+    /// The same in DER form.
+    pub(crate) fn exported(&self) -> PathBuf {
+        self.directory.path().join("server.cer")
     }
 
     /// The certificate's file.

@@ -185,7 +185,7 @@ fn decoded(text: &str) -> String {
 fn secret(what: &str, file: Option<PathBuf>, variable: Option<String>) -> Result<Option<Secret>, String> {
     match (file, variable) {
         (Some(_), Some(_)) => Err(format!("{what}-file and {what}-env: one is enough")),
-        (Some(path), None) => Ok(Some(Secret::File(path))),
+        (Some(path), None) => Secret::File(path).unless_open().map(Some),
         (None, Some(name)) => Ok(Some(Secret::Environment(name))),
         (None, None) => Ok(None),
     }

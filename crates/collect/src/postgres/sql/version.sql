@@ -1,2 +1,2 @@
 /* iostall:version */
-SELECT current_setting('server_version_num')::int / 10000
+SELECT current_setting('server_version_num')::int / 10000 AS version
