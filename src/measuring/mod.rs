@@ -20,7 +20,7 @@ use iostall_load::trust::{BusyBefore, Evidence, judge};
 use iostall_load::window::StopSign;
 use iostall_measure::clock::utc_now;
 use iostall_measure::platform::{Host, Target};
-use iostall_measure::{Clock, MonotonicClock};
+use iostall_measure::{Clock, MonotonicClock, Unavailable};
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use iostall_model::{LoadOutcome, Profile, Run, RunBody, RunId, SpanOutcome, SpanProfile, Warning};
@@ -69,7 +69,7 @@ pub(crate) struct Session<'a> {
     stop: Arc<StopSign>,
     engine: EngineKind,
     /// Why io_uring is not used, where it was wanted.
-    fallback: Option<String>,
+    fallback: Option<Unavailable>,
 }
 
 impl<'a> Session<'a> {
@@ -78,10 +78,7 @@ impl<'a> Session<'a> {
         let clock = MonotonicClock::new();
         let stop = Arc::new(StopSign::default());
         raise_on_signal(&stop, &clock)?;
-        let (engine, fallback) = choose_engine(choice)?;
-        if let Some(cause) = &fallback {
-            printer.note(&format!("note: {cause}"));
-        }
+        let (engine, fallback) = choose_engine(choice, printer)?;
         Ok(Self { printer, clock, stop, engine, fallback })
     }
 
@@ -167,7 +164,7 @@ impl<'a> Session<'a> {
         let mut line = LiveLine::new(self.printer, [span.warmup, span.duration, span.cooldown], prefix);
         let mut observer = Watching { targets, line: &mut line };
         let targets = &targets.for_span(index);
-        let (engine, fallback) = (self.engine, self.fallback.as_deref());
+        let (engine, fallback) = (self.engine, self.fallback.as_ref());
         let job = SpanJob { span, seed, targets, engine, fallback, devices };
         let outcome = run_span(job, &self.clock, &self.stop, &mut observer);
         self.printer.clear();
@@ -214,8 +211,11 @@ fn record(
     }
 }
 
-/// io_uring where the kernel allows it; else threads, with the cause.
-fn choose_engine(choice: EngineChoice) -> anyhow::Result<(EngineKind, Option<String>)> {
+/// io_uring where the kernel allows it; else threads, with the cause, which is said.
+fn choose_engine(
+    choice: EngineChoice,
+    printer: &Printer,
+) -> anyhow::Result<(EngineKind, Option<Unavailable>)> {
     let probe = UringConfig { capacity: 1, files: &[], buffers: None };
     match choice {
         EngineChoice::Psync => Ok((EngineKind::Psync, None)),
@@ -224,7 +224,8 @@ fn choose_engine(choice: EngineChoice) -> anyhow::Result<(EngineKind, Option<Str
             Ok(_ring) => Ok((EngineKind::Uring, None)),
             Err(error) if choice == EngineChoice::Auto => {
                 let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-                Ok((EngineKind::Psync, Some(format!("{error}, so threads do the I/O{hint}"))))
+                printer.note(&format!("note: {error}, so threads do the I/O{hint}"));
+                Ok((EngineKind::Psync, Some(error.without_ring())))
             }
             Err(error) => {
                 let hint = error.hint().unwrap_or("leave --engine out to use threads").to_owned();

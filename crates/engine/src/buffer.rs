@@ -14,6 +14,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::Arc;
 
+use iostall_measure::{Feature, Unavailable};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
 
 use crate::request::EngineReport;
@@ -89,15 +90,17 @@ impl BufferPool {
             (Pages::HugeIfPossible, Some(huge)) if huge >= mapped => {
                 report.features.push("huge pages".into());
             }
-            (Pages::HugeIfPossible, Some(huge)) => report.refused.push(format!(
-                "huge pages: {huge} of {mapped} bytes had; free memory is scattered, or \
-                 /sys/kernel/mm/transparent_hugepage/enabled says never"
+            (Pages::HugeIfPossible, Some(huge)) => report.refused.push(Unavailable::new(
+                Feature::HugePages,
+                format_args!(
+                    "{huge} of {mapped} bytes had; free memory is scattered, or \
+                     /sys/kernel/mm/transparent_hugepage/enabled says never"
+                ),
             )),
-            (Pages::HugeIfPossible, None) => {
-                report
-                    .refused
-                    .push("huge pages: asked for, and the kernel does not tell whether they were had".into());
-            }
+            (Pages::HugeIfPossible, None) => report.refused.push(Unavailable::new(
+                Feature::HugePages,
+                "asked for, and the kernel does not tell whether they were had",
+            )),
         }
     }
 

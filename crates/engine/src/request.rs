@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use iostall_measure::{Feature, Unavailable};
 use thiserror::Error;
 
 use crate::buffer::Buffer;
@@ -150,6 +151,16 @@ impl EngineError {
             Self::System { .. } => None,
         }
     }
+
+    /// The same as a ring that could not be had: what stands beside the numbers of the engine used instead.
+    pub fn without_ring(&self) -> Unavailable {
+        match self {
+            Self::Unavailable { cause, hint, .. } => {
+                Unavailable::new(Feature::IoUring, format_args!("{cause}; {hint}"))
+            }
+            Self::System { .. } => Unavailable::new(Feature::IoUring, self),
+        }
+    }
 }
 
 /// What an engine was granted.
@@ -160,7 +171,7 @@ pub struct EngineReport {
     /// Features in use.
     pub features: Vec<String>,
     /// Features asked for and refused, each with its cause.
-    pub refused: Vec<String>,
+    pub refused: Vec<Unavailable>,
 }
 
 /// Carries out requests. One engine belongs to one thread.

@@ -10,7 +10,7 @@ use iostall_engine::cpu::process_cpu;
 use iostall_engine::host::{cpu_ticks, device_counters};
 use iostall_engine::open::OpenError;
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
-use iostall_measure::{Clock, MonotonicClock};
+use iostall_measure::{Clock, MonotonicClock, Unavailable};
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::{SpanOutcome, SpanProfile};
 use thiserror::Error;
@@ -141,7 +141,7 @@ pub struct SpanJob<'a> {
     /// Which engine.
     pub engine: EngineKind,
     /// Why not io_uring, where that was wanted and cannot be had; kept with the outcome.
-    pub fallback: Option<&'a str>,
+    pub fallback: Option<&'a Unavailable>,
     /// Devices whose counters are kept with the outcome.
     pub devices: &'a [String],
 }

@@ -1,6 +1,6 @@
 //! Adds the workers of each role up.
 
-use iostall_measure::{Histogram, Moments};
+use iostall_measure::{Histogram, Moments, Unavailable};
 use iostall_model::RoleOutcome;
 use iostall_model::outcome::{EngineUse, IntervalPoint, OpenLoop};
 
@@ -88,12 +88,12 @@ fn add_open_loop(sum: &mut OpenLoop, stream: &OpenLoop) {
     sum.backlog_at_end += stream.backlog_at_end;
 }
 
-fn finish(role: &mut RoleOutcome, gaps: &Moments, fallback: Option<&str>, measured_ns: u64) {
+fn finish(role: &mut RoleOutcome, gaps: &Moments, fallback: Option<&Unavailable>, measured_ns: u64) {
     if let Some(open) = &mut role.open_loop {
         open.gap_coefficient_of_variation = gaps.coefficient_of_variation().unwrap_or(0.0);
     }
-    if let Some(cause) = fallback {
-        role.engine.refused.insert(0, cause.to_owned());
+    if let Some(ring) = fallback {
+        role.engine.refused.insert(0, ring.clone());
     }
     let in_service_ns: f64 = role.cells.iter().map(|cell| cell.service_ns.sum() as f64).sum();
     if measured_ns > 0 {

@@ -10,6 +10,7 @@ pub mod moments;
 pub mod percentile;
 pub mod platform;
 pub mod request;
+pub mod unavailable;
 pub mod units;
 
 pub use clock::{Clock, ManualClock, MonotonicClock};
@@ -17,4 +18,5 @@ pub use histogram::Histogram;
 pub use moments::Moments;
 pub use percentile::Percentile;
 pub use request::{Caching, Durability, Op, SyncCall};
+pub use unavailable::{Feature, Unavailable};
 pub use units::{BlockSize, ByteCount, Nanos, Percent, Rate};

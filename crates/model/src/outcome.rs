@@ -4,7 +4,7 @@
 //! sums over cells; nothing here is an average of averages.
 
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
-use iostall_measure::{Histogram, Op, Percentile};
+use iostall_measure::{Histogram, Op, Percentile, Unavailable};
 use serde::{Deserialize, Serialize};
 
 use crate::profile::Profile;
@@ -84,7 +84,7 @@ pub struct EngineUse {
     /// What it was granted: ring flags, registered files and buffers, huge pages.
     pub features: Vec<String>,
     /// What it asked for and did not get, with the cause.
-    pub refused: Vec<String>,
+    pub refused: Vec<Unavailable>,
 }
 
 /// One worker × target × operation over the measured part.

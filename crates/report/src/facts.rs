@@ -216,11 +216,12 @@ fn device(device: &Device, detail: Detail) -> String {
 
 fn engine(engine: &EngineUse) -> String {
     let list = |words: &[String]| words.iter().map(|word| shown(word)).collect::<Vec<_>>().join(", ");
+    let refused: Vec<String> = engine.refused.iter().map(ToString::to_string).collect();
     let granted = match engine.features.as_slice() {
         [] => shown(&engine.name),
         features => format!("{}: {}", shown(&engine.name), list(features)),
     };
-    let refused = (!engine.refused.is_empty()).then(|| format!("refused: {}", list(&engine.refused)));
+    let refused = (!refused.is_empty()).then(|| format!("refused: {}", list(&refused)));
     join([Some(granted), refused])
 }
 

@@ -94,7 +94,7 @@ fn copy_facts(copy: &CopyOutcome) -> Vec<Fact> {
         facts.extend(shape.caching_reasons.iter().map(|reason| fact("buffered", shown(reason))));
         let used = &shape.engine;
         let features = used.features.iter().map(|feature| shown(feature));
-        let refused = used.refused.iter().map(|refused| format!("without {}", shown(refused)));
+        let refused = used.refused.iter().map(|refused| format!("without {}", shown(&refused.to_string())));
         let engine: Vec<String> = [used.name.clone()].into_iter().chain(features).chain(refused).collect();
         facts.push(fact("engine", engine.join(" · ")));
     }

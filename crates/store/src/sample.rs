@@ -1,7 +1,7 @@
 //! Made-up runs for tests.
 
 use iostall_measure::platform::{CgroupLimits, Device, DirectIo, FileSystem, Host, Target, TargetKind};
-use iostall_measure::{Histogram, Op};
+use iostall_measure::{Feature, Histogram, Op, Unavailable};
 use iostall_model::outcome::{EngineUse, ErrorOutcome, IntervalOp, IntervalPoint, OpenLoop};
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use iostall_model::{
@@ -148,7 +148,7 @@ fn role(name: &str, seed: u64, workers: u32, seconds: u64, requests: u64) -> Rol
         engine: EngineUse {
             name: "io_uring".into(),
             features: vec!["registered files".into()],
-            refused: vec!["huge pages: none free".into()],
+            refused: vec![Unavailable::new(Feature::HugePages, "none free")],
         },
         cells,
         series,

@@ -7,6 +7,7 @@ use iostall_engine::{
     Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, FileIndex, MemoryFile,
     MemoryFileEngine, Pages, PsyncEngine, Request, UringConfig, UringEngine, Wait,
 };
+use iostall_measure::Unavailable;
 
 /// One pool, mapped and touched once, and lent to one engine after the other.
 pub(crate) struct Rig {
@@ -54,7 +55,7 @@ impl Rig {
             Ok(engine) => Ok(AnyEngine::Uring(Box::new(engine))),
             Err(unavailable) => {
                 let engine = PsyncEngine::new(self.buffer_count + 1, files)?;
-                Ok(AnyEngine::Psync { engine, instead_of: unavailable.to_string() })
+                Ok(AnyEngine::Psync { engine, instead_of: unavailable.without_ring() })
             }
         }
     }
@@ -79,7 +80,7 @@ pub(crate) enum AnyEngine {
         /// The threads.
         engine: PsyncEngine,
         /// Why there is no ring.
-        instead_of: String,
+        instead_of: Unavailable,
     },
     /// One of the others, and threads that fill the pages of a destination in memory.
     Memory(Box<MemoryFileEngine<AnyEngine>>),

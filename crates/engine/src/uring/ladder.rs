@@ -3,6 +3,7 @@
 use std::io;
 
 use io_uring::{Builder, IoUring};
+use iostall_measure::{Feature, Unavailable};
 
 use super::refusal;
 use crate::request::{EngineError, EngineReport};
@@ -12,6 +13,13 @@ struct Rung {
     name: &'static str,
     kernel: &'static str,
     set: fn(&mut Builder) -> &mut Builder,
+}
+
+impl Rung {
+    fn unavailable(&self) -> Unavailable {
+        let cause = format_args!("EINVAL (kernel {} has it)", self.kernel);
+        Unavailable::new(Feature::Other(self.name.to_owned()), cause)
+    }
 }
 
 /// Newest first, so that the first to be dropped is the one most likely refused. Each needs at most what
@@ -59,8 +67,7 @@ fn climb<T>(
         match build(granted) {
             Ok(ring) => {
                 report.features.extend(granted.iter().map(|rung| rung.name.to_owned()));
-                let cause = |rung: &Rung| format!("{}: EINVAL (kernel {} has it)", rung.name, rung.kernel);
-                report.refused.extend(refused.iter().map(cause));
+                report.refused.extend(refused.iter().map(Rung::unavailable));
                 return Ok((ring, granted));
             }
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) && !granted.is_empty() => dropped += 1,
@@ -86,7 +93,7 @@ mod tests {
         assert_eq!((count, granted.len()), (4, 4));
         assert_eq!(report.features, ["SINGLE_ISSUER", "TASKRUN_FLAG", "COOP_TASKRUN", "SUBMIT_ALL"]);
         assert_eq!(
-            report.refused,
+            report.refused.iter().map(ToString::to_string).collect::<Vec<_>>(),
             ["NO_SQARRAY: EINVAL (kernel 6.6 has it)", "DEFER_TASKRUN: EINVAL (kernel 6.1 has it)"]
         );
     }

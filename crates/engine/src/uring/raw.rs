@@ -6,6 +6,7 @@ use std::ptr;
 
 use io_uring::EnterFlags;
 use io_uring::types::{SubmitArgs, Timespec};
+use iostall_measure::{Feature, Unavailable};
 use rustix::io::Errno;
 
 use crate::request::EngineReport;
@@ -40,7 +41,7 @@ impl RingHandle {
                 Self { ring_fd, index: Some(update.offset) }
             }
             Err(errno) => {
-                report.refused.push(format!("registered ring: {errno}"));
+                report.refused.push(Unavailable::new(Feature::RegisteredRing, errno));
                 Self { ring_fd, index: None }
             }
         }

@@ -4,6 +4,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use io_uring::IoUring;
 use io_uring::squeue::Flags;
+use iostall_measure::{Feature, Unavailable};
 use rustix::process::{Resource, getrlimit};
 
 use crate::buffer::{Buffer, BufferPool};
@@ -25,7 +26,7 @@ pub(super) fn files(ring: &IoUring, files: &[OwnedFd], report: &mut EngineReport
             ((0..).take(descriptors.len()).collect(), Flags::FIXED_FILE)
         }
         Err(error) => {
-            report.refused.push(format!("registered files: {error}"));
+            report.refused.push(Unavailable::new(Feature::RegisteredFiles, error));
             (descriptors, Flags::empty())
         }
     }
@@ -59,7 +60,7 @@ pub(super) fn buffers(
     report: &mut EngineReport,
 ) -> Option<RegisteredBuffers> {
     let mut refuse = |cause: String| {
-        report.refused.push(format!("registered buffers: {cause}"));
+        report.refused.push(Unavailable::new(Feature::RegisteredBuffers, cause));
         None
     };
     let Some(pieces) = Pieces::of(pool.used_bytes(), pool.slot_bytes()) else {

@@ -1,7 +1,7 @@
 //! Doubts about ourselves: depth, rate and processor time that the generator did not have.
 
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
-use iostall_measure::{ByteCount, Caching, Op};
+use iostall_measure::{ByteCount, Caching, Feature, Op};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 use iostall_model::profile::RoleProfile;
 use iostall_model::{Warning, WarningCode};
@@ -42,11 +42,11 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
 }
 
 fn fallback(role: &RoleOutcome) -> Option<Warning> {
-    let cause = role.engine.refused.iter().find(|refused| refused.starts_with("io_uring"))?;
+    let ring = role.engine.refused.iter().find(|refused| refused.feature == Feature::IoUring)?;
     Some(
         Warning::new(
             WarningCode::EngineFallback,
-            format!("{} was used instead of io_uring: {cause}", role.engine.name),
+            format!("{} was used instead of io_uring: {}", role.engine.name, ring.cause),
         )
         .about(&role.name),
     )

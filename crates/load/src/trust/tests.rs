@@ -6,7 +6,7 @@ use iostall_engine::files::{FileNow, PathNow};
 use iostall_measure::platform::{
     CpuTicks, Device, DeviceCounters, DirectIo, FileSystem, Host, Target, TargetKind,
 };
-use iostall_measure::{Caching, Histogram, Nanos, Op, Percent};
+use iostall_measure::{Caching, Feature, Histogram, Nanos, Op, Percent, Unavailable};
 use iostall_model::outcome::{EngineUse, ErrorOutcome, OpenLoop, RoleOutcome, SpanOutcome};
 use iostall_model::{Cell, LoadOutcome, Profile, RoleProfile, SpanProfile, WarningCode};
 
@@ -224,7 +224,7 @@ fn each_doubt_about_the_generator_is_raised_by_its_own_evidence_alone() {
                 f.role().engine = EngineUse {
                     name: "psync".into(),
                     features: Vec::new(),
-                    refused: vec!["io_uring: EPERM".into()],
+                    refused: vec![Unavailable::new(Feature::IoUring, "EPERM")],
                 };
             }),
         ),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use iostall_engine::files;
 use iostall_engine::{Access, Engine as _, FileIndex, host};
-use iostall_measure::Clock as _;
+use iostall_measure::{Clock as _, Feature, Unavailable};
 use iostall_model::outcome::EngineUse;
 use iostall_model::transfer::{Reflink, VerifyMode};
 
@@ -257,7 +257,7 @@ impl Copier<'_> {
         let both = [from.file().as_fd(), to.file().as_fd()];
         let (engine, refused) = match in_memory(to, from.stamp.size_bytes) {
             Some(Ok(memory)) => (rig.engine_into_memory(both, memory)?, None),
-            Some(Err(refused)) => (rig.engine(&both)?, Some(format!("filling pages by threads: {refused}"))),
+            Some(Err(refused)) => (rig.engine(&both)?, Some(Unavailable::new(Feature::PageFilling, refused))),
             None => (rig.engine(&both)?, None),
         };
         let mut granted = engine.report();
