@@ -122,3 +122,19 @@ fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled(
         );
     }
 }
+
+/// `collect run linux: postgres://… --database sales` kept the samples of PostgreSQL and of the host only its pressure: what
+/// stood in the place of a database's name was a disk's role, and every disk was dropped without a word.
+#[test]
+fn choosing_databases_leaves_a_host_its_devices() {
+    if !has_counted_device() {
+        return skip("a choice of databases beside a host", "no block device is counted here");
+    }
+    let workspace = Workspace::new();
+    for _ in 0..2 {
+        workspace.run(&["collect", "once", "linux:", "--database", "sales"]).expect_status(0);
+    }
+    let ran = workspace.run(&["report", "server", "--json", "s.json"]).expect_status(0);
+    let json = workspace.json("s.json");
+    assert_eq!(json["groups"][0]["name"], "all disks", "{}", ran.stdout);
+}

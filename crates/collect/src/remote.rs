@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iostall_model::{Counter, Counters, Kind, Row, Subject};
+use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::address::Address;
@@ -67,7 +67,7 @@ impl Field {
     /// A missing value stays absent: it is not a zero.
     fn put(self, row: &mut Row, value: Value) {
         match (self, value) {
-            (Self::Database, Value::Text(text)) => row.subject.database = text,
+            (Self::Database, Value::Text(text)) => row.subject.scope = Scope::database_or_source(text),
             (Self::Name, Value::Text(text)) => row.subject.name = text,
             (Self::Identity, Value::Text(text)) => row.subject.identity = text,
             (Self::Volume, Value::Text(text)) => row.subject.volume = Some(text),
@@ -80,7 +80,7 @@ impl Field {
 
 fn empty(kind: Kind) -> Row {
     let subject =
-        Subject { kind, database: String::new(), name: String::new(), identity: String::new(), volume: None };
+        Subject { kind, scope: Scope::Source, name: String::new(), identity: String::new(), volume: None };
     Row { subject, counters: Counters::new(), age_ms: None }
 }
 

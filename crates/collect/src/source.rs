@@ -235,7 +235,7 @@ fn scheme(source_name: &str) -> &str {
 /// Which rows to keep. Empty lists keep everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Names of databases. Rows that belong to no database are kept.
+    /// Names of databases. What is in no database is kept: a server's log, and every device of a host.
     pub databases: Vec<String>,
     /// Parts of names of files, relations or devices.
     pub names: Vec<String>,
@@ -245,8 +245,7 @@ impl Filter {
     /// Whether a row about `subject` is wanted.
     pub fn keeps(&self, subject: &Subject) -> bool {
         let in_database = self.databases.is_empty()
-            || subject.database.is_empty()
-            || self.databases.contains(&subject.database);
+            || subject.scope.database().is_none_or(|name| self.databases.iter().any(|wanted| wanted == name));
         let named =
             self.names.is_empty() || self.names.iter().any(|part| subject.name.contains(part.as_str()));
         in_database && named
@@ -266,7 +265,8 @@ pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Box<d
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::Kind;
+    use iostall_model::{DeviceRole, Kind, Scope};
+    use proptest::prelude::*;
 
     #[test]
     fn the_advice_is_about_the_engine_that_failed() {
@@ -274,17 +274,59 @@ mod tests {
         assert!(error.hint().contains("grants mysql"), "{}", error.hint());
     }
 
+    fn subject(kind: Kind, scope: Scope, name: &str) -> Subject {
+        Subject { kind, scope, name: name.into(), identity: "1".into(), volume: None }
+    }
+
     #[test]
     fn a_filter_keeps_named_databases_and_what_belongs_to_none() {
         let filter = Filter { databases: vec!["sales".into()], names: vec![] };
-        let subject = |database: &str| Subject {
-            kind: Kind::PostgresTable,
-            database: database.into(),
-            name: "t".into(),
-            identity: "1".into(),
-            volume: None,
-        };
-        assert!(filter.keeps(&subject("sales")) && filter.keeps(&subject("")));
-        assert!(!filter.keeps(&subject("stock")));
+        let within = |scope| subject(Kind::PostgresTable, scope, "t");
+        assert!(
+            filter.keeps(&within(Scope::Database("sales".into()))) && filter.keeps(&within(Scope::Source))
+        );
+        assert!(!filter.keeps(&within(Scope::Database("stock".into()))));
+    }
+
+    /// Names that databases, roles and control groups may share, so that one is easily taken for another.
+    fn name() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just("disk"),
+            Just("partition"),
+            Just("stacked"),
+            Just("sales"),
+            Just("/db.slice"),
+            Just("")
+        ]
+        .prop_map(str::to_owned)
+    }
+
+    fn scope() -> impl Strategy<Value = Scope> {
+        prop_oneof![
+            Just(Scope::Source),
+            name().prop_map(Scope::database_or_source),
+            prop::sample::select(DeviceRole::ALL.to_vec()).prop_map(Scope::Device),
+            name().prop_map(Scope::Cgroup),
+        ]
+    }
+
+    proptest! {
+        /// `--database sales` dropped every disk, partition and control group of `linux:`, because their roles and
+        /// paths stood where a database's name stands, and said nothing.
+        #[test]
+        fn a_filter_on_databases_changes_nothing_but_the_rows_of_databases(
+            kind in prop::sample::select(Kind::ALL.to_vec()),
+            scope in scope(),
+            own_name in name(),
+            databases in prop::collection::vec(name(), 0..4),
+            names in prop::collection::vec(name(), 0..3),
+        ) {
+            let subject = subject(kind, scope, &own_name);
+            let without = Filter { databases: Vec::new(), names: names.clone() };
+            let with = Filter { databases: databases.clone(), names };
+            let is_other_database =
+                subject.scope.database().is_some_and(|name| !databases.is_empty() && !databases.iter().any(|one| one == name));
+            prop_assert_eq!(with.keeps(&subject), without.keeps(&subject) && !is_other_database);
+        }
     }
 }

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::counter::{Counter, Counters, Role};
 use crate::kind::{Kind, Unit};
 use crate::sample::{Epoch, Row, Sample, Subject};
+use crate::scope::Scope;
 use crate::totals::Totals;
 
 /// Why two readings of a row cannot be subtracted.
@@ -140,8 +141,8 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
 
 /// The rows of a sample by what they are and by what they are called.
 struct Known<'a> {
-    things: HashMap<(Kind, &'a str, &'a str), &'a Row>,
-    names: HashMap<(Kind, &'a str, &'a str), &'a Row>,
+    things: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
+    names: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
     handles: HashSet<(Kind, u64)>,
 }
 
@@ -166,16 +167,16 @@ impl<'a> Known<'a> {
     }
 }
 
-fn thing_key(subject: &Subject) -> (Kind, &str, &str) {
-    (subject.kind, &subject.database, &subject.identity)
+fn thing_key(subject: &Subject) -> (Kind, &Scope, &str) {
+    (subject.kind, &subject.scope, &subject.identity)
 }
 
 fn handle_key(row: &Row) -> Option<(Kind, u64)> {
     row.counters.get(Counter::Handle).map(|handle| (row.subject.kind, handle))
 }
 
-fn name_key(subject: &Subject) -> (Kind, &str, &str) {
-    (subject.kind, &subject.database, &subject.name)
+fn name_key(subject: &Subject) -> (Kind, &Scope, &str) {
+    (subject.kind, &subject.scope, &subject.name)
 }
 
 /// How much less than the interval a server's own uptime may have grown without having begun anew, seconds:

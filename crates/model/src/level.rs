@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::Kind;
 use crate::sample::Subject;
+use crate::scope::{DeviceRole, Scope};
 
 /// What the rows are summed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -29,12 +30,12 @@ impl Level {
                 Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex,
             ) => Some(match subject.kind {
                 Kind::PostgresTable | Kind::PostgresIndex => {
-                    format!("{}: {}", subject.database, subject.name)
+                    format!("{}: {}", subject.scope.name(), subject.name)
                 }
                 _ => subject.name.clone(),
             }),
             (Self::Databases, Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresDatabase) => {
-                (!subject.database.is_empty()).then(|| subject.database.clone())
+                subject.scope.database().map(str::to_owned)
             }
             (Self::Volumes, Kind::LinuxDevice) => Some(match &subject.volume {
                 Some(point) => format!("{} ({point})", subject.name),
@@ -51,7 +52,9 @@ impl Level {
                 Kind::MysqlInnodb | Kind::MysqlRedo | Kind::PostgresWal | Kind::PostgresCheckpointer,
             ) => Some(subject.name.clone()),
             // Partitions and stacked devices are counted again in the disks under them.
-            (Self::Server, Kind::LinuxDevice) => (subject.database == "disk").then(|| "all disks".to_owned()),
+            (Self::Server, Kind::LinuxDevice) => {
+                (subject.scope == Scope::Device(DeviceRole::Disk)).then(|| "all disks".to_owned())
+            }
             _ => None,
         }
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counter::Counters;
 use crate::kind::Kind;
+use crate::scope::Scope;
 use crate::warning::Warning;
 
 /// When a sample was taken.
@@ -45,12 +46,12 @@ pub struct Epoch {
 }
 
 /// What a row is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject {
     /// Kind.
     pub kind: Kind,
-    /// The database it belongs to; empty where there is none.
-    pub database: String,
+    /// What it is part of.
+    pub scope: Scope,
     /// Its name for people: a path, a relation, a device, `backend/object/context`.
     pub name: String,
     /// What makes it the same thing over time: a file id with its GUID, an object id, a device number.
@@ -62,7 +63,7 @@ pub struct Subject {
 impl Subject {
     /// Whether `other` is the same thing, though it may have been renamed or moved.
     pub fn is_same_thing(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.database == other.database && self.identity == other.identity
+        self.kind == other.kind && self.scope == other.scope && self.identity == other.identity
     }
 }
 

@@ -32,6 +32,14 @@ pub(crate) fn open_connection(path: &Path) -> Result<Connection, StoreError> {
     open::open(path)
 }
 
+/// A store at `path` as it was when `version` was the newest, for tests of those that came after.
+#[cfg(test)]
+pub(crate) fn store_of_version(path: &Path, version: usize) -> Connection {
+    let mut connection = Connection::open(path).unwrap();
+    migrations::migrate_to(&mut connection, version).unwrap();
+    connection
+}
+
 /// Runs in an SQLite file. Any number of processes may have the same file open: readers never wait, writers wait for each other.
 #[derive(Debug)]
 pub struct SqliteStore {

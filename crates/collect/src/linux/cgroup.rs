@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use iostall_model::{Counter, Counters, Kind, Row, Subject};
+use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject};
 
 use super::pressure;
 
@@ -41,6 +41,7 @@ fn read_group(directory: &Path, name: &str, rows: &mut Vec<Row>) {
         && let Some(mut row) = pressure::row(&text, name)
         && !row.counters.is_zero()
     {
+        row.subject.scope = Scope::Cgroup(name.to_owned());
         row.subject.identity = format!("{name} {inode}");
         rows.push(row);
     }
@@ -65,7 +66,7 @@ fn device_row(line: &str, group: &str, inode: u64) -> Option<Row> {
     }
     let subject = Subject {
         kind: Kind::LinuxCgroup,
-        database: group.to_owned(),
+        scope: Scope::Cgroup(group.to_owned()),
         name: format!("{group} {device}"),
         identity: format!("{group} {inode} {device}"),
         volume: None,

@@ -4,7 +4,7 @@
 //! whatever the device's are; times are whole milliseconds in 32 bits, and wrap. That is for the delta rules:
 //! here everything is kept as read.
 
-use iostall_model::{Counter, Counters, Kind, Row, Subject};
+use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject};
 
 use super::mounts::{self, Mount};
 use super::topology::Topology;
@@ -48,7 +48,7 @@ pub(super) fn row(line: &str, mounts: &[Mount], topology: &Topology) -> Option<R
     let volume = mounts::point_of(mounts, &number);
     let subject = Subject {
         kind: Kind::LinuxDevice,
-        database: topology.role(&number).to_owned(),
+        scope: Scope::Device(topology.role(&number)),
         name: name.to_owned(),
         identity: format!("{number} {}", topology.identity(&number)),
         volume,

@@ -81,7 +81,7 @@ impl Source for LinuxSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::{Counter, Kind};
+    use iostall_model::{Counter, Kind, Scope};
 
     #[test]
     fn this_host_can_be_read_and_its_devices_have_identities() {
@@ -105,7 +105,12 @@ mod tests {
         assert!(sample.rows.iter().all(|row| row.subject.name != "loop0"), "never used: not a row");
         assert!(sample.rows.iter().any(|row| row.subject.kind == Kind::LinuxPressure));
         let group = sample.rows.iter().find(|row| row.subject.kind == Kind::LinuxCgroup).unwrap();
+        assert_eq!(group.subject.scope, Scope::Cgroup("/db.slice".into()));
         assert_eq!(group.subject.name, "/db.slice 259:0");
         assert_eq!(group.counters.get(Counter::WriteBytes), Some(8_192));
+        assert!(
+            sample.rows.iter().all(|row| row.subject.scope.database().is_none()),
+            "a host has no databases"
+        );
     }
 }

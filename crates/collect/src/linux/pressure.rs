@@ -1,6 +1,6 @@
 //! Pressure stall information: for how long tasks waited for I/O.
 
-use iostall_model::{Counter, Counters, Kind, Row, Subject, Warning, WarningCode};
+use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject, Warning, WarningCode};
 
 /// The row of one `io.pressure` file: microseconds since boot or since the group was made.
 pub(super) fn row(text: &str, name: &str) -> Option<Row> {
@@ -17,7 +17,7 @@ pub(super) fn row(text: &str, name: &str) -> Option<Row> {
     }
     let subject = Subject {
         kind: Kind::LinuxPressure,
-        database: String::new(),
+        scope: Scope::Source,
         name: name.to_owned(),
         identity: name.to_owned(),
         volume: None,

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use iostall_model::DeviceRole;
+
 /// What `/sys` says of the block devices, by `major:minor`.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
@@ -41,13 +43,12 @@ impl Topology {
         Self { devices }
     }
 
-    /// `disk` for whole devices at the bottom, which may be summed; `partition` and `stacked` (device mapper,
-    /// RAID, multipath, loop) for those whose I/O is counted again below them.
-    pub fn role(&self, number: &str) -> &'static str {
+    /// What the device is to the others.
+    pub fn role(&self, number: &str) -> DeviceRole {
         match self.devices.get(number) {
-            Some(device) if device.is_partition => "partition",
-            Some(device) if device.is_stacked => "stacked",
-            _ => "disk",
+            Some(device) if device.is_partition => DeviceRole::Partition,
+            Some(device) if device.is_stacked => DeviceRole::Stacked,
+            _ => DeviceRole::Disk,
         }
     }
 
@@ -65,11 +66,15 @@ mod tests {
     fn parts_and_stacks_are_told_from_the_disks_under_them() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/host");
         let topology = Topology::read(&root);
-        assert_eq!(topology.role("259:0"), "disk");
-        assert_eq!(topology.role("259:1"), "partition");
-        assert_eq!(topology.role("252:0"), "stacked");
-        assert_eq!(topology.role("7:0"), "stacked", "a loop device was a disk, and its I/O counted twice");
+        assert_eq!(topology.role("259:0"), DeviceRole::Disk);
+        assert_eq!(topology.role("259:1"), DeviceRole::Partition);
+        assert_eq!(topology.role("252:0"), DeviceRole::Stacked);
+        assert_eq!(
+            topology.role("7:0"),
+            DeviceRole::Stacked,
+            "a loop device was a disk, and its I/O counted twice"
+        );
         assert_eq!(topology.identity("259:0"), "eui.0011223344556677");
-        assert_eq!(topology.role("1:1"), "disk", "what sysfs does not know is taken as it is");
+        assert_eq!(topology.role("1:1"), DeviceRole::Disk, "what sysfs does not know is taken as it is");
     }
 }

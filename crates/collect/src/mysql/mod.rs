@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use iostall_measure::foreign;
-use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Subject, Warning, WarningCode};
+use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Scope, Subject, Warning, WarningCode};
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Opts, OptsBuilder, SslOpts};
 use tokio::runtime::Runtime;
@@ -253,7 +253,7 @@ fn number(status: &HashMap<String, String>, name: &str) -> Option<u64> {
 fn status_row(kind: Kind, name: &str, counters: &Counters) -> Row {
     let subject = Subject {
         kind,
-        database: String::new(),
+        scope: Scope::Source,
         name: name.to_owned(),
         identity: name.to_owned(),
         volume: None,

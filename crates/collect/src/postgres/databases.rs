@@ -117,7 +117,7 @@ async fn relations(login: &Login, database: &str, version: u32) -> Result<Vec<Ro
         }
     };
     answer.map(|mut rows| {
-        rows.retain(|row| row.subject.database != SHARED);
+        rows.retain(|row| row.subject.scope.database() != Some(SHARED));
         rows
     })
 }

@@ -62,7 +62,7 @@ fn two_samples_a_minute_apart_by_the_servers_own_ticks_give_stall_per_write_with
 fn a_database_taken_offline_and_back_is_a_reattach_by_its_handle() {
     let (before, now) = (sample_2019(1), sample_2019(2));
     let changes = delta::compare(&before, &now);
-    let stock = now.rows.iter().position(|row| row.subject.database == "stock").unwrap();
+    let stock = now.rows.iter().position(|row| row.subject.scope.database() == Some("stock")).unwrap();
     assert_eq!(changes[stock], Change::Reset(ResetReason::Reattach));
 }
 
@@ -70,7 +70,7 @@ fn a_database_taken_offline_and_back_is_a_reattach_by_its_handle() {
 fn a_database_made_since_counts_from_zero() {
     let (before, now) = (sample_2019(1), sample_2019(2));
     let changes = delta::compare(&before, &now);
-    let fresh = now.rows.iter().position(|row| row.subject.database == "fresh").unwrap();
+    let fresh = now.rows.iter().position(|row| row.subject.scope.database() == Some("fresh")).unwrap();
     assert_eq!(changes[fresh].delta().unwrap().amounts.get(Counter::Writes), Some(40));
 }
 

@@ -45,7 +45,7 @@ fn assert_is_whole(sample: &Sample) {
     assert_eq!(sample.taken.clock_ns, 500_000_000 * 1_000_000);
     assert_eq!(sample.rows.len(), 4);
     let file = &sample.rows[0];
-    assert_eq!((file.subject.database.as_str(), file.subject.name.as_str()), ("sales", r"E:\data\sales.mdf"));
+    assert_eq!((file.subject.scope.name(), file.subject.name.as_str()), ("sales", r"E:\data\sales.mdf"));
     assert_eq!(file.subject.volume.as_deref(), Some(r"E:\"));
     assert_eq!(file.counters.get(Counter::ReadBytes), Some(8_192_000));
     assert_eq!(file.counters.get(Counter::Handle), Some(2700));

@@ -14,7 +14,9 @@ const SCAN: &str = include_str!("../../testdata/sql/postgres_scan_twice.sql");
 fn table_in(database: &'static str) -> impl Fn(&Row) -> bool {
     move |row| {
         let subject = &row.subject;
-        subject.kind == Kind::PostgresTable && subject.database == database && subject.name == "public.t"
+        subject.kind == Kind::PostgresTable
+            && subject.scope.database() == Some(database)
+            && subject.name == "public.t"
     }
 }
 
@@ -59,7 +61,7 @@ fn tables_of_every_database_are_read_and_shared_ones_once() {
         let shared = |row: &&Row| row.subject.name == "pg_catalog.pg_database";
         assert_eq!(now.rows.iter().filter(shared).count(), 1, "one row, whichever database shows it");
         let in_template = |row: &Row| {
-            row.subject.kind == Kind::PostgresTable && row.subject.database.starts_with("template")
+            row.subject.kind == Kind::PostgresTable && row.subject.scope.name().starts_with("template")
         };
         assert!(!now.rows.iter().any(in_template), "a session in a template stops CREATE DATABASE");
     }
@@ -74,7 +76,9 @@ fn the_collector_keeps_no_database_from_being_dropped_and_its_successor_is_anoth
     server.sql("CREATE DATABASE sales");
     let now = read(source.as_mut());
     // The number of a system table is the same in every database: that alone must not join the two.
-    let catalog = |row: &Row| row.subject.database == "sales" && row.subject.name == "pg_catalog.pg_class";
+    let catalog = |row: &Row| {
+        row.subject.scope.database() == Some("sales") && row.subject.name == "pg_catalog.pg_class"
+    };
     assert!(before.rows.iter().any(catalog));
     assert_eq!(change(&before, &now, catalog).delta(), None);
 }

@@ -178,9 +178,9 @@ fn files_have_the_database_of_their_directory(sample: &Sample) {
         let is_of = |database: &str| row.subject.name.contains(&format!("/data/{database}/"));
         let expected =
             ["mysql", "performance_schema", "shop", "sys"].into_iter().find(|database| is_of(database));
-        assert_eq!(row.subject.database, expected.unwrap_or_default(), "{}", row.subject.name);
+        assert_eq!(row.subject.scope.name(), expected.unwrap_or_default(), "{}", row.subject.name);
     }
-    assert!(sample.rows.iter().any(|row| row.subject.database == "shop"));
+    assert!(sample.rows.iter().any(|row| row.subject.scope.database() == Some("shop")));
 }
 
 #[test]

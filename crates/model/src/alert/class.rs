@@ -23,12 +23,11 @@ impl Match {
     /// Whether a row about `subject` of the source called `source` fits.
     pub fn fits(&self, source: &str, subject: &Subject) -> bool {
         let has = |part: &Option<String>, text: &str| part.as_ref().is_none_or(|part| text.contains(part));
+        let in_database = self.database.is_none()
+            || subject.scope.database().is_some_and(|database| has(&self.database, database));
         let on_volume = has(&self.volume, subject.volume.as_deref().unwrap_or_default())
             || subject.kind == Kind::LinuxDevice && has(&self.volume, &subject.name);
-        self.fits_source(source)
-            && has(&self.database, &subject.database)
-            && has(&self.file, &subject.name)
-            && on_volume
+        self.fits_source(source) && in_database && has(&self.file, &subject.name) && on_volume
     }
 
     /// Whether anything of the source called `source` may fit.
@@ -49,12 +48,13 @@ pub struct StorageClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scope::{DeviceRole, Scope};
 
     #[test]
     fn every_part_that_is_given_must_be_there_and_a_device_is_found_by_its_own_name() {
         let subject = Subject {
             kind: Kind::LinuxDevice,
-            database: "disk".into(),
+            scope: Scope::Device(DeviceRole::Disk),
             name: "nvme0n1".into(),
             identity: "259:0".into(),
             volume: Some("/var/lib/data".into()),
@@ -66,5 +66,7 @@ mod tests {
         assert!(!Match { volume: part("sda"), ..Match::default() }.fits("linux:", &subject));
         let two = Match { source: part("linux"), file: part("sda"), ..Match::default() };
         assert!(!two.fits("linux:", &subject));
+        let database = Match { database: part("disk"), ..Match::default() };
+        assert!(!database.fits("linux:", &subject), "a role is no database");
     }
 }

@@ -137,7 +137,7 @@ impl World {
             .with(Counter::Handle, self.handle);
         let subject = Subject {
             kind: self.kind,
-            database: String::new(),
+            scope: Scope::Source,
             name: "one".into(),
             identity: self.identity.to_string(),
             volume: None,

@@ -20,7 +20,7 @@ fn epoch() -> Epoch {
 fn row(kind: Kind, name: &str, identity: &str, counters: Counters) -> Row {
     let subject = Subject {
         kind,
-        database: "sales".into(),
+        scope: Scope::Database("sales".into()),
         name: name.into(),
         identity: identity.into(),
         volume: None,
@@ -181,7 +181,7 @@ fn a_renamed_thing_keeps_its_identity_and_its_delta() {
 fn the_same_id_in_another_database_is_another_thing() {
     let before = row(Kind::PostgresTable, "public.a", "16384", reads(100));
     let mut now = before.clone();
-    now.subject.database = "stock".into();
+    now.subject.scope = Scope::Database("stock".into());
     assert_eq!(only(&sample(10, vec![before]), &sample(20, vec![now])), Change::Baseline);
 }
 
@@ -208,7 +208,7 @@ fn a_renamed_database_is_a_baseline_though_the_server_calls_it_young() {
     let opened = |reads_: u64| reads(reads_).with(Counter::Handle, 2700);
     let before = sample(10, vec![row(Kind::SqlServerFile, "sales.mdf", "5/1/old", opened(1_000_000))]);
     let mut renamed = row(Kind::SqlServerFile, "sales.mdf", "5/1/new", opened(1_000_040));
-    renamed.subject.database = "sales_2026".into();
+    renamed.subject.scope = Scope::Database("sales_2026".into());
     renamed.age_ms = Some(4_000);
     assert_eq!(only(&before, &sample(20, vec![renamed])), Change::Baseline);
 }

@@ -56,16 +56,17 @@ pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
             }
             return labels;
         }
-        // Of a device, the database column says what it is: a disk, a partition, a stacked device.
-        Kind::LinuxDevice => labels = labels.with("class", &subject.database).with("device", &subject.name),
+        Kind::LinuxDevice => {
+            labels = labels.with("class", subject.scope.name()).with("device", &subject.name)
+        }
         Kind::LinuxCgroup => {
             let device = subject.name.rsplit(' ').next().unwrap_or_default();
-            labels = labels.with("cgroup", &subject.database).with("device", device);
+            labels = labels.with("cgroup", subject.scope.name()).with("device", device);
         }
         Kind::LinuxPressure => labels = labels.with("scope", &subject.name),
         Kind::PostgresDatabase => labels = labels.with("database", &subject.name),
         Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex => {
-            labels = labels.with("database", &subject.database).with(noun(subject.kind), &subject.name);
+            labels = labels.with("database", subject.scope.name()).with(noun(subject.kind), &subject.name);
         }
         // The one log, the one redo log: their noun is their name.
         _ => {}

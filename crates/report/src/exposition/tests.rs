@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iostall_model::{Counter, Counters, Epoch, Kind, Moment, Subject};
+use iostall_model::{Counter, Counters, DeviceRole, Epoch, Kind, Moment, Scope, Subject};
 use serde_json::Value;
 
 use super::*;
 
-fn row(kind: Kind, [database, name, identity]: [&str; 3], volume: Option<&str>, counters: &Counters) -> Row {
-    let subject = Subject {
-        kind,
-        database: database.into(),
-        name: name.into(),
-        identity: identity.into(),
-        volume: volume.map(Into::into),
+fn row(kind: Kind, [within, name, identity]: [&str; 3], volume: Option<&str>, counters: &Counters) -> Row {
+    let scope = match (kind, DeviceRole::named(within)) {
+        (Kind::LinuxDevice, Some(role)) => Scope::Device(role),
+        (Kind::LinuxCgroup, _) => Scope::Cgroup(within.into()),
+        _ => Scope::database_or_source(within.into()),
     };
+    let subject =
+        Subject { kind, scope, name: name.into(), identity: identity.into(), volume: volume.map(Into::into) };
     Row { subject, counters: *counters, age_ms: None }
 }
 

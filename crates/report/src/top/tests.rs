@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iostall_model::{
-    Change, Counter, Counters, Kind, Level, ResetReason, Row, Subject, Totals, Warning, WarningCode,
+    Change, Counter, Counters, Kind, Level, ResetReason, Row, Scope, Subject, Totals, Warning, WarningCode,
 };
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
@@ -13,7 +13,7 @@ use super::{Asked, Column, Key, TopState, draw};
 fn file(database: &str, name: &str, reads: u64, stall_ms: u64) -> (Row, Change) {
     let subject = Subject {
         kind: Kind::SqlServerFile,
-        database: database.into(),
+        scope: Scope::Database(database.into()),
         name: name.into(),
         identity: name.into(),
         volume: Some("E:\\".into()),

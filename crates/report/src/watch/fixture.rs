@@ -1,7 +1,7 @@
 //! Half an hour of a made-up server, for tests.
 
 use iostall_model::{
-    Change, Counter, Counters, Kind, ResetReason, Row, Subject, Totals, Warning, WarningCode,
+    Change, Counter, Counters, Kind, ResetReason, Row, Scope, Subject, Totals, Warning, WarningCode,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -25,7 +25,7 @@ fn at(minute: i64) -> Timestamp {
 pub(crate) fn row(name: &str, volume: Option<&str>) -> Row {
     let subject = Subject {
         kind: if volume.is_some() { Kind::SqlServerFile } else { Kind::MysqlFile },
-        database: "shop".into(),
+        scope: Scope::Database("shop".into()),
         name: name.into(),
         identity: name.into(),
         volume: volume.map(str::to_owned),

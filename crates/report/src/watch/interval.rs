@@ -61,7 +61,7 @@ pub(crate) fn ns_between(earlier: Timestamp, later: Timestamp) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::{Counter, Counters, Kind, ResetReason, Subject};
+    use iostall_model::{Counter, Counters, DeviceRole, Kind, ResetReason, Scope, Subject};
     use proptest::prelude::*;
 
     fn at(second: i64) -> Timestamp {
@@ -71,7 +71,7 @@ mod tests {
     fn row() -> Row {
         let subject = Subject {
             kind: Kind::LinuxDevice,
-            database: "disk".into(),
+            scope: Scope::Device(DeviceRole::Disk),
             name: "sda".into(),
             identity: "8:0".into(),
             volume: None,

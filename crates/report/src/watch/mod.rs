@@ -209,12 +209,12 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::{Counter, Counters, Subject};
+    use iostall_model::{Counter, Counters, Scope, Subject};
 
     fn row(database: &str, name: &str, volume: &str) -> Row {
         let subject = Subject {
             kind: Kind::SqlServerFile,
-            database: database.into(),
+            scope: Scope::Database(database.into()),
             name: name.into(),
             identity: name.into(),
             volume: Some(volume.into()),

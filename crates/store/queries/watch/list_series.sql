@@ -1,2 +1,2 @@
 /* iostall:list_series */
-SELECT number, kind, database, identity, name, volume FROM watch_series WHERE source = :source;
+SELECT number, kind, scope, scope_name, identity, name, volume FROM watch_series WHERE source = :source;

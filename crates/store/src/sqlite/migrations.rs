@@ -11,10 +11,11 @@ use super::statements;
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
 /// All steps in order.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
     include_str!("../../migrations/0101_add_import_and_days.sql"),
+    include_str!("../../migrations/0102_name_scopes.sql"),
 ];
 
 /// The newest version this program knows.
@@ -58,8 +59,14 @@ pub(super) fn identity(connection: &Connection) -> rusqlite::Result<Identity> {
 /// Brings an empty database or an older store to [`KNOWN_VERSION`], all steps in one transaction; leaves anything
 /// else alone. Takes the write lock before it looks: two processes may find the same file empty, and only one may fill it.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    migrate_to(connection, MIGRATIONS.len())
+}
+
+/// The same up to `newest` only.
+pub(super) fn migrate_to(connection: &mut Connection, newest: usize) -> rusqlite::Result<()> {
+    let newest_version = i64::try_from(newest).unwrap_or(KNOWN_VERSION);
     // Almost always there is nothing to do, and then nobody should wait for a writer.
-    if matches!(identity(connection)?, Identity::Store { version } if version >= KNOWN_VERSION) {
+    if matches!(identity(connection)?, Identity::Store { version } if version >= newest_version) {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -69,12 +76,12 @@ pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
         Identity::Foreign { .. } => return Ok(()),
     };
     let done = usize::try_from(version).unwrap_or(0);
-    for step in MIGRATIONS.iter().skip(done) {
+    for step in MIGRATIONS.iter().take(newest).skip(done) {
         transaction.execute_batch(step)?;
     }
-    if version < KNOWN_VERSION {
+    if version < newest_version {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", KNOWN_VERSION)?;
+        transaction.pragma_update(None, "user_version", newest_version)?;
     }
     transaction.commit()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use iostall_model::{Epoch, Kind, Moment, Row, Sample, Subject, Tier, Warning, delta};
+use iostall_model::{Epoch, Kind, Moment, Row, Sample, Scope, Subject, Tier, Warning, delta};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
@@ -198,13 +198,9 @@ impl WatchStore {
             while let Some(row) = rows.next()? {
                 // A kind of a newer iostall is left out: this one would not know its units.
                 let Some(kind) = Kind::from_number(row.get(1)?) else { continue };
-                let subject = Subject {
-                    kind,
-                    database: row.get(2)?,
-                    identity: row.get(3)?,
-                    name: row.get(4)?,
-                    volume: row.get(5)?,
-                };
+                let Some(scope) = Scope::from_stored(row.get(2)?, row.get(3)?) else { continue };
+                let (identity, name, volume) = (row.get(4)?, row.get(5)?, row.get(6)?);
+                let subject = Subject { kind, scope, name, identity, volume };
                 subjects.insert(row.get(0)?, subject);
             }
             Ok(subjects)

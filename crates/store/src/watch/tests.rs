@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{
-    Change, Counter, Counters, Epoch, Kind, Moment, ResetReason, Row, Sample, Subject, Tier,
+    Change, Counter, Counters, DeviceRole, Epoch, Kind, Moment, ResetReason, Row, Sample, Scope, Subject,
+    Tier,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -14,6 +15,7 @@ use super::*;
 mod company;
 mod forgetting;
 mod importing;
+mod older;
 
 /// Names the store in the environment of the process that the crash test kills.
 const VICTIM_STORE: &str = "IOSTALL_TEST_WATCH_VICTIM";
@@ -25,7 +27,7 @@ fn start() -> Timestamp {
 fn subject(file: u64) -> Subject {
     Subject {
         kind: Kind::SqlServerFile,
-        database: format!("db{}", file / 4),
+        scope: Scope::Database(format!("db{}", file / 4)),
         name: format!("E:\\data\\file{file}.mdf"),
         identity: format!("{file}/guid"),
         volume: Some("E:\\".into()),

@@ -308,7 +308,8 @@ fn put_series(
         named_params! {
             ":source": source.0,
             ":kind": subject.kind as u8,
-            ":database": subject.database,
+            ":scope": subject.scope.number(),
+            ":scope_name": subject.scope.name(),
             ":identity": subject.identity,
             ":name": subject.name,
             ":volume": subject.volume,

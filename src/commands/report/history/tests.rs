@@ -1,7 +1,7 @@
 //! Windows over all tiers, against raw samples that nobody forgot.
 
 use super::*;
-use iostall_model::{Counter, Epoch, Kind, Moment, Sample, Subject, Totals};
+use iostall_model::{Counter, Epoch, Kind, Moment, Sample, Scope, Subject, Totals};
 use iostall_store::{ImportMark, Retention};
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn at(minute: u64) -> Timestamp {
 fn sample(minute: u64) -> Sample {
     let subject = Subject {
         kind: Kind::SqlServerFile,
-        database: "db".into(),
+        scope: Scope::Database("db".into()),
         name: "file".into(),
         identity: "1".into(),
         volume: None,

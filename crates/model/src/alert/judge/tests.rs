@@ -12,6 +12,7 @@ use crate::delta::{Change, ResetReason};
 use crate::kind::Kind;
 use crate::level::Level;
 use crate::sample::{Row, Subject};
+use crate::scope::Scope;
 use crate::totals::Totals;
 
 const BEAT_NS: u64 = 10_000_000_000;
@@ -60,7 +61,7 @@ fn over(threshold: Option<f64>, by_class: &[(&str, f64)]) -> Condition {
 fn row(database: &str, name: &str, volume: &str) -> Row {
     let subject = Subject {
         kind: Kind::SqlServerFile,
-        database: database.into(),
+        scope: Scope::Database(database.into()),
         name: name.into(),
         identity: name.into(),
         volume: Some(volume.into()),

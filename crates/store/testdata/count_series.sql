@@ -1,0 +1,2 @@
+/* iostall:test_count_series */
+SELECT count(*) FROM watch_series;
