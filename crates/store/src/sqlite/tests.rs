@@ -191,7 +191,7 @@ fn a_reader_does_not_wait_for_a_writer() {
     let path = directory.path().join("runs.db");
     let mut writer = SqliteStore::open(&path).unwrap();
     writer.add(&sample_run(1)).unwrap();
-    let held = writer.connection.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+    let held = writer.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
     let reader = SqliteStore::open(&path);
     // Opening looks at the schema under the write lock only where there is a step to apply.
     let reader = reader.unwrap();
