@@ -1,9 +1,14 @@
 //! How a command ends: its exit status, and errors that say what to do next.
 
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 use iostall_engine::InputError;
+
+/// Where a file may not grow any further.
+const TOO_LARGE: &str = "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that; else the file system does, as \
+     FAT at 4 GiB";
 
 /// The exit status of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +59,15 @@ pub(crate) fn unread(error: InputError) -> anyhow::Error {
         Some(hint) => hinted(error, hint),
         None => error.into(),
     }
+}
+
+/// What to do about `error`: its own hint, or the one that its cause always has.
+pub(crate) fn hint_of(error: &anyhow::Error) -> Option<&str> {
+    if let Some(hinted) = error.downcast_ref::<Hinted>() {
+        return Some(&hinted.hint);
+    }
+    let kinds = error.chain().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
+    kinds.into_iter().find(|kind| *kind == io::ErrorKind::FileTooLarge).map(|_| TOO_LARGE)
 }
 
 /// `error` with `hint` under it.

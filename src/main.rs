@@ -4,6 +4,7 @@ mod cli;
 mod command_line;
 mod commands;
 mod failure;
+mod growing_table;
 mod interrupt;
 mod manifest;
 mod measuring;
@@ -28,6 +29,10 @@ use crate::printer::Printer;
 fn main() -> ExitCode {
     let cli = command_line::parse();
     let printer = Printer::new(cli.global.quiet, cli.global.color);
+    if let Err(error) = interrupt::fail_at_size_limits() {
+        printer.error(&error);
+        return Status::CouldNot.into();
+    }
     let result = match &cli.command {
         Command::Collect(args) => collect::run(args, &cli.global, &printer),
         Command::Alerts(args) => alerts::run(args, &printer),

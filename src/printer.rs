@@ -4,33 +4,37 @@
 //! was forgotten there is caught here. Nothing that another chose drives the terminal or begins a line of its own.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iostall_measure::foreign::{guarded, shown};
 
 use crate::cli::ColorChoice;
-use crate::failure::Hinted;
+use crate::failure::hint_of;
 
 /// Width of a report that goes to no terminal.
 const WIDTH_ELSEWHERE: usize = 120;
 
-/// See the module.
+/// See the module. Clones write to the same place.
+#[derive(Clone)]
 pub(crate) struct Printer {
     quiet: bool,
     color: bool,
+    /// What was one when the process began may be hung up by now, and then says that it is none.
+    stdout_is_terminal: bool,
     /// The progress line that is on the screen, to be cleared before anything else is written.
-    bar: Mutex<Option<ProgressBar>>,
+    bar: Arc<Mutex<Option<ProgressBar>>>,
 }
 
 impl Printer {
     pub(crate) fn new(quiet: bool, color: ColorChoice) -> Self {
+        let stdout_is_terminal = io::stdout().is_terminal();
         let color = match color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            ColorChoice::Auto => stdout_is_terminal && std::env::var_os("NO_COLOR").is_none(),
         };
-        Self { quiet, color, bar: Mutex::new(None) }
+        Self { quiet, color, stdout_is_terminal, bar: Arc::default() }
     }
 
     /// Whether reports may be coloured.
@@ -59,7 +63,7 @@ impl Printer {
             .map_or(WIDTH_ELSEWHERE, |(_rows, columns)| usize::from(columns))
     }
 
-    /// Writes a report to standard output. A reader that has gone away (`| head`) is no error.
+    /// Writes a report to standard output. A reader that has gone away (`| head`, a terminal that was hung up) is no error.
     pub(crate) fn result(&self, text: &str) -> io::Result<()> {
         self.to_stdout(guarded(text, self.color).as_bytes())
     }
@@ -76,7 +80,8 @@ impl Printer {
         self.clear();
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            // A terminal fails a write for no other reason.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe || self.stdout_is_terminal => Ok(()),
             other => other,
         }
     }
@@ -115,8 +120,8 @@ impl Printer {
                 said.push_str(&cause);
             }
         }
-        if let Some(hinted) = error.downcast_ref::<Hinted>() {
-            text.push_str(&format!("hint: {}\n", indented(&hinted.hint)));
+        if let Some(hint) = hint_of(error) {
+            text.push_str(&format!("hint: {}\n", indented(hint)));
         }
         self.to_stderr(&text);
     }

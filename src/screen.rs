@@ -4,6 +4,8 @@
 //! is printed. Whatever ends the view, a panic included, the terminal is given back as it was.
 
 use std::io::{self, IsTerminal};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -15,7 +17,9 @@ use crate::failure::hinted;
 
 /// See the module.
 pub(crate) struct Screen {
-    terminal: DefaultTerminal,
+    /// There until this value goes.
+    terminal: Option<DefaultTerminal>,
+    keys: Receiver<io::Result<Key>>,
 }
 
 impl Screen {
@@ -27,13 +31,34 @@ impl Screen {
         }
         // Also has a panic give the terminal back before it says what happened.
         let terminal = ratatui::try_init().context("cannot take the terminal")?;
-        Ok(Self { terminal })
+        // On a thread of its own: reading from a terminal that is hung up comes back neither with a key nor with an error.
+        let (sender, keys) = channel();
+        let reading = move || while sender.send(next_key()).is_ok() {};
+        thread::Builder::new().name("iostall-keys".into()).spawn(reading).context("cannot read keys")?;
+        Ok(Self { terminal: Some(terminal), keys })
     }
 
     /// Shows `state`.
     pub(crate) fn show(&mut self, state: &TopState) -> anyhow::Result<()> {
-        self.terminal.draw(|frame| draw(state, frame)).context("cannot write to the terminal")?;
+        if let Some(terminal) = &mut self.terminal {
+            terminal.draw(|frame| draw(state, frame)).context("cannot write to the terminal")?;
+        }
         Ok(())
+    }
+
+    /// The next key, if one is pressed within `wait`.
+    pub(crate) fn key(&self, wait: Duration) -> anyhow::Result<Option<Key>> {
+        match self.keys.recv_timeout(wait) {
+            Ok(key) => Ok(Some(key.context("cannot read from the terminal")?)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("nobody reads keys any more"),
+        }
+    }
+
+    /// Whether the terminal was hung up. One that was is a terminal no more.
+    #[expect(clippy::unused_self, reason = "only whoever has the screen may ask")]
+    pub(crate) fn is_gone(&self) -> bool {
+        !io::stdout().is_terminal()
     }
 }
 
@@ -41,21 +66,23 @@ impl Drop for Screen {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing back.
         let _ = ratatui::try_restore();
+        if let Some(terminal) = self.terminal.take().filter(|_| self.is_gone()) {
+            // Its own end would complain on standard error that the terminal is gone, which is gone too, and panic over that.
+            std::mem::forget(terminal);
+        }
     }
 }
 
-/// The next key, if one is pressed within `wait`. The terminal must be a [`Screen`].
-pub(crate) fn next_key(wait: Duration) -> anyhow::Result<Option<Key>> {
-    let read = || -> io::Result<Option<Key>> {
-        if !event::poll(wait)? {
-            return Ok(None);
+/// Waits for a key.
+fn next_key() -> io::Result<Key> {
+    loop {
+        if let Event::Key(pressed) = event::read()?
+            && pressed.kind != KeyEventKind::Release
+            && let Some(key) = key(pressed)
+        {
+            return Ok(key);
         }
-        Ok(match event::read()? {
-            Event::Key(pressed) if pressed.kind != KeyEventKind::Release => key(pressed),
-            _ => None,
-        })
-    };
-    read().context("cannot read from the terminal")
+    }
 }
 
 fn key(pressed: KeyEvent) -> Option<Key> {

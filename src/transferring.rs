@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use jiff::Timestamp;
 
 use crate::cli::NiceChoice;
 use crate::command_line;
-use crate::interrupt::cancel_on_signal;
+use crate::interrupt::on_signal;
 use crate::printer::Printer;
 
 /// How often the live line is drawn.
@@ -52,7 +52,8 @@ impl<'a> Transferring<'a> {
             set_niceness(niceness).context("cannot stand back for others")?;
         }
         let cancel = Arc::new(AtomicBool::new(false));
-        cancel_on_signal(&cancel)?;
+        let to_cancel = Arc::clone(&cancel);
+        on_signal(Some(printer), move || to_cancel.store(true, Ordering::Relaxed))?;
         let clock = MonotonicClock::new();
         Ok(Self {
             printer,

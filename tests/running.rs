@@ -48,7 +48,12 @@ impl Running {
 
     /// Whether its workers are there: from then on nothing is made ready any more, and a signal finds a run to end.
     pub(crate) fn is_loading(&self) -> bool {
-        let Ok(tasks) = std::fs::read_dir(format!("/proc/{}/task", self.id())) else { return false };
+        Self::has_workers(self.id())
+    }
+
+    /// The same of a process that somebody else has started.
+    pub(crate) fn has_workers(id: u32) -> bool {
+        let Ok(tasks) = std::fs::read_dir(format!("/proc/{id}/task")) else { return false };
         tasks.flatten().any(|task| {
             let name = std::fs::read_to_string(task.path().join("comm"));
             name.is_ok_and(|name| name.starts_with("iostall-load"))

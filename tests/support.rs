@@ -68,6 +68,18 @@ impl Workspace {
         command
     }
 
+    /// A shell with a script, whose `$0` is the next argument.
+    pub(crate) fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", script])
+            .current_dir(self.directory.path())
+            .env("IOSTALL_STORE", self.path("store.db"))
+            .env("LC_ALL", "C.UTF-8")
+            .stdin(Stdio::null());
+        command
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         self.command(arguments).output().expect("the binary runs").into()
     }

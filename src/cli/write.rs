@@ -14,7 +14,8 @@ const EXAMPLES: &str = "Examples:
   iostall write --sweep 1,2,4,8,12,16 --period 50ms --duration 20s --methods direct t.dat
   iostall write --memory-limit 512M --size 4GiB --html w.html t.dat     as on a small machine
 
-The file is made anew for each method and removed at the end, unless --keep. Exit status 1 where a pace was not kept.";
+The file is made anew for each method and removed at the end, unless --keep. A new --csv FILE grows with each interval, for
+a run that may be killed. Exit status 1 where a pace was not kept or a method failed.";
 
 /// What is written, at what pace, by which methods.
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ use self::keeper::Keeper;
 use self::onlookers::Onlookers;
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
 use crate::failure::Status;
-use crate::interrupt;
+use crate::interrupt::on_signal;
 use crate::printer::Printer;
 use crate::store::{open_watch, with_hint};
 use crate::watching::{advised, named};
@@ -98,7 +98,7 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
     let mut onlookers = Onlookers::start(args, &names, printer)?;
     let (sampler, events) = Sampler::start(opened, &options);
     let stopper = sampler.stopper();
-    interrupt::call_on_signal(move || stopper.stop())?;
+    on_signal(Some(printer), move || stopper.stop())?;
     let mut forget_next = utc_now();
     // What each source that fails was last heard to say, and for how many beats it is left alone: the same is not
     // said twice.
@@ -130,8 +130,9 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
         }
     }
     sampler.join();
-    onlookers.finish(printer);
+    // Before the last notices are delivered: a receiver that hangs must not keep the store open.
     keeper.store.finish().map_err(with_hint)?;
+    onlookers.finish(printer);
     printer.note(&format!("kept {} samples in {}", keeper.samples, keeper.store.path().display()));
     // Stopping is how a run without an end is meant to end.
     Ok(Status::Done)

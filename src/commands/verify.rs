@@ -41,17 +41,15 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
     let mut recorder = Recorder::begin(global, args.no_store, printer)?;
     let transferring = Transferring::begin(args.nice, printer)?;
     let rate = args.limit.map(RateLimit::new);
-    let mut outcome = match transferring.work(|progress| verify_files(&list.files, rate.as_ref(), progress)) {
-        Err(error) if error.is_cancelled() => {
-            printer.error(&anyhow::anyhow!("interrupted: nothing is said about the files of {shown}"));
-            return Ok(Status::Interrupted);
-        }
-        checked => checked?,
-    };
+    let mut outcome = transferring.work(|progress| verify_files(&list.files, rate.as_ref(), progress))?;
     outcome.manifest.clone_from(&shown);
     // Files that are all equal are no whole copy where the list does not have all of it.
     let is_good = outcome.mismatches.is_empty() && !list.is_partial;
-    let status = if is_good { Status::Done } else { Status::No };
+    let status = match outcome.unchecked() {
+        1.. => Status::Interrupted,
+        0 if is_good => Status::Done,
+        0 => Status::No,
+    };
     let warnings = list.is_partial.then(|| partial_list(&shown)).into_iter().collect();
     let targets = list.files.iter().take(1).filter_map(|file| target(&file.path)).collect();
     let run = transferring.run(&shown, targets, warnings, RunBody::Verify(outcome));

@@ -1,26 +1,26 @@
 //! `iostall write`: one method after the other at one pace after the other → report and store.
 
 mod file;
+mod methods;
 
-use std::os::fd::AsFd as _;
+use std::path::Path;
 
-use anyhow::Context;
-use iostall_engine::host::{self, MemoryGroup};
-use iostall_engine::{BufferPool, Pages, PsyncEngine};
-use iostall_measure::MonotonicClock;
-use iostall_model::paced::{MethodOutcome, Pace, PacedOutcome, WriteMethod};
+use iostall_engine::host::MemoryGroup;
+use iostall_model::paced::{MethodOutcome, Pace, PacedOutcome};
 use iostall_model::{RunBody, Warning, WarningCode};
-use iostall_transfer::Progress;
-use iostall_transfer::paced::{PacedJob, fill_packet, sweet_spots, write_paced};
+use iostall_report::csv::growing;
+use iostall_transfer::paced::sweet_spots;
 
 use crate::cli::{GlobalArgs, MethodChoice, WriteArgs};
 use crate::failure::{Status, hinted};
+use crate::growing_table::GrowingTable;
 use crate::output::{self, Delivery, Taken};
 use crate::printer::Printer;
 use crate::store::Recorder;
 use crate::transferring::{Transferring, target};
 
 use file::PacedFile;
+use methods::Methods;
 
 /// What is written where neither a size nor a time is asked for, bytes.
 const TOTAL_BYTES: u64 = 1 << 30;
@@ -28,10 +28,12 @@ const TOTAL_BYTES: u64 = 1 << 30;
 const PERIOD_NS: u64 = 50_000_000;
 /// What packets past the page cache must be multiples of, bytes.
 const DIRECT_ALIGN: u32 = 4096;
+/// From this length on, what a run would lose by being killed is worth a word, nanoseconds.
+const LONG_NS: u64 = 3600 * 1_000_000_000;
 
 /// Writes, and reports it.
 pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let outputs = output::check(&args.output, &Taken::new(global).targets([&args.file]))?;
+    let mut outputs = output::check(&args.output, &Taken::new(global).targets([&args.file]))?;
     let paces = paces(args)?;
     let mut recorder = Recorder::begin(global, args.no_store, printer)?;
     let group = match args.memory_limit {
@@ -45,15 +47,25 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
     // Whatever fails before this leaves no file behind.
     let transferring = Transferring::begin(None, printer)?;
     let file = PacedFile::prepare(args)?;
+    let begun = methods::check(args, &file, &paces).and_then(|()| begin_table(args, printer));
     let total_bytes = total_bytes(args);
-    let written = transferring.work(|progress| write_all(args, &file, &paces, total_bytes, progress));
+    let written = begun.map(|table| {
+        let methods = transferring.work(|progress| {
+            let table = table.as_ref();
+            Methods { args, file: &file, paces: &paces, total_bytes, progress, table }.write_all()
+        });
+        (methods, table.is_some_and(GrowingTable::finish))
+    });
     let facts = target(&args.file);
     let replaced = file.replaced();
-    if !args.keep {
-        file.give_back(printer)?;
+    // What was measured is not lost over a file that may not be removed.
+    if !args.keep
+        && let Err(error) = file.give_back(printer)
+    {
+        printer.note(&format!("warning: {error:#}"));
     }
     drop(group);
-    let methods = written?;
+    let (methods, has_grown) = written?;
     let outcome = PacedOutcome {
         sweet_spots: sweet_spots(&methods),
         interval_bytes: args.interval.bytes(),
@@ -61,7 +73,10 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
         memory_limit_bytes: args.memory_limit.map(iostall_measure::ByteCount::bytes),
         methods,
     };
-    let late = outcome.methods.iter().any(|method| method.kept_pace() == Some(false));
+    if let Some(failure) = nothing_measured(&outcome) {
+        return Err(failure);
+    }
+    let status = status(&outcome);
     let name = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let run = transferring.run(
         &name,
@@ -69,12 +84,45 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
         warnings(&outcome, replaced),
         RunBody::Write(outcome),
     );
-    let status = match () {
-        () if run.interrupted => Status::Interrupted,
-        () if late => Status::No,
-        () => Status::Done,
-    };
+    if has_grown && let Some(path) = &args.output.csv {
+        outputs.leave_out(path);
+    }
+    let status = if run.interrupted { Status::Interrupted } else { status };
     Ok(Delivery::new(&outputs, &args.output).give(&run, &mut recorder, status))
+}
+
+/// The table that grows while the methods write, where one is wanted and can be had.
+fn begin_table(args: &WriteArgs, printer: &Printer) -> anyhow::Result<Option<GrowingTable>> {
+    let wanted = args.output.csv.as_deref().filter(|path| *path != Path::new("-"));
+    let table = match wanted {
+        Some(path) => GrowingTable::begin(path, &growing::header()?, printer)?,
+        None => None,
+    };
+    if table.is_none() && args.duration.is_some_and(|duration| duration.nanos() >= LONG_NS) {
+        printer.note(
+            "note: what is measured is written at the end only; --csv FILE, where FILE is new, keeps each interval as it ends",
+        );
+    }
+    Ok(table)
+}
+
+/// The failure, where nothing was written at all.
+fn nothing_measured(outcome: &PacedOutcome) -> Option<anyhow::Error> {
+    let causes: Vec<String> = outcome
+        .methods
+        .iter()
+        .filter_map(|method| Some(format!("{}: {}", method.method.name(), method.failed.as_ref()?)))
+        .collect();
+    let nothing = outcome.methods.iter().all(|method| method.bytes == 0);
+    (nothing && !causes.is_empty()).then(|| {
+        let error = anyhow::anyhow!("nothing could be written: {}", causes.join("; "));
+        hinted(error, "make room, or name a file on another file system; `ulimit -f` shows a limit on the size of files")
+    })
+}
+
+fn status(outcome: &PacedOutcome) -> Status {
+    let is_bad = |method: &MethodOutcome| method.failed.is_some() || method.kept_pace() == Some(false);
+    if outcome.methods.iter().any(is_bad) { Status::No } else { Status::Done }
 }
 
 fn total_bytes(args: &WriteArgs) -> Option<u64> {
@@ -122,65 +170,6 @@ fn paces(args: &WriteArgs) -> anyhow::Result<Vec<Pace>> {
         return Ok(vec![pace(args.burst, period_ns)]);
     }
     Ok(args.sweep.iter().map(|packets| pace(*packets, period_ns)).collect())
-}
-
-fn write_all(
-    args: &WriteArgs,
-    file: &PacedFile,
-    paces: &[Pace],
-    total_bytes: Option<u64>,
-    progress: &Progress,
-) -> anyhow::Result<Vec<MethodOutcome>> {
-    let mut outcomes = Vec::new();
-    let runs = args.methods.len() * paces.len();
-    progress.add_total(runs as u64, total_bytes.unwrap_or(0) * runs as u64);
-    for choice in &args.methods {
-        for pace in paces {
-            if progress.is_cancelled() {
-                break;
-            }
-            let method = match choice {
-                MethodChoice::Buffered => WriteMethod::Buffered,
-                MethodChoice::Direct => WriteMethod::Direct,
-                MethodChoice::DirectDsync => WriteMethod::DirectDsync,
-            };
-            progress.begin_file(&args.file, total_bytes.unwrap_or(0), method.name());
-            outcomes.push(write_one(args, file, method, *pace, total_bytes, progress)?);
-            progress.end_file();
-        }
-    }
-    Ok(outcomes)
-}
-
-fn write_one(
-    args: &WriteArgs,
-    file: &PacedFile,
-    method: WriteMethod,
-    pace: Pace,
-    total_bytes: Option<u64>,
-    progress: &Progress,
-) -> anyhow::Result<MethodOutcome> {
-    let opened = file.open(method)?;
-    let refused = opened.direct.as_ref().and_then(|direct| direct.reason.clone());
-    let (_pool, mut buffers) =
-        BufferPool::new(1, pace.packet_bytes, Pages::HugeIfPossible).context("cannot map a packet")?;
-    let Some(mut buffer) = buffers.pop() else { anyhow::bail!("cannot map a packet") };
-    fill_packet(&mut buffer);
-    let mut engine = PsyncEngine::new(1, &[opened.file().as_fd()])?;
-    let job = PacedJob {
-        method,
-        pace,
-        total_bytes,
-        duration_ns: args.duration.map(iostall_measure::Nanos::nanos),
-        first_header: file.first_header(),
-        interval_bytes: args.interval.bytes(),
-        dirty_bytes: &host::dirty_bytes,
-        progress,
-    };
-    let mut outcome = write_paced(&mut engine, &MonotonicClock::new(), buffer, &job)
-        .with_context(|| format!("{} of {}", method.name(), args.file.display()))?;
-    outcome.refused = refused;
-    Ok(outcome)
 }
 
 fn warnings(outcome: &PacedOutcome, replaced: Option<Warning>) -> Vec<Warning> {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use iostall_engine::files::{FileNow, PathNow};
+use iostall_engine::files::{FileNow, PathNow, UnfinishedFile};
 use iostall_engine::guard::{FileLock, GrantReason, HeaderKind, WriteGrant};
 use iostall_engine::open::OpenTarget;
 
@@ -19,8 +19,8 @@ pub(super) struct Hold {
 enum Kept {
     /// A stand-in that no file is behind.
     Nothing,
-    /// A target that is written. A scratch file goes with it.
-    Written { grant: WriteGrant, is_scratch: bool },
+    /// A target that is written. A scratch file goes with it; it is listed for an end of the process that comes before.
+    Written { grant: WriteGrant, is_scratch: bool, _listed: Option<UnfinishedFile> },
     /// A target that is only read.
     Read { opened: OpenTarget, _lock: Option<FileLock> },
 }
@@ -35,7 +35,8 @@ impl Hold {
     }
 
     pub(super) fn written(grant: WriteGrant, is_scratch: bool, path: &Path) -> Self {
-        Self::of(Kept::Written { grant, is_scratch }, path)
+        let _listed = (is_scratch && is_ours(&grant)).then(|| UnfinishedFile::at(grant.path()));
+        Self::of(Kept::Written { grant, is_scratch, _listed }, path)
     }
 
     pub(super) fn read(opened: OpenTarget, lock: Option<FileLock>, path: &Path) -> Self {
@@ -96,7 +97,7 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        if let Kept::Written { grant, is_scratch: true } = &self.kept
+        if let Kept::Written { grant, is_scratch: true, .. } = &self.kept
             && is_ours(grant)
         {
             // While the lock is still held: the next run finds either this file, locked, or none.

@@ -29,7 +29,7 @@ use jiff::Timestamp;
 use crate::cli::EngineChoice;
 use crate::command_line;
 use crate::failure::{hinted, unread};
-use crate::interrupt::raise_on_signal;
+use crate::interrupt::on_signal;
 use crate::printer::Printer;
 
 pub(crate) use keeping::Keeping;
@@ -77,7 +77,8 @@ impl<'a> Session<'a> {
     pub(crate) fn begin(choice: EngineChoice, printer: &'a Printer) -> anyhow::Result<Self> {
         let clock = MonotonicClock::new();
         let stop = Arc::new(StopSign::default());
-        raise_on_signal(&stop, &clock)?;
+        let (to_stop, its_clock) = (Arc::clone(&stop), clock.clone());
+        on_signal(Some(printer), move || to_stop.raise(its_clock.now_ns()))?;
         let (engine, fallback) = choose_engine(choice, printer)?;
         Ok(Self { printer, clock, stop, engine, fallback })
     }

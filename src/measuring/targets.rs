@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use iostall_engine::files::{FileNow, PathNow};
+use iostall_engine::files::{FileNow, PathNow, UnfinishedFile};
 use iostall_engine::guard::{
     FreeSpaceError, GrantReason, HeaderKind, Refusal, WriteConsent, WriteGrant, check_free_space,
     check_write, hold_for_reading, is_same_place, made_by_iostall, mark_made_by_iostall,
@@ -308,8 +308,10 @@ impl Maker<'_> {
 
     /// Writes the file to its size; one that was not there before goes again when that fails.
     fn make_file(&self, shown: &Path, grant: &WriteGrant, size: Option<ByteCount>) -> anyhow::Result<()> {
+        let is_new = *grant.reason() == GrantReason::Created;
+        let _listed = is_new.then(|| UnfinishedFile::at(grant.path()));
         let made = self.write_file(shown, grant, size);
-        if made.is_err() && *grant.reason() == GrantReason::Created {
+        if made.is_err() && is_new {
             // What cannot be removed is left marked as ours, or empty.
             drop(grant.remove());
         }

@@ -114,13 +114,79 @@ pub struct MethodOutcome {
     pub buffer_bytes: Option<u64>,
     /// Interval by interval.
     pub intervals: Vec<PacedInterval>,
+    /// How many sampling intervals each of them is: 1, or more where a long writing had too many to keep each.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub intervals_joined: u64,
     /// Where throughput changed for good, if it did.
     pub change: Option<ChangePoint>,
     /// Stopped before its end.
     pub interrupted: bool,
+    /// Why it ended before its end, in a sentence, where it failed; the numbers hold for what was written until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_one(number: &u64) -> bool {
+    *number == 1
 }
 
 impl MethodOutcome {
+    /// A method that nothing has been written by yet.
+    pub fn new(method: WriteMethod, pace: Pace) -> Self {
+        Self {
+            method,
+            refused: None,
+            pace,
+            bytes: 0,
+            elapsed_ns: 0,
+            sync_ns: 0,
+            write_ns: Histogram::new(),
+            response_ns: Histogram::new(),
+            peak_offset: 0,
+            bursts: 0,
+            late_bursts: 0,
+            lateness_ns_max: 0,
+            buffer_bytes: None,
+            intervals: Vec::new(),
+            intervals_joined: 1,
+            change: None,
+            interrupted: false,
+            failed: None,
+        }
+    }
+
+    /// Bytes of an interval that is whole, where `interval_bytes` were asked for: whole packets, and as many times as were joined.
+    pub fn whole_interval_bytes(&self, interval_bytes: u64) -> u64 {
+        let packets = interval_bytes.div_ceil(u64::from(self.pace.packet_bytes.max(1)));
+        packets.saturating_mul(u64::from(self.pace.packet_bytes)).saturating_mul(self.intervals_joined)
+    }
+
+    /// Adds an interval. Where there would be more than `intervals_max`, neighbours become one: a writing of a day must not need
+    /// the more memory the longer it runs. Only whole neighbours do, so that all are of one length.
+    ///
+    /// Sums stay sums. A percentile of both cannot be had from theirs: the larger is kept, and it is never too small.
+    pub fn add_interval(&mut self, interval: PacedInterval, interval_bytes: u64, intervals_max: usize) {
+        let whole_bytes = self.whole_interval_bytes(interval_bytes);
+        match self.intervals.last_mut().filter(|last| last.bytes < whole_bytes) {
+            Some(last) => last.join(&interval),
+            None => self.intervals.push(interval),
+        }
+        if self.intervals.len() > intervals_max {
+            let join = |pair: &[PacedInterval]| {
+                let mut joined = pair[0];
+                pair[1..].iter().for_each(|next| joined.join(next));
+                joined
+            };
+            self.intervals = self.intervals.chunks(2).map(join).collect();
+            self.intervals_joined *= 2;
+        }
+    }
+
     /// Bytes a second while writing, the sync at the end not counted; `None` over no time.
     pub fn bytes_per_second(&self) -> Option<f64> {
         (self.elapsed_ns > 0).then(|| self.bytes as f64 / (self.elapsed_ns as f64 / 1e9))
@@ -152,7 +218,7 @@ pub struct PacedInterval {
     pub writing_ns: u64,
     /// Mean of its writes, nanoseconds.
     pub write_ns_mean: f64,
-    /// 99th percentile of its writes, nanoseconds.
+    /// 99th percentile of its writes, nanoseconds; of joined intervals the largest of theirs.
     pub write_ns_p99: u64,
     /// Slowest of its writes, nanoseconds.
     pub write_ns_max: u64,
@@ -161,6 +227,23 @@ pub struct PacedInterval {
 }
 
 impl PacedInterval {
+    /// Takes in the interval that follows.
+    fn join(&mut self, next: &Self) {
+        let writes_ns = (self.writing_ns + next.writing_ns) as f64;
+        let writes = |one: &Self| {
+            if one.write_ns_mean > 0.0 { one.writing_ns as f64 / one.write_ns_mean } else { 0.0 }
+        };
+        let count = writes(self) + writes(next);
+        self.write_ns_mean = if count > 0.0 { writes_ns / count } else { 0.0 };
+        self.end_bytes = next.end_bytes;
+        self.bytes += next.bytes;
+        self.elapsed_ns += next.elapsed_ns;
+        self.writing_ns += next.writing_ns;
+        self.write_ns_p99 = self.write_ns_p99.max(next.write_ns_p99);
+        self.write_ns_max = self.write_ns_max.max(next.write_ns_max);
+        self.dirty_bytes = next.dirty_bytes;
+    }
+
     /// Whether it is at least half of an interval of `interval_bytes`: only then is it compared with whole ones.
     pub fn is_most_of(&self, interval_bytes: u64) -> bool {
         self.bytes.saturating_mul(2) >= interval_bytes
@@ -203,5 +286,46 @@ mod tests {
         assert!((megabits(1, 40) - 160.0).abs() < 1e-6);
         assert!((megabits(6, 50) - 768.0).abs() < 1e-6);
         assert!((megabits(12, 50) - 1536.0).abs() < 1e-6);
+    }
+
+    /// A writing of 25 hours in intervals of a megabyte kept each of them, gigabytes in all, until the kernel ended it.
+    #[test]
+    fn a_long_writing_keeps_its_sums_in_a_bounded_number_of_intervals_of_one_length() {
+        let pace = Pace { packet_bytes: 10, packets_per_burst: 1, period_ns: 0 };
+        let mut outcome = MethodOutcome::new(WriteMethod::Direct, pace);
+        for number in 1..=1001 {
+            let interval = PacedInterval {
+                end_bytes: number * 10,
+                bytes: 10,
+                elapsed_ns: 3,
+                // Two writes of one nanosecond each, and of a second in the 500th.
+                writing_ns: if number == 500 { 2_000_000_000 } else { 2 },
+                write_ns_mean: if number == 500 { 1e9 } else { 1.0 },
+                write_ns_p99: number,
+                write_ns_max: number,
+                dirty_bytes: Some(number),
+            };
+            // Nine bytes are reached with the first packet of ten.
+            outcome.add_interval(interval, 9, 16);
+        }
+        assert!(outcome.intervals.len() <= 16, "{}", outcome.intervals.len());
+        assert_eq!(outcome.intervals_joined, 64);
+        let (last, whole) = outcome.intervals.split_last().unwrap();
+        assert!(whole.iter().all(|interval| interval.bytes == 640));
+        assert_eq!((last.end_bytes, last.write_ns_max, last.dirty_bytes), (10_010, 1001, Some(1001)));
+        let sum = |of: fn(&PacedInterval) -> u64| outcome.intervals.iter().map(of).sum::<u64>();
+        assert_eq!((sum(|one| one.bytes), sum(|one| one.elapsed_ns)), (10_010, 3003));
+        assert_eq!(sum(|one| one.writing_ns), 2_000_000_000 + 2000);
+        let with_the_stall = whole.iter().find(|interval| interval.end_bytes >= 5000).unwrap();
+        assert!((with_the_stall.write_ns_mean - (2e9 + 126.0) / 128.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_method_kept_before_it_could_fail_reads_back() {
+        let pace = Pace { packet_bytes: 10, packets_per_burst: 1, period_ns: 0 };
+        let outcome = MethodOutcome::new(WriteMethod::Direct, pace);
+        let text = serde_json::to_string(&outcome).unwrap();
+        assert!(!text.contains("failed") && !text.contains("joined"), "{text}");
+        assert_eq!(serde_json::from_str::<MethodOutcome>(&text).unwrap(), outcome);
     }
 }

@@ -397,6 +397,13 @@ pub struct VerifyOutcome {
     pub series: Vec<TransferPoint>,
 }
 
+impl VerifyOutcome {
+    /// Files that were not looked at: it was stopped before.
+    pub fn unchecked(&self) -> u64 {
+        self.files.saturating_sub(self.equal).saturating_sub(self.mismatches.len() as u64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,13 +6,14 @@ use std::io;
 
 use iostall_measure::Op;
 use iostall_model::outcome::{IntervalPoint, RoleOutcome};
-use iostall_model::paced::PacedOutcome;
+use iostall_model::paced::{MethodOutcome, PacedInterval, PacedOutcome, WriteMethod};
 use iostall_model::transfer::{CopyOutcome, NotCopied, TransferPoint};
 use iostall_model::{Run, RunBody};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::figures::per_second;
+use crate::format::shown;
 use crate::point;
 
 /// Why a table was not written or read.
@@ -158,37 +159,117 @@ fn write_points(points: &[TransferPoint], mut writer: ::csv::Writer<impl io::Wri
     Ok(writer.flush()?)
 }
 
-/// A paced writing, a row for each sampling interval of each method.
+/// A paced writing, a row for each sampling interval of each method, and one for its failure.
 fn write_intervals(paced: &PacedOutcome, mut writer: ::csv::Writer<impl io::Write>) -> Result<(), CsvError> {
-    writer.write_record([
-        "method",
-        "packets_per_burst",
-        "end_bytes",
-        "bytes",
-        "elapsed_s",
-        "writing_s",
-        "write_ms_mean",
-        "write_ms_p99",
-        "write_ms_max",
-        "dirty_bytes",
-    ])?;
+    writer.write_record(INTERVAL_HEADER)?;
     for method in &paced.methods {
+        let (name, packets) = (method.method, method.pace.packets_per_burst);
         for interval in &method.intervals {
-            writer.serialize((
-                method.method.name(),
-                method.pace.packets_per_burst,
-                interval.end_bytes,
-                interval.bytes,
-                interval.elapsed_ns as f64 / 1e9,
-                interval.writing_ns as f64 / 1e9,
-                interval.write_ns_mean / 1e6,
-                interval.write_ns_p99 as f64 / 1e6,
-                interval.write_ns_max as f64 / 1e6,
-                interval.dirty_bytes,
-            ))?;
+            writer.serialize(interval_row(name, packets, interval))?;
+        }
+        if method.failed.is_some() {
+            writer.serialize(failure_row(method))?;
         }
     }
     Ok(writer.flush()?)
+}
+
+const INTERVAL_HEADER: [&str; 11] = [
+    "method",
+    "packets_per_burst",
+    "end_bytes",
+    "bytes",
+    "elapsed_s",
+    "writing_s",
+    "write_ms_mean",
+    "write_ms_p99",
+    "write_ms_max",
+    "dirty_bytes",
+    "failed",
+];
+
+/// A row of a paced writing. That of a failure has its cause and nothing that was measured.
+#[derive(Serialize)]
+struct IntervalRow {
+    method: &'static str,
+    packets_per_burst: u32,
+    end_bytes: u64,
+    bytes: Option<u64>,
+    elapsed_s: Option<f64>,
+    writing_s: Option<f64>,
+    write_ms_mean: Option<f64>,
+    write_ms_p99: Option<f64>,
+    write_ms_max: Option<f64>,
+    dirty_bytes: Option<u64>,
+    failed: Option<String>,
+}
+
+fn interval_row(method: WriteMethod, packets_per_burst: u32, interval: &PacedInterval) -> IntervalRow {
+    IntervalRow {
+        method: method.name(),
+        packets_per_burst,
+        end_bytes: interval.end_bytes,
+        bytes: Some(interval.bytes),
+        elapsed_s: Some(interval.elapsed_ns as f64 / 1e9),
+        writing_s: Some(interval.writing_ns as f64 / 1e9),
+        write_ms_mean: Some(interval.write_ns_mean / 1e6),
+        write_ms_p99: Some(interval.write_ns_p99 as f64 / 1e6),
+        write_ms_max: Some(interval.write_ns_max as f64 / 1e6),
+        dirty_bytes: interval.dirty_bytes,
+        failed: None,
+    }
+}
+
+fn failure_row(method: &MethodOutcome) -> IntervalRow {
+    IntervalRow {
+        method: method.method.name(),
+        packets_per_burst: method.pace.packets_per_burst,
+        end_bytes: method.bytes,
+        bytes: None,
+        elapsed_s: None,
+        writing_s: None,
+        write_ms_mean: None,
+        write_ms_p99: None,
+        write_ms_max: None,
+        dirty_bytes: None,
+        failed: method.failed.as_ref().map(|cause| shown(cause)),
+    }
+}
+
+/// The table of a paced writing line by line, for one that is written while it grows: the same lines as [`write_csv`]'s.
+pub mod growing {
+    use super::{
+        CsvError, INTERVAL_HEADER, MethodOutcome, PacedInterval, WriteMethod, failure_row, interval_row,
+    };
+    use serde::Serialize;
+
+    /// Its header.
+    pub fn header() -> Result<Vec<u8>, CsvError> {
+        line(&INTERVAL_HEADER)
+    }
+
+    /// An interval of a method.
+    pub fn interval(
+        method: WriteMethod,
+        packets_per_burst: u32,
+        interval: &PacedInterval,
+    ) -> Result<Vec<u8>, CsvError> {
+        line(&interval_row(method, packets_per_burst, interval))
+    }
+
+    /// What comes behind the intervals of a method: why it failed, where it did.
+    pub fn end(method: &MethodOutcome) -> Result<Vec<u8>, CsvError> {
+        if method.failed.is_none() { Ok(Vec::new()) } else { line(&failure_row(method)) }
+    }
+
+    fn line(row: &impl Serialize) -> Result<Vec<u8>, CsvError> {
+        let mut writer = ::csv::WriterBuilder::new()
+            .terminator(::csv::Terminator::CRLF)
+            .has_headers(false)
+            .from_writer(Vec::new());
+        writer.serialize(row)?;
+        writer.into_inner().map_err(|error| CsvError::Write(error.into_error()))
+    }
 }
 
 /// The operations that a role did in any interval, in the order they are shown.
@@ -284,5 +365,43 @@ mod tests {
     #[test]
     fn an_empty_run_has_its_header_and_no_row() {
         assert_eq!(written(&fixture::empty()), format!("{}\r\n", HEADER.join(",")));
+    }
+
+    /// What a killed run leaves must be read like what a finished one writes.
+    #[test]
+    fn the_lines_of_a_table_that_grows_are_those_of_the_table_at_the_end() {
+        let pace = iostall_model::paced::Pace { packet_bytes: 4096, packets_per_burst: 3, period_ns: 7 };
+        let interval =
+            PacedInterval { end_bytes: 8192, bytes: 8192, elapsed_ns: 9, ..PacedInterval::default() };
+        let whole = MethodOutcome {
+            intervals: vec![interval, PacedInterval { dirty_bytes: Some(5), ..interval }],
+            ..MethodOutcome::new(WriteMethod::Buffered, pace)
+        };
+        let full = MethodOutcome {
+            bytes: 8192,
+            failed: Some("writing, \"full\"\u{1b}[2J".to_owned()),
+            ..MethodOutcome::new(WriteMethod::Direct, pace)
+        };
+        let paced = PacedOutcome {
+            interval_bytes: 8192,
+            total_bytes: None,
+            memory_limit_bytes: None,
+            methods: vec![whole, full],
+            sweet_spots: Vec::new(),
+        };
+        let mut grown = growing::header().unwrap();
+        for method in &paced.methods {
+            for interval in &method.intervals {
+                grown.extend(growing::interval(method.method, 3, interval).unwrap());
+            }
+            grown.extend(growing::end(method).unwrap());
+        }
+        let mut run = fixture::run();
+        run.body = RunBody::Write(paced);
+        let text = written(&run);
+        assert_eq!(String::from_utf8(grown).unwrap(), text);
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with("direct,3,8192,,,,,,,,\"writing, \"\"full\"\""), "{last}");
+        assert!(!text.contains('\u{1b}'));
     }
 }

@@ -200,7 +200,7 @@ fn made(copy: &CopyOutcome) -> String {
 pub fn sentences(run: &Run) -> Vec<Sentence> {
     match &run.body {
         RunBody::Copy(copy) => copy_sentences(copy),
-        RunBody::Verify(verify) => mismatches(&verify.mismatches),
+        RunBody::Verify(verify) => verify_sentences(verify),
         RunBody::Write(paced) => paced_sentences(paced),
         _ => Vec::new(),
     }
@@ -248,6 +248,18 @@ fn not_copied(copy: &CopyOutcome) -> Vec<Sentence> {
     sentences
 }
 
+fn verify_sentences(verify: &VerifyOutcome) -> Vec<Sentence> {
+    let mut sentences = mismatches(&verify.mismatches);
+    if verify.unchecked() > 0 {
+        let (left, all) = (count(verify.unchecked()), count(verify.files));
+        sentences.push(say(
+            Tone::Doubt,
+            format!("{left} of {all} files were NOT CHECKED: it was stopped before."),
+        ));
+    }
+    sentences
+}
+
 fn mismatches(mismatches: &[Mismatch]) -> Vec<Sentence> {
     mismatches
         .iter()
@@ -276,6 +288,14 @@ pub(crate) fn method_name(paced: &PacedOutcome, method: &MethodOutcome) -> Strin
     }
 }
 
+fn method_cell(paced: &PacedOutcome, method: &MethodOutcome) -> TableCell {
+    let name = method_name(paced, method);
+    match method.failed {
+        Some(_) => TableCell::from(format!("{name} (failed)")).tone(Tone::Bad),
+        None => TableCell::from(name).tone(Tone::Strong),
+    }
+}
+
 fn methods_table(paced: &PacedOutcome) -> Table {
     let mut table = Table::new(
         "Methods",
@@ -296,7 +316,8 @@ fn methods_table(paced: &PacedOutcome) -> Table {
     for method in &paced.methods {
         let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| number(rate / 1e6));
         // The last one may be a rest that says little.
-        let whole = method.intervals.iter().filter(|interval| interval.is_most_of(paced.interval_bytes));
+        let whole_bytes = method.whole_interval_bytes(paced.interval_bytes);
+        let whole = method.intervals.iter().filter(|interval| interval.is_most_of(whole_bytes));
         let speeds = whole.filter_map(iostall_model::paced::PacedInterval::bytes_per_second);
         let (low, high) = speeds.fold((f64::MAX, 0.0_f64), |(low, high), at| (low.min(at), high.max(at)));
         let range = if high > 0.0 {
@@ -317,7 +338,7 @@ fn methods_table(paced: &PacedOutcome) -> Table {
             Tone::Plain
         });
         table.row(vec![
-            TableCell::from(method_name(paced, method)).tone(Tone::Strong),
+            method_cell(paced, method),
             bytes(method.bytes).into(),
             rate(method.bytes_per_second()).into(),
             rate(method.durable_bytes_per_second()).into(),
@@ -348,9 +369,10 @@ fn spot_sentence(paced: &PacedOutcome, spot: &SweetSpot) -> Sentence {
                 maybe_duration(step.write_ns.max().map(|ns| ns as f64)),
             ),
         ),
-        None => {
-            say(Tone::Bad, format!("{method}: there is no sweet spot: already the first step lost its pace."))
-        }
+        None => say(
+            Tone::Bad,
+            format!("{method}: there is no sweet spot: already the first step lost its pace or failed."),
+        ),
     }
 }
 
@@ -359,6 +381,20 @@ fn paced_sentences(paced: &PacedOutcome) -> Vec<Sentence> {
         paced.sweet_spots.iter().map(|spot| spot_sentence(paced, spot)).collect();
     for method in &paced.methods {
         let name = method_name(paced, method);
+        if let Some(cause) = &method.failed {
+            let held = match method.bytes {
+                0 => "nothing had been written",
+                _ => "its numbers hold for what had been written until then",
+            };
+            sentences.push(say(Tone::Bad, format!("{name} FAILED: {}; {held}.", shown(cause))));
+        }
+        if method.intervals_joined > 1 {
+            let text = format!(
+                "{name}: too many intervals to keep each: {} neighbours are one here, with the largest of their percentiles.",
+                count(method.intervals_joined)
+            );
+            sentences.push(say(Tone::Plain, text));
+        }
         if let Some(refused) = &method.refused {
             sentences.push(say(Tone::Doubt, format!("{name}: {}", shown(refused))));
         }

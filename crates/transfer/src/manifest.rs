@@ -212,11 +212,7 @@ pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Manifes
 }
 
 /// The same of a stream, of which no more is held than a line.
-pub fn read(
-    mut text: impl BufRead,
-    path: &Path,
-    kind: Option<HashKind>,
-) -> Result<Manifest, ManifestError> {
+pub fn read(mut text: impl BufRead, path: &Path, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
     // Windows programs begin a text in UTF-8 with a mark.
     let mark: &[u8] = b"\xef\xbb\xbf";
     if text.fill_buf().map_err(unread)?.starts_with(mark) {

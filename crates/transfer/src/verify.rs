@@ -19,8 +19,8 @@ const BUFFERS: u32 = 6;
 
 /// Reads every file of a manifest past the page cache and compares.
 ///
-/// A file that is missing, unreadable or different is a mismatch; only being cancelled, or having no memory
-/// or engine to read with, is an error.
+/// A file that is missing, unreadable or different is a mismatch; only having no memory or engine to read with is an error.
+/// Cancelled, it says what was found until then: files that are neither equal nor a mismatch were not checked.
 pub fn verify_files(
     files: &[ManifestFile],
     rate: Option<&RateLimit>,
@@ -41,7 +41,8 @@ pub fn verify_files(
         match check(file, &mut reader, progress, &mut outcome.bytes) {
             Ok(None) => outcome.equal += 1,
             Ok(Some(mismatch)) => outcome.mismatches.push(mismatch),
-            Err(error) if error.is_cancelled() || says_nothing_of_the_file(&error) => return Err(error),
+            Err(error) if error.is_cancelled() => break,
+            Err(error) if says_nothing_of_the_file(&error) => return Err(error),
             Err(error) => outcome.mismatches.push(mismatch(file, None, error.to_string())),
         }
         progress.end_file();

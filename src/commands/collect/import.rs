@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::cli::{GlobalArgs, ImportArgs};
 use crate::failure::{Status, hinted};
-use crate::interrupt;
+use crate::interrupt::on_signal;
 use crate::moment::moment;
 use crate::printer::Printer;
 use crate::store::{open_watch, with_hint};
@@ -36,7 +36,8 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
     let mut store = open_watch(global)?;
     let mut history = History::open(address, &password, args.timeout).map_err(advised)?;
     let cancel = Arc::new(AtomicBool::new(false));
-    interrupt::cancel_on_signal(&cancel)?;
+    let to_cancel = Arc::clone(&cancel);
+    on_signal(Some(printer), move || to_cancel.store(true, Ordering::Relaxed))?;
     let filters = history.filters().map_err(advised)?;
     if filters.is_empty() {
         printer.note(&format!("{name}: nothing has been sampled there yet"));

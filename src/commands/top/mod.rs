@@ -14,10 +14,10 @@ use iostall_report::watch::{chapters, title, write_watch_json};
 use self::feed::{Feed, Sampled, Stored};
 use crate::cli::{GlobalArgs, LevelChoice, TopArgs};
 use crate::failure::{Status, hinted};
-use crate::interrupt::cancel_on_signal;
+use crate::interrupt::on_signal;
 use crate::output::{chapters_to_stdout, to_stdout};
 use crate::printer::Printer;
-use crate::screen::{Screen, next_key};
+use crate::screen::Screen;
 use crate::store::open_watch;
 use crate::watching::named;
 
@@ -64,7 +64,8 @@ fn once(
     printer: &Printer,
 ) -> anyhow::Result<Status> {
     let stop = Arc::new(AtomicBool::new(false));
-    cancel_on_signal(&stop)?;
+    let to_stop = Arc::clone(&stop);
+    on_signal(Some(printer), move || to_stop.store(true, Ordering::Relaxed))?;
     feed.fill(state, &stop)?;
     if stop.load(Ordering::Relaxed) {
         return Ok(Status::Interrupted);
@@ -85,16 +86,22 @@ fn once(
     Ok(Status::Done)
 }
 
-/// The whole screen, until a key or a signal ends it.
+/// The whole screen, until a key or a signal ends it, or the terminal is gone.
 fn live(state: &mut TopState, feed: &mut dyn Feed) -> anyhow::Result<Status> {
     let stop = Arc::new(AtomicBool::new(false));
-    cancel_on_signal(&stop)?;
+    let to_stop = Arc::clone(&stop);
+    // What is said would be written across the screen.
+    on_signal(None, move || to_stop.store(true, Ordering::Relaxed))?;
     let mut screen = Screen::open()?;
-    while !stop.load(Ordering::Relaxed) {
+    // The signal of a terminal that is gone may have been ignored, or go to a shell that does not pass it on.
+    while !stop.load(Ordering::Relaxed) && !screen.is_gone() {
         feed.wait(state, Duration::ZERO)?;
         state.tick(utc_now());
-        screen.show(state)?;
-        match next_key(WAIT)?.map(|key| state.press(key)) {
+        let pressed = match screen.show(state).and_then(|()| screen.key(WAIT)) {
+            Err(_) if screen.is_gone() => break,
+            pressed => pressed?,
+        };
+        match pressed.map(|key| state.press(key)) {
             Some(Asked::Quit) => break,
             Some(Asked::Interval(interval)) => feed.set_interval(interval)?,
             Some(Asked::Draw) | None => {}

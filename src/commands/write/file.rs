@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use iostall_engine::files::PathNow;
+use iostall_engine::files::{PathNow, UnfinishedFile};
 use iostall_engine::guard::{
     GrantReason, HeaderKind, WriteConsent, WriteGrant, check_write, mark_made_by_iostall,
 };
@@ -22,6 +22,8 @@ pub(super) struct PacedFile {
     grant: WriteGrant,
     /// As it was named.
     path: PathBuf,
+    /// One that goes at the end, for an end of the process that comes before.
+    _listed: Option<UnfinishedFile>,
 }
 
 impl PacedFile {
@@ -37,7 +39,9 @@ impl PacedFile {
                 anyhow::anyhow!("{} is a block device: a paced writing grows a file", args.file.display());
             return Err(hinted(error, "name a file on it, or use `iostall load` for the device itself"));
         }
-        let file = Self { grant, path: args.file.clone() };
+        let goes = matches!(grant.reason(), GrantReason::Created | GrantReason::MadeByIostall) && !args.keep;
+        let _listed = goes.then(|| UnfinishedFile::at(grant.path()));
+        let file = Self { grant, path: args.file.clone(), _listed };
         file.empty()?;
         Ok(file)
     }

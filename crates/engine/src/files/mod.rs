@@ -8,6 +8,7 @@ mod names;
 mod presence;
 mod priority;
 mod stamp;
+mod unfinished;
 mod writers;
 
 pub use cache::{drop_read, drop_written, start_writeback, write_back};
@@ -21,4 +22,5 @@ pub use names::{
 pub use presence::{FileNow, PathNow};
 pub use priority::{Niceness, set_niceness};
 pub use stamp::{FileKind, FileStamp, is_block_device, stamp, stamp_of_link, stamp_of_path};
+pub use unfinished::{UnfinishedFile, remove_unfinished};
 pub use writers::{Writers, writers};

@@ -13,6 +13,7 @@ mod machine;
 mod memory_group;
 mod mounts;
 mod page_cache;
+mod signals;
 pub(crate) mod system;
 
 use std::io;
@@ -50,6 +51,11 @@ pub fn device_of(path: &Path) -> Option<Device> {
 /// Cumulative counters of the named devices, in the order of the names; a device that is gone is left out.
 pub fn device_counters(names: &[String]) -> Vec<DeviceCounters> {
     System::here().device_counters(names)
+}
+
+/// Whether this process was started with the signal of this number ignored.
+pub fn ignores_signal(number: i32) -> bool {
+    System::here().ignores_signal(number)
 }
 
 /// Cumulative time of every processor that is online.

@@ -173,7 +173,9 @@ pub(super) struct Claims {
 pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Option<Claims>> {
     let text = match JOURNAL.read(&journal_path(target)) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(InputError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(InputError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(None);
+        }
         Err(InputError::System { source, .. }) => return Err(source),
         Err(error) => return Err(io::Error::other(error)),
     };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use iostall_engine::files::{self, FileKind};
+use iostall_engine::files::{self, FileKind, UnfinishedFile};
 use iostall_engine::guard::Destinations;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -99,6 +99,8 @@ pub(super) struct Part {
     /// Holds the lock.
     file: File,
     armed: AtomicBool,
+    /// For an end of the process that comes before this value's.
+    listed: UnfinishedFile,
 }
 
 impl Part {
@@ -140,7 +142,9 @@ impl Part {
                 file.set_permissions(Permissions::from_mode(0o600))
                     .map_err(CopyError::system("keep to ourselves", &path))?;
             }
-            return Ok(Self { path, target: target.to_owned(), file, armed: AtomicBool::new(true) });
+            let listed = UnfinishedFile::at_unless(&path, &journal_path(target));
+            let armed = AtomicBool::new(true);
+            return Ok(Self { path, target: target.to_owned(), file, armed, listed });
         }
     }
 
@@ -169,7 +173,8 @@ impl Part {
         if !is_named(&file, &path)? {
             return Err(CopyError::Busy { path });
         }
-        Ok(Self { path, target: target.to_owned(), file, armed: AtomicBool::new(true) })
+        let listed = UnfinishedFile::at(&path);
+        Ok(Self { path, target: target.to_owned(), file, armed: AtomicBool::new(true), listed })
     }
 
     /// Its path.
@@ -194,6 +199,7 @@ impl Part {
             _ => CopyError::system("name", &self.target)(error),
         })?;
         self.armed.store(false, Ordering::Relaxed);
+        self.listed.finish();
         Ok(())
     }
 

@@ -9,7 +9,7 @@ mod writer;
 pub use backlog::Backlog;
 pub use change::find_change;
 pub use sweep::sweet_spots;
-pub use writer::{PacedError, PacedJob, write_paced};
+pub use writer::{PacedJob, write_paced};
 
 /// Fills a packet with bytes that no device can compress: what a real-time source sends is compressed already.
 pub fn fill_packet(packet: &mut [u8]) {

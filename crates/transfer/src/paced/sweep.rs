@@ -29,7 +29,7 @@ fn sweet_spot(steps: &[&MethodOutcome]) -> Option<usize> {
     for (index, step) in steps.iter().enumerate() {
         let peak_ns = step.write_ns.max()?;
         let jumped = median(&peaks).is_some_and(|usual_ns| peak_ns as f64 > usual_ns * JUMP_FACTOR);
-        if jumped || step.kept_pace() == Some(false) {
+        if jumped || step.failed.is_some() || step.kept_pace() == Some(false) {
             break;
         }
         peaks.push(peak_ns);
@@ -61,23 +61,14 @@ mod tests {
     fn step(megabytes_per_second: u64, peak_ms: u64, late_bursts: u64) -> MethodOutcome {
         let mut write_ns = Histogram::new();
         write_ns.record(peak_ms * 1_000_000);
+        let pace = Pace { packet_bytes: 819_200, packets_per_burst: 1, period_ns: 50_000_000 };
         MethodOutcome {
-            method: WriteMethod::Direct,
-            refused: None,
-            pace: Pace { packet_bytes: 819_200, packets_per_burst: 1, period_ns: 50_000_000 },
             bytes: megabytes_per_second * 1_000_000,
             elapsed_ns: 1_000_000_000,
-            sync_ns: 0,
             write_ns,
-            response_ns: Histogram::new(),
-            peak_offset: 0,
             bursts: 1000,
             late_bursts,
-            lateness_ns_max: 0,
-            buffer_bytes: None,
-            intervals: Vec::new(),
-            change: None,
-            interrupted: false,
+            ..MethodOutcome::new(WriteMethod::Direct, pace)
         }
     }
 
@@ -96,6 +87,8 @@ mod tests {
         assert_eq!(sweet_spot(&steps), Some(0));
         assert_eq!(sweet_spot(&steps[1..]), None);
         assert_eq!(sweet_spot(&[]), None);
+        let full = MethodOutcome { failed: Some("the file system is full".into()), ..step(200, 1, 0) };
+        assert_eq!(sweet_spot(&[&step(40, 12, 0), &full, &step(300, 1, 0)]), Some(0));
     }
 
     #[test]

@@ -1,0 +1,114 @@
+//! A table that is written line by line while a run goes on: a run that is killed after 20 of 25 hours leaves 20.
+//!
+//! Only where nothing was before: what is there is replaced whole at the end, or not at all. Lines are written by a thread of
+//! their own, since whoever measures must not wait for a disk, and each is with the kernel before the next is taken. None is
+//! forced to the media: that would force out what the measured file still has in memory.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use anyhow::Context;
+
+use crate::printer::Printer;
+
+/// See the module.
+pub(crate) struct GrowingTable {
+    lines: Sender<Vec<u8>>,
+    writer: JoinHandle<io::Result<()>>,
+}
+
+impl GrowingTable {
+    /// Begins a table with its header at `path`; `None` where there is something already.
+    pub(crate) fn begin(path: &Path, header: &[u8], printer: &Printer) -> anyhow::Result<Option<Self>> {
+        let mut file = match File::options().write(true).create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+            opened => opened.with_context(|| format!("cannot make {}", path.display()))?,
+        };
+        file.write_all(header).with_context(|| format!("cannot write {}", path.display()))?;
+        let (lines, to_write) = channel();
+        let (printer, shown) = (printer.clone(), path.display().to_string());
+        let writing = move || {
+            let written = write(&mut file, &to_write);
+            if let Err(error) = &written {
+                printer.note(&format!(
+                    "warning: {shown} grows no more: {error}; it is written again at the end"
+                ));
+            }
+            written
+        };
+        let writer = thread::Builder::new().name("iostall-table".into()).spawn(writing);
+        Ok(Some(Self { lines, writer: writer.context("cannot start the thread that writes the table")? }))
+    }
+
+    /// Adds a line, without waiting for it.
+    pub(crate) fn add(&self, line: Vec<u8>) {
+        // A writer that failed has said so, and reads no more.
+        let _ = self.lines.send(line);
+    }
+
+    /// Waits until all lines are written and on the media; whether they are.
+    pub(crate) fn finish(self) -> bool {
+        drop(self.lines);
+        matches!(self.writer.join(), Ok(Ok(())))
+    }
+}
+
+fn write(file: &mut File, lines: &Receiver<Vec<u8>>) -> io::Result<()> {
+    for line in lines {
+        file.write_all(&line)?;
+    }
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::ColorChoice;
+
+    fn printer() -> Printer {
+        Printer::new(true, ColorChoice::Never)
+    }
+
+    #[test]
+    fn a_line_is_in_the_file_while_the_table_still_grows() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.csv");
+        let table = GrowingTable::begin(&path, b"a,b\r\n", &printer()).unwrap().unwrap();
+        table.add(b"1,2\r\n".to_vec());
+        let clock = iostall_measure::MonotonicClock::new();
+        while std::fs::read(&path).unwrap() != b"a,b\r\n1,2\r\n" {
+            iostall_measure::Clock::sleep_until(&clock, iostall_measure::Clock::now_ns(&clock) + 1_000_000);
+        }
+        table.add(b"3,4\r\n".to_vec());
+        assert!(table.finish());
+        assert_eq!(std::fs::read(&path).unwrap(), b"a,b\r\n1,2\r\n3,4\r\n");
+    }
+
+    /// Last week's table must not be gone when this week's run fails after a minute.
+    #[test]
+    fn what_is_there_is_left_alone_a_link_to_nothing_included() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.csv");
+        std::fs::write(&path, "last week").unwrap();
+        assert!(GrowingTable::begin(&path, b"a\r\n", &printer()).unwrap().is_none());
+        assert_eq!(std::fs::read(&path).unwrap(), b"last week");
+        assert!(GrowingTable::begin(&directory.path().join("no/t.csv"), b"", &printer()).is_err());
+    }
+
+    #[test]
+    fn a_table_that_cannot_be_written_says_so_at_its_end_and_stops_nobody() {
+        let file = File::options().write(true).open("/dev/full").unwrap();
+        let (lines, to_write) = channel();
+        let writer = thread::spawn(move || {
+            let mut file = file;
+            write(&mut file, &to_write)
+        });
+        let table = GrowingTable { lines, writer };
+        table.add(b"1\r\n".to_vec());
+        table.add(b"2\r\n".to_vec());
+        assert!(!table.finish());
+    }
+}
