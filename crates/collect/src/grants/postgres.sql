@@ -8,8 +8,8 @@ ALTER ROLE iostall SET default_transaction_read_only = on;
 -- In clusters where CONNECT was taken from PUBLIC, for every database to be watched:
 --   GRANT CONNECT ON DATABASE sales TO iostall;
 -- Where the data directory is, without which tables outside named tablespaces belong to no volume. Run this in the
--- database that iostall's URL names (postgres, where it names none), as a superuser: only then it is asked. It tells
--- nothing else, where pg_read_all_settings also shows the password in primary_conninfo; who was given that before:
+-- database that iostall's URL names (postgres, where it names none), as the user that initdb made: no other's function is
+-- called. It tells nothing else, where pg_read_all_settings also shows the password in primary_conninfo; who was given that before:
 --   REVOKE pg_read_all_settings FROM iostall;
 CREATE SCHEMA iostall;
 CREATE FUNCTION iostall.data_directory() RETURNS text

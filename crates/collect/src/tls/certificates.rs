@@ -14,9 +14,11 @@ const CERTIFICATES: Input = Input { what: "file of certificates", limit: ByteCou
 /// The certificates in the file at `path`, one at least, and each of them readable; else what is wrong.
 pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let bytes = CERTIFICATES.read(path).map_err(|error| error.to_string())?;
+    // Behind the mark that Windows programs begin a text with, too.
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let fail = |what: &str| Err(format!("{}: {what}", path.display()));
-    let found: Vec<_> = if is_pem(&bytes) {
-        match CertificateDer::pem_slice_iter(&bytes).collect() {
+    let found: Vec<_> = if is_pem(text) {
+        match CertificateDer::pem_slice_iter(text).collect() {
             Ok(found) => found,
             Err(_) => return fail("a certificate in it is damaged"),
         }
@@ -34,9 +36,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> 
     Ok(found)
 }
 
-/// Behind the mark that Windows programs begin a text with, too.
-fn is_pem(bytes: &[u8]) -> bool {
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+/// Whether a line of it begins an object in PEM form.
+fn is_pem(text: &[u8]) -> bool {
     let marker = b"-----BEGIN ";
     text.starts_with(marker)
         || text.windows(marker.len() + 1).any(|part| part[0] == b'\n' && &part[1..] == marker)
