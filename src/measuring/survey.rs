@@ -11,7 +11,7 @@ use iostall_model::{
     LoadOutcome, Point, Profile, Repeat, RoleProfile, Run, RunBody, SpanOutcome, SpanProfile, Warning,
     WarningCode,
 };
-use iostall_qualify::confidence::{LEVEL, estimate};
+use iostall_stats::confidence::{LEVEL, estimate};
 use jiff::Timestamp;
 
 use super::{Session, Targets, record};

@@ -1,5 +1,7 @@
 //! A point: what storage gave at one setting, measured in a few short intervals. Sweeps and matrices are made of points.
 
+mod in_time;
+
 use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Histogram, Nanos, Percent};
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@
 use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Percent, Percentile};
 use iostall_model::profile::{Access, BlockMix};
 use iostall_model::{MatrixOutcome, Point, Run};
-use iostall_qualify::throttle::{Cap, cap};
+use iostall_stats::plateau::{Cap, cap};
 
 use crate::chapter::{Chapter, Finding};
 use crate::facts;

@@ -2,7 +2,6 @@
 
 use iostall_measure::Percentile;
 use iostall_model::{MaxRateOutcome, Point, Run};
-use iostall_qualify::rate::meets;
 use serde::Serialize;
 
 use crate::chapter::{Chapter, Finding};
@@ -15,7 +14,7 @@ use crate::tables;
 pub fn found(outcome: &MaxRateOutcome) -> Option<&Point> {
     let first = outcome.points.len().saturating_sub(outcome.confirmations as usize);
     let confirmed =
-        outcome.points[first..].iter().filter(|point| meets(point, outcome.latency_ns_p99_target));
+        outcome.points[first..].iter().filter(|point| point.answers_in_time(outcome.latency_ns_p99_target));
     confirmed.max_by(|left, right| rate(left).total_cmp(&rate(right)))
 }
 
@@ -95,7 +94,7 @@ fn trials(outcome: &MaxRateOutcome) -> Table {
     for (index, point) in outcome.points.iter().enumerate() {
         let at = |percentile: Percentile| tables::percentile_cell(&point.latency_ns, percentile);
         let backlog = point.repeats.iter().filter_map(|repeat| repeat.backlog_at_end).max();
-        let met = meets(point, outcome.latency_ns_p99_target);
+        let met = point.answers_in_time(outcome.latency_ns_p99_target);
         let word = match (met, index >= searches) {
             (true, false) => "yes",
             (true, true) => "yes, confirmed",

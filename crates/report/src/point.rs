@@ -4,8 +4,8 @@ use std::io;
 
 use iostall_measure::Percentile;
 use iostall_model::{Point, Repeat, Run, RunBody};
-use iostall_qualify::confidence::{Estimate, LEVEL, estimate};
-use iostall_qualify::knee::CurvePoint;
+use iostall_stats::confidence::{Estimate, LEVEL, estimate};
+use iostall_stats::knee::CurvePoint;
 use serde::Serialize;
 
 use crate::csv::CsvError;
@@ -114,7 +114,7 @@ impl PointRow {
             latency_ms_p99: at(Percentile::P99),
             latency_ms_p99_9: at(Percentile::P99_9),
             latency_ms_max: millis(point.latency_ns.max()),
-            in_flight_by_little: CurvePoint::of(point)
+            in_flight_by_little: CurvePoint::measured(point.in_flight(), point.iops(), &point.latency_ns)
                 .filter(|_| point.rate_iops.is_none())
                 .map(|point| point.in_flight_by_little()),
             failed: point.failed(),

@@ -1,7 +1,7 @@
 //! The before and after table of real work.
 
-use iostall_qualify::compare::SAMPLES_MIN;
-use iostall_qualify::compare::work::{Job, WorkVerdict};
+use iostall_stats::compare::SAMPLES_MIN;
+use iostall_stats::work::{Job, WorkVerdict};
 
 use crate::chapter::{Chapter, Finding};
 use crate::format::{NONE, shown};

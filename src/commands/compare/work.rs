@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::Input;
 use iostall_measure::ByteCount;
-use iostall_qualify::compare::work::{Job, pair};
 use iostall_report::csv::{CsvError, read_work};
+use iostall_stats::work::{Job, pair};
 
 use crate::failure::{hinted, unread};
 

@@ -2,8 +2,8 @@
 //! with more workers, then the gaps around the knees.
 
 use iostall_model::{Point, RoleProfile};
-use iostall_qualify::knee::{CurvePoint, Knees};
 use iostall_report::point::setting_of;
+use iostall_stats::knee::{CurvePoint, Knees};
 
 use crate::measuring::{Effort, PointJob, Survey, Targets};
 
@@ -122,7 +122,9 @@ impl<'a> Climb<'a> {
             .points
             .iter()
             .enumerate()
-            .filter_map(|(index, point)| Some((index, CurvePoint::of(point)?)))
+            .filter_map(|(index, point)| {
+                Some((index, CurvePoint::measured(point.in_flight(), point.iops(), &point.latency_ns)?))
+            })
             .unzip();
         let knees = Knees::of(&points, self.limits.latency_ns_p99_target.map(|target| target as f64));
         (points, measured, knees)

@@ -4,9 +4,9 @@
 use iostall_measure::{Nanos, Rate};
 use iostall_model::profile::Arrivals;
 use iostall_model::{Point, RoleProfile};
-use iostall_qualify::rate::{RateSearch, Trial, meets};
 use iostall_report::format::number;
 use iostall_report::point::in_words;
+use iostall_stats::rate_search::{RateSearch, Trial};
 
 use super::climb::Limits;
 use crate::measuring::{Effort, PointJob, Survey, Targets};
@@ -58,12 +58,12 @@ impl<'a> MaxRate<'a> {
         let mut search = RateSearch::new(closed / 2.0, floor, ceiling, PRECISION);
         while let Some(trial) = search.next() {
             let Some(point) = self.try_rate(trial)? else { break };
-            let met = meets(&point, self.p99_ns_target);
+            let met = point.answers_in_time(self.p99_ns_target);
             let word = if met { "in time" } else { "too late" };
             self.survey.note(&format!("{} a second: {} ({word})", number(trial.rate()), in_words(&point)));
             searched.points.push(point);
             searched.confirmations += u32::from(matches!(trial, Trial::Confirm(_)));
-            search.tell(met);
+            search.update(met);
         }
         Ok((self.survey, searched))
     }

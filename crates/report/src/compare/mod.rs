@@ -6,7 +6,8 @@ mod metric;
 mod page;
 
 use iostall_model::Run;
-use iostall_qualify::compare::{Difference, SAMPLES_MIN, Samples, compare, doubts};
+use iostall_model::comparable::doubts;
+use iostall_stats::compare::{Difference, SAMPLES_MIN, Samples, compare};
 
 use self::gathered::{Gathered, gather};
 use self::metric::Metric;

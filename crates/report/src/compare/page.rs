@@ -1,6 +1,6 @@
 //! A comparison as chapters, which text and HTML lay out alike.
 
-use iostall_qualify::compare::{SAMPLES_MIN, Samples};
+use iostall_stats::compare::{SAMPLES_MIN, Samples};
 
 use super::{Against, Comparison, Row, is_significant, ratio};
 use crate::chapter::{Chapter, Finding};

@@ -1,8 +1,9 @@
 //! What a sweep found, in words.
 
 use iostall_model::{Point, Repeat, Run, SweepOutcome};
-use iostall_qualify::knee::{Choice, Sharpness};
-use iostall_qualify::throttle::{change, plateau};
+use iostall_stats::change::change;
+use iostall_stats::knee::{Choice, Sharpness};
+use iostall_stats::plateau::plateau;
 
 use super::Found;
 use super::command::diskspd;

@@ -7,7 +7,7 @@ mod summary;
 
 use iostall_measure::Percent;
 use iostall_model::{Point, Profile, Run, SweepOutcome};
-use iostall_qualify::knee::{Choice, CurvePoint, Knees};
+use iostall_stats::knee::{Choice, CurvePoint, Knees};
 
 use self::findings::findings;
 use self::settings::{knees_table, points_table};
@@ -29,8 +29,13 @@ pub(crate) struct Found<'a> {
 
 impl<'a> Found<'a> {
     pub(crate) fn of(outcome: &'a SweepOutcome) -> Self {
-        let (points, curve_points): (Vec<&Point>, Vec<CurvePoint>) =
-            outcome.points.iter().filter_map(|point| Some((point, CurvePoint::of(point)?))).unzip();
+        let (points, curve_points): (Vec<&Point>, Vec<CurvePoint>) = outcome
+            .points
+            .iter()
+            .filter_map(|point| {
+                Some((point, CurvePoint::measured(point.in_flight(), point.iops(), &point.latency_ns)?))
+            })
+            .unzip();
         let target = outcome.latency_ns_p99_target.map(|target| target as f64);
         let knees = Knees::of(&curve_points, target);
         Self { points, curve_points, knees }

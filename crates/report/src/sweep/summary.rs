@@ -1,8 +1,8 @@
 //! What a sweep found, for scripts.
 
 use iostall_model::{Run, SweepOutcome};
-use iostall_qualify::knee::{Choice, Sharpness};
-use iostall_qualify::throttle::plateau;
+use iostall_stats::knee::{Choice, Sharpness};
+use iostall_stats::plateau::plateau;
 use serde::Serialize;
 
 use super::{Found, findings};

@@ -1,6 +1,7 @@
 //! The sweet spot of a sweep over the packets of a burst.
 
 use iostall_model::paced::{MethodOutcome, SweetSpot, WriteMethod};
+use iostall_stats::summary::median;
 
 /// A peak write time above this many times the usual one has jumped.
 const JUMP_FACTOR: f64 = 4.0;
@@ -24,11 +25,11 @@ pub fn sweet_spots(steps: &[MethodOutcome]) -> Vec<SweetSpot> {
 /// of the peaks before it, counted for each packet of the burst that waits for it. `None` where the first
 /// step already lost its pace, or there is none.
 fn sweet_spot(steps: &[&MethodOutcome]) -> Option<usize> {
-    let mut peaks: Vec<u64> = Vec::new();
+    let mut peaks: Vec<f64> = Vec::new();
     let mut best: Option<(usize, f64)> = None;
     for (index, step) in steps.iter().enumerate() {
-        let peak_ns = step.write_ns.max()?;
-        let jumped = median(&peaks).is_some_and(|usual_ns| peak_ns as f64 > usual_ns * JUMP_FACTOR);
+        let peak_ns = step.write_ns.max()? as f64;
+        let jumped = median(&peaks).is_some_and(|usual_ns| peak_ns > usual_ns * JUMP_FACTOR);
         if jumped || step.failed.is_some() || step.kept_pace() == Some(false) {
             break;
         }
@@ -39,17 +40,6 @@ fn sweet_spot(steps: &[&MethodOutcome]) -> Option<usize> {
         }
     }
     best.map(|(index, _)| index)
-}
-
-fn median(values: &[u64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        count if count % 2 == 1 => Some(sorted[middle] as f64),
-        _ => Some(f64::midpoint(sorted[middle - 1] as f64, sorted[middle] as f64)),
-    }
 }
 
 #[cfg(test)]

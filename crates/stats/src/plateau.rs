@@ -1,4 +1,4 @@
-//! Throttling: volumes with a limit on IOPS or bandwidth, and credits that run out.
+//! Levels that a curve ends on: volumes with a limit on IOPS or bandwidth.
 
 /// Throughputs this close together are one level.
 const FLAT_SPREAD: f64 = 0.02;
@@ -64,76 +64,9 @@ pub fn cap(best: &[(f64, f64)]) -> Option<Cap> {
         .or_else(|| plateau(&reversed).map(|flat| Cap::Iops(flat.level)))
 }
 
-/// A lasting change of level in a series.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
-    /// Index of the first value of the new level.
-    pub at: usize,
-    /// Mean before.
-    pub before: f64,
-    /// Mean after.
-    pub after: f64,
-}
-
-impl Change {
-    /// The change as a share of the level before; below 0 where it fell.
-    pub fn share(&self) -> f64 {
-        (self.after - self.before) / self.before
-    }
-}
-
-/// The one lasting change of level in `series`: the split that leaves the least squares, where both sides have at least
-/// `side_min` values, the levels lie at least `share_min` of the first apart, and the gap stands out of the scatter around
-/// the levels (t of 6 or more: far beyond what the best of all splits of pure noise reaches). A fall late in a long run at
-/// full rate is what burst credits running out looks like.
-///
-/// The scatter is the larger of two estimates: Welch's, which lets each level have its own, and the pooled one. Welch's alone
-/// is fooled by a side of few values, which may by chance lie close together; the pooled one alone by levels that scatter
-/// unlike each other.
-pub fn change(series: &[f64], side_min: usize, share_min: f64) -> Option<Change> {
-    const T_MIN: f64 = 6.0;
-    let side_min = side_min.max(2);
-    if series.len() < 2 * side_min {
-        return None;
-    }
-    let splits = (side_min..=series.len() - side_min).map(|at| {
-        let (before, after) = (moments(&series[..at]), moments(&series[at..]));
-        (at, before, after)
-    });
-    let (at, before, after) = splits.min_by(|left, right| {
-        (left.1.squares + left.2.squares).total_cmp(&(right.1.squares + right.2.squares))
-    })?;
-    let change = Change { at, before: before.mean, after: after.mean };
-    let welch = before.variance_of_mean() + after.variance_of_mean();
-    let pooled = (before.squares + after.squares) / (before.count + after.count - 2.0);
-    let error = welch.max(pooled * (1.0 / before.count + 1.0 / after.count)).sqrt();
-    let stands_out = (after.mean - before.mean).abs() >= T_MIN * error;
-    (before.mean > 0.0 && change.share().abs() >= share_min && stands_out).then_some(change)
-}
-
-struct Moments {
-    count: f64,
-    mean: f64,
-    /// Sum of squared differences from the mean.
-    squares: f64,
-}
-
-impl Moments {
-    fn variance_of_mean(&self) -> f64 {
-        self.squares / (self.count - 1.0) / self.count
-    }
-}
-
-fn moments(values: &[f64]) -> Moments {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    Moments { count, mean, squares: values.iter().map(|value| (value - mean).powi(2)).sum() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn a_sweep_into_a_limit_is_flat_from_where_it_meets_it() {
@@ -166,40 +99,5 @@ mod tests {
         let of_bandwidth = sizes.map(|bytes| 125.0 * 1_048_576.0 / bytes);
         assert!(matches!(with(of_bandwidth), Some(Cap::MibPerSecond(level)) if (level - 125.0).abs() < 1e-6));
         assert_eq!(with([9000.0, 8000.0, 3000.0, 900.0]), None);
-    }
-
-    #[test]
-    fn credits_that_run_out_are_found_with_both_levels() {
-        let series: Vec<f64> =
-            (0..60).map(|second| if second < 37 { 3000.0 } else { 300.0 } + f64::from(second % 3)).collect();
-        let found = change(&series, 5, 0.1).unwrap();
-        assert_eq!(found.at, 37);
-        assert!((found.before - 3001.0).abs() < 0.1 && (found.after - 301.0).abs() < 0.1, "{found:?}");
-        assert!((found.share() + 0.9).abs() < 0.01);
-    }
-
-    #[test]
-    fn a_dip_that_recovers_and_a_small_drift_are_no_change_of_level() {
-        let mut series = vec![3000.0; 40];
-        series[20] = 100.0;
-        assert_eq!(change(&series, 5, 0.1), None);
-        let drift: Vec<f64> = (0..40).map(|second| 3000.0 - f64::from(second)).collect();
-        assert_eq!(change(&drift, 5, 0.1), None);
-        assert_eq!(change(&[1.0, 2.0], 5, 0.1), None);
-    }
-
-    #[test]
-    fn a_few_values_that_are_low_together_by_chance_are_no_change() {
-        // The story: one random series of even noise in 100,000 begins so. Welch's t of the first seven values is 10.
-        let low = [901.0, 908.0, 903.0, 912.0, 904.0].into_iter();
-        let rest = (0..55).map(|second| 900.0 + f64::from(second * 37 % 200));
-        assert_eq!(change(&low.chain(rest).collect::<Vec<_>>(), 5, 0.1), None);
-    }
-
-    proptest! {
-        #[test]
-        fn noise_alone_is_never_a_change(values in prop::collection::vec(900.0_f64..1100.0, 30..120)) {
-            prop_assert_eq!(change(&values, 5, 0.1), None);
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! The before and after table of real work: named jobs and their seconds.
 
-use super::{Difference, SAMPLES_MIN, Samples, compare};
+use crate::compare::{Difference, SAMPLES_MIN, Samples, compare};
+use crate::summary::mean;
 
 /// One job, before and after.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,10 +66,6 @@ impl Job {
             Some(_) | None => WorkVerdict::NoDifference,
         }
     }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// Jobs of both tables by name, in the order they come up first; a job of one table only has no times in the other.

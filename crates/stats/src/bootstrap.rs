@@ -4,6 +4,8 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::summary::mean;
+
 /// How often is drawn: the ends of a 95 % interval then stand on 50 draws each.
 pub const RESAMPLES: usize = 2000;
 
@@ -19,9 +21,8 @@ pub struct Interval {
 /// 95 % percentile interval of mean(second) / mean(first). The same seed gives the same interval. `None` for an empty side or
 /// a mean of the first that is not above 0 and finite.
 pub fn ratio_interval(first: &[f64], second: &[f64], seed: u64) -> Option<Interval> {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let sound = |value: f64| value.is_finite() && value > 0.0;
-    if first.is_empty() || second.is_empty() || !sound(mean(first)) || !mean(second).is_finite() {
+    if !sound(mean(first)?) || !mean(second)?.is_finite() {
         return None;
     }
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -48,11 +49,11 @@ fn drawn_mean(values: &[f64], rng: &mut impl Rng) -> f64 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// About -1 to 1, the same for the same number.
-    pub(in crate::compare) fn noise(number: u64) -> f64 {
+    pub(crate) fn noise(number: u64) -> f64 {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(number);
         (rng.next_u64() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }

@@ -2,6 +2,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::summary::mean;
+
 /// The level of every confidence interval that is shown.
 pub const LEVEL: f64 = 0.95;
 
@@ -28,7 +30,7 @@ pub fn estimate(values: &[f64], level: f64) -> Option<Estimate> {
     if values.len() < 2 || !(level > 0.0 && level < 1.0) {
         return None;
     }
-    let mean = values.iter().sum::<f64>() / count;
+    let mean = mean(values)?;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
     let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(f64::midpoint(1.0, level));
     Some(Estimate { mean, half_width: t * (variance / count).sqrt() })

@@ -4,7 +4,7 @@
 mod kneedle;
 mod usl;
 
-use iostall_model::Point;
+use iostall_measure::{Histogram, Percentile};
 
 pub use kneedle::{Bend, kneedle};
 pub use usl::{POINTS_MIN as USL_POINTS_MIN, UslFit, fit as fit_usl};
@@ -28,13 +28,13 @@ pub struct CurvePoint {
 }
 
 impl CurvePoint {
-    /// The point as measured; `None` where nothing completed.
-    pub fn of(point: &Point) -> Option<Self> {
+    /// A setting as measured; `None` where nothing completed.
+    pub fn measured(in_flight: u64, iops: Option<f64>, latency_ns: &Histogram) -> Option<Self> {
         Some(Self {
-            in_flight: point.in_flight(),
-            iops: point.iops().filter(|iops| *iops > 0.0)?,
-            latency_ns_mean: point.latency_ns.mean().filter(|mean| *mean > 0.0)?,
-            latency_ns_p99: point.latency_ns.value_at(iostall_measure::Percentile::P99)? as f64,
+            in_flight,
+            iops: iops.filter(|iops| *iops > 0.0)?,
+            latency_ns_mean: latency_ns.mean().filter(|mean| *mean > 0.0)?,
+            latency_ns_p99: latency_ns.value_at(Percentile::P99)? as f64,
         })
     }
 

@@ -1,15 +1,9 @@
 //! Whether two sets of measurements differ, by how much, and how sure that is.
 
-mod bootstrap;
-mod comparable;
-mod dependence;
-mod rank;
-pub mod work;
-
-pub use bootstrap::{Interval, RESAMPLES, ratio_interval};
-pub use comparable::doubts;
-pub use dependence::{block_length, block_means};
-pub use rank::{RankTest, rank_test};
+use crate::autocorrelation::{block_length, block_means};
+use crate::bootstrap::{Interval, ratio_interval};
+use crate::rank::rank_test;
+use crate::summary::mean;
 
 /// A difference whose probability under chance alone is below this is called significant.
 pub const ALPHA: f64 = 0.05;
@@ -73,22 +67,18 @@ pub fn compare(first: &[f64], second: &[f64], samples: Samples, seed: u64) -> Op
     let ratio = ratio_interval(&left, &right, seed)?;
     let ranks = rank_test(&left, &right)?;
     Some(Difference {
-        first: mean(first),
-        second: mean(second),
+        first: mean(first)?,
+        second: mean(second)?,
         ratio,
         p_value: ranks.p_value,
         counts: (left.len(), right.len()),
     })
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::bootstrap::tests::noise;
+    use crate::bootstrap::tests::noise;
     use proptest::prelude::*;
 
     #[test]

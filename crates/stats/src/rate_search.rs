@@ -1,28 +1,7 @@
 //! The search for the highest rate of arrivals that storage can take without breaking a promise on response times.
 
-use iostall_measure::Percentile;
-use iostall_model::{Point, Repeat};
-
-/// An interval at whose end more than this share of its arrivals had not been started did not keep its rate.
-const BACKLOG_SHARE: f64 = 0.02;
 /// A rate is confirmed or lowered at most so often.
 const CONFIRMATIONS_MAX: u32 = 6;
-
-/// Whether an open-loop point keeps the promise: nothing failed, no interval fell behind its rate, and the 99th percentile of
-/// the response time is at most `p99_ns_target`, where arrivals that still waited at the end of an interval count as too
-/// late: they are the slowest, and no histogram has them.
-pub fn meets(point: &Point, p99_ns_target: u64) -> bool {
-    let kept = |repeat: &Repeat| {
-        let arrivals = point.rate_iops.unwrap_or(0.0) * repeat.measured_ns as f64 / 1e9;
-        repeat.backlog_at_end.unwrap_or(0) as f64 <= arrivals * BACKLOG_SHARE
-    };
-    let waiting: u64 = point.repeats.iter().filter_map(|repeat| repeat.backlog_at_end).sum();
-    let answered = point.latency_ns.count() as f64;
-    // The same rank among those that were answered alone.
-    let percent = Percentile::P99.percent() * (answered + waiting as f64) / answered;
-    let p99_ns = Percentile::new(percent).and_then(|percentile| point.latency_ns.value_at(percentile));
-    point.failed() == 0 && point.repeats.iter().all(kept) && p99_ns.is_some_and(|ns| ns <= p99_ns_target)
-}
 
 /// A rate to try next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,7 +57,7 @@ impl RateSearch {
     }
 
     /// What came of [`RateSearch::next`].
-    pub fn tell(&mut self, met: bool) {
+    pub fn update(&mut self, met: bool) {
         let Some(trial) = self.next.take() else { return };
         let rate = trial.rate();
         if met {
@@ -118,13 +97,12 @@ impl RateSearch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_measure::{Histogram, Percent};
     use proptest::prelude::*;
 
     fn run(search: &mut RateSearch, holds: impl Fn(f64) -> bool) -> usize {
         let mut trials = 0;
         while let Some(trial) = search.next() {
-            search.tell(holds(trial.rate()));
+            search.update(holds(trial.rate()));
             trials += 1;
             assert!(trials < 100, "{search:?}");
         }
@@ -159,55 +137,11 @@ mod tests {
     fn a_rate_that_held_by_luck_gives_way_in_confirmation() {
         let mut search = RateSearch::new(1000.0, 20.0, 1e6, 0.05);
         while let Some(trial) = search.next() {
-            search.tell(match trial {
+            search.update(match trial {
                 Trial::Search(rate) => rate <= 1000.0,
                 Trial::Confirm(rate) => rate <= 930.0,
             });
         }
         assert!((900.0..=930.0).contains(&search.found().unwrap()), "{search:?}");
-    }
-
-    fn point(rate: f64, backlog: u64, latency_ns: u64) -> Point {
-        let mut histogram = Histogram::new();
-        (0..2000).for_each(|_| histogram.record(latency_ns));
-        let repeat = Repeat {
-            start_ns: 0,
-            measured_ns: 2_000_000_000,
-            count: 2000,
-            bytes: 2000 * 8192,
-            failed: 0,
-            latency_ns_mean: histogram.mean(),
-            latency_ns_p99: histogram.max(),
-            backlog_at_end: Some(backlog),
-        };
-        Point {
-            targets: vec![0],
-            block_size: "8K".parse().unwrap(),
-            access: iostall_model::profile::Access::Random,
-            write_pct: Percent::ZERO,
-            queue_depth: 64,
-            workers: 1,
-            rate_iops: Some(rate),
-            repeats: vec![repeat],
-            latency_ns: histogram,
-        }
-    }
-
-    #[test]
-    fn the_promise_is_broken_by_slow_answers_failures_and_a_backlog() {
-        let good = point(1000.0, 10, 1_000_000);
-        assert!(meets(&good, 1_000_000));
-        assert!(!meets(&good, 999_000));
-        assert!(!meets(&point(1000.0, 100, 1_000_000), 1_000_000));
-        // The story: within the 2 % of a backlog that are let pass, more than 1 % of the arrivals could wait for ever.
-        let mut slow_in_the_end = point(1000.0, 15, 900_000);
-        slow_in_the_end.latency_ns.record(2_000_000);
-        assert!(meets(&slow_in_the_end, 1_000_000), "15 of 2016 are 0.7 %");
-        (0..10).for_each(|_| slow_in_the_end.latency_ns.record(2_000_000));
-        assert!(!meets(&slow_in_the_end, 1_000_000), "15 that wait and 11 that were slow are 1.3 %");
-        assert!(!meets(&point(1000.0, 30, 900_000), 1_000_000), "30 of 2030 are 1.5 %");
-        let mut failing = good;
-        failing.repeats[0].failed = 1;
-        assert!(!meets(&failing, 1_000_000));
     }
 }

@@ -1,6 +1,6 @@
 //! What keeps two runs from being compared: anything but what the comparison is about that differs between them.
 
-use iostall_model::{Profile, RoleProfile, Run, RunBody, WarningCode};
+use crate::{Profile, RoleProfile, Run, RunBody, WarningCode};
 
 /// Sizes of targets within this share of each other are alike.
 const SIZE_SHARE: f64 = 0.01;

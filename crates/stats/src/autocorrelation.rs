@@ -30,7 +30,7 @@ pub fn block_means(series: &[f64], length: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::bootstrap::tests::noise;
+    use crate::bootstrap::tests::noise;
 
     #[test]
     fn independent_seconds_stay_short_blocks_and_slow_ones_become_long() {

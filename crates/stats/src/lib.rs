@@ -1,0 +1,15 @@
+//! Pure statistics: numbers in, numbers out. Where a curve has its knee, whether a series changed its level, how sure a
+//! number is, whether two sets of numbers differ. No clock, no device, no formatting, and nothing that is stored.
+
+pub mod autocorrelation;
+pub mod bootstrap;
+pub mod change;
+pub mod compare;
+pub mod confidence;
+pub mod knee;
+pub mod permutation;
+pub mod plateau;
+pub mod rank;
+pub mod rate_search;
+pub mod summary;
+pub mod work;
