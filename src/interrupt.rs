@@ -11,7 +11,7 @@ use std::thread;
 
 use anyhow::Context;
 use iostall_engine::files::remove_unfinished;
-use iostall_engine::host::ignores_signal;
+use iostall_host::ignores_signal;
 use iostall_measure::{Clock, MonotonicClock};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;

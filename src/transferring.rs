@@ -10,7 +10,8 @@ use std::time::Duration;
 use anyhow::Context;
 use iostall_engine::cpu::{CpuTime, process_cpu};
 use iostall_engine::files::{Niceness, set_niceness};
-use iostall_engine::host;
+use iostall_engine::target_facts;
+use iostall_host as host;
 use iostall_measure::clock::utc_now;
 use iostall_measure::platform::Target;
 use iostall_measure::{ByteCount, Clock, MonotonicClock};
@@ -118,7 +119,7 @@ impl<'a> Transferring<'a> {
 
 /// What is known of a path, where it is a file.
 pub(crate) fn target(path: &Path) -> Option<Target> {
-    if path.is_file() { host::target(path, None).ok() } else { None }
+    if path.is_file() { target_facts(path, None).ok() } else { None }
 }
 
 /// The live line: file and phase, rates, time left, requests in flight, which side is the limit.

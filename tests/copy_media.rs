@@ -5,8 +5,8 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use iostall_engine::files::{drop_from_cache, page_cache_share};
 use iostall_engine::guard::check_free_space;
-use iostall_engine::host::{drop_from_cache, page_cache_share};
 
 use crate::copy::{content, names};
 use crate::support::{Workspace, skip, unmount, until};

@@ -34,7 +34,7 @@ fn sampled(workspace: &Workspace, mib: [usize; 2]) -> [String; 3] {
 
 /// The group of the device that holds the workspace; `None` where the kernel counts none for it.
 fn device_name(workspace: &Workspace) -> Option<String> {
-    let device = iostall_engine::host::device_of(&workspace.path("."))?;
+    let device = iostall_host::device_of(&workspace.path("."))?;
     let text = std::fs::read_to_string("/proc/diskstats").ok()?;
     let is_counted = text.lines().any(|line| line.split_whitespace().nth(2) == Some(device.name.as_str()));
     is_counted.then_some(device.name)

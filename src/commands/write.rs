@@ -5,7 +5,7 @@ mod methods;
 
 use std::path::Path;
 
-use iostall_engine::host::MemoryGroup;
+use iostall_host::MemoryGroup;
 use iostall_model::paced::{MethodOutcome, Pace, PacedOutcome};
 use iostall_model::{RunBody, Warning, WarningCode};
 use iostall_report::csv::growing;

@@ -11,8 +11,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use iostall_engine::host;
 use iostall_engine::uring::{UringConfig, UringEngine};
+use iostall_host as host;
 use iostall_load::profile::{self, ProfileFileError};
 use iostall_load::runner::{Observer, Phase, RunError, SpanJob, run_span};
 use iostall_load::seat::EngineKind;

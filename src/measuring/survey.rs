@@ -1,7 +1,7 @@
 //! A run made of many short measurements: points of a sweep, cells of a matrix. What belongs to the machine is looked
 //! at once; doubts of the single measurements are gathered, each kind once.
 
-use iostall_engine::host;
+use iostall_host as host;
 use iostall_load::trust::{BusyBefore, Evidence, judge};
 use iostall_measure::clock::utc_now;
 use iostall_measure::platform::{Host, Target};

@@ -9,8 +9,9 @@ use iostall_engine::guard::{
     FreeSpaceError, GrantReason, HeaderKind, Refusal, WriteConsent, WriteGrant, check_free_space,
     check_write, hold_for_reading, is_same_place, made_by_iostall, mark_made_by_iostall,
 };
-use iostall_engine::host;
 use iostall_engine::open::{OpenOptions, open_target};
+use iostall_engine::target_facts;
+use iostall_host as host;
 use iostall_load::prepare::{PrepareError, SIZE_ALIGN, write_range};
 use iostall_load::seat::{EngineKind, LoadTarget};
 use iostall_measure::platform::{Target, TargetKind};
@@ -378,7 +379,7 @@ fn describe(
     let caching = if target.buffered { Caching::Buffered } else { Caching::Direct };
     let opened = open_target(&path, &OpenOptions { caching, ..OpenOptions::default() })
         .map_err(|error| hinted(error, "name a file or block device that may be read"))?;
-    let mut facts = host::target(&target.path, opened.direct.clone())
+    let mut facts = target_facts(&target.path, opened.direct.clone())
         .with_context(|| format!("cannot look at {}", target.path.display()))?;
     facts.size_bytes = opened.size_bytes;
     let size_bytes = size.map_or(opened.size_bytes, |size| size.bytes().min(opened.size_bytes));

@@ -1,12 +1,13 @@
 //! The only room with `unsafe` and with Linux in it: aligned buffers, opening for direct I/O, the I/O
-//! engines, arrival pacing, and what the system tells about itself.
+//! engines, and arrival pacing.
 
 pub mod buffer;
 pub mod cpu;
 pub mod files;
 pub mod guard;
-pub mod host;
 pub mod input;
+#[cfg(test)]
+mod made_up;
 pub mod memory_file;
 pub mod null;
 pub mod open;
@@ -16,6 +17,7 @@ pub mod psync;
 mod random;
 mod request;
 pub mod sim;
+mod target;
 mod tokens;
 pub mod uring;
 
@@ -30,4 +32,5 @@ pub use request::{
     Completion, Engine, EngineError, EngineReport, FileIndex, IoFailure, Request, RequestOp, Wait,
 };
 pub use sim::{SimConfig, SimDevice, SimEngine};
+pub use target::target_facts;
 pub use uring::{UringConfig, UringEngine};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use iostall_engine::cpu::allowed_cpus;
-use iostall_engine::host::memory_available_bytes;
+use iostall_host::memory_available_bytes;
 use iostall_measure::ByteCount;
 use iostall_model::RoleProfile;
 use iostall_model::profile::WriteData;

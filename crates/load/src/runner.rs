@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use iostall_engine::EngineError;
 use iostall_engine::cpu::process_cpu;
-use iostall_engine::host::{cpu_ticks, device_counters};
 use iostall_engine::open::OpenError;
+use iostall_host::{cpu_ticks, device_counters};
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
 use iostall_measure::{Clock, MonotonicClock, Unavailable};
 use iostall_model::outcome::IntervalPoint;

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd as _;
 
 use anyhow::Context;
-use iostall_engine::host;
+use iostall_host as host;
 use iostall_engine::{BufferPool, Pages, PsyncEngine};
 use iostall_measure::MonotonicClock;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};

@@ -3,9 +3,10 @@
 use super::{Finding, SourceFile, Tree};
 
 /// The order: a crate may use what stands on a line above its own, never a neighbour on it.
-const ORDER: [&[&str]; 6] = [
+const ORDER: [&[&str]; 7] = [
     &["measure"],
     &["stats", "model"],
+    &["host"],
     &["engine"],
     &["load", "diskspd", "transfer", "collect", "store", "notify"],
     &["report"],

@@ -3,10 +3,9 @@
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use iostall_host::{System, device_number, name_of};
+
 use super::refusal::Refusal;
-use crate::host::System;
-use crate::host::device::name_of;
-use crate::host::system::device_number;
 
 /// A block device of the target: itself, one of its partitions, or the disk it is a partition of.
 struct Related {
@@ -119,7 +118,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::host::system::made_up;
+    use crate::made_up::made_up;
 
     /// A disk `sdx` (8:0) with partitions 1 and 2, and whatever else a test adds.
     fn disk(more: &[(&str, &str)]) -> (tempfile::TempDir, System) {

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use iostall_host::System;
 use rustix::fs::{Access, AtFlags, CWD, OFlags, StatxAttributes, StatxFlags, accessat, statx};
 
 use super::consent::WriteConsent;
@@ -16,7 +17,6 @@ use super::database;
 use super::mark::is_marked;
 use super::refusal::Refusal;
 use crate::files::{FileKind, FileStamp};
-use crate::host::System;
 
 /// By whom a file is used, so that it must stay where it is.
 #[derive(Clone, Debug)]
@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
     use crate::files::stamp_of_link;
-    use crate::host::system::made_up;
+    use crate::made_up::made_up;
 
     fn refusal(destinations: &Destinations, path: &Path, new: &Path) -> Refusal {
         destinations.check_name(path, &stamp_of_link(new).unwrap()).unwrap_err()

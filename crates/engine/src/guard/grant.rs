@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use iostall_host::{System, device_number};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::block_device::check_unused;
@@ -15,8 +16,6 @@ use super::place::check_new_file_on;
 use super::refusal::Refusal;
 use super::regular_file;
 use super::signature::{self, Signature};
-use crate::host::System;
-use crate::host::system::device_number;
 use crate::open::open_path;
 
 /// Why a target may be written.

@@ -12,13 +12,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use iostall_host::{System, device_number};
 use rustix::fs::{FlockOperation, flock, fstatfs};
 use rustix::io::Errno;
 
 use super::mark::made_by_iostall;
 use super::refusal::Refusal;
-use crate::host::System;
-use crate::host::system::device_number;
 use crate::open::open_path;
 
 /// Magic numbers of SMB, old and new. There a lock forbids reading and writing to every other descriptor, our own ones
@@ -262,7 +261,7 @@ fn parse_flock(line: &str) -> Option<FlockLine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::system::made_up;
+    use crate::made_up::made_up;
 
     #[test]
     fn a_lock_is_found_in_the_systems_list_by_device_and_inode() {

@@ -9,11 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use iostall_host::{Mount, System};
 use rustix::fs::{StatFs, statfs};
 
 use super::consent::same_inode;
 use super::refusal::Refusal;
-use crate::host::{Mount, System};
 
 /// Where the system keeps its devices.
 const DEVICES: &str = "/dev";
@@ -180,7 +180,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::host::system::made_up;
+    use crate::made_up::made_up;
 
     /// A system in whose mount table a file system of this kind is on `directory`.
     fn with_mount(kind: &str, directory: &Path) -> (tempfile::TempDir, System) {

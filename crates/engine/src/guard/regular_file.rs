@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
+use iostall_host::System;
 use rustix::fs::fstatfs;
 
 use super::block_device::{check_not_behind_loop, check_not_swap};
@@ -13,7 +14,6 @@ use super::lock::check_unlocked;
 use super::mark::is_marked;
 use super::place::{check_file_is_not_among_devices, kernel_file_system};
 use super::refusal::Refusal;
-use crate::host::System;
 
 /// Checks an open regular file at the resolved `path`.
 pub(super) fn check(

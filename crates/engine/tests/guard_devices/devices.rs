@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use iostall_engine::guard::{GrantReason, Refusal, WriteConsent};
-use iostall_engine::host;
+use iostall_engine::{files, target_facts};
+use iostall_host as host;
 
 use super::fixtures::{
     Finally, Loop, Mount, check_write, destroy, every_consent, nothing_mounted, overwrite, refusal_for_ever,
@@ -181,7 +182,7 @@ fn a_target_on_a_loop_device_is_told_whole() {
     let Some(mount) = Mount::new(device.text(), &["-o", "noatime"]) else { return };
     let path = mount.path("data");
     std::fs::write(&path, vec![1; 1 << 20]).unwrap();
-    let target = host::target(&path, None).unwrap();
+    let target = target_facts(&path, None).unwrap();
     assert_eq!((target.size_bytes, target.unwritten_bytes), (1 << 20, Some(0)));
     assert!(target.allocated_bytes.unwrap() >= 1 << 20 && !target.made_by_iostall);
     let file_system = target.file_system.unwrap();
@@ -193,10 +194,10 @@ fn a_target_on_a_loop_device_is_told_whole() {
     assert!(counters[0].write_bytes >= 1 << 20, "{counters:?}");
     // A page that the kernel is busy with stays for the moment, so this may have to be asked for again.
     let dropped = (0..1000).any(|_| {
-        host::drop_from_cache(&path).unwrap();
-        host::page_cache_share(&path).unwrap() == Some(0.0)
+        files::drop_from_cache(&path).unwrap();
+        files::page_cache_share(&path).unwrap() == Some(0.0)
     });
-    assert!(dropped, "{:?} is still in memory", host::page_cache_share(&path));
-    let told = host::target(&device.path, None).unwrap();
+    assert!(dropped, "{:?} is still in memory", files::page_cache_share(&path));
+    let told = target_facts(&device.path, None).unwrap();
     assert_eq!((told.size_bytes, told.file_system), (320 << 20, None));
 }

@@ -4,7 +4,8 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use iostall_engine::files;
-use iostall_engine::{Access, Engine as _, FileIndex, host};
+use iostall_engine::{Access, Engine as _, FileIndex};
+use iostall_host as host;
 use iostall_measure::{Clock as _, Feature, Unavailable};
 use iostall_model::outcome::EngineUse;
 use iostall_model::transfer::{Reflink, VerifyMode};

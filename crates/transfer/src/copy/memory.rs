@@ -3,8 +3,9 @@
 use std::io;
 use std::os::fd::AsFd as _;
 
+use iostall_engine::MemoryFile;
 use iostall_engine::files::FileKind;
-use iostall_engine::{MemoryFile, host};
+use iostall_host as host;
 
 use super::side::Side;
 

@@ -34,7 +34,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use iostall_engine::guard::Destinations;
-use iostall_engine::host;
+use iostall_host as host;
 use iostall_measure::MonotonicClock;
 use iostall_measure::platform::Device;
 use iostall_model::transfer::VerifyMode;

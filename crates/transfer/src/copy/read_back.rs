@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use iostall_engine::{Access, FileIndex, files, host};
+use iostall_engine::{Access, FileIndex, files};
 use iostall_measure::{Caching, Clock};
 use iostall_model::transfer::Mismatch;
 
@@ -38,7 +38,7 @@ impl<C: Clock> Reader<'_, C> {
     ) -> Result<FileHashes, CopyError> {
         let side = Side::open(path, Access::Read, Caching::Direct)?;
         if !side.is_direct() {
-            host::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
+            files::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
         }
         let data = files::data_ranges(side.file(), size_bytes)
             .map_err(CopyError::system("look for holes in", path))?;
@@ -115,7 +115,7 @@ fn first_difference(source: &Path, copy: &Path, start: u64, length: u64) -> Opti
         Some(data)
     };
     // The copy from the media again: what the cache has is what was meant to be written.
-    let _ = host::drop_from_cache(copy);
+    let _ = files::drop_from_cache(copy);
     let (one, other) = (read(source)?, read(copy)?);
     let differs = one.iter().zip(&other).position(|(one, other)| one != other);
     let at = differs.or_else(|| (one.len() != other.len()).then(|| one.len().min(other.len())))?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use iostall_engine::{files, host};
+use iostall_engine::files;
 use iostall_measure::{Clock as _, MonotonicClock};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -36,7 +36,7 @@ impl Copier<'_> {
             return Ok(Vec::new());
         };
         if !to.is_direct() {
-            host::drop_from_cache(to.path())
+            files::drop_from_cache(to.path())
                 .map_err(CopyError::system("drop from the page cache", to.path()))?;
         }
         let files: &[&File] = if source == Source::Same { &[to.file()] } else { &[from.file(), to.file()] };

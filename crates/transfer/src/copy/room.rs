@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use iostall_engine::{files, host};
+use iostall_engine::files;
+use iostall_host as host;
 use iostall_model::transfer::Reflink;
 
 use super::Copier;

@@ -13,7 +13,6 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 use iostall_engine::files::{self, Loss, Writers};
-use iostall_engine::host;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
@@ -314,7 +313,7 @@ impl SmallFiles<'_> {
     ) -> Result<Option<Mismatch>, CopyError> {
         let path = part.part.path();
         if self.options.verify == VerifyMode::ReadBack {
-            host::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
+            files::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
             buffer.clear();
             let mut copy = File::open(path).map_err(CopyError::system("open", path))?;
             copy.read_to_end(buffer).map_err(CopyError::system("read", path))?;

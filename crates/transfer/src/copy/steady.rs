@@ -11,7 +11,6 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp, Writers};
-use iostall_engine::host;
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock, MonotonicClock};
 
@@ -44,7 +43,7 @@ pub(super) fn read_steady(
         let writers = files::writers(from);
         let begun_ns = utc_now().as_nanosecond();
         let is_written_to = writers == Writers::Some
-            && (begun_ns - expected.modified_ns < DIRTY_NS || host::has_dirty_pages(from) != Some(false));
+            && (begun_ns - expected.modified_ns < DIRTY_NS || files::has_dirty_pages(from) != Some(false));
         if writers != Writers::None {
             files::write_back(from, &(0..expected.size_bytes));
         }

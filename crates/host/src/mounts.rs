@@ -58,7 +58,7 @@ impl System {
 
 impl System {
     /// Files and devices the system swaps to.
-    pub(crate) fn swaps(&self) -> Vec<PathBuf> {
+    pub fn swaps(&self) -> Vec<PathBuf> {
         self.text("/proc/swaps").map(|text| parse_swaps(&text)).unwrap_or_default()
     }
 }

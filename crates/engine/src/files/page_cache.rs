@@ -145,7 +145,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("data");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
-        if super::super::device_of(&path).is_none() {
+        if iostall_host::device_of(&path).is_none() {
             return drop_from_cache(&path).unwrap();
         }
         // A page that the kernel is busy with stays for the moment, so this may have to be asked for again.

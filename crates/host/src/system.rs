@@ -29,12 +29,12 @@ impl System {
     }
 
     /// The text of a file, or `None` when it is not there, not readable or not text.
-    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+    pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         fs::read_to_string(self.locate(path)).ok()
     }
 
     /// The text of a file of one word or line, trimmed; `None` also when it is empty.
-    pub(crate) fn line(&self, path: impl AsRef<Path>) -> Option<String> {
+    pub fn line(&self, path: impl AsRef<Path>) -> Option<String> {
         let text = self.text(path)?;
         let line = text.trim();
         (!line.is_empty()).then(|| line.to_owned())
@@ -51,7 +51,7 @@ impl System {
     }
 
     /// Names in a directory, sorted; empty when there is no such directory.
-    pub(crate) fn names_in(&self, path: impl AsRef<Path>) -> Vec<String> {
+    pub fn names_in(&self, path: impl AsRef<Path>) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.locate(path)) else { return Vec::new() };
         let mut names: Vec<String> = entries
             .filter_map(|entry| entry.ok().map(|entry| entry.file_name()))
@@ -69,7 +69,7 @@ impl System {
     }
 
     /// Whether there is anything under this path.
-    pub(crate) fn exists(&self, path: impl AsRef<Path>) -> bool {
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.locate(path).exists()
     }
 }
@@ -79,7 +79,7 @@ fn to_name(name: OsString) -> Option<String> {
 }
 
 /// A device number as `/sys/dev/block` and mountinfo write it.
-pub(crate) fn device_number(device: u64) -> String {
+pub fn device_number(device: u64) -> String {
     format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device))
 }
 

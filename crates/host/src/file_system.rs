@@ -26,7 +26,7 @@ impl System {
     }
 
     /// The mount that `path` is on.
-    pub(crate) fn mount_of(&self, path: &Path) -> Option<Mount> {
+    pub fn mount_of(&self, path: &Path) -> Option<Mount> {
         let path = std::fs::canonicalize(path).ok()?;
         let number = device_number(std::fs::metadata(&path).ok()?.dev());
         mount_of(&self.mounts(), &path, mount_id(&path), &number).cloned()

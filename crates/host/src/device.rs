@@ -49,7 +49,7 @@ impl System {
     }
 
     /// Names of all devices of the mounted btrfs that `name` belongs to; empty when it belongs to none.
-    pub(crate) fn btrfs_members(&self, name: &str) -> Vec<String> {
+    pub fn btrfs_members(&self, name: &str) -> Vec<String> {
         self.names_in("/sys/fs/btrfs")
             .into_iter()
             .map(|id| self.names_in(format!("/sys/fs/btrfs/{id}/devices")))
@@ -68,7 +68,7 @@ impl System {
     }
 
     /// The sysfs directory of a device, such as `/sys/devices/.../block/sda/sda1`.
-    pub(crate) fn device_directory(&self, number: &str) -> Option<PathBuf> {
+    pub fn device_directory(&self, number: &str) -> Option<PathBuf> {
         self.resolve(format!("/sys/dev/block/{number}"))
     }
 
@@ -99,7 +99,7 @@ impl System {
     }
 
     /// The file behind a loop device; `None` for other devices and where the file has been deleted.
-    pub(crate) fn backing_file(&self, directory: &Path) -> Option<PathBuf> {
+    pub fn backing_file(&self, directory: &Path) -> Option<PathBuf> {
         let line = self.text(directory.join("loop/backing_file"))?;
         let name = line.strip_suffix('\n').unwrap_or(&line);
         (!name.is_empty() && !name.ends_with(" (deleted)")).then(|| PathBuf::from(name))
@@ -143,7 +143,7 @@ impl System {
 }
 
 /// Last part of a sysfs directory. The kernel writes `/` in a device's name as `!`.
-pub(crate) fn name_of(directory: &Path) -> Option<String> {
+pub fn name_of(directory: &Path) -> Option<String> {
     Some(directory.file_name()?.to_str()?.replace('!', "/"))
 }
 

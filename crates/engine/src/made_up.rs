@@ -1,0 +1,17 @@
+//! A made-up system for tests.
+
+use std::fs;
+
+use iostall_host::System;
+
+/// A tree of the given files. It lasts as long as the directory that comes with it.
+pub(crate) fn made_up(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let system = System::at(root.path());
+    (root, system)
+}

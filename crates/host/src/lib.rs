@@ -1,0 +1,65 @@
+//! What the system tells about itself: machine, control groups, mounts, file systems, devices and counters.
+//!
+//! Every parser is a function over text, and every reader goes through a [`System`], whose root can be a
+//! made-up tree. Odd content never fails a run: the field is `None`. Nothing here is `unsafe`, and nothing is written
+//! but a control group of our own.
+
+mod cgroup;
+mod counters;
+mod device;
+mod file_system;
+mod machine;
+mod memory_group;
+mod mounts;
+mod signals;
+mod system;
+
+use std::path::Path;
+
+use iostall_measure::platform::{CpuTicks, Device, DeviceCounters, FileSystem, Host};
+
+pub use device::name_of;
+pub use memory_group::MemoryGroup;
+pub use mounts::Mount;
+pub use system::{System, device_number};
+
+/// The machine this process runs on.
+pub fn host() -> Host {
+    System::here().host()
+}
+
+/// The file system that holds `path`; `None` where no mount is known for it.
+pub fn file_system_of(path: &Path) -> Option<FileSystem> {
+    System::here().file_system_of(path)
+}
+
+/// The block device that `path` is, or that its file system is on, down to the hardware; `None` where
+/// there is none (tmpfs, network).
+pub fn device_of(path: &Path) -> Option<Device> {
+    System::here().device_of(path)
+}
+
+/// Cumulative counters of the named devices, in the order of the names; a device that is gone is left out.
+pub fn device_counters(names: &[String]) -> Vec<DeviceCounters> {
+    System::here().device_counters(names)
+}
+
+/// Whether this process was started with the signal of this number ignored.
+pub fn ignores_signal(number: i32) -> bool {
+    System::here().ignores_signal(number)
+}
+
+/// Cumulative time of every processor that is online.
+pub fn cpu_ticks() -> Vec<CpuTicks> {
+    System::here().cpu_ticks()
+}
+
+/// Bytes in the page cache, of all files, that have yet to reach their devices; `None` where not told.
+pub fn dirty_bytes() -> Option<u64> {
+    System::here().dirty_bytes()
+}
+
+/// Memory that can be had without swapping, within what control groups allow this process; `None` where not told.
+pub fn memory_available_bytes() -> Option<u64> {
+    System::here().memory_available_bytes()
+}
