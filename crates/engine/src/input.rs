@@ -234,13 +234,11 @@ impl Read for Stream {
         // One byte more than the limit is asked for: whether it is there is the question.
         let wanted = buffer.len().min(usize::try_from(self.left.saturating_add(1)).unwrap_or(usize::MAX));
         let read = self.read_once(&mut buffer[..wanted])?;
-        match self.left.checked_sub(read as u64) {
-            Some(left) => self.left = left,
-            None => {
-                let said = format!("there is more than {}", self.limit);
-                return Err(io::Error::new(ErrorKind::FileTooLarge, said));
-            }
-        }
+        let Some(left) = self.left.checked_sub(read as u64) else {
+            let said = format!("there is more than {}", self.limit);
+            return Err(io::Error::new(ErrorKind::FileTooLarge, said));
+        };
+        self.left = left;
         Ok(read)
     }
 }

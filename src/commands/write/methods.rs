@@ -3,8 +3,8 @@
 use std::os::fd::AsFd as _;
 
 use anyhow::Context;
-use iostall_host as host;
 use iostall_engine::{BufferPool, Pages, PsyncEngine};
+use iostall_host as host;
 use iostall_measure::MonotonicClock;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 use iostall_report::csv::growing;

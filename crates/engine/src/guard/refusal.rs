@@ -212,6 +212,9 @@ pub enum Refusal {
 impl Refusal {
     /// What the user can do, a sentence for a `hint:` line.
     pub fn hint(&self) -> String {
+        if let Some(hint) = self.hint_where_in_use() {
+            return hint;
+        }
         match self {
             Self::Kind { .. } => {
                 "name a file inside the directory you want to test, or a block device".into()
@@ -228,32 +231,6 @@ impl Refusal {
             Self::Replaced { .. } => {
                 "see which program replaces it, and start again when it has finished".into()
             }
-            Self::Swap { path, .. } => format!("`swapoff {}` first, if it can be spared", path.display()),
-            Self::Mounted { mount_point, .. } => format!(
-                "test through the file system with a file under {0}, or `umount {0}` first",
-                mount_point.display()
-            ),
-            Self::Held { holder, .. } => {
-                format!(
-                    "name /dev/{holder} instead, or take {holder} apart first (lvchange, dmsetup, mdadm --stop)"
-                )
-            }
-            Self::InBtrfs { device, .. } => {
-                format!("`btrfs filesystem show /dev/{device}` says which; unmount it first")
-            }
-            Self::BehindLoop { loop_device, .. } => {
-                format!("name /dev/{loop_device} instead, or `losetup --detach /dev/{loop_device}` first")
-            }
-            Self::Busy { path } => {
-                format!(
-                    "`lsblk {0}` and `fuser --verbose {0}` show by what; reading needs no permission",
-                    path.display()
-                )
-            }
-            Self::InUse { path, .. } => format!(
-                "wait until it ends, or name another file; `fuser --verbose {}` shows who has it open",
-                path.display()
-            ),
             Self::FileAmongDevices { path } => format!(
                 "`rm {}` if nobody needs it, and look with `lsblk` for the device you mean",
                 path.display()
@@ -291,10 +268,50 @@ impl Refusal {
                 )
             }
             Self::NoDirectory { path } => format!("`mkdir -p {}` makes it", path.display()),
-            Self::System { .. } => {
+            Self::System { .. }
+            | Self::Swap { .. }
+            | Self::Mounted { .. }
+            | Self::Held { .. }
+            | Self::InBtrfs { .. }
+            | Self::BehindLoop { .. }
+            | Self::Busy { .. }
+            | Self::InUse { .. } => {
                 "check that the path exists and that this user may read and write it".into()
             }
         }
+    }
+
+    /// How to free a target that something else uses; `None` where that is not why.
+    fn hint_where_in_use(&self) -> Option<String> {
+        Some(match self {
+            Self::Swap { path, .. } => format!("`swapoff {}` first, if it can be spared", path.display()),
+            Self::Mounted { mount_point, .. } => format!(
+                "test through the file system with a file under {0}, or `umount {0}` first",
+                mount_point.display()
+            ),
+            Self::Held { holder, .. } => {
+                format!(
+                    "name /dev/{holder} instead, or take {holder} apart first (lvchange, dmsetup, mdadm --stop)"
+                )
+            }
+            Self::InBtrfs { device, .. } => {
+                format!("`btrfs filesystem show /dev/{device}` says which; unmount it first")
+            }
+            Self::BehindLoop { loop_device, .. } => {
+                format!("name /dev/{loop_device} instead, or `losetup --detach /dev/{loop_device}` first")
+            }
+            Self::Busy { path } => {
+                format!(
+                    "`lsblk {0}` and `fuser --verbose {0}` show by what; reading needs no permission",
+                    path.display()
+                )
+            }
+            Self::InUse { path, .. } => format!(
+                "wait until it ends, or name another file; `fuser --verbose {}` shows who has it open",
+                path.display()
+            ),
+            _ => return None,
+        })
     }
 }
 
