@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::devices::LoopDevice;
 use crate::running::Running;
 use crate::support::{Workspace, skip, unmount, warnings};
 
@@ -136,6 +137,23 @@ fn a_file_that_another_program_has_locked_is_not_written_whatever_the_flags() {
         holder.end();
     }
     assert!(fs::read(here.path("foreign.dat")).unwrap() == vec![1; 8 << 20], "a locked file was written");
+    here.run(&write).expect_status(0);
+}
+
+/// A virtual machine had the device as its disk: no mount and no exclusive opening, but locks on a few bytes of it.
+#[test]
+fn a_device_that_a_virtual_machine_has_locked_is_not_written_and_one_that_udev_looks_at_is() {
+    let here = Workspace::new();
+    let Some(device) = LoopDevice::new(&here, "a locked device", 16) else { return };
+    let write = short(&["--preset", "random-write", "--overwrite", device.name(), device.name()]);
+    let bytes = "fcntl.fcntl(f, fcntl.F_SETLK, struct.pack('hhqqi', fcntl.F_RDLCK, 0, 100, 1, 0))";
+    let Some(mut machine) = Holder::start(Path::new(device.name()), bytes) else { return };
+    let refused = here.run(&write).expect_status(2);
+    assert!(refused.stderr.contains("is in use by python3"), "{}", refused.stderr);
+    machine.end();
+    let Some(_udev) = Holder::start(Path::new(device.name()), "fcntl.flock(f, fcntl.LOCK_SH)") else {
+        return;
+    };
     here.run(&write).expect_status(0);
 }
 

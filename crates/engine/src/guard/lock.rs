@@ -8,7 +8,7 @@
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -144,8 +144,9 @@ pub(super) fn check_unlocked(
     file: &File,
     metadata: &Metadata,
 ) -> Result<(), Refusal> {
-    let holder =
-        record_lock_holder(system, file).or_else(|| flock_holder(system, path, metadata, Mode::Exclusive));
+    // udev takes a shared lock on a device for the moment in which it looks what is on it.
+    let wanted = if metadata.file_type().is_block_device() { Mode::Shared } else { Mode::Exclusive };
+    let holder = record_lock_holder(system, file).or_else(|| flock_holder(system, path, metadata, wanted));
     match holder {
         Some(holder) => Err(Refusal::InUse { path: path.to_owned(), holder }),
         None => Ok(()),
