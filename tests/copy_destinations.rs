@@ -102,6 +102,13 @@ fn a_database_and_what_the_system_uses_are_replaced_only_by_the_word_for_it_or_n
     here.run(&named).expect_status(0);
     assert_eq!(fs::read(here.path("live.db")).unwrap(), content(5000));
 
+    fs::write(here.path("held"), b"held").unwrap();
+    let held = File::open(here.path("held")).unwrap();
+    held.lock().unwrap();
+    refused(here.run(&["copy", "--overwrite", "from", "held"]), &["held", "locked"]);
+    drop(held);
+    here.run(&["copy", "--overwrite", "from", "held"]).expect_status(0);
+
     let Some(_device) = LoopDevice::new(&here, "the file behind a loop device", 4) else { return };
     refused(here.run(&["copy", "--overwrite", "from", "image"]), &["image", "loop"]);
     assert_eq!(fs::metadata(here.path("image")).unwrap().len(), 4 << 20);

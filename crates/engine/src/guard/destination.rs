@@ -14,6 +14,7 @@ use rustix::fs::{Access, AtFlags, CWD, OFlags, StatxAttributes, StatxFlags, acce
 
 use super::consent::WriteConsent;
 use super::database;
+use super::lock::check_unlocked;
 use super::mark::is_marked;
 use super::refusal::Refusal;
 use crate::files::{FileKind, FileStamp};
@@ -28,6 +29,7 @@ enum User {
 /// The names that one copy gives. What the machine uses was looked up when this was made.
 #[derive(Debug)]
 pub struct Destinations {
+    system: System,
     consent: WriteConsent,
     /// Files in use, by device and inode.
     in_use: HashMap<(u64, u64), User>,
@@ -54,7 +56,7 @@ impl Destinations {
                 note(&file, User::Loop(device));
             }
         }
-        Self { consent: consent.clone(), in_use }
+        Self { system: system.clone(), consent: consent.clone(), in_use }
     }
 
     /// Whether files can be made in `directory` and be given names there. Nothing is made to find out.
@@ -106,19 +108,23 @@ impl Destinations {
             }
             None => {}
         }
-        self.check_database(path, &there)
-    }
-
-    /// A file of a database goes only when the user has named it, or a directory that it is in, with the word for that.
-    fn check_database(&self, path: &Path, there: &Metadata) -> Result<(), Refusal> {
         let failed =
             |source| Refusal::System { path: path.to_owned(), action: "see whose file it is", source };
         let file = open(path).map_err(failed)?;
-        if is_marked(&file).map_err(failed)? {
+        // Whoever has locked it would go on with a file that has no name any more.
+        check_unlocked(&self.system, path, &file, &there)?;
+        self.check_database(path, &file, &there)
+    }
+
+    /// A file of a database goes only when the user has named it, or a directory that it is in, with the word for that.
+    fn check_database(&self, path: &Path, file: &File, there: &Metadata) -> Result<(), Refusal> {
+        let failed =
+            |source| Refusal::System { path: path.to_owned(), action: "see whose file it is", source };
+        if is_marked(file).map_err(failed)? {
             return Ok(());
         }
         let real = real_path(path).map_err(failed)?;
-        match database::recognise(&real, &file, there.len()).map_err(failed)? {
+        match database::recognise(&real, file, there.len()).map_err(failed)? {
             Some(found) if !self.consents_to_database(&real) => {
                 Err(Refusal::Database { path: path.to_owned(), found })
             }

@@ -212,7 +212,7 @@ pub enum Refusal {
 impl Refusal {
     /// What the user can do, a sentence for a `hint:` line.
     pub fn hint(&self) -> String {
-        if let Some(hint) = self.hint_where_in_use() {
+        if let Some(hint) = self.hint_for_used().or_else(|| self.hint_for_name()) {
             return hint;
         }
         match self {
@@ -250,39 +250,12 @@ impl Refusal {
             Self::Signatures { path, .. } => {
                 format!("name another device; only `--destroy {}` lets iostall overwrite it", path.display())
             }
-            Self::Link { path, leads_to } => format!(
-                "name {} itself if that is to be replaced, or remove the link {} first",
-                leads_to.display(),
-                path.display()
-            ),
-            Self::NotReplaced { kind: "block device", .. } => {
-                "what is on a device is overwritten only when it is named once more as that".into()
-            }
-            Self::NotReplaced { .. } | Self::MountPoint { .. } | Self::Sticky { .. } => {
-                "name a new file, or a directory to copy into".into()
-            }
-            Self::Protected { path, flag, .. } => {
-                format!(
-                    "name another destination; `chattr -{flag} {}` takes the protection away",
-                    path.display()
-                )
-            }
-            Self::NoDirectory { path } => format!("`mkdir -p {}` makes it", path.display()),
-            Self::System { .. }
-            | Self::Swap { .. }
-            | Self::Mounted { .. }
-            | Self::Held { .. }
-            | Self::InBtrfs { .. }
-            | Self::BehindLoop { .. }
-            | Self::Busy { .. }
-            | Self::InUse { .. } => {
-                "check that the path exists and that this user may read and write it".into()
-            }
+            _ => "check that the path exists and that this user may read and write it".into(),
         }
     }
 
-    /// How to free a target that something else uses; `None` where that is not why.
-    fn hint_where_in_use(&self) -> Option<String> {
+    /// For what the system or another program uses.
+    fn hint_for_used(&self) -> Option<String> {
         Some(match self {
             Self::Swap { path, .. } => format!("`swapoff {}` first, if it can be spared", path.display()),
             Self::Mounted { mount_point, .. } => format!(
@@ -310,6 +283,31 @@ impl Refusal {
                 "wait until it ends, or name another file; `fuser --verbose {}` shows who has it open",
                 path.display()
             ),
+            _ => return None,
+        })
+    }
+
+    /// For a name that a copy is not given.
+    fn hint_for_name(&self) -> Option<String> {
+        Some(match self {
+            Self::Link { path, leads_to } => format!(
+                "name {} itself if that is to be replaced, or remove the link {} first",
+                leads_to.display(),
+                path.display()
+            ),
+            Self::NotReplaced { kind: "block device", .. } => {
+                "what is on a device is overwritten only when it is named once more as that".into()
+            }
+            Self::NotReplaced { .. } | Self::MountPoint { .. } | Self::Sticky { .. } => {
+                "name a new file, or a directory to copy into".into()
+            }
+            Self::Protected { path, flag, .. } => {
+                format!(
+                    "name another destination; `chattr -{flag} {}` takes the protection away",
+                    path.display()
+                )
+            }
+            Self::NoDirectory { path } => format!("`mkdir -p {}` makes it", path.display()),
             _ => return None,
         })
     }
