@@ -81,7 +81,7 @@ pub(crate) fn on_signal(
     let wanted = ENDING.into_iter().filter(|signal| !ignores_signal(*signal));
     let mut signals = Signals::new(wanted).context("cannot listen for Ctrl-C")?;
     let (printer, mut stop) = (printer.cloned(), Some(stop));
-    let mut follow = move || {
+    let follow = move || {
         let (clock, mut wishes) = (MonotonicClock::new(), Wishes::default());
         for signal in signals.forever() {
             match wishes.next(clock.now_ns()) {
@@ -102,7 +102,7 @@ pub(crate) fn on_signal(
     };
     thread::Builder::new()
         .name("iostall-signals".into())
-        .spawn(move || follow())
+        .spawn(follow)
         .context("cannot start the thread that listens for Ctrl-C")?;
     Ok(())
 }

@@ -264,14 +264,14 @@ fn small_files_that_are_written_get_their_names_when_the_copy_is_interrupted() {
     copy.ended().expect_status(130);
     let tree = here.path("into/src");
     let unfinished = iostall_transfer::copy::is_part_name;
-    fs::read_dir(&tree).unwrap().for_each(|entry| {
+    for entry in fs::read_dir(&tree).unwrap() {
         let entry = entry.unwrap();
         // The mark of the unfinished tree is all that stays.
         if unfinished(&entry.file_name()) {
             assert!(entry.file_name().to_string_lossy().ends_with(".tree"), "{entry:?}");
             fs::rename(entry.path(), here.path("mark")).unwrap();
         }
-    });
+    }
     let whole = whole_files(&tree);
     assert!(whole > 90, "{whole} files");
     assert_eq!(here.json("o.json")["copy"]["counts"]["files"], whole);
@@ -287,7 +287,7 @@ fn mark_name(here: &Workspace) -> String {
     fs::write(here.path("other/large"), content(2_000_000)).unwrap();
     let mut copy =
         here.start(&["copy", "--no-store", "--limit", "10KB/s", "--reflink", "never", "other", "begun"]);
-    let is_mark = |name: &String| name.ends_with(".tree");
+    let is_mark = |name: &String| Path::new(name).extension().is_some_and(|extension| extension == "tree");
     let listed = || fs::read_dir(here.path("begun")).into_iter().flatten().flatten();
     let mark = || listed().map(|entry| entry.file_name().to_string_lossy().into_owned()).find(is_mark);
     copy.wait_until("a mark", |_| mark().is_some());

@@ -176,8 +176,7 @@ fn rows_without_an_end_of_a_mock_mysql_server_end_the_reading() {
             let _ = stream.write_all(&packet(0, &greeting));
             let _ = stream.read(&mut request);
             let _ = stream.write_all(&packet(2, &[0, 0, 0, 2, 0, 0, 0]));
-            loop {
-                let Ok(read @ 1..) = stream.read(&mut request) else { break };
+            while let Ok(read @ 1..) = stream.read(&mut request) {
                 let text = String::from_utf8_lossy(&request[..read]).into_owned();
                 let column = b"\x03def\0\0\0\x04name\0\x0c\x21\0\0\x04\0\0\xfd\0\0\0\0\0";
                 let _ = stream.write_all(&[packet(1, &[1]), packet(2, column)].concat());

@@ -35,8 +35,8 @@ impl Hold {
     }
 
     pub(super) fn written(grant: WriteGrant, is_scratch: bool, path: &Path) -> Self {
-        let _listed = (is_scratch && is_ours(&grant)).then(|| UnfinishedFile::at(grant.path()));
-        Self::of(Kept::Written { grant, is_scratch, _listed }, path)
+        let listed = (is_scratch && is_ours(&grant)).then(|| UnfinishedFile::at(grant.path()));
+        Self::of(Kept::Written { grant, is_scratch, _listed: listed }, path)
     }
 
     pub(super) fn read(opened: OpenTarget, lock: Option<FileLock>, path: &Path) -> Self {

@@ -215,10 +215,10 @@ pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Manifes
 pub fn read(mut text: impl BufRead, path: &Path, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
     // Windows programs begin a text in UTF-8 with a mark.
     let mark: &[u8] = b"\xef\xbb\xbf";
-    if text.fill_buf().map_err(unread)?.starts_with(mark) {
+    if text.fill_buf().map_err(|error| unread(&error))?.starts_with(mark) {
         text.consume(mark.len());
     }
-    let begin = text.fill_buf().map_err(unread)?.trim_ascii_start().first().copied();
+    let begin = text.fill_buf().map_err(|error| unread(&error))?.trim_ascii_start().first().copied();
     let manifest = if begin == Some(b'{') {
         parse_json(text)?
     } else {
@@ -227,7 +227,7 @@ pub fn read(mut text: impl BufRead, path: &Path, kind: Option<HashKind>) -> Resu
     if manifest.files.is_empty() && !manifest.is_partial { Err(ManifestError::Empty) } else { Ok(manifest) }
 }
 
-fn unread(error: io::Error) -> ManifestError {
+fn unread(error: &io::Error) -> ManifestError {
     ManifestError::Read(error.to_string())
 }
 
@@ -236,7 +236,11 @@ fn parse_lines(mut text: impl BufRead, kind: Option<HashKind>) -> Result<Manifes
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
-        let length = text.by_ref().take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut bytes).map_err(unread)?;
+        let length = text
+            .by_ref()
+            .take(LINE_BYTES_MAX + 1)
+            .read_until(b'\n', &mut bytes)
+            .map_err(|error| unread(&error))?;
         if length == 0 {
             break;
         }

@@ -40,8 +40,8 @@ impl PacedFile {
             return Err(hinted(error, "name a file on it, or use `iostall load` for the device itself"));
         }
         let goes = matches!(grant.reason(), GrantReason::Created | GrantReason::MadeByIostall) && !args.keep;
-        let _listed = goes.then(|| UnfinishedFile::at(grant.path()));
-        let file = Self { grant, path: args.file.clone(), _listed };
+        let listed = goes.then(|| UnfinishedFile::at(grant.path()));
+        let file = Self { grant, path: args.file.clone(), _listed: listed };
         file.empty()?;
         Ok(file)
     }

@@ -57,7 +57,7 @@ pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
             return labels;
         }
         Kind::LinuxDevice => {
-            labels = labels.with("class", subject.scope.name()).with("device", &subject.name)
+            labels = labels.with("class", subject.scope.name()).with("device", &subject.name);
         }
         Kind::LinuxCgroup => {
             let device = subject.name.rsplit(' ').next().unwrap_or_default();

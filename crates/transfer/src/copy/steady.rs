@@ -20,6 +20,8 @@ use super::error::CopyError;
 const TRIES: u32 = 5;
 /// Longer than a tick of any kernel's clock, nanoseconds.
 const TICK_NS: i128 = 20_000_000;
+/// The pause before a file is read once more, nanoseconds: a tick.
+const WAIT_NS_MIN: u64 = 20_000_000;
 /// The step of the coarsest file system, nanoseconds.
 const COARSE_NS: i128 = 2_000_000_000;
 /// How long somebody who is writing may be kept from it, by other processes or by the page that is written back.
@@ -67,7 +69,7 @@ pub(super) fn read_steady(
             // Reading has moved the access time since.
             return Ok((FileStamp { accessed_ns: expected.accessed_ns, ..now }, writers));
         }
-        clock.sleep_until(clock.now_ns() + wait_ns.max(TICK_NS.unsigned_abs() as u64));
+        clock.sleep_until(clock.now_ns() + wait_ns.max(WAIT_NS_MIN));
     }
     Err(changed("it is being written to, and was never the same twice"))
 }
