@@ -1,5 +1,6 @@
 //! The files that a command writes its results to, checked together before it begins.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -152,10 +153,8 @@ impl Outputs {
             let Ok(place) = Place::of_descriptor(number) else { continue };
             let is_same = |output: &&Output| !output.place.is_stream() && output.place.is_same(&place);
             if let Some(output) = self.all.iter().find(is_same) {
-                return Err(output.refused(
-                    anyhow::anyhow!("{name} goes to the same file"),
-                    "give each a file of its own",
-                ));
+                let why = format_args!("{name} goes to the same file");
+                return Err(output.refused(why, "give each a file of its own"));
             }
         }
         Ok(())
@@ -179,7 +178,7 @@ impl Output {
     fn refuse_taken(&self, taken: &Taken) -> anyhow::Result<()> {
         match taken.what(&self.place) {
             None => Ok(()),
-            Some(what) => Err(self.refused(anyhow::Error::msg(what), "name another file for the result")),
+            Some(what) => Err(self.refused(what, "name another file for the result")),
         }
     }
 
@@ -189,27 +188,25 @@ impl Output {
             let hint = refusal.hint();
             self.refused(refusal, &hint)
         })?;
-        let unread = |error| {
-            let error = anyhow::Error::new(error).context("what is there cannot be read");
-            self.refused(error, "name another file")
+        let unread = |error: io::Error| {
+            self.refused(format_args!("what is there cannot be read: {error}"), "name another file")
         };
         if let Some(found) = self.place.database().map_err(unread)? {
-            let error = anyhow::anyhow!("that file belongs to a database: {found}");
-            return Err(self.refused(error, "name another file for the result"));
+            let why = format_args!("that file belongs to a database: {found}");
+            return Err(self.refused(why, "name another file for the result"));
         }
         if self.form.may_replace(&self.place.head(HEAD_BYTES).map_err(unread)?) {
             return Ok(());
         }
-        let error = anyhow::anyhow!("that file is there, and is no {}", self.form.name());
         let hint = match self.form {
             Form::Manifest { .. } => "name another file, or replace that one with --overwrite",
             _ => "name another file, or remove that one first",
         };
-        Err(self.refused(error, hint))
+        Err(self.refused(format_args!("that file is there, and is no {}", self.form.name()), hint))
     }
 
-    fn refused(&self, error: impl Into<anyhow::Error>, hint: &str) -> anyhow::Error {
-        refused(self.flag, &self.shown, error, hint)
+    fn refused(&self, why: impl Display, hint: &str) -> anyhow::Error {
+        refused(self.flag, &self.shown, why, hint)
     }
 
     /// Writes it, if it may still be: much can happen to a path during a run.
@@ -236,9 +233,8 @@ impl Output {
     }
 }
 
-fn refused(flag: &str, path: &Path, error: impl Into<anyhow::Error>, hint: &str) -> anyhow::Error {
-    let error: anyhow::Error = error.into();
-    hinted(anyhow::anyhow!("{flag} {}: {error:#}", path.display()), hint)
+fn refused(flag: &str, path: &Path, why: impl Display, hint: &str) -> anyhow::Error {
+    hinted(anyhow::anyhow!("{flag} {}: {why}", path.display()), hint)
 }
 
 fn before_the_run(error: anyhow::Error) -> anyhow::Error {

@@ -3,8 +3,11 @@
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use crate::files;
 
@@ -14,7 +17,7 @@ const NAME_BYTES_MAX: usize = 220;
 /// Puts what `render` writes in the place of `path`, which has no link in it.
 pub(super) fn replace(path: &Path, render: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let before = existing(path)?;
-    let (part, file) = match Part::new(path) {
+    let draft = match Draft::new(path) {
         Ok(made) => made,
         // A file of ours in a directory that is not: there is no room for a second name.
         Err(error) if before.is_some() && keeps_names(&error) => return overwrite(path, render),
@@ -23,22 +26,26 @@ pub(super) fn replace(path: &Path, render: &dyn Fn(&mut dyn Write) -> io::Result
     if let Some(before) = &before {
         // As much as this user may give it; its times become those of the writing below.
         if let Ok(stamp) = files::stamp(before) {
-            files::copy_metadata(before, &stamp, &file);
+            files::copy_metadata(before, &stamp, &draft.file);
         }
     }
-    write_durably(&file, render)?;
+    write_durably(&draft.file, render)?;
     // Somebody may have put a pipe or a device there since.
     let _ = existing(path)?;
-    match files::rename_over(&part.path, path) {
+    match draft.take_name_of(path) {
         // A file that is mounted by itself, as containers do, cannot be renamed over.
         Err(error) if before.is_some() && keeps_names(&error) => return overwrite(path, render),
-        renamed => renamed?,
+        named => named?,
     }
-    match files::sync_directory(path.parent().unwrap_or(Path::new("/"))) {
+    match files::sync_directory(directory_of(path)) {
         // A directory that may be written to and not read: the name is there, and more cannot be done.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         synced => synced,
     }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("/"))
 }
 
 /// The regular file at `path`, open for reading where this user may; an error where something else is there.
@@ -82,34 +89,85 @@ fn write_durably(file: &File, render: &dyn Fn(&mut dyn Write) -> io::Result<()>)
 /// Temporary names that are tried: only what a process of this number left behind is in the way.
 const TRIES: u32 = 100;
 
-/// A file under a temporary name, which goes with this value unless it was renamed.
+/// What is being written.
+struct Draft {
+    file: File,
+    /// Its temporary name, where the file system has no files without one.
+    part: Option<Part>,
+}
+
+impl Draft {
+    /// A file without a name in the directory of `path`, so that a process that is killed leaves nothing behind; or else
+    /// one under a temporary name.
+    fn new(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match rustix::fs::open(directory_of(path), flags, Mode::from_raw_mode(0o666)) {
+            Ok(file) if fs::metadata(link_of(&file)).is_ok() => Ok(Self { file: file.into(), part: None }),
+            // Whatever the reason, it is told by the attempt to make one with a name.
+            _ => {
+                Part::find(path, |part| OpenOptions::new().read(true).write(true).create_new(true).open(part))
+                    .map(|(part, file)| Self { file, part: Some(part) })
+            }
+        }
+    }
+
+    /// Gives it the name `path`, from which no moment is without a whole file.
+    fn take_name_of(self, path: &Path) -> io::Result<()> {
+        let part = if let Some(part) = self.part {
+            part
+        } else {
+            let link = link_of(&self.file);
+            let name = |part: &Path| {
+                rustix::fs::linkat(CWD, &link, CWD, part, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
+            };
+            Part::find(path, name)?.0
+        };
+        part.rename(path)
+    }
+}
+
+/// Where procfs shows an open file.
+fn link_of(file: &impl AsRawFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// A temporary name, which goes with this value unless its file was renamed.
 struct Part {
     path: PathBuf,
+    /// The name may be another process's by now.
+    is_renamed: bool,
 }
 
 impl Part {
-    /// `.NAME.iostall-XXXXXXXX.part` beside `path`, nobody else's.
-    fn new(path: &Path) -> io::Result<(Self, File)> {
+    /// `.NAME.iostall-XXXXXXXX.part` beside `path`, under which `make` made something where nothing was.
+    fn find<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let name = &name[..name.len().min(NAME_BYTES_MAX)];
         let first = std::process::id();
         for number in first..first.saturating_add(TRIES) {
-            let mut made = vec![b'.'];
-            made.extend_from_slice(name);
-            made.extend_from_slice(format!(".iostall-{number:08x}.part").as_bytes());
-            let path = path.with_file_name(OsString::from_vec(made));
-            match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+            let mut part = vec![b'.'];
+            part.extend_from_slice(name);
+            part.extend_from_slice(format!(".iostall-{number:08x}.part").as_bytes());
+            let part = path.with_file_name(OsString::from_vec(part));
+            match make(&part) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => return Ok((Self { path }, made?)),
+                tried => return tried.map(|made| (Self { path: part, is_renamed: false }, made)),
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    fn rename(mut self, to: &Path) -> io::Result<()> {
+        files::rename_over(&self.path, to)?;
+        self.is_renamed = true;
+        Ok(())
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // Renamed, it is not there any more.
-        drop(fs::remove_file(&self.path));
+        if !self.is_renamed {
+            drop(fs::remove_file(&self.path));
+        }
     }
 }

@@ -67,6 +67,25 @@ fn what_fails_leaves_the_file_as_it_was_and_nothing_beside_it() {
     }
 }
 
+/// Every run that was killed at its end left a hidden file beside the results, each under another name.
+#[test]
+fn a_process_that_is_killed_while_it_writes_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let has_nameless = rustix::fs::open(
+        directory.path(),
+        rustix::fs::OFlags::TMPFILE | rustix::fs::OFlags::RDWR,
+        Mode::from_raw_mode(0o600),
+    );
+    let meanwhile = Cell::new(Vec::new());
+    let render = |out: &mut dyn Write| {
+        meanwhile.set(names(directory.path()));
+        out.write_all(b"text")
+    };
+    place(&directory.path().join("o.json")).write(&render, &|| ()).unwrap();
+    assert_eq!(meanwhile.take().len(), usize::from(has_nameless.is_err()));
+    assert_eq!(names(directory.path()), ["o.json"]);
+}
+
 #[test]
 fn links_are_followed_also_to_what_is_not_there_yet() {
     let directory = tempfile::tempdir().unwrap();

@@ -246,3 +246,16 @@ fn a_killed_writer_leaves_whole_runs_and_a_sound_file() {
         assert_sound(&path);
     }
 }
+
+/// A transaction that SQLite begins on a full disk may end the process with SIGBUS; and the message was about the device.
+#[test]
+fn without_room_nothing_is_begun_and_the_disk_is_named_as_the_cause() {
+    let directory = directory();
+    let path = directory.path().join("runs.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let error = begin(&store.connection, &path, u64::MAX).map(drop).map_err(store.fault("write to"));
+    let error = error.unwrap_err();
+    assert!(error.to_string().ends_with("runs.db: its disk is full"), "{error}");
+    assert!(error.may_pass() && error.hint().unwrap().starts_with("make room"), "{error}");
+    begin(&store.connection, &path, 0).unwrap();
+}
