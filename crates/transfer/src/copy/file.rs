@@ -12,11 +12,12 @@ use iostall_model::transfer::{Reflink, VerifyMode};
 
 use super::Copier;
 use super::behind::DropBehind;
+use super::beside::journal_path;
 use super::error::CopyError;
 use super::journal::{FileJournal, remove_journal};
 use super::log::CopiedFile;
 use super::memory::in_memory;
-use super::part::{Part, Replace, directory_of, journal_path};
+use super::part::{Part, Replace, directory_of};
 use super::read_back::{Reader, compare};
 use super::recheck::Copied;
 use super::resume::{clear_holes, joined, kept_where_cancelled};

@@ -15,7 +15,7 @@ use iostall_engine::{Input, InputError};
 use iostall_measure::ByteCount;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::part::{journal_path, new_journal_path};
+use super::beside::{journal_path, new_journal_path};
 use crate::pipeline::{Journal, Written};
 
 const MAGIC: &str = "iostall-journal 1";

@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use iostall_engine::files;
 
-use super::part::trial_path;
+use super::beside::trial_path;
 
 /// Steps that file systems have, nanoseconds: shares of Windows 100 ns, exFAT 10 ms, ext4 with small inodes a second, FAT two.
 const STEPS_NS: [i128; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000];

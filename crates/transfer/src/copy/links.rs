@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{self, FileStamp, Loss};
 
 use super::Copier;
+use super::beside::part_path;
 use super::error::CopyError;
 use super::log::CopiedFile;
-use super::part::{part_path, remove_dead};
+use super::part::remove_dead;
 use super::walk::{Action, Entry, Inventory};
 
 /// What became of the files that others are further names of.

@@ -2,6 +2,7 @@
 
 mod already;
 mod behind;
+mod beside;
 mod durable;
 mod error;
 mod file;
@@ -39,10 +40,10 @@ use iostall_measure::MonotonicClock;
 use iostall_measure::platform::Device;
 use iostall_model::transfer::VerifyMode;
 
+pub use beside::{is_part_name, journal_path, part_path};
 pub use error::CopyError;
 pub use log::{CopiedFile, CopyFailure, CopyLog};
 pub use options::{CHECKPOINT_BYTES, CopyOptions, Resume, SMALL_FILE_BYTES, Specials, Symlinks};
-pub use part::{is_part_name, journal_path, part_path};
 pub use tree::CopyPlan;
 pub use walk::pair_names;
 

@@ -1,10 +1,8 @@
 //! The unfinished destination: beside the final name, recognisable, and one process's at a time.
 
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,71 +10,9 @@ use std::sync::{Mutex, PoisonError};
 
 use iostall_engine::files::{self, FileKind, UnfinishedFile};
 use iostall_engine::guard::Destinations;
-use xxhash_rust::xxh3::xxh3_64;
 
+use super::beside::part_path;
 use super::error::CopyError;
-
-/// Longest name that file systems take, bytes.
-const NAME_BYTES_MAX: usize = 255;
-/// What the parts around the name take: `.` + `.iostall-XXXXXXXX.journal`.
-const AFFIX_BYTES: usize = 26;
-
-/// `.NAME.iostall-XXXXXXXX.SUFFIX` in the directory of `target`. The digits depend on the whole name, so that
-/// long names which must be cut stay apart; the same name always gives the same, so that an interrupted copy is found.
-fn beside(target: &Path, suffix: &str) -> PathBuf {
-    let name = target.file_name().unwrap_or(OsStr::new("unnamed")).as_bytes();
-    let [.., a, b, c, d] = xxh3_64(name).to_be_bytes();
-    let mut made = vec![b'.'];
-    made.extend_from_slice(beginning(name, NAME_BYTES_MAX - AFFIX_BYTES));
-    made.extend_from_slice(format!(".iostall-{a:02x}{b:02x}{c:02x}{d:02x}.{suffix}").as_bytes());
-    target.with_file_name(OsString::from_vec(made))
-}
-
-/// At most `bytes` of a name, and where that cuts it, not within a character: some file systems refuse such a name.
-fn beginning(name: &[u8], bytes: usize) -> &[u8] {
-    let end = name.len().min(bytes);
-    let whole = std::str::from_utf8(name).map_or(end, |text| {
-        // A character has at most four bytes, and every text begins at a boundary.
-        (0..=end).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-    });
-    &name[..whole]
-}
-
-/// Name of the unfinished destination of `target`.
-pub fn part_path(target: &Path) -> PathBuf {
-    beside(target, "part")
-}
-
-/// Name of the journal of `target`.
-pub fn journal_path(target: &Path) -> PathBuf {
-    beside(target, "journal")
-}
-
-/// Name under which a journal of `target` is begun, before it replaces another.
-pub(super) fn new_journal_path(target: &Path) -> PathBuf {
-    beside(target, "fresh")
-}
-
-/// Name of a file beside `target` that is made to see what the file system keeps of its times.
-pub(super) fn trial_path(target: &Path) -> PathBuf {
-    beside(target, "trial")
-}
-
-/// Name of the mark in an unfinished tree.
-pub(super) fn mark_path(tree: &Path) -> PathBuf {
-    beside(&tree.join("unfinished"), "tree")
-}
-
-/// Whether a name is one that an unfinished copy uses. Such files are left out when a tree is copied.
-pub fn is_part_name(name: &OsStr) -> bool {
-    let name = name.as_bytes();
-    let suffixes: [&[u8]; 5] = [b".part", b".journal", b".fresh", b".trial", b".tree"];
-    let Some(stem) = suffixes.iter().find_map(|suffix| name.strip_suffix(*suffix)) else { return false };
-    let Some(at) = stem.len().checked_sub(8 + b".iostall-".len()) else { return false };
-    stem.first() == Some(&b'.')
-        && stem[at..].starts_with(b".iostall-")
-        && stem[stem.len() - 8..].iter().all(u8::is_ascii_hexdigit)
-}
 
 /// Files that this copy has given names, by device and inode.
 #[derive(Default)]
@@ -321,38 +257,6 @@ mod tests {
     use iostall_engine::guard::WriteConsent;
 
     use super::*;
-
-    #[test]
-    fn an_unfinished_destination_is_recognised_by_its_name() {
-        let long = "x".repeat(255);
-        for name in ["data.mdf", "a", long.as_str()] {
-            for made in [part_path, journal_path, new_journal_path, trial_path, mark_path]
-                .map(|of| of(Path::new(name)))
-            {
-                let made = made.file_name().unwrap().to_owned();
-                assert!(made.len() <= NAME_BYTES_MAX, "{} bytes", made.len());
-                assert!(is_part_name(&made), "{}", made.display());
-            }
-        }
-        for name in ["data.part", ".iostall-0123456.part", ".x.iostall-01234567.parts", ".part"] {
-            assert!(!is_part_name(OsStr::new(name)), "{name}");
-        }
-    }
-
-    #[test]
-    fn long_names_that_begin_alike_have_parts_of_their_own() {
-        let (one, two) = ("x".repeat(254) + "1", "x".repeat(254) + "2");
-        assert_ne!(part_path(Path::new(&one)), part_path(Path::new(&two)));
-    }
-
-    #[test]
-    fn a_long_name_is_not_cut_within_a_character() {
-        for (name, kept) in [("ä".repeat(127), 228), ("x".repeat(255), 229)] {
-            assert_eq!(beginning(name.as_bytes(), NAME_BYTES_MAX - AFFIX_BYTES).len(), kept);
-            assert!(part_path(Path::new(&name)).to_str().is_some());
-        }
-        assert_eq!(beginning(&[0xff; 255], 10), [0xff; 10]);
-    }
 
     #[test]
     fn two_copies_to_one_name_at_once_are_kept_apart() {

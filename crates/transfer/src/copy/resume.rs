@@ -11,10 +11,10 @@ use iostall_measure::{Clock as _, MonotonicClock};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Copier;
+use super::beside::journal_path;
 use super::error::CopyError;
 use super::journal::{Claims, Source, has_journal, read_journal};
 use super::options::Resume;
-use super::part::journal_path;
 use super::side::Side;
 use crate::pipeline::{PipelineError, Written};
 use crate::plan::PLAN_ALIGN;

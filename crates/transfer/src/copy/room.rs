@@ -8,9 +8,10 @@ use iostall_host as host;
 use iostall_model::transfer::Reflink;
 
 use super::Copier;
+use super::beside::part_path;
 use super::error::CopyError;
 use super::log::CopyFailure;
-use super::part::{directory_of, part_path};
+use super::part::directory_of;
 use super::walk::{Action, Entry, Inventory};
 
 /// File systems on which a byte of a file takes a byte of room: none that compresses or keeps its bytes elsewhere.

@@ -6,7 +6,7 @@
 //! a pause in between where somebody seems to be writing to it: in the middle of a change nobody writes for a moment either.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -41,7 +41,10 @@ pub(super) fn read_steady(
     clock: &MonotonicClock,
 ) -> Result<(FileStamp, Writers), CopyError> {
     let changed = |how| CopyError::SourceChanged { path: path.to_owned(), how, kept: false };
-    for _ in 0..TRIES {
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            { from }.rewind().map_err(CopyError::system("read", path))?;
+        }
         let writers = files::writers(from);
         let begun_ns = utc_now().as_nanosecond();
         let is_written_to = writers == Writers::Some
@@ -55,8 +58,7 @@ pub(super) fn read_steady(
         }
         let is_same = writers == Writers::None
             || reads_the_same(from, buffer).map_err(CopyError::system("read", path))?;
-        // Whoever opened it meanwhile may have a mapping by now, and with that all of the above begins again.
-        let writers_now = files::writers(from);
+        // Who has opened and mapped it meanwhile: the first write through a new mapping gives it a new time.
         let now = files::stamp(from).map_err(CopyError::system("look at", path))?;
         if let Some(how) = now.content_change_since(expected) {
             return Err(changed(how));
@@ -65,7 +67,7 @@ pub(super) fn read_steady(
             return Err(changed("its size changed"));
         }
         let wait_ns = unproven_ns(now.modified_ns, begun_ns);
-        if is_same && wait_ns == 0 && (writers != Writers::None || writers_now == Writers::None) {
+        if is_same && wait_ns == 0 {
             // Reading has moved the access time since.
             return Ok((FileStamp { accessed_ns: expected.accessed_ns, ..now }, writers));
         }
@@ -85,11 +87,7 @@ pub(super) fn unproven_ns(modified_ns: i128, begun_ns: i128) -> u64 {
 
 /// Reads all there is, and one byte more than expected: that tells a file that grew.
 fn read_whole(from: &File, size_bytes: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
-    use std::io::Seek as _;
-
     buffer.clear();
-    let mut from = from;
-    from.rewind()?;
     from.take(size_bytes + 1).read_to_end(buffer)?;
     Ok(())
 }

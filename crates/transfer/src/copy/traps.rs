@@ -7,8 +7,9 @@ use iostall_engine::files;
 use iostall_engine::guard::Destinations;
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
+use super::beside::new_journal_path;
 use super::journal::FileJournal;
-use super::part::{Part, new_journal_path};
+use super::part::Part;
 use super::tests::{Room, content, copy_with, leave_unfinished, options};
 use super::walk::{Inventory, pair_names};
 use super::*;

@@ -10,12 +10,13 @@ use iostall_engine::guard::check_new_file;
 use iostall_model::transfer::{Reflink, VerifyMode};
 
 use super::Copier;
+use super::beside::part_path;
 use super::durable::FileSystems;
 use super::error::CopyError;
 use super::image::ImagePlan;
 use super::journal::remove_journal;
 use super::log::CopyFailure;
-use super::part::{Part, Replace, directory_of, part_path};
+use super::part::{Part, Replace, directory_of};
 use super::small::{SmallFiles, batches};
 use super::tree_mark;
 use super::walk::{Action, Entry, Inventory, pair_names, refuse_other_kind};

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{self, FileKind};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::part::{is_open_to_others, mark_path};
+use super::beside::mark_path;
+use super::part::is_open_to_others;
 use crate::hash::{from_hex, hex};
 
 const MAGIC: &str = "iostall-tree 1";

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_engine::guard::{Destinations, Refusal};
 
+use super::beside::is_part_name;
 use super::error::CopyError;
 use super::journal::is_unfinished;
 use super::kept_time::TimeSteps;
 use super::log::CopyFailure;
 use super::options::{CopyOptions, Resume, Specials, Symlinks};
-use super::part::{directory_of, is_part_name};
+use super::part::directory_of;
 use super::target::check_target;
 use super::tree_mark;
 
