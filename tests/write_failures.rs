@@ -179,17 +179,18 @@ fn an_interrupted_writing_has_the_interval_in_hand_in_its_table() {
 #[test]
 fn a_table_that_is_there_is_replaced_at_the_end() {
     let here = Workspace::new();
-    fs::write(here.path("o.csv"), "last week").unwrap();
     let words = ["write", "--packet", "512K", "--interval", "1M", "--methods", "buffered", "--csv", "o.csv"];
+    here.run(&[&words[..], &["--size", "1M", "t.dat"]].concat()).expect_status(0);
+    let last_week = fs::read(here.path("o.csv")).unwrap();
     let mut writing = here.start(&[&words[..], &["--period", "20ms", "--duration", "25h", "t.dat"]].concat());
     let said = writing.wait_for("note: ");
     assert!(said.contains("--csv FILE, where FILE is new"), "{said}");
     let path = here.path("t.dat");
     writing.wait_until("three megabytes", |_| fs::metadata(&path).is_ok_and(|found| found.len() > 3_000_000));
-    assert_eq!(fs::read(here.path("o.csv")).unwrap(), b"last week");
+    assert_eq!(fs::read(here.path("o.csv")).unwrap(), last_week);
     writing.signal("KILL");
     writing.ended();
-    assert_eq!(fs::read(here.path("o.csv")).unwrap(), b"last week");
+    assert_eq!(fs::read(here.path("o.csv")).unwrap(), last_week);
     fs::remove_file(path).unwrap();
     here.run(&[&words[..], &["--size", "2M", "t.dat"]].concat()).expect_status(0);
     assert_eq!(rows(&fs::read_to_string(here.path("o.csv")).unwrap()).len(), 3);

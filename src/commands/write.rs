@@ -62,7 +62,7 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
     if !args.keep
         && let Err(error) = file.give_back(printer)
     {
-        printer.note(&format!("warning: {error:#}"));
+        printer.warning(&error);
     }
     drop(group);
     let (methods, has_grown) = written?;
