@@ -128,7 +128,9 @@ fn a_pipe_named_like_a_database_s_version_holds_nothing_up() {
     let workspace = Workspace::new();
     let made = Command::new("mkfifo").arg(workspace.path("PG_VERSION")).status().unwrap();
     assert!(made.success());
-    let mut running = workspace.start(&["load", "--warmup", "0", "--duration", "1s", "--size", "1M", "t"]);
+    std::fs::write(workspace.path("t"), vec![0; 1 << 20]).unwrap();
+    let mut running = workspace.start(&["load", "--write-pct", "100", "--duration", "1s", "t"]);
     running.wait_until_ended();
-    running.ended().expect_status(0);
+    let ran = running.ended().expect_status(2);
+    assert!(ran.stderr.contains("--overwrite"), "{}", ran.stderr);
 }

@@ -16,6 +16,7 @@ mod copy_traps;
 mod devices;
 mod diskspd;
 mod diskspd_ranges;
+mod foreign_text;
 mod full_store;
 mod hostile_servers;
 mod input;

@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 use clap_mangen::Man;
 use iostall_engine::output::Place;
+use iostall_measure::foreign::shell_path;
 
 use crate::cli::{Cli, ManArgs};
 use crate::failure::{Status, hinted};
@@ -24,8 +25,9 @@ pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<Status> {
         .with_context(|| format!("cannot write manual pages into {}", directory.display()))
         .map_err(|error| hinted(error, "name a directory that this user may write to"))?;
     printer.note(&format!(
-        "wrote the manual pages into {0}; `man -l {0}/iostall.1` shows the first",
-        directory.display()
+        "wrote the manual pages into {0}; `man -l {1}` shows the first",
+        directory.display(),
+        shell_path(&directory.join("iostall.1"))
     ));
     Ok(Status::Done)
 }

@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use iostall_measure::ByteCount;
+use iostall_measure::foreign::shell_path;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use thiserror::Error;
@@ -74,7 +75,7 @@ impl InputError {
             Self::System { .. } => None,
             Self::Device { .. } => Some("name a file, or a pipe such as <(command)".into()),
             Self::TooLong { what, .. } => Some(format!("see whether it is the {what} that was meant")),
-            Self::Readable { path, .. } => Some(format!("chmod 600 {}", path.display())),
+            Self::Readable { path, .. } => Some(format!("chmod 600 {}", shell_path(path))),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! What keeps two runs from being compared: anything but what the comparison is about that differs between them.
 
+use iostall_measure::{Caching, Durability};
+
+use crate::profile::Access;
 use crate::{Profile, RoleProfile, Run, RunBody, WarningCode};
 
 /// Sizes of targets within this share of each other are alike.
@@ -80,22 +83,42 @@ fn sizes(first: &Run, second: &Run) -> Option<String> {
     })
 }
 
+fn access(role: &RoleProfile) -> &'static str {
+    match role.access {
+        Access::Random => "random",
+        Access::Sequential => "sequential",
+    }
+}
+
+fn caching(role: &RoleProfile) -> &'static str {
+    match role.caching {
+        Caching::Direct => "direct",
+        Caching::Buffered => "buffered",
+    }
+}
+
+fn durability(role: &RoleProfile) -> &'static str {
+    match role.durability {
+        Durability::None => "none",
+        Durability::WriteThrough => "write-through",
+    }
+}
+
 /// What two roles of the same place in their profiles do differently.
 fn role_doubts(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
     let subject =
         if ours.name == theirs.name { ours.name.clone() } else { format!("{}, {}", ours.name, theirs.name) };
-    let word = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
     let rate = |role: &RoleProfile| role.rate.map_or("closed loop".to_owned(), |rate| rate.to_string());
     let jumps = |role: &RoleProfile| role.random_pct.map_or("100".to_owned(), |pct| pct.to_string());
     let compared: [(&str, String, String); 11] = [
         ("block sizes", ours.block_size.to_string(), theirs.block_size.to_string()),
         ("shares of writes", ours.write_pct.to_string(), theirs.write_pct.to_string()),
-        ("access", word(&ours.access), word(&theirs.access)),
+        ("access", access(ours).to_owned(), access(theirs).to_owned()),
         ("regions", ours.region.to_string(), theirs.region.to_string()),
         ("shares of jumps", jumps(ours), jumps(theirs)),
         ("distributions", ours.distribution.to_string(), theirs.distribution.to_string()),
-        ("caching", word(&ours.caching), word(&theirs.caching)),
-        ("durability", word(&ours.durability), word(&theirs.durability)),
+        ("caching", caching(ours).to_owned(), caching(theirs).to_owned()),
+        ("durability", durability(ours).to_owned(), durability(theirs).to_owned()),
         ("rates", rate(ours), rate(theirs)),
         ("queue depths", ours.queue_depth.to_string(), theirs.queue_depth.to_string()),
         ("workers", ours.workers.to_string(), theirs.workers.to_string()),

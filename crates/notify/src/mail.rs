@@ -78,10 +78,8 @@ impl Mail {
         let to = self.to.iter().cloned();
         let message =
             to.fold(Message::builder().from(self.from.clone()), lettre::message::MessageBuilder::to);
-        // A name is whatever its server says; a header is one line.
-        let subject: String = summary(notice).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         message
-            .subject(format!("[iostall] {subject}"))
+            .subject(format!("[iostall] {}", summary(notice)))
             .singlepart(SinglePart::builder().header(ContentType::TEXT_PLAIN).body(text))
             .map_err(|error| DeliveryError::Refused(error.to_string()))
     }

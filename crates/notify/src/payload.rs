@@ -1,5 +1,6 @@
 //! A notice as a program reads it, and as a person does.
 
+use iostall_measure::foreign::shown;
 use iostall_model::alert::{Measured, Notice, Occasion};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -59,7 +60,7 @@ fn metric(measured: Measured) -> (&'static str, f64) {
 
 /// One line for people: the subject of a mail, the text of a message.
 pub fn summary(notice: &Notice) -> String {
-    let Notice { rule, source, .. } = notice;
+    let (rule, source) = (shown(&notice.rule), shown(&notice.source));
     let lasted = length(notice.lasted_ns);
     let Some(about) = &notice.about else {
         return match notice.occasion {
@@ -68,7 +69,7 @@ pub fn summary(notice: &Notice) -> String {
             Occasion::Ended => format!("{rule}: {source} answers again after {lasted}"),
         };
     };
-    let place = format!("{} on {source}", about.name);
+    let place = format!("{} on {source}", shown(&about.name));
     let limit = amount(about.measured, about.threshold);
     match notice.occasion {
         Occasion::Test => format!("test of {rule}: nothing is over {limit}"),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use iostall_measure::foreign::shell_path;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
@@ -195,7 +196,8 @@ impl StoreError {
 fn damaged_hint(path: &Path) -> String {
     format!(
         "nothing was changed; move {0} aside (with {0}-wal and {0}-shm, if they are there) and iostall starts a new store; \
-         `sqlite3 {0} .recover` saves what can be read",
-        path.display()
+         `sqlite3 {1} .recover` saves what can be read",
+        path.display(),
+        shell_path(path)
     )
 }

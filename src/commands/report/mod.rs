@@ -4,6 +4,7 @@ mod forms;
 mod history;
 
 use iostall_measure::clock::utc_now;
+use iostall_measure::foreign::shown;
 use iostall_report::watch::{Level, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow};
 use iostall_store::WatchStore;
 use jiff::Timestamp;
@@ -106,7 +107,7 @@ fn nothing((from, to): (Timestamp, Timestamp), sources: &[SourceHistory]) -> any
     let mut text = format!("nothing was sampled between {from:.0} and {to:.0} that this report shows");
     for source in sources {
         for said in source.sentences() {
-            text.push_str(&format!("\n  {}: {said}", source.name));
+            text.push_str(&format!("\n  {}: {said}", shown(&source.name)));
         }
     }
     hinted(anyhow::anyhow!(text), "`iostall collect run` samples; two samples make the first interval")

@@ -7,7 +7,7 @@ mod servers;
 mod tls;
 
 use iostall_collect::Engine;
-use iostall_model::{Change, Counter, Kind, ResetReason, Row, Sample, WarningCode};
+use iostall_model::{Change, Counter, Kind, ResetReason, Row, Sample, Warning, WarningCode};
 
 use servers::mariadb::Mariadb;
 use servers::postgres::Postgres;
@@ -153,6 +153,49 @@ fn the_printed_grants_are_enough_for_postgres() {
     let table = sample.rows.iter().find(|row| row.subject.kind == Kind::PostgresTable).unwrap();
     let volume = table.subject.volume.as_deref();
     assert!(volume.is_some_and(|volume| volume.ends_with(')')), "on a volume of this host: {volume:?}");
+}
+
+/// The printed grants had pg_read_all_settings in them for the sake of one path; with it the login read the password of
+/// replication in `primary_conninfo`.
+#[test]
+fn the_printed_grants_show_no_password_and_are_enough_for_every_relation() {
+    let Some(server) = Postgres::start(15, None) else { return skip("PostgreSQL 15 is not installed") };
+    server.sql("CREATE DATABASE shop");
+    server.sql("ALTER SYSTEM SET primary_conninfo = 'host=h password=hunter2'");
+    for statement in statements(Engine::Postgres) {
+        server.sql(&statement);
+    }
+    let mut source = source(&format!("postgres://iostall@127.0.0.1:{}/postgres", server.port));
+    let sample = until("the settings to be taken up", || {
+        let sample = read(source.as_mut());
+        // Of this version pg_stat_io is missing, whoever asks.
+        let is_expected = |warning: &Warning| warning.code == WarningCode::NotCounted;
+        sample.warnings.iter().all(is_expected).then_some(sample)
+    });
+    let is_relation = |row: &&Row| matches!(row.subject.kind, Kind::PostgresTable | Kind::PostgresIndex);
+    for database in ["postgres", "shop"] {
+        let of = |row: &&Row| row.subject.scope.database() == Some(database);
+        let volumes: Vec<_> = sample
+            .rows
+            .iter()
+            .filter(is_relation)
+            .filter(of)
+            .map(|row| row.subject.volume.as_deref())
+            .collect();
+        assert!(!volumes.is_empty(), "{database}");
+        assert!(
+            volumes.iter().all(|volume| volume.is_some_and(|volume| volume.ends_with(')'))),
+            "{volumes:?}"
+        );
+    }
+    assert_eq!(server.number(include_str!("../../testdata/sql/postgres_hidden_settings.sql")), 0);
+
+    // A function that somebody else made is not called: it would run as whoever collects.
+    server.sql(include_str!("../../testdata/sql/postgres_take_function.sql"));
+    let sample = read(source.as_mut());
+    let said = sample.warnings.iter().find(|warning| warning.code == WarningCode::MissingGrant).unwrap();
+    assert!(said.message.contains("data directory"), "{said:?}");
+    assert!(sample.rows.iter().filter(is_relation).all(|row| row.subject.volume.is_none()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use iostall_collect::SourceError;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 
 use crate::servers::mariadb::Mariadb;
 use crate::servers::postgres::Postgres;
@@ -25,7 +25,29 @@ impl Certificates {
         made.write("other.pem", &self::authority().pem());
         made.write("server.pem", &server.pem());
         made.write("server.key", &key.serialize_pem());
+        made.add("server.cer", server.der());
+        made.add("ca.cer", authority.der());
         made
+    }
+
+    /// Certificates as `openssl req -x509` makes them: the server's own signs itself and may sign others. It names a host
+    /// that nobody asks for.
+    fn signing_itself(until: i32) -> Self {
+        let made = Self { directory: directory() };
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec!["db.example".to_owned()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.not_after = date_time_ymd(until, 1, 1);
+        let server = params.self_signed(&key).unwrap();
+        made.write("server.pem", &server.pem());
+        made.write("server.key", &key.serialize_pem());
+        made.add("server.cer", server.der());
+        made.write("other.pem", &self::authority().pem());
+        made
+    }
+
+    fn add(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -53,15 +75,21 @@ fn is_held_to(scheme: &str, port: u16, certificates: &Certificates) {
     let ca = |name: &str| format!("ca={}", certificates.path(name).display());
 
     read(source(&url("localhost", &ca("ca.pem"))).as_mut());
+    read(source(&url("localhost", &ca("ca.cer"))).as_mut());
     read(source(&url("127.0.0.1", "tls=unverified")).as_mut());
 
     let refused = |url: &str| source(url).read().expect_err("not to be trusted");
     let plain = refused(&url("localhost", "tls=off"));
     assert!(matches!(plain, SourceError::Login { .. }), "{plain}");
+    let unknown = "it was issued by none of the authorities that are trusted";
     for (url, fault, advice) in [
-        (url("localhost", &ca("other.pem")), "", "?ca=FILE"),
-        (url("localhost", "tls=on"), "", "?ca=FILE"),
-        (url("127.0.0.1", &ca("ca.pem")), "localhost", "as the certificate names it"),
+        (url("localhost", &ca("other.pem")), unknown, "?ca=FILE"),
+        (url("localhost", "tls=on"), unknown, "?ca=FILE"),
+        (
+            url("127.0.0.1", &ca("ca.pem")),
+            "it is for localhost and not for 127.0.0.1",
+            "as the certificate names it",
+        ),
     ] {
         let error = refused(&url);
         assert!(matches!(error, SourceError::Certificate { .. }), "{url}: {error}");
@@ -77,6 +105,14 @@ fn setting(name: &str, path: &Path) -> String {
 #[test]
 fn postgres_is_asked_in_private_and_only_where_its_certificate_is_good() {
     let certificates = Certificates::make();
+    let Some(server) = postgres_with(&certificates) else {
+        return skip("PostgreSQL 15 is not installed: TLS to it was not tested");
+    };
+    is_held_to("postgres", server.port, &certificates);
+}
+
+/// A PostgreSQL 15 that shows these certificates and lets the login in over TLS alone.
+fn postgres_with(certificates: &Certificates) -> Option<Postgres> {
     let hba =
         "local all all trust\nhost all postgres 127.0.0.1/32 trust\nhostssl all iostall 127.0.0.1/32 trust\n";
     certificates.write("pg_hba.conf", hba);
@@ -84,11 +120,49 @@ fn postgres_is_asked_in_private_and_only_where_its_certificate_is_good() {
         [("ssl_cert_file", "server.pem"), ("ssl_key_file", "server.key"), ("hba_file", "pg_hba.conf")];
     let files = files.map(|(name, file)| setting(name, &certificates.path(file)));
     let settings = ["ssl=on", &files[0], &files[1], &files[2]];
-    let Some(server) = Postgres::start_in(directory(), 15, None, &settings) else {
-        return skip("PostgreSQL 15 is not installed: TLS to it was not tested");
-    };
+    let server = Postgres::start_in(directory(), 15, None, &settings)?;
     server.sql("CREATE ROLE iostall LOGIN");
-    is_held_to("postgres", server.port, &certificates);
+    Some(server)
+}
+
+/// Many servers inside a company have a certificate that signs itself. `?ca=` refused it with `CaUsedAsEndEntity`, and
+/// what was left was not to ask who answers.
+#[test]
+fn postgres_is_known_by_its_own_certificate_that_signs_itself() {
+    let certificates = Certificates::signing_itself(2400);
+    let Some(server) = postgres_with(&certificates) else {
+        return skip("PostgreSQL 15 is not installed: certificates that sign themselves were not tested");
+    };
+    let url = |host: &str, file: &str| {
+        format!("postgres://iostall@{host}:{}?ca={}", server.port, certificates.path(file).display())
+    };
+    for host in ["localhost", "127.0.0.1"] {
+        for file in ["server.pem", "server.cer"] {
+            read(source(&url(host, file)).as_mut());
+        }
+    }
+    let error = source(&url("localhost", "other.pem")).read().unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("it is an authority's own and not one that an authority gave to a server"),
+        "{error}"
+    );
+    assert!(error.hint().contains("?ca=FILE with this very certificate"), "{}", error.hint());
+}
+
+#[test]
+fn a_certificate_that_has_expired_is_refused_though_it_is_the_very_one() {
+    let certificates = Certificates::signing_itself(2020);
+    let Some(server) = postgres_with(&certificates) else {
+        return skip("PostgreSQL 15 is not installed: expired certificates were not tested");
+    };
+    let ca = certificates.path("server.pem");
+    let error = source(&format!("postgres://iostall@localhost:{}?ca={}", server.port, ca.display()))
+        .read()
+        .unwrap_err();
+    assert!(error.to_string().ends_with("it expired on 2020-01-01"), "{error}");
+    assert!(error.hint().contains("renew"), "{}", error.hint());
 }
 
 #[test]

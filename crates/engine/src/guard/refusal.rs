@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use iostall_measure::ByteCount;
+use iostall_measure::foreign::shell_path;
 use thiserror::Error;
 
 use super::database::DatabaseFile;
@@ -233,22 +234,25 @@ impl Refusal {
             }
             Self::FileAmongDevices { path } => format!(
                 "`rm {}` if nobody needs it, and look with `lsblk` for the device you mean",
-                path.display()
+                shell_path(path)
             ),
             Self::DatabaseDirectory { path, .. } => format!(
                 "name a file in a directory of its own on the same file system, or let iostall make it there with \
                  `--overwrite {}`",
-                path.display()
+                shell_path(path)
             ),
             Self::FileNotNamed { path, .. } | Self::DeviceNotNamed { path } => {
-                format!("name another target, or destroy its content with `--overwrite {}`", path.display())
+                format!("name another target, or destroy its content with `--overwrite {}`", shell_path(path))
             }
             Self::Database { path, .. } => format!(
                 "name another target; only `--destroy-database {}` lets iostall overwrite it",
-                path.display()
+                shell_path(path)
             ),
             Self::Signatures { path, .. } => {
-                format!("name another device; only `--destroy {}` lets iostall overwrite it", path.display())
+                format!(
+                    "name another device; only `--destroy {}` lets iostall overwrite it",
+                    shell_path(path)
+                )
             }
             _ => "check that the path exists and that this user may read and write it".into(),
         }
@@ -257,10 +261,10 @@ impl Refusal {
     /// For what the system or another program uses.
     fn hint_for_used(&self) -> Option<String> {
         Some(match self {
-            Self::Swap { path, .. } => format!("`swapoff {}` first, if it can be spared", path.display()),
+            Self::Swap { path, .. } => format!("`swapoff {}` first, if it can be spared", shell_path(path)),
             Self::Mounted { mount_point, .. } => format!(
                 "test through the file system with a file under {0}, or `umount {0}` first",
-                mount_point.display()
+                shell_path(mount_point)
             ),
             Self::Held { holder, .. } => {
                 format!(
@@ -276,12 +280,12 @@ impl Refusal {
             Self::Busy { path } => {
                 format!(
                     "`lsblk {0}` and `fuser --verbose {0}` show by what; reading needs no permission",
-                    path.display()
+                    shell_path(path)
                 )
             }
             Self::InUse { path, .. } => format!(
                 "wait until it ends, or name another file; `fuser --verbose {}` shows who has it open",
-                path.display()
+                shell_path(path)
             ),
             _ => return None,
         })
@@ -304,10 +308,10 @@ impl Refusal {
             Self::Protected { path, flag, .. } => {
                 format!(
                     "name another destination; `chattr -{flag} {}` takes the protection away",
-                    path.display()
+                    shell_path(path)
                 )
             }
-            Self::NoDirectory { path } => format!("`mkdir -p {}` makes it", path.display()),
+            Self::NoDirectory { path } => format!("`mkdir -p {}` makes it", shell_path(path)),
             _ => return None,
         })
     }

@@ -10,6 +10,7 @@ use ratatui_widgets::table::{Cell, Row, Table};
 
 use super::keys::LEVELS;
 use super::{Column, Line, TopSource, TopState};
+use crate::format::shown;
 use crate::watch::columns::short;
 
 /// What the keys do.
@@ -64,24 +65,24 @@ fn title(state: &TopState) -> Text<'static> {
 
 /// A line for each source: when it answered last, and what cannot be believed.
 fn source_lines(state: &TopState) -> Vec<Text<'static>> {
-    let shown =
+    let lines_max =
         if state.sources.len() > SOURCES_SHOWN_MAX { SOURCES_SHOWN_MAX - 1 } else { SOURCES_SHOWN_MAX };
     // Those that do not answer come first: with many sources only some lines fit.
     let mut sources: Vec<&TopSource> = state.sources.iter().collect();
     sources.sort_by_key(|source| source.gap.is_none());
-    let mut lines: Vec<_> = sources.iter().take(shown).map(|source| source_line(state, source)).collect();
-    if sources.len() > shown {
-        lines.push(Text::raw(format!("and {} more sources", sources.len() - shown)));
+    let mut lines: Vec<_> = sources.iter().take(lines_max).map(|source| source_line(state, source)).collect();
+    if sources.len() > lines_max {
+        lines.push(Text::raw(format!("and {} more sources", sources.len() - lines_max)));
     }
     lines
 }
 
 fn source_line(state: &TopState, source: &TopSource) -> Text<'static> {
-    let mut spans = vec![Span::raw(format!("{}  ", source.name))];
+    let mut spans = vec![Span::raw(format!("{}  ", shown(&source.name)))];
     match (&source.gap, source.taken) {
         (Some((since, reason)), _) => {
             let since = since.to_zoned(TimeZone::UTC).strftime("%H:%M:%SZ");
-            spans.push(Span::styled(format!("no sample since {since}: {reason}"), state.bad()));
+            spans.push(Span::styled(format!("no sample since {since}: {}", shown(reason)), state.bad()));
         }
         (None, Some(taken)) => {
             let age_s = state.now.duration_since(taken).as_secs().max(0);
@@ -99,7 +100,7 @@ fn source_line(state: &TopState, source: &TopSource) -> Text<'static> {
             1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        spans.push(Span::styled(format!("  {}{more}", warning.message), state.doubt()));
+        spans.push(Span::styled(format!("  {}{more}", shown(&warning.message)), state.doubt()));
     }
     Text::from(spans)
 }
@@ -160,9 +161,9 @@ fn name(state: &TopState, line: &Line, has_sources: bool) -> Text<'static> {
         spans.push(Span::styled(format!("({})  ", reasons.join(", ")), state.doubt()));
     }
     if has_sources {
-        spans.push(Span::styled(format!("{}  ", line.key.source), dim()));
+        spans.push(Span::styled(format!("{}  ", shown(&line.key.source)), dim()));
     }
-    spans.push(Span::raw(line.key.name.clone()));
+    spans.push(Span::raw(shown(&line.key.name)));
     Text::from(spans)
 }
 
