@@ -56,7 +56,7 @@ fn what_fails_leaves_the_file_as_it_was_and_nothing_beside_it() {
         }
         let failed = place(&path).write(
             &|out| {
-                out.write_all(&[b'x'; 100_000])?;
+                out.write_all(&vec![b'x'; 100_000])?;
                 Err(io::ErrorKind::StorageFull.into())
             },
             &|| (),
@@ -182,7 +182,7 @@ fn a_pipe_is_written_through_as_soon_as_somebody_reads_it() {
             String::new()
         })));
     };
-    place(&path).write(&|out| out.write_all(&[b'x'; 1 << 20]), &hasty).unwrap();
+    place(&path).write(&|out| out.write_all(&vec![b'x'; 1 << 20]), &hasty).unwrap();
 }
 
 #[test]

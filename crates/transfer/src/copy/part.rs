@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use iostall_engine::files::{self, FileKind, UnfinishedFile};
 use iostall_engine::guard::Destinations;
 
-use super::beside::part_path;
+use super::beside::{journal_path, part_path};
 use super::error::CopyError;
 
 /// Files that this copy has given names, by device and inode.
