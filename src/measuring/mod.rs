@@ -3,6 +3,7 @@
 
 mod hold;
 mod keeping;
+mod names;
 mod progress;
 mod survey;
 mod targets;
@@ -33,11 +34,10 @@ use crate::interrupt::on_signal;
 use crate::printer::Printer;
 
 pub(crate) use keeping::Keeping;
+pub(crate) use names::{check_named_once, is_named};
 use progress::LiveLine;
 pub(crate) use survey::{Effort, PointJob, Survey, has_failures};
-pub(crate) use targets::{
-    OwnSize, SCRATCH_NAME, TargetRequest, Targets, check_named_once, is_named, named_or_scratch,
-};
+pub(crate) use targets::{OwnSize, SCRATCH_NAME, TargetRequest, Targets, named_or_scratch};
 
 /// How long the devices are watched before the load begins.
 const LOOK_BEFORE_NS: u64 = 300_000_000;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use iostall_engine::files::{FileNow, PathNow, UnfinishedFile};
 use iostall_engine::guard::{
     FreeSpaceError, GrantReason, HeaderKind, Refusal, WriteConsent, WriteGrant, check_free_space,
-    check_write, hold_for_reading, is_same_place, made_by_iostall, mark_made_by_iostall,
+    check_write, hold_for_reading, made_by_iostall, mark_made_by_iostall,
 };
 use iostall_engine::open::{OpenOptions, open_target};
 use iostall_engine::target_facts;
@@ -19,6 +19,7 @@ use iostall_measure::{ByteCount, Caching};
 use iostall_model::{Profile, RoleProfile};
 
 use super::hold::{Hold, is_ours};
+use super::names::{check_named_once, is_named};
 use super::{Interrupted, Session};
 use crate::cli::TargetBinding;
 use crate::failure::hinted;
@@ -234,20 +235,6 @@ fn name_targets(request: &TargetRequest, profile: &Profile) -> anyhow::Result<Ve
     Ok(all)
 }
 
-/// Refuses two names of one file or device: whoever gives them means two, and would measure one.
-pub(crate) fn check_named_once<'a>(paths: impl Iterator<Item = &'a Path>) -> anyhow::Result<()> {
-    let paths: Vec<&Path> = paths.collect();
-    for (index, path) in paths.iter().enumerate() {
-        let spelled_alike = |other: &Path| std::path::absolute(other).ok() == std::path::absolute(path).ok();
-        let other = paths[..index].iter().find(|other| !spelled_alike(other) && is_same_place(other, path));
-        if let Some(other) = other {
-            let error = anyhow::anyhow!("{} and {} are one and the same", other.display(), path.display());
-            return Err(hinted(error, "name it once, by one of its names (`stat` shows what both lead to)"));
-        }
-    }
-    Ok(())
-}
-
 /// As large as one would like (twice the memory), as the file system has room for, and as one would wait for.
 fn scratch_size() -> anyhow::Result<ByteCount> {
     let here = Path::new(".");
@@ -355,12 +342,6 @@ impl Maker<'_> {
             Err(error) => Err(error).with_context(|| format!("cannot make {}", shown.display())),
         }
     }
-}
-
-/// Whether one of `names` is the file at `path`.
-pub(crate) fn is_named(path: &Path, names: &[PathBuf]) -> bool {
-    let real = fs::canonicalize(path).ok();
-    real.is_some() && names.iter().any(|name| fs::canonicalize(name).ok() == real)
 }
 
 fn refused(refusal: Refusal) -> anyhow::Error {
