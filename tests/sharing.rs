@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{MetadataExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::devices::LoopDevice;
@@ -227,6 +227,15 @@ fn what_was_put_in_the_place_of_the_scratch_file_is_not_removed_with_it() {
     assert_eq!(fs::read(here.path(SCRATCH)).unwrap(), b"precious");
 }
 
+/// A bind mount, undone when the value goes.
+struct Bound(PathBuf);
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        unmount(&self.0);
+    }
+}
+
 /// A load "on two files" went to one, by a hard link, and was read as the sum of two volumes.
 #[test]
 fn two_names_of_one_file_are_refused_as_two_targets() {
@@ -238,6 +247,7 @@ fn two_names_of_one_file_are_refused_as_two_targets() {
     fs::write(here.path("bound"), "").unwrap();
     let bind = Command::new("mount").arg("--bind").arg(here.path("t.dat")).arg(here.path("bound")).output();
     let is_bound = bind.is_ok_and(|output| output.status.success());
+    let _mount = is_bound.then(|| Bound(here.path("bound")));
     let mut others = vec![("t.dat", "hard"), ("t.dat", "soft"), ("to-new", "new.dat")];
     if is_bound {
         others.push(("t.dat", "bound"));
@@ -255,9 +265,6 @@ fn two_names_of_one_file_are_refused_as_two_targets() {
             let message = format!("{one} and {other} are one and the same");
             assert!(refused.stderr.contains(&message), "{command:?}: {}", refused.stderr);
         }
-    }
-    if is_bound {
-        unmount(&here.path("bound"));
     }
     assert!(!here.path("new.dat").exists());
     here.run(&[
