@@ -250,14 +250,19 @@ impl CopyError {
     }
 
     fn is_of_a_full_destination(&self) -> bool {
+        matches!(self.write_failed(), Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    }
+
+    /// What the system said of something that was to be written.
+    fn write_failed(&self) -> Option<io::ErrorKind> {
         match self {
             Self::System { source, .. } | Self::Moving { cause: PipelineError::Journal(source), .. } => {
-                is_full(source)
+                Some(source.kind())
             }
             Self::Moving { cause: PipelineError::Write { cause, .. }, .. } => {
-                is_full(&io::Error::from_raw_os_error(cause.0))
+                Some(io::Error::from_raw_os_error(cause.0).kind())
             }
-            _ => false,
+            _ => None,
         }
     }
 
@@ -309,6 +314,9 @@ impl CopyError {
             _ if self.is_of_a_full_destination() => {
                 "make room on the destination; what has its final name there is whole, and --resume goes on with the rest"
             }
+            _ if self.write_failed() == Some(io::ErrorKind::FileTooLarge) => {
+                "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that"
+            }
             Self::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "check the name: a relative one is looked for from the current directory, and the directory that a \
                  copy goes to must be there"
@@ -323,11 +331,6 @@ impl CopyError {
         };
         Some(hint.to_owned())
     }
-}
-
-/// Whether the destination takes no more.
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// A path as a shell takes it.
