@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use iostall_model::Run;
-use iostall_store::{RunNumber, Selector, SqliteStore, Store, StoreError, WatchStore, default_path};
+use iostall_store::{RunNumber, Selector, SqliteHistory, SqliteStore, Store, StoreError, default_path};
 
 use crate::cli::GlobalArgs;
 use crate::failure::{Hinted, hinted};
@@ -23,8 +23,8 @@ pub(crate) fn open(global: &GlobalArgs) -> anyhow::Result<SqliteStore> {
 }
 
 /// Opens the same store for the history of watched sources.
-pub(crate) fn open_watch(global: &GlobalArgs) -> anyhow::Result<WatchStore> {
-    WatchStore::open(path(global)?).map_err(with_hint)
+pub(crate) fn open_watch(global: &GlobalArgs) -> anyhow::Result<SqliteHistory> {
+    SqliteHistory::open(path(global)?).map_err(with_hint)
 }
 
 /// Keeps the runs of a command, where that is wanted and can be done.

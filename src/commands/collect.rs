@@ -12,7 +12,7 @@ use std::time::Duration;
 use iostall_collect::{Engine, Event, Filter, Gap, Sampler, SamplerOptions, grants};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_store::{Retention, StoredGap};
+use iostall_store::{History, Retention, StoredGap};
 use jiff::{SignedDuration, Timestamp};
 
 use self::keeper::Keeper;

@@ -1,5 +1,7 @@
 //! `iostall store`.
 
+use iostall_store::History;
+
 use crate::cli::{GlobalArgs, StoreArgs, StoreCommand};
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -10,8 +12,9 @@ pub(crate) fn run(args: &StoreArgs, global: &GlobalArgs, printer: &Printer) -> a
     match args.command {
         StoreCommand::Rebuild => {
             let mut store = open_watch(global)?;
-            for source in store.sources().map_err(with_hint)? {
-                store.rebuild(source.number).map_err(with_hint)?;
+            for watched in store.sources().map_err(with_hint)? {
+                let source = watched.source;
+                store.rebuild(source.id).map_err(with_hint)?;
                 printer.note(&format!("made the roll-ups of {} anew", source.name));
             }
         }

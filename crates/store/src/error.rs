@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::document::DocumentError;
 use crate::entry::{Entry, RunNumber};
+use crate::history::{BatchError, SourceId};
 use crate::selector::Selector;
 
 /// Most candidates an [`StoreError::Ambiguous`] lists.
@@ -73,6 +74,20 @@ pub enum StoreError {
         path: PathBuf,
         /// How long it was waited for, seconds.
         waited_s: u64,
+    },
+    /// No source is called so in this store.
+    #[error("the store {path} has no source {id}")]
+    NoSource {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        id: SourceId,
+    },
+    /// A batch of samples from elsewhere cannot be taken apart.
+    #[error("a batch of samples cannot be read: {source}")]
+    Batch {
+        /// What is wrong with it.
+        source: BatchError,
     },
     /// SQLite could not do it for another reason.
     #[error("cannot {action} the store {path}: {source}")]
@@ -187,7 +202,9 @@ impl StoreError {
                 "take the document as it is with `iostall runs export`".into()
             }
             Self::Sqlite { path, source, .. } => return sqlite_hint(path, source),
-            Self::Exists { .. } | Self::Document { .. } => return None,
+            Self::Exists { .. } | Self::Document { .. } | Self::NoSource { .. } | Self::Batch { .. } => {
+                return None;
+            }
         };
         Some(hint)
     }

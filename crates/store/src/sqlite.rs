@@ -1,5 +1,6 @@
 //! The local store: one SQLite file.
 
+mod history;
 mod migrations;
 mod open;
 mod room;
@@ -21,20 +22,16 @@ use crate::error::StoreError;
 use crate::selector::Selector;
 use crate::store::{Store, Stored};
 
-pub(crate) use room::begin;
+pub use history::SqliteHistory;
+use room::begin;
 
 /// How long a call waits for another process. Commits take milliseconds; but the disk may be the very one that
 /// another run is loading, where a flush takes seconds, and giving up here would lose a finished measurement.
 const BUSY_TIMEOUT_S: u64 = 60;
 
-/// A connection to the store at `path`, made and brought up to date as [`SqliteStore::open`] does.
-pub(crate) fn open_connection(path: &Path) -> Result<Connection, StoreError> {
-    open::open(path)
-}
-
 /// A store at `path` as it was when `version` was the newest, for tests of those that came after.
 #[cfg(test)]
-pub(crate) fn store_of_version(path: &Path, version: usize) -> Connection {
+fn store_of_version(path: &Path, version: usize) -> Connection {
     let mut connection = Connection::open(path).unwrap();
     migrations::migrate_to(&mut connection, version).unwrap();
     connection
@@ -273,7 +270,7 @@ fn not_readable(error: impl std::error::Error + Send + Sync + 'static) -> rusqli
 }
 
 /// Gives an error of SQLite's its place and, where it is one of the usual causes, its name.
-pub(crate) fn fault(path: &Path, action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError + use<> {
+fn fault(path: &Path, action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError + use<> {
     let path = path.to_owned();
     move |source| match source.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

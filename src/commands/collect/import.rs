@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use iostall_collect::{Engine, History, HistoryGap, Position};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_store::{ImportMark, SourceNumber, StoredGap, WatchStore};
+use iostall_store::{Appended, Batch, History as _, ImportMark, SourceId, SqliteHistory, StoredGap};
 use jiff::Timestamp;
 
 use crate::cli::{GlobalArgs, ImportArgs};
@@ -43,22 +43,28 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
         printer.note(&format!("{name}: nothing has been sampled there yet"));
     }
     for filter in filters {
-        let source = source_name(&name, &filter);
-        let number = store.source(&source).map_err(with_hint)?;
-        let (mut position, mut kept) = (beginning(&store, number, since)?, 0);
+        let source = store.source(&source_name(&name, &filter)).map_err(with_hint)?;
+        let (mut sequence, mut position) = beginning(&store, source.id, since)?;
+        let mut kept = 0;
         while !cancel.load(Ordering::Relaxed) {
             let batch = history.read(&filter, &position).map_err(advised)?;
             if batch.samples.is_empty() {
                 break;
             }
-            kept += batch.samples.len();
             let gap = |gap: HistoryGap| StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
-            let gaps: Vec<StoredGap> = batch.gaps.into_iter().map(gap).collect();
-            let mark = ImportMark { sample: batch.next.number, taken: batch.next.taken };
-            store.add_imported(number, batch.samples, &gaps, mark).map_err(with_hint)?;
-            position = batch.next;
+            let mut piece = Batch::of(source.clone(), sequence, &batch.samples);
+            piece.gaps = batch.gaps.into_iter().map(gap).collect();
+            piece.import = Some(ImportMark { sample: batch.next.number, taken: batch.next.taken });
+            match store.append(&piece).map_err(with_hint)? {
+                Appended::Added => {
+                    kept += batch.samples.len();
+                    (sequence, position) = (sequence + 1, batch.next);
+                }
+                // Another import was quicker: this one goes on behind it.
+                Appended::AlreadyThere => (sequence, position) = beginning(&store, source.id, since)?,
+            }
         }
-        printer.result(&format!("{}: {kept} samples\n", shown(&source)))?;
+        printer.result(&format!("{}: {kept} samples\n", shown(&source.name)))?;
     }
     store.finish().map_err(with_hint)?;
     Ok(if cancel.load(Ordering::Relaxed) { Status::Interrupted } else { Status::Done })
@@ -75,11 +81,14 @@ fn source_name(name: &str, filter: &str) -> String {
     }
 }
 
-/// Where to go on: behind what was taken over last time, but with nothing earlier than `since`.
-fn beginning(store: &WatchStore, source: SourceNumber, since: Timestamp) -> anyhow::Result<Position> {
+/// The number of the next batch, and where to go on: behind what was taken over last time, but with nothing earlier than
+/// `since`. The number is read first: should another import come in between, it is taken then, and nothing is there twice.
+fn beginning(store: &SqliteHistory, source: SourceId, since: Timestamp) -> anyhow::Result<(u64, Position)> {
+    let sequence = store.last_appended(source).map_err(with_hint)? + 1;
     let mark = store.import_mark(source).map_err(with_hint)?;
-    Ok(match mark {
+    let position = match mark {
         Some(mark) if mark.taken >= since => Position::following(mark.sample, mark.taken),
         _ => Position::after(since),
-    })
+    };
+    Ok((sequence, position))
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use iostall_collect::Gap;
 use iostall_model::Sample;
-use iostall_store::{Retention, SourceNumber, StoreError, StoredGap, WatchStore};
+use iostall_store::{History, Retention, SourceId, SqliteHistory, StoreError, StoredGap};
 use jiff::Timestamp;
 
 use crate::printer::Printer;
@@ -15,27 +15,27 @@ use crate::store::with_hint;
 
 /// The store, and what was already said.
 pub(super) struct Keeper {
-    pub(super) store: WatchStore,
+    pub(super) store: SqliteHistory,
     /// How many samples were stored.
     pub(super) samples: u64,
-    said: HashSet<(SourceNumber, String)>,
+    said: HashSet<(SourceId, String)>,
     /// By source: beats of which nothing could be stored.
-    lost: HashMap<SourceNumber, StoredGap>,
+    lost: HashMap<SourceId, StoredGap>,
     /// What the store says while it cannot be written.
     trouble: Option<String>,
 }
 
 impl Keeper {
-    pub(super) fn new(store: WatchStore) -> Self {
+    pub(super) fn new(store: SqliteHistory) -> Self {
         Self { store, samples: 0, said: HashSet::new(), lost: HashMap::new(), trouble: None }
     }
 
-    pub(super) fn add_source(&mut self, name: &str) -> anyhow::Result<SourceNumber> {
-        self.store.source(name).map_err(with_hint)
+    pub(super) fn add_source(&mut self, name: &str) -> anyhow::Result<SourceId> {
+        Ok(self.store.source(name).map_err(with_hint)?.id)
     }
 
     /// Says each warning of a sample the first time.
-    pub(super) fn say_warnings(&mut self, source: SourceNumber, sample: &Sample, printer: &Printer) {
+    pub(super) fn say_warnings(&mut self, source: SourceId, sample: &Sample, printer: &Printer) {
         for warning in &sample.warnings {
             if self.said.insert((source, warning.message.clone())) {
                 let said = format!("warning: {}", warning.message);
@@ -50,7 +50,7 @@ impl Keeper {
     /// Keeps a sample.
     pub(super) fn sample(
         &mut self,
-        source: SourceNumber,
+        source: SourceId,
         sample: Sample,
         printer: &Printer,
     ) -> anyhow::Result<()> {
@@ -63,7 +63,7 @@ impl Keeper {
     }
 
     /// Keeps a gap.
-    pub(super) fn gap(&mut self, source: SourceNumber, gap: Gap, printer: &Printer) -> anyhow::Result<()> {
+    pub(super) fn gap(&mut self, source: SourceId, gap: Gap, printer: &Printer) -> anyhow::Result<()> {
         let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
         let kept = self.with_lost(source).and_then(|()| self.store.add_gap(source, &gap));
         self.or_lost(kept, source, |_| gap, printer)
@@ -84,7 +84,7 @@ impl Keeper {
     }
 
     /// Keeps first what could not be kept before.
-    fn with_lost(&mut self, source: SourceNumber) -> Result<(), StoreError> {
+    fn with_lost(&mut self, source: SourceId) -> Result<(), StoreError> {
         if let Some(gap) = self.lost.get(&source) {
             self.store.add_gap(source, gap)?;
             self.lost.remove(&source);
@@ -96,7 +96,7 @@ impl Keeper {
     fn or_lost(
         &mut self,
         kept: Result<(), StoreError>,
-        source: SourceNumber,
+        source: SourceId,
         gap: impl FnOnce(&StoreError) -> StoredGap,
         printer: &Printer,
     ) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 use iostall_model::{Change, Counters, Row, Tier};
 use iostall_report::watch::{Gap, Interval, SourceHistory};
-use iostall_store::{RollupRow, Seams, SourceNumber, Step, WatchStore};
+use iostall_store::{History, RollupRow, Seams, SourceId, Step};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::store::with_hint;
@@ -16,8 +16,8 @@ pub(super) struct Tiers {
 
 /// One source in one window.
 pub(super) struct Part<'a> {
-    pub(super) store: &'a WatchStore,
-    pub(super) source: SourceNumber,
+    pub(super) store: &'a dyn History,
+    pub(super) source: SourceId,
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
 }
@@ -36,7 +36,7 @@ impl Part<'_> {
         if raw_from < self.to {
             let mut part =
                 |step: Step| interval(step).within(raw_from, self.to).into_iter().for_each(&mut *each);
-            self.store.steps(self.source, raw_from, self.to, &mut part).map_err(with_hint)?;
+            self.store.intervals(self.source, raw_from, self.to, &mut part).map_err(with_hint)?;
         }
         Ok(tiers)
     }
@@ -71,9 +71,7 @@ impl Part<'_> {
             }
             together.push(row);
         };
-        self.store
-            .each_rollup(self.source, tier, tier.floor(from), beyond, &mut gather)
-            .map_err(with_hint)?;
+        self.store.rollups(self.source, tier, tier.floor(from), beyond, &mut gather).map_err(with_hint)?;
         tell(&mut together);
         Ok(has_any.then_some(end))
     }

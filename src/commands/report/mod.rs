@@ -6,7 +6,7 @@ mod history;
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
 use iostall_report::watch::{Level, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow};
-use iostall_store::WatchStore;
+use iostall_store::{History, SqliteHistory};
 use jiff::Timestamp;
 
 use self::forms::Forms;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> 
 /// Both windows, which must have nothing in common: what is in both would hide a change.
 fn compared(
     args: &ReportArgs,
-    store: &WatchStore,
+    store: &SqliteHistory,
     before: (Timestamp, Timestamp),
     after: (Timestamp, Timestamp),
 ) -> anyhow::Result<WatchComparison> {
@@ -70,7 +70,7 @@ fn compared(
 /// The numbers of a window.
 fn gathered(
     args: &ReportArgs,
-    store: &WatchStore,
+    store: &SqliteHistory,
     (from, to): (Timestamp, Timestamp),
 ) -> anyhow::Result<WatchReport> {
     let level = match args.level {
@@ -83,15 +83,16 @@ fn gathered(
     let mut window = WatchWindow::new(level, threshold_ns);
     let mut sources = Vec::new();
     for watched in store.sources().map_err(with_hint)? {
-        if args.source.as_ref().is_some_and(|part| !watched.name.contains(part)) {
+        let name = &watched.source.name;
+        if args.source.as_ref().is_some_and(|part| !name.contains(part)) {
             continue;
         }
-        let part = Part { store, source: watched.number, from, to };
+        let part = Part { store, source: watched.source.id, from, to };
         let tiers = part.each_interval(&mut |interval| {
-            window.add(&watched.name, interval.rows.iter().map(|(row, change)| (row, change)));
+            window.add(name, interval.rows.iter().map(|(row, change)| (row, change)));
         })?;
-        let history = part.history(&watched.name, tiers)?;
-        let has_numbers = window.groups.keys().any(|key| key.source == watched.name);
+        let history = part.history(name, tiers)?;
+        let has_numbers = window.groups.keys().any(|key| key.source == *name);
         if has_numbers || !history.sentences().is_empty() {
             sources.push(history);
         }
@@ -114,12 +115,13 @@ fn nothing((from, to): (Timestamp, Timestamp), sources: &[SourceHistory]) -> any
 }
 
 /// How the worst groups of `report` went: a second look, now that they are known.
-fn followed(store: &WatchStore, report: &WatchReport) -> anyhow::Result<WatchSeries> {
+fn followed(store: &SqliteHistory, report: &WatchReport) -> anyhow::Result<WatchSeries> {
     let mut series = WatchSeries::of(report, LINES_MAX);
     for watched in store.sources().map_err(with_hint)? {
-        if report.sources.iter().any(|source| source.name == watched.name) {
-            let part = Part { store, source: watched.number, from: report.from, to: report.to };
-            part.each_interval(&mut |interval| series.add(&watched.name, &interval))?;
+        let name = &watched.source.name;
+        if report.sources.iter().any(|source| source.name == *name) {
+            let part = Part { store, source: watched.source.id, from: report.from, to: report.to };
+            part.each_interval(&mut |interval| series.add(name, &interval))?;
         }
     }
     series.finish();

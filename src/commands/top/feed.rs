@@ -10,7 +10,7 @@ use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{Sample, delta};
 use iostall_report::top::TopState;
-use iostall_store::{SourceNumber, Step, WatchStore, Watched};
+use iostall_store::{History, SourceId, SqliteHistory, Step, Watched};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::failure::hinted;
@@ -118,16 +118,16 @@ impl Drop for Sampled {
 
 /// What a collector writes.
 pub(super) struct Stored {
-    store: WatchStore,
+    store: SqliteHistory,
     clock: MonotonicClock,
     /// When to look again.
     look_ns: u64,
     /// Up to which sample each source has been shown.
-    shown: HashMap<SourceNumber, Timestamp>,
+    shown: HashMap<SourceId, Timestamp>,
 }
 
 impl Stored {
-    pub(super) fn new(store: WatchStore) -> anyhow::Result<Self> {
+    pub(super) fn new(store: SqliteHistory) -> anyhow::Result<Self> {
         let new = Self { store, clock: MonotonicClock::new(), look_ns: 0, shown: HashMap::new() };
         if new.watched()?.is_empty() {
             let error =
@@ -143,7 +143,7 @@ impl Stored {
     /// The sources that are being watched.
     pub(super) fn names(&self) -> Vec<String> {
         let watched = self.watched().unwrap_or_default();
-        watched.into_iter().map(|watched| watched.name).collect()
+        watched.into_iter().map(|watched| watched.source.name).collect()
     }
 
     fn watched(&self) -> anyhow::Result<Vec<Watched>> {
@@ -155,18 +155,18 @@ impl Stored {
 
     /// Shows what happened up to the newest sample of `watched`, and that there is none since then.
     fn see(&mut self, watched: &Watched, last: Timestamp, state: &mut TopState) -> anyhow::Result<()> {
-        let number = watched.number;
-        if self.shown.insert(number, last) != Some(last) {
-            let warnings = self.store.warnings(number, last, last).map_err(with_hint)?;
+        let (id, name) = (watched.source.id, &watched.source.name);
+        if self.shown.insert(id, last) != Some(last) {
+            let warnings = self.store.warnings(id, last, last).map_err(with_hint)?;
             let just_before = last.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(last);
-            state.first_sample(&watched.name, last, warnings.clone());
+            state.first_sample(name, last, warnings.clone());
             let mut newest = |step: Step| {
-                state.sample(&watched.name, step.taken.utc, step.rows, warnings.clone());
+                state.sample(name, step.taken.utc, step.rows, warnings.clone());
             };
-            self.store.steps(number, just_before, last, &mut newest).map_err(with_hint)?;
+            self.store.intervals(id, just_before, last, &mut newest).map_err(with_hint)?;
         }
-        for gap in self.store.gaps(number, last, utc_now()).map_err(with_hint)? {
-            state.gap(&watched.name, gap.at, &gap.reason);
+        for gap in self.store.gaps(id, last, utc_now()).map_err(with_hint)? {
+            state.gap(name, gap.at, &gap.reason);
         }
         Ok(())
     }

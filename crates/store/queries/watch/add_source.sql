@@ -1,2 +1,2 @@
 /* iostall:add_source */
-INSERT INTO watch_source (name) VALUES (:name) ON CONFLICT (name) DO NOTHING;
+INSERT INTO watch_source (id, store, name) VALUES (:id, :store, :name) ON CONFLICT (store, name) DO NOTHING;

@@ -1,2 +1,2 @@
 /* iostall:find_source */
-SELECT number, rolled_up_to FROM watch_source WHERE name = :name;
+SELECT number FROM watch_source WHERE id = :id;

@@ -11,11 +11,12 @@ use super::statements;
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
 /// All steps in order.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
     include_str!("../../migrations/0101_add_import_and_days.sql"),
     include_str!("../../migrations/0102_name_scopes.sql"),
+    include_str!("../../migrations/0103_identify_by_uuid.sql"),
 ];
 
 /// The newest version this program knows.

@@ -112,8 +112,10 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     // FULL, not the NORMAL that is usual with WAL: with NORMAL the last commits may vanish with the power, and a
     // run is hours of measuring in one commit. The one flush a run that this costs comes after its last I/O.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
+    // Off while tables are made again under their names: dropping the old one would delete what refers to it.
+    connection.pragma_update(None, "foreign_keys", false)?;
     migrations::migrate(connection)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     Ok(())
 }

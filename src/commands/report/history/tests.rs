@@ -2,7 +2,7 @@
 
 use super::*;
 use iostall_model::{Counter, Epoch, Kind, Moment, Sample, Scope, Subject, Totals};
-use iostall_store::{ImportMark, Retention};
+use iostall_store::{Batch, Retention, SqliteHistory};
 use proptest::prelude::*;
 
 /// Reads a minute: one a second, so that no cut needs to round.
@@ -37,7 +37,7 @@ fn sample(minute: u64) -> Sample {
     }
 }
 
-fn sum(store: &WatchStore, source: SourceNumber, from: Timestamp, to: Timestamp) -> (u64, u64) {
+fn sum(store: &SqliteHistory, source: SourceId, from: Timestamp, to: Timestamp) -> (u64, u64) {
     let mut sum = Totals::default();
     let mut end_before = from;
     let mut add = |interval: Interval| {
@@ -53,7 +53,7 @@ fn sum(store: &WatchStore, source: SourceNumber, from: Timestamp, to: Timestamp)
 
 /// Windows of every beginning, over hours that are rolled up and raw samples, some of which are rolled up too:
 /// hours that a running collector had not rolled up yet were missing.
-fn assert_complete(store: &WatchStore, source: SourceNumber, last: u64) {
+fn assert_complete(store: &SqliteHistory, source: SourceId, last: u64) {
     for first in (17..last).step_by(17) {
         let (reads, seconds) = sum(store, source, at(first), at(last));
         assert_eq!((reads, seconds), ((last - first) * READS, (last - first) * 60), "from minute {first}");
@@ -71,14 +71,14 @@ fn assert_complete(store: &WatchStore, source: SourceNumber, last: u64) {
 fn hours_and_raw_samples_together_are_complete_and_count_nothing_twice() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("watch.db");
-    let mut store = WatchStore::open(&path).unwrap();
-    let source = store.source("s").unwrap();
+    let mut store = SqliteHistory::open(&path).unwrap();
+    let source = store.source("s").unwrap().id;
     for minute in 0..=400 {
         store.add_sample(source, sample(minute)).unwrap();
     }
     assert_complete(&store, source, 400);
     // The older half of the raw samples goes; the open hour is in no roll-up yet.
-    let forget = |store: &mut WatchStore, minutes| {
+    let forget = |store: &mut SqliteHistory, minutes| {
         let retention = Retention { raw: SignedDuration::from_mins(minutes), ..Retention::default() };
         store.forget(&retention, at(400)).unwrap();
     };
@@ -90,8 +90,8 @@ fn hours_and_raw_samples_together_are_complete_and_count_nothing_twice() {
     forget(&mut store, 1);
     assert_complete(&store, source, 400);
     // And another goes on in that hour.
-    let mut store = WatchStore::open(&path).unwrap();
-    let source = store.source("s").unwrap();
+    let mut store = SqliteHistory::open(&path).unwrap();
+    let source = store.source("s").unwrap().id;
     for minute in 401..=410 {
         store.add_sample(source, sample(minute)).unwrap();
         assert_complete(&store, source, minute);
@@ -128,8 +128,8 @@ proptest! {
         cut_s in 0_i64..2_000_000,
     ) {
         let directory = tempfile::tempdir().unwrap();
-        let mut all = WatchStore::open(directory.path().join("all.db")).unwrap();
-        let mut some = WatchStore::open(directory.path().join("some.db")).unwrap();
+        let mut all = SqliteHistory::open(directory.path().join("all.db")).unwrap();
+        let mut some = SqliteHistory::open(directory.path().join("some.db")).unwrap();
         let (whole, part) = (all.source("s").unwrap(), some.source("s").unwrap());
         let retention = Retention {
             raw: SignedDuration::from_hours(raw_h),
@@ -137,7 +137,7 @@ proptest! {
             days: None,
         };
         let (mut end_s, mut reads) = (30_000, 0);
-        for together in steps.chunks(7) {
+        for (number, together) in (1..).zip(steps.chunks(7)) {
             let mut samples = Vec::new();
             for (length_s, work) in together {
                 end_s += length_s;
@@ -145,9 +145,8 @@ proptest! {
                 samples.push(counted(end_s, reads));
             }
             // One transaction for several samples: the disk is slow, and what is in it is the same.
-            let mark = ImportMark { sample: end_s, taken: second(end_s) };
-            all.add_imported(whole, samples.clone(), &[], mark).unwrap();
-            some.add_imported(part, samples, &[], mark).unwrap();
+            all.append(&Batch::of(whole.clone(), number, &samples)).unwrap();
+            some.append(&Batch::of(part.clone(), number, &samples)).unwrap();
             some.forget(&retention, second(end_s)).unwrap();
         }
         if ends_well {
@@ -158,15 +157,15 @@ proptest! {
         let windows = looks.into_iter().map(|(day, days)| (day * DAY_S, (day + days) * DAY_S));
         for (from, to) in windows.chain([(0, last)]).filter(|(from, to)| from < to) {
             prop_assert_eq!(
-                sum(&some, part, second(from), second(to)),
-                sum(&all, whole, second(from), second(to)),
+                sum(&some, part.id, second(from), second(to)),
+                sum(&all, whole.id, second(from), second(to)),
                 "{} to {}", second(from), second(to)
             );
         }
         // Within a day of which nobody knows more the work counts as even; but nothing is lost at any cut.
         let cut = second(cut_s.min(last - 1).max(1));
-        let (early, late) = (sum(&some, part, second(0), cut), sum(&some, part, cut, second(last)));
-        let both = sum(&some, part, second(0), second(last));
+        let (early, late) = (sum(&some, part.id, second(0), cut), sum(&some, part.id, cut, second(last)));
+        let both = sum(&some, part.id, second(0), second(last));
         prop_assert_eq!(early.0 + late.0, both.0);
     }
 }
@@ -174,8 +173,8 @@ proptest! {
 #[test]
 fn a_report_says_up_to_where_days_and_hours_are() {
     let directory = tempfile::tempdir().unwrap();
-    let mut store = WatchStore::open(directory.path().join("watch.db")).unwrap();
-    let source = store.source("s").unwrap();
+    let mut store = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
+    let source = store.source("s").unwrap().id;
     for hour in 0..24 * 10 {
         store.add_sample(source, counted(hour * 3_600, hour.cast_unsigned())).unwrap();
     }

@@ -5,55 +5,33 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Transaction, named_params};
 
 use super::writer::{Pending, merge};
-use super::{SourceNumber, WatchStore, damage, rollup_body, statements, utc_ns};
+use super::{SourceNumber, SqliteHistory, damage, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
+use crate::history::{Retention, ceiling};
 use crate::sqlite::{begin, fault};
 
-/// How long each tier is kept. Raw samples go only once they are rolled up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retention {
-    /// Raw samples.
-    pub raw: SignedDuration,
-    /// Hours; those of a day go together.
-    pub hours: SignedDuration,
-    /// Days; `None`: for ever.
-    pub days: Option<SignedDuration>,
-}
-
-impl Default for Retention {
-    /// Two weeks raw, two years of hours, days for ever.
-    fn default() -> Self {
-        Self {
-            raw: SignedDuration::from_hours(14 * 24),
-            hours: SignedDuration::from_hours(2 * 366 * 24),
-            days: None,
-        }
-    }
-}
-
-impl WatchStore {
-    /// Deletes what is older than `retention` allows, as of `now`.
-    pub fn forget(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError> {
+impl SqliteHistory {
+    /// See [`History::forget`](crate::History::forget).
+    pub(super) fn forget_old(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError> {
         let failed = fault(&self.path, "write to");
-        let sources = self.sources()?;
+        let sources = self.numbers()?;
         let all = || {
             let transaction = begin(&self.connection, &self.path, 0)?;
             for source in &sources {
                 let raw_limit = before(now, retention.raw);
-                let parameters = named_params! {":source": source.number.0, ":utc_ns": utc_ns(raw_limit)};
+                let parameters = named_params! {":source": source.0, ":utc_ns": utc_ns(raw_limit)};
                 if transaction.execute(statements::DELETE_SAMPLES, parameters)? > 0 {
-                    let mark = named_params! {":source": source.number.0};
+                    let mark = named_params! {":source": source.0};
                     transaction.execute(statements::MARK_FORGOTTEN, mark)?;
                 }
                 transaction.execute(statements::DELETE_GAPS, parameters)?;
                 let hours_from = Tier::Day.floor(before(now, retention.hours));
-                if delete(&transaction, source.number, Tier::Hour, None, hours_from)? > 0 {
-                    let mark =
-                        named_params! {":source": source.number.0, ":before_s": hours_from.as_second()};
+                if delete(&transaction, *source, Tier::Hour, None, hours_from)? > 0 {
+                    let mark = named_params! {":source": source.0, ":before_s": hours_from.as_second()};
                     transaction.execute(statements::MARK_HOURS_FORGOTTEN, mark)?;
                 }
                 if let Some(days) = retention.days {
-                    delete(&transaction, source.number, Tier::Day, None, before(now, days))?;
+                    delete(&transaction, *source, Tier::Day, None, before(now, days))?;
                 }
             }
             transaction.commit()
@@ -61,9 +39,8 @@ impl WatchStore {
         all().map_err(failed)
     }
 
-    /// Makes the roll-ups of `source` anew: hours wherever raw samples cover them, days wherever hours do. What
-    /// is older than that stays as it is.
-    pub fn rebuild(&mut self, source: SourceNumber) -> Result<(), StoreError> {
+    /// See [`History::rebuild`](crate::History::rebuild).
+    pub(super) fn rebuild_of(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         let series = self.series(source)?;
         let mut pending = Pending::default();
         let (mut earlier, mut first, mut last): (Option<Sample>, Option<Timestamp>, i64) = (None, None, 0);
@@ -89,12 +66,6 @@ impl WatchStore {
         // What the writer had pending is in the roll-ups now.
         self.resume_if_open(source)
     }
-}
-
-/// The beginning of the first hour or day that lies wholly at or after `at`.
-pub(super) fn ceiling(tier: Tier, at: Timestamp) -> Timestamp {
-    let floor = tier.floor(at);
-    if floor == at { at } else { floor.checked_add(SignedDuration::from_secs(tier.seconds())).unwrap_or(at) }
 }
 
 fn replace_hours(

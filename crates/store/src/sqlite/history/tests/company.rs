@@ -7,9 +7,9 @@ use super::*;
 #[test]
 fn two_collectors_of_one_source_do_not_spoil_each_others_samples() {
     let (directory, mut one) = open();
-    let source = one.source("s").unwrap();
-    let mut other = WatchStore::open(directory.path().join("watch.db")).unwrap();
-    assert_eq!(other.source("s").unwrap(), source);
+    let source = one.source("s").unwrap().id;
+    let mut other = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
+    assert_eq!(other.source("s").unwrap().id, source);
     let mut beat = 0;
     // Both by turns, one after the other, then one of them alone for a while, with more than one hour in all.
     for turns in [[1, 1], [3, 1], [1, 4], [20, 0], [0, 30], [1, 1], [0, 40], [30, 1]] {
@@ -39,11 +39,11 @@ fn two_collectors_of_one_source_do_not_spoil_each_others_samples() {
 #[test]
 fn a_rebuild_before_a_collector_ends_counts_nothing_twice() {
     let (directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..30 {
         store.add_sample(source, sample(beat, 5)).unwrap();
     }
-    WatchStore::open(directory.path().join("watch.db")).unwrap().rebuild(source).unwrap();
+    SqliteHistory::open(directory.path().join("watch.db")).unwrap().rebuild(source).unwrap();
     store.finish().unwrap();
     let truth: u64 = (0..5).filter(|file| file % 3 != 0).map(|file| 29 * (file % 17 + 1) * 3).sum();
     assert_eq!(reads(&rollups(&store, source, Tier::Hour)), truth);
@@ -52,7 +52,7 @@ fn a_rebuild_before_a_collector_ends_counts_nothing_twice() {
 #[test]
 fn a_thing_that_gets_its_old_name_back_is_called_so() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for (beat, name) in (0..).zip(["a", "b", "a"]) {
         let mut sample = sample(beat, 1);
         sample.rows[0].subject.name = name.into();
@@ -66,7 +66,7 @@ fn a_thing_that_gets_its_old_name_back_is_called_so() {
 #[test]
 fn a_window_holds_both_hours_when_the_clock_was_set_back_by_one() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..120 {
         let mut sample = sample(beat, 2);
         if beat >= 60 {
@@ -77,6 +77,6 @@ fn a_window_holds_both_hours_when_the_clock_was_set_back_by_one() {
     let mut count = 0;
     let (from, to) = (start() + SignedDuration::from_mins(30), start() + SignedDuration::from_hours(1));
     let mut each = |step: Step| count += u32::from(step.taken.utc > from && step.taken.utc <= to);
-    store.steps(source, from, to, &mut each).unwrap();
+    store.intervals(source, from, to, &mut each).unwrap();
     assert_eq!(count, 29 + 29, "both times from the 31st to the 59th minute");
 }

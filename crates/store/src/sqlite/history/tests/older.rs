@@ -1,14 +1,16 @@
 //! A store as an older iostall left it.
 
+use rusqlite::OptionalExtension;
+
 use super::*;
 use crate::sqlite::store_of_version;
 
 /// Of two samples of a host, taken by an iostall whose stores had version 3.
-fn older() -> (tempfile::TempDir, WatchStore) {
+fn older() -> (tempfile::TempDir, SqliteHistory) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("watch.db");
-    store_of_version(&path, 3).execute_batch(include_str!("../../../testdata/store_0101.sql")).unwrap();
-    let store = WatchStore::open(path).unwrap();
+    store_of_version(&path, 3).execute_batch(include_str!("../../../../testdata/store_0101.sql")).unwrap();
+    let store = SqliteHistory::open(path).unwrap();
     (directory, store)
 }
 
@@ -20,7 +22,7 @@ fn scope_of(rows: &[(Row, Change)], name: &str) -> Scope {
 #[test]
 fn what_a_thing_is_part_of_is_told_of_older_samples_too() {
     let (_directory, mut store) = older();
-    let source = store.source("linux:").unwrap();
+    let source = store.source("linux:").unwrap().id;
     let before = steps(&store, source);
     assert_eq!(before.len(), 1);
     assert!(before[0].rows.iter().all(|(_, change)| change.delta().is_some()));
@@ -48,7 +50,31 @@ fn what_a_thing_is_part_of_is_told_of_older_samples_too() {
     assert_eq!((after.len(), continued), (2, 6));
     let series: u32 = store
         .connection
-        .query_row(include_str!("../../../testdata/count_series.sql"), [], |row| row.get(0))
+        .query_row(include_str!("../../../../testdata/count_series.sql"), [], |row| row.get(0))
         .unwrap();
     assert_eq!(series, 8, "no thing is there twice");
+}
+
+/// Names were all that told sources apart: samples of two hosts could not be brought together, and what was sent twice
+/// would have been there twice.
+#[test]
+fn a_source_of_an_older_store_gets_its_id_once() {
+    let (directory, mut store) = older();
+    let path = directory.path().join("watch.db");
+    let (id, source) = (store.id(), store.source("linux:").unwrap());
+    assert_eq!((source.store, source.name.as_str()), (id, "linux:"));
+    assert_eq!(store.sources().unwrap().len(), 1, "it is the one that was there");
+    assert_eq!(source.id.to_string().as_bytes()[14], b'4', "{}: a random one", source.id);
+    drop(store);
+    let mut again = SqliteHistory::open(&path).unwrap();
+    assert_eq!((again.id(), again.source("linux:").unwrap()), (id, source.clone()));
+    let broken: Option<String> =
+        again.connection.pragma_query_value(None, "foreign_key_check", |row| row.get(0)).optional().unwrap();
+    assert_eq!(broken, None, "what refers to the source still does");
+    // What was sampled before goes to another store like all else.
+    let mut other = SqliteHistory::open(directory.path().join("other.db")).unwrap();
+    let batch = again.batch_after(source.id, 0, 10).unwrap().unwrap();
+    other.append(&batch).unwrap();
+    assert_eq!(steps(&other, source.id).len(), 1);
+    assert_ne!(other.id(), id, "no two stores have one id");
 }

@@ -2,53 +2,20 @@
 
 use std::collections::HashMap;
 
-use iostall_model::{Epoch, Kind, Moment, Row, Sample, Scope, Subject, Tier, Warning, delta};
+use iostall_model::{Epoch, Kind, Moment, Row, Sample, Scope, Subject, Tier, delta};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
 use super::body::{self, Rows};
 use super::series::Series;
-use super::{
-    ImportMark, RollupRow, SourceNumber, Step, StoredGap, WatchStore, Watched, damage, from_utc_ns,
-    rollup_body, statements, utc_ns,
-};
+use super::{SourceNumber, SqliteHistory, damage, from_utc_ns, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
+use crate::history::{ImportMark, RollupRow, SeenWarning, Step, StoredGap};
 use crate::sqlite::fault;
 
-impl WatchStore {
-    /// The sources that were ever watched, by name.
-    pub fn sources(&self) -> Result<Vec<Watched>, StoreError> {
-        let all = || {
-            let mut statement = self.connection.prepare_cached(statements::LIST_SOURCES)?;
-            let rows = statement.query_map([], |row| {
-                Ok(Watched {
-                    number: SourceNumber(row.get(0)?),
-                    name: row.get(1)?,
-                    first: row.get::<_, Option<i64>>(2)?.map(from_utc_ns),
-                    last: row.get::<_, Option<i64>>(3)?.map(from_utc_ns),
-                })
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        all().map_err(fault(&self.path, "read"))
-    }
-
-    /// Calls `read`, and lets no writer change what it sees meanwhile: roll-ups and samples fit together, and a
-    /// second look shows the same.
-    pub fn frozen<T>(&self, read: impl FnOnce() -> T) -> Result<T, StoreError> {
-        let failed = fault(&self.path, "read");
-        let all = || {
-            let transaction = self.connection.unchecked_transaction()?;
-            let out = read();
-            transaction.rollback()?;
-            Ok(out)
-        };
-        all().map_err(failed)
-    }
-
-    /// Gives `each` what happened between every two samples, in order, of every such step that lies in the window
-    /// at least in part.
-    pub fn steps(
+impl SqliteHistory {
+    /// See [`History::intervals`](crate::History::intervals).
+    pub(super) fn intervals_of(
         &self,
         source: SourceNumber,
         from: Timestamp,
@@ -74,8 +41,8 @@ impl WatchStore {
         })
     }
 
-    /// The newest sample of `source`.
-    pub fn last_sample(&self, source: SourceNumber) -> Result<Option<Sample>, StoreError> {
+    /// See [`History::last_sample`](crate::History::last_sample).
+    pub(super) fn last_sample_of(&self, source: SourceNumber) -> Result<Option<Sample>, StoreError> {
         let parameters = named_params! {":source": source.0, ":utc_ns": i64::MAX};
         let last: i64 = self
             .connection
@@ -86,8 +53,8 @@ impl WatchStore {
         Ok(newest)
     }
 
-    /// Gives `each` the roll-ups of `source` that begin in the window, in the order of their beginnings.
-    pub fn each_rollup(
+    /// See [`History::rollups`](crate::History::rollups).
+    pub(super) fn rollups_of(
         &self,
         source: SourceNumber,
         tier: Tier,
@@ -119,8 +86,8 @@ impl WatchStore {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// The gaps of `source` in the window.
-    pub fn gaps(
+    /// See [`History::gaps`](crate::History::gaps).
+    pub(super) fn gaps_of(
         &self,
         source: SourceNumber,
         from: Timestamp,
@@ -141,22 +108,25 @@ impl WatchStore {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// What `source` could not tell at some time in the window.
-    pub fn warnings(
+    /// What `source` could not tell at some time in the window, and when that was.
+    pub(super) fn warnings_of(
         &self,
         source: SourceNumber,
         from: Timestamp,
         to: Timestamp,
-    ) -> Result<Vec<Warning>, StoreError> {
+    ) -> Result<Vec<SeenWarning>, StoreError> {
         let all = || {
             let mut statement = self.connection.prepare_cached(statements::LIST_WARNINGS)?;
             let parameters = named_params! {":source": source.0, ":from": utc_ns(from), ":to": utc_ns(to)};
-            let texts: rusqlite::Result<Vec<String>> =
-                statement.query_map(parameters, |row| row.get(0))?.collect();
-            texts?
-                .iter()
-                .map(|text| serde_json::from_str(text).map_err(|error| damage(error.to_string())))
-                .collect::<rusqlite::Result<Vec<_>>>()
+            let mut rows = statement.query(parameters)?;
+            let mut warnings = Vec::new();
+            while let Some(row) = rows.next()? {
+                let text = row.get_ref(0)?.as_str()?;
+                let warning = serde_json::from_str(text).map_err(|error| damage(error.to_string()))?;
+                let (first, last) = (from_utc_ns(row.get(1)?), from_utc_ns(row.get(2)?));
+                warnings.push(SeenWarning { warning, first, last });
+            }
+            Ok(warnings)
         };
         all().map_err(fault(&self.path, "read"))
     }
@@ -221,8 +191,8 @@ impl WatchStore {
             .map_err(fault(&self.path, "read"))
     }
 
-    /// How far an import of `source` came; `None` before the first one.
-    pub fn import_mark(&self, source: SourceNumber) -> Result<Option<ImportMark>, StoreError> {
+    /// See [`History::import_mark`](crate::History::import_mark).
+    pub(super) fn import_mark_of(&self, source: SourceNumber) -> Result<Option<ImportMark>, StoreError> {
         let mark =
             |row: &rusqlite::Row<'_>| Ok(ImportMark { sample: row.get(0)?, taken: from_utc_ns(row.get(1)?) });
         self.connection

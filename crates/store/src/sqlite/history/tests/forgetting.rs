@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn only_whole_chains_that_are_rolled_up_are_forgotten_and_the_roll_ups_stay() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..400 {
         store.add_sample(source, sample(beat, 5)).unwrap();
     }
@@ -27,12 +27,12 @@ fn only_whole_chains_that_are_rolled_up_are_forgotten_and_the_roll_ups_stay() {
 #[test]
 fn roll_ups_and_raw_samples_meet_at_the_seam() {
     let (directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..400 {
         store.add_sample(source, sample(beat, 5)).unwrap();
     }
     assert_eq!(store.seams(source).unwrap(), None, "nothing was forgotten");
-    let forget = |store: &mut WatchStore, minutes| {
+    let forget = |store: &mut SqliteHistory, minutes| {
         let raw = SignedDuration::from_mins(minutes);
         let now = sample(400, 0).taken.utc;
         store.forget(&Retention { raw, ..Retention::default() }, now).unwrap();
@@ -45,8 +45,8 @@ fn roll_ups_and_raw_samples_meet_at_the_seam() {
     assert_eq!(Tier::Hour.floor(seam), seam);
     // A process that ends well has rolled up all there is, and what raw samples are left begin in the same hour.
     drop(store);
-    let mut store = WatchStore::open(directory.path().join("watch.db")).unwrap();
-    store.source("s").unwrap();
+    let mut store = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
+    store.source("s").unwrap().id;
     store.finish().unwrap();
     forget(&mut store, 1);
     let seams = store.seams(source).unwrap().unwrap();
@@ -59,18 +59,18 @@ fn roll_ups_and_raw_samples_meet_at_the_seam() {
 #[test]
 fn what_a_killed_collector_left_stays_readable_when_it_is_forgotten_by_another() {
     let (directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..170 {
         store.add_sample(source, sample(beat, 5)).unwrap();
     }
     drop(store);
-    let mut other = WatchStore::open(directory.path().join("watch.db")).unwrap();
+    let mut other = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
     let retention = Retention { raw: SignedDuration::from_secs(1), ..Retention::default() };
     other.forget(&retention, sample(100_000, 0).taken.utc).unwrap();
     let left = steps(&other, source);
     assert!(left.len() >= 47, "the hour that is not in the roll-ups is there: {}", left.len());
     let truth: u64 = (0..5).filter(|file| file % 3 != 0).map(|file| 169 * (file % 17 + 1) * 3).sum();
-    other.source("s").unwrap();
+    other.source("s").unwrap().id;
     other.finish().unwrap();
     assert_eq!(reads(&rollups(&other, source, Tier::Hour)), truth);
 }

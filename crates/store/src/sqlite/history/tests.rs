@@ -1,16 +1,17 @@
-//! The history as its users see it.
+//! What only this implementation can get wrong. What every history must do is in `history::contract`.
 
 use std::collections::BTreeMap;
 
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{
-    Change, Counter, Counters, DeviceRole, Epoch, Kind, Moment, ResetReason, Row, Sample, Scope, Subject,
-    Tier,
+    Change, Counter, Counters, DeviceRole, Epoch, Kind, Moment, ResetReason, Rollup, Row, Sample, Scope,
+    Subject, Tier,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
+use crate::history::contract;
 
 mod company;
 mod forgetting;
@@ -74,23 +75,23 @@ fn sample_of(second: u64, rows: Vec<Row>) -> Sample {
     }
 }
 
-fn open() -> (tempfile::TempDir, WatchStore) {
+fn open() -> (tempfile::TempDir, SqliteHistory) {
     let directory = tempfile::tempdir().unwrap();
-    let store = WatchStore::open(directory.path().join("watch.db")).unwrap();
+    let store = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
     (directory, store)
 }
 
-fn steps(store: &WatchStore, source: SourceNumber) -> Vec<Step> {
+fn steps(store: &SqliteHistory, source: SourceId) -> Vec<Step> {
     let mut steps = Vec::new();
-    store.steps(source, Timestamp::MIN, Timestamp::MAX, &mut |step| steps.push(step)).unwrap();
+    store.intervals(source, Timestamp::MIN, Timestamp::MAX, &mut |step| steps.push(step)).unwrap();
     steps
 }
 
 /// Every stored roll-up of a tier by beginning and name.
-fn rollups(store: &WatchStore, source: SourceNumber, tier: Tier) -> BTreeMap<(Timestamp, String), Rollup> {
+fn rollups(store: &SqliteHistory, source: SourceId, tier: Tier) -> BTreeMap<(Timestamp, String), Rollup> {
     let mut rollups = BTreeMap::new();
     let mut each = |row: RollupRow| drop(rollups.insert((row.beginning, row.subject.name), row.rollup));
-    store.each_rollup(source, tier, Timestamp::UNIX_EPOCH, Timestamp::MAX, &mut each).unwrap();
+    store.rollups(source, tier, Timestamp::UNIX_EPOCH, Timestamp::MAX, &mut each).unwrap();
     rollups
 }
 
@@ -100,9 +101,19 @@ fn reads(rollups: &BTreeMap<(Timestamp, String), Rollup>) -> u64 {
 }
 
 #[test]
+fn it_does_what_every_history_must_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut count = 0;
+    contract::run_all(|| {
+        count += 1;
+        SqliteHistory::open(directory.path().join(format!("{count}.db"))).unwrap()
+    });
+}
+
+#[test]
 fn rows_that_change_places_stay_with_their_series() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..6 {
         let mut sample = sample(beat, 9);
         let places = sample.rows.len();
@@ -124,7 +135,7 @@ fn rows_that_change_places_stay_with_their_series() {
 #[test]
 fn samples_come_back_as_they_were_read_over_more_than_one_chain() {
     let (_directory, mut store) = open();
-    let source = store.source("sqlserver://db1:1433").unwrap();
+    let source = store.source("sqlserver://db1:1433").unwrap().id;
     for beat in 0..150 {
         store.add_sample(source, sample(beat, 7)).unwrap();
     }
@@ -144,14 +155,16 @@ fn samples_come_back_as_they_were_read_over_more_than_one_chain() {
 #[test]
 fn a_window_begins_with_the_last_sample_before_it() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..100 {
         store.add_sample(source, sample(beat, 2)).unwrap();
     }
     let at = |beat| sample(beat, 0).taken.utc;
     let mut taken = Vec::new();
     store
-        .steps(source, at(70) + SignedDuration::from_secs(1), at(73), &mut |step| taken.push(step.taken.utc))
+        .intervals(source, at(70) + SignedDuration::from_secs(1), at(73), &mut |step| {
+            taken.push(step.taken.utc)
+        })
         .unwrap();
     assert_eq!(taken, [at(71), at(72), at(73)]);
 }
@@ -159,21 +172,23 @@ fn a_window_begins_with_the_last_sample_before_it() {
 #[test]
 fn a_window_ends_with_the_first_sample_after_it() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..10 {
         store.add_sample(source, sample(beat, 2)).unwrap();
     }
     let at = |beat| sample(beat, 0).taken.utc;
     let mut bounds = Vec::new();
     let inside = at(3) + SignedDuration::from_secs(1);
-    store.steps(source, at(2), inside, &mut |step| bounds.push((step.since.utc, step.taken.utc))).unwrap();
+    store
+        .intervals(source, at(2), inside, &mut |step| bounds.push((step.since.utc, step.taken.utc)))
+        .unwrap();
     assert_eq!(bounds, [(at(2), at(3)), (at(3), at(4))]);
 }
 
 #[test]
 fn a_reset_in_the_history_has_its_reason() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     store.add_sample(source, sample(1, 2)).unwrap();
     let mut restarted = sample(2, 2);
     restarted.epoch.process_start = "200".into();
@@ -186,7 +201,7 @@ fn a_reset_in_the_history_has_its_reason() {
 #[test]
 fn a_thing_that_goes_and_comes_back_is_a_baseline() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     store.add_sample(source, sample(1, 2)).unwrap();
     store.add_sample(source, sample(2, 1)).unwrap();
     store.add_sample(source, sample(3, 2)).unwrap();
@@ -198,7 +213,7 @@ fn a_thing_that_goes_and_comes_back_is_a_baseline() {
 #[test]
 fn gaps_and_warnings_are_kept_with_the_time_they_are_about() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     let gap = StoredGap { at: start(), beats: 3, reason: "refused".into() };
     store.add_gap(source, &gap).unwrap();
     let mut sample = sample(1, 1);
@@ -214,7 +229,7 @@ fn gaps_and_warnings_are_kept_with_the_time_they_are_about() {
 #[test]
 fn an_hour_is_written_with_the_sample_that_closes_it() {
     let (_directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     store.add_sample(source, sample(0, 4)).unwrap();
     store.add_sample(source, sample(1, 4)).unwrap();
     assert!(rollups(&store, source, Tier::Hour).is_empty(), "the hour is still open");
@@ -230,11 +245,11 @@ fn an_hour_is_written_with_the_sample_that_closes_it() {
 #[test]
 fn a_rebuild_under_a_writer_counts_nothing_twice() {
     let (directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     for beat in 0..30 {
         store.add_sample(source, sample(beat, 5)).unwrap();
     }
-    let mut other = WatchStore::open(directory.path().join("watch.db")).unwrap();
+    let mut other = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
     other.rebuild(source).unwrap();
     for beat in 30..70 {
         store.add_sample(source, sample(beat, 5)).unwrap();
@@ -247,11 +262,11 @@ fn a_rebuild_under_a_writer_counts_nothing_twice() {
 #[test]
 fn a_row_takes_at_most_25_bytes_of_the_file() {
     let (directory, mut store) = open();
-    let source = store.source("s").unwrap();
+    let source = store.source("s").unwrap().id;
     let (files, beats) = (1_000, 130);
     store.add_sample(source, sample(0, files)).unwrap();
-    let size = |store: &WatchStore| {
-        store.connection.execute_batch(include_str!("../../testdata/write_log_back.sql")).unwrap();
+    let size = |store: &SqliteHistory| {
+        store.connection.execute_batch(include_str!("../../../testdata/write_log_back.sql")).unwrap();
         std::fs::metadata(directory.path().join("watch.db")).unwrap().len()
     };
     let before = size(&store);
@@ -271,12 +286,12 @@ proptest! {
         lengths in prop::collection::vec((1_u64..40, any::<bool>()), 1..6),
     ) {
         let (directory, mut whole) = open();
-        let source = whole.source("s").unwrap();
+        let source = whole.source("s").unwrap().id;
         let path = directory.path().join("parts.db");
         let mut beat = 0;
         for (length, ends_well) in lengths {
-            let mut part = WatchStore::open(&path).unwrap();
-            let part_source = part.source("s").unwrap();
+            let mut part = SqliteHistory::open(&path).unwrap();
+            let part_source = part.source("s").unwrap().id;
             for _ in 0..length {
                 whole.add_sample(source, sample(beat, 4)).unwrap();
                 part.add_sample(part_source, sample(beat, 4)).unwrap();
@@ -287,13 +302,13 @@ proptest! {
             }
         }
         whole.finish().unwrap();
-        let mut part = WatchStore::open(&path).unwrap();
-        let part_source = part.source("s").unwrap();
+        let mut part = SqliteHistory::open(&path).unwrap();
+        let part_source = part.source("s").unwrap().id;
         part.finish().unwrap();
         for tier in [Tier::Hour, Tier::Day] {
             let wanted = rollups(&whole, source, tier);
             prop_assert_eq!(&rollups(&part, part_source, tier), &wanted);
-            let mut rebuilt = WatchStore::open(&path).unwrap();
+            let mut rebuilt = SqliteHistory::open(&path).unwrap();
             rebuilt.rebuild(part_source).unwrap();
             prop_assert_eq!(&rollups(&rebuilt, part_source, tier), &wanted);
         }
@@ -304,8 +319,8 @@ proptest! {
 #[test]
 fn victim_that_samples_until_it_is_killed() {
     let Some(path) = std::env::var_os(VICTIM_STORE) else { return };
-    let mut store = WatchStore::open(path).unwrap();
-    let source = store.source("s").unwrap();
+    let mut store = SqliteHistory::open(path).unwrap();
+    let source = store.source("s").unwrap().id;
     let next =
         store.last_sample(source).unwrap().map_or(0, |last| (last.taken.clock_ns - 77) / 60_000_000_000 + 1);
     for beat in next.. {
@@ -331,9 +346,9 @@ fn a_killed_collector_loses_at_most_the_sample_in_flight_and_no_roll_up() {
     let clock = MonotonicClock::new();
     let mut kept = 0;
     for round in 0..6_u64 {
-        let mut victim = victim("watch::tests::victim_that_samples_until_it_is_killed", &path);
-        let mut store = WatchStore::open(&path).unwrap();
-        let source = store.source("s").unwrap();
+        let mut victim = victim("sqlite::history::tests::victim_that_samples_until_it_is_killed", &path);
+        let mut store = SqliteHistory::open(&path).unwrap();
+        let source = store.source("s").unwrap().id;
         while steps(&store, source).len() <= kept {
             assert!(victim.try_wait().unwrap().is_none(), "the victim ended by itself");
             clock.sleep_until(clock.now_ns() + 1_000_000);
@@ -342,7 +357,7 @@ fn a_killed_collector_loses_at_most_the_sample_in_flight_and_no_roll_up() {
         victim.kill().unwrap();
         victim.wait().unwrap();
         drop(store);
-        store = WatchStore::open(&path).unwrap();
+        store = SqliteHistory::open(&path).unwrap();
         let after = steps(&store, source);
         assert!(after.len() > kept, "what was seen before the kill is there after it");
         kept = after.len();
@@ -350,8 +365,8 @@ fn a_killed_collector_loses_at_most_the_sample_in_flight_and_no_roll_up() {
             assert_eq!(step.taken, sample(beat, 0).taken, "no sample is missing in between");
         }
     }
-    let mut store = WatchStore::open(&path).unwrap();
-    let source = store.source("s").unwrap();
+    let mut store = SqliteHistory::open(&path).unwrap();
+    let source = store.source("s").unwrap().id;
     store.finish().unwrap();
     let truth: u64 = steps(&store, source)
         .iter()

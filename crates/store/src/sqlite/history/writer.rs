@@ -8,16 +8,15 @@ use rusqlite::{Connection, OptionalExtension, Transaction, named_params};
 
 use super::body::{self, Rows};
 use super::series::Series;
-use super::{
-    ImportMark, SourceNumber, StoredGap, WHOLE_EVERY, WatchStore, damage, rollup_body, statements, utc_ns,
-    warning_text,
-};
+use super::{SourceNumber, SqliteHistory, WHOLE_EVERY, damage, rollup_body, sources, statements, utc_ns};
 use crate::error::StoreError;
+use crate::history::{Appended, Batch, ImportMark, SeenWarning, StoredGap};
 use crate::sqlite::{begin, fault};
 
 /// What the writer remembers of a source between its samples.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Chain {
+    source: SourceNumber,
     /// The sample before, as it came.
     before: Option<Sample>,
     /// The numbers of the series of its rows, in their order, if this process wrote it.
@@ -31,6 +30,23 @@ pub(super) struct Chain {
     /// The number of the sample before, or of the last one that is in the roll-ups.
     last: i64,
     pending: Pending,
+}
+
+impl Chain {
+    /// Of a source whose stored roll-ups go up to the sample numbered `rolled_up_to`.
+    fn new(source: SourceNumber, rolled_up_to: i64) -> Self {
+        Self {
+            source,
+            before: None,
+            numbers: Vec::new(),
+            rows: Rows::new(),
+            since_whole: None,
+            series: Series::default(),
+            epoch: None,
+            last: rolled_up_to,
+            pending: Pending { rolled_up_to, ..Pending::default() },
+        }
+    }
 }
 
 /// Deltas that are in no stored roll-up yet.
@@ -73,26 +89,14 @@ impl Pending {
     }
 }
 
-impl WatchStore {
-    /// The number of the source called `name`, which is made where it is not there.
-    pub fn source(&mut self, name: &str) -> Result<SourceNumber, StoreError> {
-        let number = begin(&self.connection, &self.path, 0)
-            .and_then(|transaction| {
-                transaction.execute(statements::ADD_SOURCE, named_params! {":name": name})?;
-                let number =
-                    transaction.query_row(statements::FIND_SOURCE, named_params! {":name": name}, |row| {
-                        row.get(0)
-                    })?;
-                transaction.commit()?;
-                Ok(number)
-            })
-            .map_err(fault(&self.path, "write to"))?;
-        let source = SourceNumber(number);
+impl SqliteHistory {
+    /// Takes up the history of `source` if that has not been done.
+    pub(super) fn resume_if_closed(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         if !self.chains.contains_key(&source) {
             let chain = self.resume(source)?;
             self.chains.insert(source, chain);
         }
-        Ok(source)
+        Ok(())
     }
 
     /// Takes up the history of `source` anew if it is being written.
@@ -107,8 +111,7 @@ impl WatchStore {
     /// Takes up the history of `source` where an earlier process left it, roll-ups it could not write included.
     fn resume(&self, source: SourceNumber) -> Result<Chain, StoreError> {
         let (rolled_up_to, _) = self.ends(source)?;
-        let mut chain = Chain { last: rolled_up_to, ..Chain::default() };
-        chain.pending.rolled_up_to = rolled_up_to;
+        let mut chain = Chain::new(source, rolled_up_to);
         self.follow(source, &mut chain)?;
         Ok(chain)
     }
@@ -147,13 +150,16 @@ impl WatchStore {
         }
     }
 
-    /// Keeps `sample`, and the roll-ups of the hours that it closes. When it returns, both survive a loss of power.
-    pub fn add_sample(&mut self, source: SourceNumber, sample: Sample) -> Result<(), StoreError> {
-        self.in_one_transaction(source, |transaction, chain| write(transaction, source, chain, sample))
+    /// See [`History::add_sample`](crate::History::add_sample).
+    pub(super) fn add_sample_of(&mut self, source: SourceNumber, sample: Sample) -> Result<(), StoreError> {
+        self.in_one_transaction(
+            |_| Ok(source),
+            |transaction, chain| write(transaction, source, chain, sample),
+        )
     }
 
-    /// Keeps that `gap` happened.
-    pub fn add_gap(&mut self, source: SourceNumber, gap: &StoredGap) -> Result<(), StoreError> {
+    /// See [`History::add_gap`](crate::History::add_gap).
+    pub(super) fn add_gap_of(&mut self, source: SourceNumber, gap: &StoredGap) -> Result<(), StoreError> {
         begin(&self.connection, &self.path, 0)
             .and_then(|transaction| {
                 put_gap(&transaction, source, gap)?;
@@ -162,56 +168,67 @@ impl WatchStore {
             .map_err(fault(&self.path, "write to"))
     }
 
-    /// Keeps a piece of the history of another database and that the import came so far: all of it, or nothing.
-    pub fn add_imported(
+    /// See [`History::append`](crate::History::append). The number of the last batch is written with its samples, so that
+    /// a process which dies has done both or neither.
+    pub(super) fn append_batch(
         &mut self,
-        source: SourceNumber,
+        batch: &Batch,
         samples: Vec<Sample>,
-        gaps: &[StoredGap],
-        mark: ImportMark,
-    ) -> Result<(), StoreError> {
-        self.in_one_transaction(source, |transaction, chain| {
-            for sample in samples {
-                write(transaction, source, chain, sample)?;
-            }
-            for gap in gaps {
-                put_gap(transaction, source, gap)?;
-            }
-            transaction.execute(
-                statements::PUT_IMPORT,
-                named_params! {
-                    ":source": source.0,
-                    ":sample": mark.sample,
-                    ":taken_utc_ns": utc_ns(mark.taken),
-                },
-            )?;
-            Ok(())
-        })
+    ) -> Result<Appended, StoreError> {
+        let sequence = i64::try_from(batch.sequence).unwrap_or(i64::MAX);
+        self.in_one_transaction(
+            |transaction| sources::put(transaction, &batch.source),
+            |transaction, chain| {
+                let source = chain.source;
+                if sources::last_appended(transaction, source)? >= sequence {
+                    return Ok(Appended::AlreadyThere);
+                }
+                for sample in samples {
+                    write(transaction, source, chain, sample)?;
+                }
+                for warning in &batch.warnings {
+                    put_warning(transaction, source, warning)?;
+                }
+                for gap in &batch.gaps {
+                    put_gap(transaction, source, gap)?;
+                }
+                if let Some(mark) = &batch.import {
+                    put_import(transaction, source, mark)?;
+                }
+                sources::mark_appended(transaction, source, sequence)?;
+                Ok(Appended::Added)
+            },
+        )
     }
 
-    /// Runs `work` on the chain of `source` and keeps what it wrote. Where that fails the chain may be ahead of the
-    /// file: it is dropped, and the next call takes it up from what is really there.
-    fn in_one_transaction(
+    /// Runs `work` on the chain of the source that `find` gives, and keeps what it wrote. Where that fails the chain may
+    /// be ahead of the file: it is dropped, and the next call takes it up from what is really there.
+    fn in_one_transaction<T>(
         &mut self,
-        source: SourceNumber,
-        work: impl FnOnce(&Transaction<'_>, &mut Chain) -> rusqlite::Result<()>,
-    ) -> Result<(), StoreError> {
+        find: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<SourceNumber>,
+        work: impl FnOnce(&Transaction<'_>, &mut Chain) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
         let failed = || fault(&self.path, "write to");
-        let chain = self.chains.remove(&source);
+        // Holds the write lock from its beginning, so that what is read in it stays true.
         let transaction = begin(&self.connection, &self.path, 0).map_err(failed())?;
+        let source = find(&transaction).map_err(failed())?;
+        let chain = self.chains.remove(&source);
         let mut chain = self.caught_up(source, chain)?;
-        work(&transaction, &mut chain).and_then(|()| transaction.commit()).map_err(failed())?;
+        let done = work(&transaction, &mut chain)
+            .and_then(|done| transaction.commit().map(|()| done))
+            .map_err(fault(&self.path, "write to"))?;
         self.chains.insert(source, chain);
-        Ok(())
+        Ok(done)
     }
 
-    /// Writes the roll-ups of what has been sampled so far, the open hour included.
-    pub fn finish(&mut self) -> Result<(), StoreError> {
+    /// See [`History::finish`](crate::History::finish).
+    pub(super) fn write_rollups(&mut self) -> Result<(), StoreError> {
         let sources: Vec<SourceNumber> = self.chains.keys().copied().collect();
         for source in sources {
-            self.in_one_transaction(source, |transaction, chain| {
-                flush(transaction, source, chain.last, &mut chain.pending)
-            })?;
+            self.in_one_transaction(
+                |_| Ok(source),
+                |transaction, chain| flush(transaction, source, chain.last, &mut chain.pending),
+            )?;
         }
         Ok(())
     }
@@ -225,6 +242,26 @@ fn put_gap(connection: &Connection, source: SourceNumber, gap: &StoredGap) -> ru
         ":reason": gap.reason,
     };
     connection.prepare_cached(statements::ADD_GAP)?.execute(parameters).map(drop)
+}
+
+fn put_warning(connection: &Connection, source: SourceNumber, seen: &SeenWarning) -> rusqlite::Result<()> {
+    let parameters = named_params! {
+        ":source": source.0,
+        ":message": seen.warning.message,
+        ":document": serde_json::to_string(&seen.warning).unwrap_or_default(),
+        ":first_utc_ns": utc_ns(seen.first),
+        ":last_utc_ns": utc_ns(seen.last),
+    };
+    connection.prepare_cached(statements::PUT_WARNING)?.execute(parameters).map(drop)
+}
+
+fn put_import(connection: &Connection, source: SourceNumber, mark: &ImportMark) -> rusqlite::Result<()> {
+    let parameters = named_params! {
+        ":source": source.0,
+        ":sample": mark.sample,
+        ":taken_utc_ns": utc_ns(mark.taken),
+    };
+    connection.execute(statements::PUT_IMPORT, parameters).map(drop)
 }
 
 fn write(
@@ -251,13 +288,10 @@ fn write(
         ":body": body,
     })?;
     chain.last = transaction.last_insert_rowid();
+    let at = sample.taken.utc;
     for warning in &sample.warnings {
-        transaction.prepare_cached(statements::PUT_WARNING)?.execute(named_params! {
-            ":source": source.0,
-            ":message": warning.message,
-            ":document": warning_text(warning),
-            ":utc_ns": utc_ns(sample.taken.utc),
-        })?;
+        let seen = SeenWarning { warning: warning.clone(), first: at, last: at };
+        put_warning(transaction, source, &seen)?;
     }
     let Chain { pending, before, last, .. } = chain;
     if let Some(before) = before {

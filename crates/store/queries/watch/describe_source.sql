@@ -1,0 +1,2 @@
+/* iostall:describe_source */
+SELECT id, store, name FROM watch_source WHERE id = :id;

@@ -1,0 +1,2 @@
+/* iostall:find_store */
+SELECT id FROM store_identity;

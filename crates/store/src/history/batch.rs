@@ -1,0 +1,234 @@
+//! Samples of one source as columns: the form in which history goes from store to store, and out of stores.
+//!
+//! A row of one sample has one entry in each column of [`RowColumns`]; how many rows a sample has stands with it. What
+//! hardly changes, subjects and epochs, is there once and referred to by its place.
+
+use std::collections::{BTreeMap, HashMap};
+
+use iostall_model::{Counter, Counters, Epoch, Moment, Row, Sample, Subject, Warning};
+use jiff::Timestamp;
+use thiserror::Error;
+
+use super::{ImportMark, SeriesId, Source, StoredGap};
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// Whose samples.
+    pub source: Source,
+    /// Its number among the batches of its source. Numbers rise in the order in which batches are appended; some may be
+    /// left out.
+    pub sequence: u64,
+    /// What the rows are about, each once.
+    pub series: Vec<Subject>,
+    /// What must be the same for samples to be compared, without the uptime, and the clock that timed them.
+    pub epochs: Vec<(Epoch, String)>,
+    /// One entry a sample, in the order they were taken.
+    pub samples: SampleColumns,
+    /// One entry a row, those of a sample together.
+    pub rows: RowColumns,
+    /// What the source could not tell.
+    pub warnings: Vec<SeenWarning>,
+    /// Beats without a sample.
+    pub gaps: Vec<StoredGap>,
+    /// How far an import came with this batch.
+    pub import: Option<ImportMark>,
+}
+
+/// The columns of samples, all of one length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SampleColumns {
+    /// When each was taken, for calendars.
+    pub taken_utc: Vec<Timestamp>,
+    /// The same on the clock of its epoch, nanoseconds.
+    pub clock_ns: Vec<u64>,
+    /// The place of its epoch.
+    pub epoch: Vec<u32>,
+    /// How long the server said it had been up, seconds.
+    pub uptime_s: Vec<Option<u64>>,
+    /// How many rows it has.
+    pub row_count: Vec<u32>,
+}
+
+/// The columns of rows, all of one length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowColumns {
+    /// The place of its series.
+    pub series: Vec<u32>,
+    /// How long the thing has existed, milliseconds, where the server tells.
+    pub age_ms: Vec<Option<u64>>,
+    /// Cumulative values, gauges and marks, as read. A counter that no row has is not there.
+    pub counters: BTreeMap<Counter, Vec<Option<u64>>>,
+}
+
+/// A warning, and when it was first and last true.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenWarning {
+    /// The warning.
+    pub warning: Warning,
+    /// When it was first seen.
+    pub first: Timestamp,
+    /// When it was last seen.
+    pub last: Timestamp,
+}
+
+/// What is wrong with a batch that cannot be taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum BatchError {
+    /// Columns that belong together differ in length.
+    #[error("its columns have different lengths")]
+    Lengths,
+    /// A row or a sample refers to something that is not in the batch.
+    #[error("it refers to a series or an epoch that is not in it")]
+    Place,
+}
+
+impl Batch {
+    /// One of `samples`, numbered `sequence`.
+    pub fn of<'a>(source: Source, sequence: u64, samples: impl IntoIterator<Item = &'a Sample>) -> Self {
+        let mut builder = Builder::new(source, sequence);
+        samples.into_iter().for_each(|sample| builder.add(sample));
+        builder.batch
+    }
+
+    /// What each series is called everywhere, in their order.
+    pub fn series_ids(&self) -> Vec<SeriesId> {
+        self.series.iter().map(|subject| SeriesId::of(self.source.id, subject)).collect()
+    }
+
+    /// The samples, without their warnings.
+    pub fn to_samples(&self) -> Result<Vec<Sample>, BatchError> {
+        let count = self.samples.taken_utc.len();
+        let lengths = [
+            self.samples.clock_ns.len(),
+            self.samples.epoch.len(),
+            self.samples.uptime_s.len(),
+            self.samples.row_count.len(),
+        ];
+        if lengths.into_iter().any(|length| length != count) {
+            return Err(BatchError::Lengths);
+        }
+        let mut rows = self.to_rows()?.into_iter();
+        let mut samples = Vec::with_capacity(count);
+        for place in 0..count {
+            let epoch = self.samples.epoch[place] as usize;
+            let (epoch, clock) = self.epochs.get(epoch).ok_or(BatchError::Place)?;
+            let of_sample = self.samples.row_count[place] as usize;
+            let rows: Vec<Row> = rows.by_ref().take(of_sample).collect();
+            if rows.len() != of_sample {
+                return Err(BatchError::Lengths);
+            }
+            samples.push(Sample {
+                taken: Moment {
+                    utc: self.samples.taken_utc[place],
+                    clock: clock.clone(),
+                    clock_ns: self.samples.clock_ns[place],
+                },
+                epoch: Epoch { uptime_s: self.samples.uptime_s[place], ..epoch.clone() },
+                rows,
+                warnings: Vec::new(),
+            });
+        }
+        if rows.next().is_some() { Err(BatchError::Lengths) } else { Ok(samples) }
+    }
+
+    fn to_rows(&self) -> Result<Vec<Row>, BatchError> {
+        let RowColumns { series, age_ms, counters } = &self.rows;
+        let count = series.len();
+        if age_ms.len() != count || counters.values().any(|values| values.len() != count) {
+            return Err(BatchError::Lengths);
+        }
+        let row = |(place, series): (usize, &u32)| {
+            let subject = self.series.get(*series as usize).ok_or(BatchError::Place)?.clone();
+            let mut of_row = Counters::new();
+            for (counter, values) in counters {
+                if let Some(value) = values[place] {
+                    of_row.set(*counter, value);
+                }
+            }
+            Ok(Row { subject, counters: of_row, age_ms: age_ms[place] })
+        };
+        series.iter().enumerate().map(row).collect()
+    }
+}
+
+/// Fills the columns, sample by sample.
+pub(crate) struct Builder {
+    batch: Batch,
+    places: HashMap<Subject, u32>,
+}
+
+impl Builder {
+    pub(crate) fn new(source: Source, sequence: u64) -> Self {
+        let batch = Batch {
+            source,
+            sequence,
+            series: Vec::new(),
+            epochs: Vec::new(),
+            samples: SampleColumns::default(),
+            rows: RowColumns::default(),
+            warnings: Vec::new(),
+            gaps: Vec::new(),
+            import: None,
+        };
+        Self { batch, places: HashMap::new() }
+    }
+
+    pub(crate) fn add(&mut self, sample: &Sample) {
+        let epoch = self.epoch(sample);
+        for row in &sample.rows {
+            self.add_row(row);
+        }
+        let columns = &mut self.batch.samples;
+        columns.taken_utc.push(sample.taken.utc);
+        columns.clock_ns.push(sample.taken.clock_ns);
+        columns.epoch.push(epoch);
+        columns.uptime_s.push(sample.epoch.uptime_s);
+        columns.row_count.push(place(sample.rows.len()));
+        let at = sample.taken.utc;
+        let seen = |warning: &Warning| SeenWarning { warning: warning.clone(), first: at, last: at };
+        self.batch.warnings.extend(sample.warnings.iter().map(seen));
+    }
+
+    pub(crate) fn finish(self) -> Batch {
+        self.batch
+    }
+
+    fn add_row(&mut self, row: &Row) {
+        let number = self.places.get(&row.subject).copied().unwrap_or_else(|| {
+            let next = place(self.batch.series.len());
+            self.batch.series.push(row.subject.clone());
+            self.places.insert(row.subject.clone(), next);
+            next
+        });
+        let columns = &mut self.batch.rows;
+        let before = columns.series.len();
+        columns.series.push(number);
+        columns.age_ms.push(row.age_ms);
+        for (counter, value) in row.counters.iter() {
+            let values = columns.counters.entry(counter).or_default();
+            values.resize(before, None);
+            values.push(Some(value));
+        }
+        for values in columns.counters.values_mut() {
+            values.resize(before + 1, None);
+        }
+    }
+
+    /// The place of the epoch of `sample`, which is nearly always that of the sample before.
+    fn epoch(&mut self, sample: &Sample) -> u32 {
+        let lasting = Epoch { uptime_s: None, ..sample.epoch.clone() };
+        let epochs = &mut self.batch.epochs;
+        let is_it = |(epoch, clock): &(Epoch, String)| *epoch == lasting && *clock == sample.taken.clock;
+        let known = epochs.iter().rposition(is_it);
+        place(known.unwrap_or_else(|| {
+            epochs.push((lasting, sample.taken.clock.clone()));
+            epochs.len() - 1
+        }))
+    }
+}
+
+/// No batch comes near to so many.
+fn place(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,354 @@
+//! What every history must do, whatever it stands on. Each implementation calls [`run_all`] in a test.
+
+use std::collections::BTreeMap;
+
+use iostall_model::{
+    Change, Counter, Counters, DeviceRole, Epoch, Kind, Moment, Rollup, Row, Sample, Scope, Subject, Tier,
+    Warning, WarningCode,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    Appended, Batch, BatchError, History, ImportMark, Retention, RowColumns, SeenWarning, SeriesId, Source,
+    SourceId, StoreId, StoredGap,
+};
+use crate::error::StoreError;
+
+/// Runs the whole suite. `make` gives an empty history each time it is called.
+pub(crate) fn run_all<H: History>(mut make: impl FnMut() -> H) {
+    a_source_keeps_its_id_and_its_name_is_its_stores_own(make());
+    a_batch_comes_out_as_it_went_in(make());
+    the_same_batch_twice_changes_nothing(make());
+    a_batch_that_comes_late_changes_nothing(make());
+    batches_and_samples_one_by_one_make_one_history(make(), make());
+    what_is_sent_again_and_again_arrives_once(make(), make());
+    sources_of_one_name_in_two_stores_stay_apart(make(), make());
+    a_batch_that_does_not_hold_together_is_refused_whole(make());
+    what_was_forgotten_does_not_come_back_with_its_batch(make());
+    gaps_and_warnings_are_found_by_their_time(make());
+    a_source_that_is_not_there_is_said_to_be_not_there(make());
+}
+
+fn start() -> Timestamp {
+    "2026-03-01T09:58:00Z".parse().unwrap()
+}
+
+fn minutes(count: u64) -> SignedDuration {
+    SignedDuration::from_mins(count.cast_signed())
+}
+
+/// Minute `minute` of a host and a server in one: things that come and go, columns that not all have, an age, a restart
+/// in minute 40.
+fn sample(minute: u64) -> Sample {
+    let subject = |kind, scope, name: &str| Subject {
+        kind,
+        scope,
+        name: name.into(),
+        identity: format!("{name}'s"),
+        volume: name.contains('s').then(|| "/data".into()),
+    };
+    let reads = |per_minute: u64| Counters::new().with(Counter::Reads, 1_000 + minute * per_minute);
+    let file = subject(Kind::SqlServerFile, Scope::Database("sales".into()), "sales.mdf");
+    let disk = subject(Kind::LinuxDevice, Scope::Device(DeviceRole::Disk), "sda");
+    let group = subject(Kind::LinuxCgroup, Scope::Cgroup("/db".into()), "/db 8:0");
+    let host = subject(Kind::LinuxPressure, Scope::Source, "host");
+    let mut rows = vec![
+        Row { subject: file, counters: reads(60).with(Counter::ReadStall, 9 + minute), age_ms: None },
+        Row { subject: disk, counters: reads(7).with(Counter::WriteBytes, minute * 4_096), age_ms: None },
+        Row { subject: host, counters: Counters::new().with(Counter::WaitSome, 5 * minute), age_ms: None },
+    ];
+    if minute % 10 > 4 {
+        rows.push(Row { subject: group, counters: reads(1), age_ms: Some(minute) });
+    }
+    let boot = if minute < 40 { "boot 1" } else { "boot 2" };
+    let clock_ns = 77 + minute * 60_000_000_000;
+    Sample {
+        taken: Moment { utc: start() + minutes(minute), clock: boot.into(), clock_ns },
+        epoch: Epoch {
+            instance: "one".into(),
+            version: 15,
+            process_start: boot.into(),
+            counters_since: vec![boot.into()],
+            uptime_s: (minute % 3 == 0).then_some(minute * 60),
+        },
+        rows,
+        warnings: Vec::new(),
+    }
+}
+
+fn foreign(name: &str) -> Source {
+    let id: SourceId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+    let store: StoreId = "7f0f5a6e-6a3b-4d7e-8e36-0a4a1c6d1f11".parse().unwrap();
+    Source { id, store, name: name.into() }
+}
+
+fn doubt() -> Warning {
+    Warning::new(WarningCode::SettingOff, "timing is off").hint("switch it on")
+}
+
+/// Batch `number` of ten: samples, a warning, a gap, and how far an import came.
+fn batch(number: u64) -> Batch {
+    let samples: Vec<Sample> = (number * 10 - 10..number * 10).map(sample).collect();
+    let mut batch = Batch::of(foreign("linux:"), number, &samples);
+    let (first, last) = (samples[0].taken.utc, samples[9].taken.utc);
+    batch.warnings = vec![SeenWarning { warning: doubt(), first, last }];
+    batch.gaps =
+        vec![StoredGap { at: first + SignedDuration::from_secs(1), beats: number, reason: "slow".into() }];
+    batch.import = Some(ImportMark { sample: number.cast_signed(), taken: last });
+    batch
+}
+
+/// One interval: its end, and what each thing did.
+type Interval = (Moment, Vec<(SeriesId, Row, Change)>);
+
+/// Everything that can be asked of one source.
+#[derive(Debug, PartialEq)]
+struct Told {
+    intervals: Vec<Interval>,
+    hours: BTreeMap<(Timestamp, SeriesId), Rollup>,
+    days: BTreeMap<(Timestamp, SeriesId), Rollup>,
+    gaps: Vec<StoredGap>,
+    warnings: Vec<Warning>,
+    newest: Option<Sample>,
+}
+
+fn told(history: &impl History, source: SourceId) -> Told {
+    let mut intervals: Vec<Interval> = Vec::new();
+    let mut see = |step: super::Step| {
+        let mut rows: Vec<_> = step
+            .rows
+            .into_iter()
+            .map(|(row, change)| (SeriesId::of(source, &row.subject), row, change))
+            .collect();
+        rows.sort_by_key(|(series, _, _)| *series);
+        intervals.push((step.taken, rows));
+    };
+    history.intervals(source, Timestamp::MIN, Timestamp::MAX, &mut see).unwrap();
+    let rollups = |tier| {
+        let mut all = BTreeMap::new();
+        let mut see = |row: super::RollupRow| {
+            let key = (row.beginning, SeriesId::of(source, &row.subject));
+            assert!(all.insert(key, row.rollup).is_none(), "one of each thing and hour");
+        };
+        history.rollups(source, tier, Timestamp::UNIX_EPOCH, Timestamp::MAX, &mut see).unwrap();
+        all
+    };
+    let newest = history.last_sample(source).unwrap().map(|mut sample| {
+        sample.rows.sort_by(|one, other| one.subject.cmp(&other.subject));
+        sample
+    });
+    Told {
+        hours: rollups(Tier::Hour),
+        days: rollups(Tier::Day),
+        gaps: history.gaps(source, Timestamp::MIN, Timestamp::MAX).unwrap(),
+        warnings: history.warnings(source, Timestamp::MIN, Timestamp::MAX).unwrap(),
+        intervals,
+        newest,
+    }
+}
+
+fn a_source_keeps_its_id_and_its_name_is_its_stores_own(mut history: impl History) {
+    let linux = history.source("linux:").unwrap();
+    assert_eq!(history.source("linux:").unwrap(), linux);
+    assert_eq!((linux.store, linux.name.as_str()), (history.id(), "linux:"));
+    let server = history.source("mysql://db1").unwrap();
+    assert_ne!(server.id, linux.id);
+    let names: Vec<_> = history.sources().unwrap().into_iter().map(|watched| watched.source).collect();
+    assert_eq!(names, [linux, server]);
+}
+
+fn a_batch_comes_out_as_it_went_in(mut history: impl History) {
+    let mut all = Vec::new();
+    for number in 1..=6 {
+        assert_eq!(history.append(&batch(number)).unwrap(), Appended::Added);
+        all.extend(batch(number).to_samples().unwrap());
+    }
+    let source = foreign("linux:").id;
+    assert_eq!(history.last_appended(source).unwrap(), 6);
+    assert_eq!(history.import_mark(source).unwrap(), batch(6).import);
+    let (mut sequence, mut out) = (0, Vec::new());
+    while let Some(next) = history.batch_after(source, sequence, 7).unwrap() {
+        assert!(next.sequence > sequence, "numbers rise");
+        assert_eq!(next.source, foreign("linux:"));
+        sequence = next.sequence;
+        out.extend(next.to_samples().unwrap());
+    }
+    // The order of rows and the ages of what was there before are not kept.
+    let plain = |samples: Vec<Sample>| -> Vec<Sample> {
+        let sorted = |mut sample: Sample| {
+            sample.rows.sort_by(|one, other| one.subject.cmp(&other.subject));
+            sample.rows.iter_mut().for_each(|row| row.age_ms = None);
+            sample
+        };
+        samples.into_iter().map(sorted).collect()
+    };
+    assert_eq!(plain(out), plain(all));
+    let told = told(&history, source);
+    assert_eq!(told.gaps.len(), 6);
+    assert_eq!(told.warnings, [doubt()]);
+}
+
+fn the_same_batch_twice_changes_nothing(mut history: impl History) {
+    let source = foreign("linux:").id;
+    for number in 1..=6 {
+        assert_eq!(history.append(&batch(number)).unwrap(), Appended::Added);
+        let once = told(&history, source);
+        assert_eq!(history.append(&batch(number)).unwrap(), Appended::AlreadyThere);
+        assert_eq!(told(&history, source), once);
+    }
+}
+
+fn a_batch_that_comes_late_changes_nothing(mut history: impl History) {
+    let source = foreign("linux:").id;
+    for number in [1, 2, 4] {
+        history.append(&batch(number)).unwrap();
+    }
+    let before = told(&history, source);
+    for number in [1, 3, 4, 2] {
+        assert_eq!(history.append(&batch(number)).unwrap(), Appended::AlreadyThere, "batch {number}");
+    }
+    assert_eq!(told(&history, source), before);
+    assert_eq!(history.append(&batch(5)).unwrap(), Appended::Added);
+}
+
+fn batches_and_samples_one_by_one_make_one_history(mut single: impl History, mut whole: impl History) {
+    let source = single.source("linux:").unwrap();
+    for minute in 0..90 {
+        single.add_sample(source.id, sample(minute)).unwrap();
+    }
+    let samples: Vec<Sample> = (0..90).map(sample).collect();
+    for (number, part) in (1..).zip(samples.chunks(13)) {
+        whole.append(&Batch::of(source.clone(), number, part)).unwrap();
+    }
+    for history in [&mut single as &mut dyn History, &mut whole] {
+        history.finish().unwrap();
+    }
+    let (one, other) = (told(&single, source.id), told(&whole, source.id));
+    assert_eq!(one, other);
+    assert!(!one.hours.is_empty() && one.intervals.len() == 89);
+    whole.rebuild(source.id).unwrap();
+    assert_eq!(told(&whole, source.id), one, "roll-ups made anew are the same");
+}
+
+/// Sends what `from` has and `to` lacks. Every batch goes twice; of every third nobody hears that it arrived.
+fn send(from: &impl History, to: &mut impl History, source: SourceId, heard: &mut u64, rounds: u32) {
+    for round in 0..rounds {
+        let Some(batch) = from.batch_after(source, *heard, 4).unwrap() else { return };
+        to.append(&batch).unwrap();
+        assert_eq!(to.append(&batch).unwrap(), Appended::AlreadyThere);
+        if round % 3 != 2 {
+            *heard = batch.sequence;
+        }
+    }
+}
+
+fn what_is_sent_again_and_again_arrives_once(mut from: impl History, mut to: impl History) {
+    let source = from.source("linux:").unwrap();
+    let mut heard = 0;
+    for minute in 0..70 {
+        if minute % 9 == 8 {
+            let at = start() + minutes(minute) - SignedDuration::from_secs(1);
+            from.add_gap(source.id, &StoredGap { at, beats: minute, reason: "slow".into() }).unwrap();
+        }
+        let mut taken = sample(minute);
+        if minute == 20 || minute == 21 {
+            taken.warnings.push(doubt());
+        }
+        from.add_sample(source.id, taken).unwrap();
+        if minute % 11 == 10 {
+            send(&from, &mut to, source.id, &mut heard, 2);
+        }
+    }
+    // The sender comes back and knows only what the receiver tells.
+    heard = to.last_appended(source.id).unwrap();
+    send(&from, &mut to, source.id, &mut heard, u32::MAX);
+    assert!(from.batch_after(source.id, heard, 4).unwrap().is_none());
+    from.finish().unwrap();
+    to.finish().unwrap();
+    assert_eq!(told(&to, source.id), told(&from, source.id));
+    let there = to.sources().unwrap();
+    assert_eq!(there.len(), 1);
+    assert_eq!(there[0].source, source);
+}
+
+fn sources_of_one_name_in_two_stores_stay_apart(mut here: impl History, mut there: impl History) {
+    let (ours, theirs) = (here.source("linux:").unwrap(), there.source("linux:").unwrap());
+    assert_ne!((ours.id, ours.store), (theirs.id, theirs.store));
+    here.add_sample(ours.id, sample(0)).unwrap();
+    for minute in 0..5 {
+        there.add_sample(theirs.id, sample(minute)).unwrap();
+    }
+    let batch = there.batch_after(theirs.id, 0, 100).unwrap().unwrap();
+    here.append(&batch).unwrap();
+    assert_eq!(told(&here, ours.id).intervals.len(), 0);
+    assert_eq!(told(&here, theirs.id).intervals.len(), 4);
+    assert_eq!(here.sources().unwrap().len(), 2);
+    assert_eq!(here.source("linux:").unwrap(), ours, "the name alone is the store's own source");
+}
+
+fn a_batch_that_does_not_hold_together_is_refused_whole(mut history: impl History) {
+    let short_column = |batch: &mut Batch| batch.rows.age_ms.truncate(1);
+    let unknown_series = |batch: &mut Batch| batch.rows.series[3] = 99;
+    let unknown_epoch = |batch: &mut Batch| batch.samples.epoch[9] = 99;
+    let too_few_rows = |batch: &mut Batch| batch.samples.row_count[9] += 1;
+    let too_many_rows = |batch: &mut Batch| batch.samples.row_count[9] -= 1;
+    let no_rows = |batch: &mut Batch| batch.rows = RowColumns::default();
+    let breaks: [(&dyn Fn(&mut Batch), BatchError); 6] = [
+        (&short_column, BatchError::Lengths),
+        (&unknown_series, BatchError::Place),
+        (&unknown_epoch, BatchError::Place),
+        (&too_few_rows, BatchError::Lengths),
+        (&too_many_rows, BatchError::Lengths),
+        (&no_rows, BatchError::Lengths),
+    ];
+    for (spoil, expected) in breaks {
+        let mut spoilt = batch(1);
+        spoil(&mut spoilt);
+        match history.append(&spoilt) {
+            Err(StoreError::Batch { source }) => assert_eq!(source, expected),
+            other => panic!("a spoilt batch gave {other:?}"),
+        }
+    }
+    assert!(history.sources().unwrap().is_empty(), "not even its source");
+    assert_eq!(history.append(&batch(1)).unwrap(), Appended::Added);
+}
+
+fn what_was_forgotten_does_not_come_back_with_its_batch(mut history: impl History) {
+    let source = foreign("linux:").id;
+    for number in 1..=20 {
+        history.append(&batch(number)).unwrap();
+    }
+    history.finish().unwrap();
+    let kept = told(&history, source);
+    let retention = Retention { raw: SignedDuration::from_mins(10), ..Retention::default() };
+    history.forget(&retention, start() + minutes(200)).unwrap();
+    let left = told(&history, source);
+    assert!(left.intervals.len() < kept.intervals.len());
+    assert_eq!((&left.hours, &left.days), (&kept.hours, &kept.days));
+    assert!(history.seams(source).unwrap().is_some());
+    assert_eq!(history.append(&batch(1)).unwrap(), Appended::AlreadyThere);
+    assert_eq!(told(&history, source), left);
+}
+
+fn gaps_and_warnings_are_found_by_their_time(mut history: impl History) {
+    let source = history.source("linux:").unwrap().id;
+    let gap = |beats| StoredGap { at: start() + minutes(3), beats, reason: "refused".into() };
+    history.add_gap(source, &gap(1)).unwrap();
+    history.add_gap(source, &gap(4)).unwrap();
+    let mut doubted = sample(5);
+    doubted.warnings.push(doubt());
+    history.add_sample(source, doubted).unwrap();
+    let at = |minute| start() + minutes(minute);
+    assert_eq!(history.gaps(source, at(3), at(4)).unwrap(), [gap(4)], "a gap that goes on is one gap");
+    assert!(history.gaps(source, at(0), at(3)).unwrap().is_empty(), "the end of a window is the next one's");
+    assert_eq!(history.warnings(source, at(5), at(6)).unwrap(), [doubt()]);
+    assert!(history.warnings(source, at(0), at(4)).unwrap().is_empty());
+}
+
+fn a_source_that_is_not_there_is_said_to_be_not_there(mut history: impl History) {
+    let source = foreign("linux:").id;
+    let said = |error: StoreError| assert!(error.to_string().contains(&source.to_string()), "{error}");
+    said(history.add_sample(source, sample(0)).unwrap_err());
+    said(history.last_sample(source).unwrap_err());
+    said(history.batch_after(source, 0, 10).unwrap_err());
+}

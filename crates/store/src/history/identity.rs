@@ -1,0 +1,102 @@
+//! What stores, sources and series are called wherever their history goes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use iostall_model::Subject;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+/// A store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StoreId(Uuid);
+
+/// A watched source: the same in its own store and in every store that its history is sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceId(Uuid);
+
+/// One watched thing of one source. Worked out from what the thing is, so that every store finds the same one without
+/// asking another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SeriesId(Uuid);
+
+impl SourceId {
+    /// A new one, stamped `at`.
+    pub fn new(at: Timestamp) -> Self {
+        let seconds = u64::try_from(at.as_second()).unwrap_or(0);
+        let nanos = u32::try_from(at.subsec_nanosecond()).unwrap_or(0);
+        Self(Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos)))
+    }
+}
+
+impl SeriesId {
+    /// That of what `subject` is about in `source`. A thing keeps it when it is renamed or moved.
+    pub fn of(source: SourceId, subject: &Subject) -> Self {
+        let scope = subject.scope.name().as_bytes();
+        let mut text = vec![subject.kind as u8, subject.scope.number()];
+        // With its length before it, the scope's name cannot be taken for the beginning of the identity.
+        text.extend((scope.len() as u64).to_le_bytes());
+        text.extend(scope);
+        text.extend(subject.identity.as_bytes());
+        Self(Uuid::new_v5(&source.0, &text))
+    }
+}
+
+impl fmt::Display for StoreId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for SourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for SeriesId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for StoreId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<Self, uuid::Error> {
+        text.parse().map(Self)
+    }
+}
+
+impl FromStr for SourceId {
+    type Err = uuid::Error;
+
+    fn from_str(text: &str) -> Result<Self, uuid::Error> {
+        text.parse().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostall_model::{Kind, Scope};
+
+    #[test]
+    fn a_series_is_what_a_thing_is_and_not_what_it_is_called() {
+        let source: SourceId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        let subject = |scope, name: &str, identity: &str| Subject {
+            kind: Kind::SqlServerFile,
+            scope,
+            name: name.into(),
+            identity: identity.into(),
+            volume: None,
+        };
+        let sales = || Scope::Database("sales".into());
+        let id = SeriesId::of(source, &subject(sales(), "a.mdf", "1"));
+        assert_eq!(id, SeriesId::of(source, &subject(sales(), "b.mdf", "1")), "renamed");
+        assert_ne!(id, SeriesId::of(source, &subject(Scope::Database("sales1".into()), "a.mdf", "")));
+        assert_ne!(id, SeriesId::of(source, &subject(Scope::Cgroup("sales".into()), "a.mdf", "1")));
+        // Stores that are years apart must agree.
+        assert_eq!(id.to_string(), "d3603551-39bf-5832-be61-4fb66e2650fd");
+    }
+}

@@ -1,0 +1,190 @@
+//! The history of watched sources: raw samples as read, and roll-ups written with them.
+//!
+//! A sample is one row whose body holds what changed; every [`WHOLE_EVERY`]th holds everything, so that a
+//! reader needs no more than that many bodies. One transaction takes a sample and the roll-ups that it closes:
+//! a process that dies loses at most the sample in flight, and the roll-ups it had not written are made again
+//! from the raw samples.
+
+mod body;
+mod bytes;
+mod reader;
+mod retention;
+mod rollup_body;
+mod seams;
+mod send;
+mod series;
+mod sources;
+mod statements;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use iostall_model::{Sample, Tier, Warning};
+use jiff::Timestamp;
+use rusqlite::Connection;
+
+use super::open::open as open_connection;
+use crate::error::StoreError;
+use crate::history::{
+    Appended, Batch, History, ImportMark, Retention, RollupRow, Seams, Source, SourceId, Step, StoreId,
+    StoredGap, Watched,
+};
+use crate::sqlite::fault;
+
+/// A body that holds every row comes after this many that hold only changes.
+const WHOLE_EVERY: u32 = 64;
+
+/// The number of a watched source in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct SourceNumber(u32);
+
+/// The history of watched sources in a local store.
+#[derive(Debug)]
+pub struct SqliteHistory {
+    path: PathBuf,
+    connection: Connection,
+    id: StoreId,
+    chains: HashMap<SourceNumber, writer::Chain>,
+}
+
+impl SqliteHistory {
+    /// Opens the store at `path`, the same file that keeps the runs, and makes it where nothing is there.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        let connection = open_connection(&path)?;
+        let id = sources::store_id(&connection).map_err(fault(&path, "read"))?;
+        Ok(Self { path, connection, id, chains: HashMap::new() })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl History for SqliteHistory {
+    fn id(&self) -> StoreId {
+        self.id
+    }
+
+    fn source(&mut self, name: &str) -> Result<Source, StoreError> {
+        let (number, source) = self.own_source(name)?;
+        self.resume_if_closed(number)?;
+        Ok(source)
+    }
+
+    fn sources(&self) -> Result<Vec<Watched>, StoreError> {
+        sources::list(&self.connection).map_err(fault(&self.path, "read"))
+    }
+
+    fn add_sample(&mut self, source: SourceId, sample: Sample) -> Result<(), StoreError> {
+        self.add_sample_of(self.number(source)?, sample)
+    }
+
+    fn add_gap(&mut self, source: SourceId, gap: &StoredGap) -> Result<(), StoreError> {
+        self.add_gap_of(self.number(source)?, gap)
+    }
+
+    fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError> {
+        let samples = batch.to_samples().map_err(|source| StoreError::Batch { source })?;
+        self.append_batch(batch, samples)
+    }
+
+    fn last_appended(&self, source: SourceId) -> Result<u64, StoreError> {
+        let number = self.number(source)?;
+        let last = sources::last_appended(&self.connection, number).map_err(fault(&self.path, "read"))?;
+        Ok(last.cast_unsigned())
+    }
+
+    fn batch_after(
+        &self,
+        source: SourceId,
+        sequence: u64,
+        samples_max: u32,
+    ) -> Result<Option<Batch>, StoreError> {
+        self.frozen(|| self.batch_of(source, sequence, samples_max))?
+    }
+
+    fn finish(&mut self) -> Result<(), StoreError> {
+        self.write_rollups()
+    }
+
+    fn intervals(
+        &self,
+        source: SourceId,
+        from: Timestamp,
+        to: Timestamp,
+        each: &mut dyn FnMut(Step),
+    ) -> Result<(), StoreError> {
+        self.intervals_of(self.number(source)?, from, to, each)
+    }
+
+    fn rollups(
+        &self,
+        source: SourceId,
+        tier: Tier,
+        from: Timestamp,
+        to: Timestamp,
+        each: &mut dyn FnMut(RollupRow),
+    ) -> Result<(), StoreError> {
+        self.rollups_of(self.number(source)?, tier, from, to, each)
+    }
+
+    fn last_sample(&self, source: SourceId) -> Result<Option<Sample>, StoreError> {
+        self.last_sample_of(self.number(source)?)
+    }
+
+    fn gaps(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<StoredGap>, StoreError> {
+        self.gaps_of(self.number(source)?, from, to)
+    }
+
+    fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError> {
+        let seen = self.warnings_of(self.number(source)?, from, to)?;
+        Ok(seen.into_iter().map(|seen| seen.warning).collect())
+    }
+
+    fn seams(&self, source: SourceId) -> Result<Option<Seams>, StoreError> {
+        self.seams_of(self.number(source)?)
+    }
+
+    fn import_mark(&self, source: SourceId) -> Result<Option<ImportMark>, StoreError> {
+        self.import_mark_of(self.number(source)?)
+    }
+
+    fn forget(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError> {
+        self.forget_old(retention, now)
+    }
+
+    fn rebuild(&mut self, source: SourceId) -> Result<(), StoreError> {
+        self.rebuild_of(self.number(source)?)
+    }
+
+    fn frozen<T>(&self, read: impl FnOnce() -> T) -> Result<T, StoreError> {
+        let all = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            let out = read();
+            transaction.rollback()?;
+            Ok(out)
+        };
+        all().map_err(fault(&self.path, "read"))
+    }
+}
+
+/// A body that cannot be read, as SQLite would say it.
+fn damage(what: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, what.into())
+}
+
+/// Nanoseconds since 1970, at most to the ends of the column: 1677 to 2262.
+fn utc_ns(at: Timestamp) -> i64 {
+    let end = if at < Timestamp::UNIX_EPOCH { i64::MIN } else { i64::MAX };
+    i64::try_from(at.as_nanosecond()).unwrap_or(end)
+}
+
+fn from_utc_ns(ns: i64) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(ns)).unwrap_or(Timestamp::UNIX_EPOCH)
+}

@@ -1,0 +1,74 @@
+//! What is sent to another store: a piece of the history of one source.
+
+use jiff::Timestamp;
+use rusqlite::named_params;
+
+use super::{SourceNumber, SqliteHistory, from_utc_ns, statements};
+use crate::error::StoreError;
+use crate::history::{Batch, Builder, SeenWarning, SourceId};
+use crate::sqlite::fault;
+
+/// The samples of a batch.
+struct Ends {
+    /// The number of the first and of the last.
+    numbers: (i64, i64),
+    /// When the sample before the first was taken; the beginning of all time where there is none.
+    since: Timestamp,
+    /// When the first and the last were taken.
+    taken: (Timestamp, Timestamp),
+}
+
+impl SqliteHistory {
+    /// See [`History::batch_after`](crate::History::batch_after). Samples are numbered as they are added, and no number
+    /// is given twice: that of its last sample is a batch's.
+    pub(super) fn batch_of(
+        &self,
+        id: SourceId,
+        sequence: u64,
+        samples_max: u32,
+    ) -> Result<Option<Batch>, StoreError> {
+        let source = self.number(id)?;
+        let Some(ends) = self.ends_after(source, sequence, samples_max)? else { return Ok(None) };
+        let (first, last) = ends.numbers;
+        let mut builder = Builder::new(self.described(id)?, last.cast_unsigned());
+        self.each_sample(source, first, last, &mut |number, sample| {
+            if number >= first {
+                builder.add(&sample);
+            }
+        })?;
+        let mut batch = builder.finish();
+        // A gap is kept before the sample that ends it: later samples bring no earlier gaps.
+        batch.gaps = self.gaps_of(source, ends.since, ends.taken.1)?;
+        let clipped = |seen: SeenWarning| SeenWarning {
+            first: seen.first.max(ends.taken.0),
+            last: seen.last.min(ends.taken.1),
+            ..seen
+        };
+        let seen = self.warnings_of(source, ends.taken.0, ends.taken.1)?;
+        batch.warnings = seen.into_iter().map(clipped).collect();
+        Ok(Some(batch))
+    }
+
+    fn ends_after(
+        &self,
+        source: SourceNumber,
+        sequence: u64,
+        samples_max: u32,
+    ) -> Result<Option<Ends>, StoreError> {
+        let parameters = named_params! {
+            ":source": source.0,
+            ":after": i64::try_from(sequence).unwrap_or(i64::MAX),
+            ":samples": samples_max,
+        };
+        let ends = |row: &rusqlite::Row<'_>| {
+            let Some(first) = row.get::<_, Option<i64>>(0)? else { return Ok(None) };
+            let since = row.get::<_, Option<i64>>(2)?.map_or(Timestamp::MIN, from_utc_ns);
+            let taken = (from_utc_ns(row.get(3)?), from_utc_ns(row.get(4)?));
+            Ok(Some(Ends { numbers: (first, row.get(1)?), since, taken }))
+        };
+        self.connection
+            .prepare_cached(statements::FIND_BATCH)
+            .and_then(|mut statement| statement.query_row(parameters, ends))
+            .map_err(fault(&self.path, "read"))
+    }
+}

@@ -1,0 +1,108 @@
+//! The sources of a file: their numbers here, and what they are called everywhere.
+
+use iostall_measure::clock::utc_now;
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+
+use super::{SourceNumber, SqliteHistory, from_utc_ns, statements};
+use crate::error::StoreError;
+use crate::history::{Source, SourceId, StoreId, Watched};
+use crate::sqlite::{begin, fault, parsed};
+
+impl SqliteHistory {
+    /// The number that `source` has in this file.
+    pub(super) fn number(&self, source: SourceId) -> Result<SourceNumber, StoreError> {
+        let find = || {
+            self.connection
+                .prepare_cached(statements::FIND_SOURCE)?
+                .query_row(named_params! {":id": source.to_string()}, |row| row.get(0))
+                .optional()
+        };
+        let number: Option<u32> = find().map_err(fault(&self.path, "read"))?;
+        number.map(SourceNumber).ok_or_else(|| StoreError::NoSource { path: self.path.clone(), id: source })
+    }
+
+    /// The source of this store's own called `name`, which is made where it is not there.
+    pub(super) fn own_source(&self, name: &str) -> Result<(SourceNumber, Source), StoreError> {
+        let (id, store) = (SourceId::new(utc_now()).to_string(), self.id.to_string());
+        let find = || {
+            let transaction = begin(&self.connection, &self.path, 0)?;
+            let parameters = named_params! {":id": id, ":store": store, ":name": name};
+            transaction.execute(statements::ADD_SOURCE, parameters)?;
+            let parameters = named_params! {":store": store, ":name": name};
+            let found = transaction.query_row(statements::FIND_OWN_SOURCE, parameters, |row| {
+                Ok((SourceNumber(row.get("number")?), described(row)?))
+            })?;
+            transaction.commit()?;
+            Ok(found)
+        };
+        find().map_err(fault(&self.path, "write to"))
+    }
+
+    /// The numbers of all sources.
+    pub(super) fn numbers(&self) -> Result<Vec<SourceNumber>, StoreError> {
+        let all = || {
+            let mut statement = self.connection.prepare_cached(statements::LIST_NUMBERS)?;
+            let rows = statement.query_map([], |row| row.get(0).map(SourceNumber))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        all().map_err(fault(&self.path, "read"))
+    }
+
+    /// The source with this id, as every store knows it.
+    pub(super) fn described(&self, source: SourceId) -> Result<Source, StoreError> {
+        self.connection
+            .query_row(statements::DESCRIBE_SOURCE, named_params! {":id": source.to_string()}, described)
+            .map_err(fault(&self.path, "read"))
+    }
+}
+
+/// What the file is called everywhere.
+pub(super) fn store_id(connection: &Connection) -> rusqlite::Result<StoreId> {
+    connection.query_row(statements::FIND_STORE, [], |row| parsed(row, "id", str::parse))
+}
+
+/// The number of `source`, which is made where it is not there.
+pub(super) fn put(connection: &Connection, source: &Source) -> rusqlite::Result<SourceNumber> {
+    let parameters = named_params! {
+        ":id": source.id.to_string(),
+        ":store": source.store.to_string(),
+        ":name": source.name,
+    };
+    connection.query_row(statements::PUT_SOURCE, parameters, |row| row.get(0).map(SourceNumber))
+}
+
+/// Every source with the times of its first and last sample, by name.
+pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<Watched>> {
+    let mut statement = connection.prepare_cached(statements::LIST_SOURCES)?;
+    let rows = statement.query_map([], |row| {
+        Ok(Watched {
+            source: described(row)?,
+            first: row.get::<_, Option<i64>>("first_utc_ns")?.map(from_utc_ns),
+            last: row.get::<_, Option<i64>>("last_utc_ns")?.map(from_utc_ns),
+        })
+    })?;
+    rows.collect()
+}
+
+/// The number of the last batch that was appended to `source`.
+pub(super) fn last_appended(connection: &Connection, source: SourceNumber) -> rusqlite::Result<i64> {
+    connection.query_row(statements::FIND_APPENDED, named_params! {":source": source.0}, |row| row.get(0))
+}
+
+/// Batch `sequence` of `source` is there now.
+pub(super) fn mark_appended(
+    connection: &Connection,
+    source: SourceNumber,
+    sequence: i64,
+) -> rusqlite::Result<()> {
+    let parameters = named_params! {":source": source.0, ":sequence": sequence};
+    connection.execute(statements::MARK_APPENDED, parameters).map(drop)
+}
+
+fn described(row: &Row<'_>) -> rusqlite::Result<Source> {
+    Ok(Source {
+        id: parsed(row, "id", str::parse)?,
+        store: parsed(row, "store", str::parse)?,
+        name: row.get("name")?,
+    })
+}
