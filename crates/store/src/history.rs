@@ -4,11 +4,12 @@ mod batch;
 mod identity;
 mod retention;
 mod seams;
+mod watched;
 
 #[cfg(test)]
 pub(crate) mod contract;
 
-use iostall_model::{Change, Moment, Rollup, Row, Sample, Subject, Tier, Warning};
+use iostall_model::{Sample, Tier, Warning};
 use jiff::Timestamp;
 
 use crate::error::StoreError;
@@ -19,79 +20,7 @@ pub use identity::{SeriesId, SourceId, StoreId};
 pub use retention::Retention;
 pub use seams::Seams;
 pub(crate) use seams::ceiling;
-
-/// A watched source as every store knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// What it is called everywhere.
-    pub id: SourceId,
-    /// The store that it is sampled into. Two hosts may each have a source `linux:`.
-    pub store: StoreId,
-    /// Its URL without login, password and transport.
-    pub name: String,
-}
-
-/// A watched source as listings show it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watched {
-    /// What it is called.
-    pub source: Source,
-    /// When the oldest raw sample was taken.
-    pub first: Option<Timestamp>,
-    /// When the newest was.
-    pub last: Option<Timestamp>,
-}
-
-/// What happened between a sample and the one before it.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// When the earlier one was taken.
-    pub since: Moment,
-    /// When the later one was taken.
-    pub taken: Moment,
-    /// Its rows, each with what it did since the earlier one.
-    pub rows: Vec<(Row, Change)>,
-}
-
-/// Beats without a sample, as stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredGap {
-    /// The first of them.
-    pub at: Timestamp,
-    /// How many.
-    pub beats: u64,
-    /// Why.
-    pub reason: String,
-}
-
-/// How far the history of another database has been taken over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ImportMark {
-    /// The number that the last sample has there.
-    pub sample: i64,
-    /// The latest time among the samples.
-    pub taken: Timestamp,
-}
-
-/// One hour or day of one thing.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RollupRow {
-    /// When the hour or day began.
-    pub beginning: Timestamp,
-    /// What it is about, as it is called now.
-    pub subject: Subject,
-    /// Sums, maxima, distributions.
-    pub rollup: Rollup,
-}
-
-/// What an append did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Appended {
-    /// The batch is there now.
-    Added,
-    /// It was there before, and nothing changed.
-    AlreadyThere,
-}
+pub use watched::{Appended, ImportMark, RollupRow, Source, Step, StoredGap, Watched};
 
 /// A place where the history of watched sources is kept.
 ///

@@ -9,15 +9,16 @@ use iostall_model::{Counter, Counters, Epoch, Moment, Row, Sample, Subject, Warn
 use jiff::Timestamp;
 use thiserror::Error;
 
-use super::{ImportMark, SeriesId, Source, StoredGap};
+use super::identity::SeriesId;
+use super::watched::{ImportMark, Source, StoredGap};
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// Whose samples.
     pub source: Source,
-    /// Its number among the batches of its source. Numbers rise in the order in which batches are appended; some may be
-    /// left out.
+    /// Its number among the batches of its source, from 1 on. Numbers rise in the order in which batches are appended;
+    /// some may be left out.
     pub sequence: u64,
     /// What the rows are about, each once.
     pub series: Vec<Subject>,
@@ -78,6 +79,9 @@ pub enum BatchError {
     /// Columns that belong together differ in length.
     #[error("its columns have different lengths")]
     Lengths,
+    /// Its number is 0, or larger than stores can tell.
+    #[error("its number is not one from 1 to 9223372036854775807")]
+    Number,
     /// A row or a sample refers to something that is not in the batch.
     #[error("it refers to a series or an epoch that is not in it")]
     Place,
@@ -89,6 +93,11 @@ impl Batch {
         let mut builder = Builder::new(source, sequence);
         samples.into_iter().for_each(|sample| builder.add(sample));
         builder.batch
+    }
+
+    /// Its number as stores keep it.
+    pub(crate) fn number(&self) -> Result<i64, BatchError> {
+        i64::try_from(self.sequence).ok().filter(|number| *number > 0).ok_or(BatchError::Number)
     }
 
     /// What each series is called everywhere, in their order.

@@ -293,13 +293,17 @@ fn a_batch_that_does_not_hold_together_is_refused_whole(mut history: impl Histor
     let too_few_rows = |batch: &mut Batch| batch.samples.row_count[9] += 1;
     let too_many_rows = |batch: &mut Batch| batch.samples.row_count[9] -= 1;
     let no_rows = |batch: &mut Batch| batch.rows = RowColumns::default();
-    let breaks: [(&dyn Fn(&mut Batch), BatchError); 6] = [
+    let no_number = |batch: &mut Batch| batch.sequence = 0;
+    let huge_number = |batch: &mut Batch| batch.sequence = u64::MAX;
+    let breaks: [(&dyn Fn(&mut Batch), BatchError); 8] = [
         (&short_column, BatchError::Lengths),
         (&unknown_series, BatchError::Place),
         (&unknown_epoch, BatchError::Place),
         (&too_few_rows, BatchError::Lengths),
         (&too_many_rows, BatchError::Lengths),
         (&no_rows, BatchError::Lengths),
+        (&no_number, BatchError::Number),
+        (&huge_number, BatchError::Number),
     ];
     for (spoil, expected) in breaks {
         let mut spoilt = batch(1);

@@ -7,6 +7,7 @@
 
 mod body;
 mod bytes;
+mod pending;
 mod reader;
 mod retention;
 mod rollup_body;
@@ -90,8 +91,9 @@ impl History for SqliteHistory {
     }
 
     fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError> {
-        let samples = batch.to_samples().map_err(|source| StoreError::Batch { source })?;
-        self.append_batch(batch, samples)
+        let whole = || Ok((batch.number()?, batch.to_samples()?));
+        let (number, samples) = whole().map_err(|source| StoreError::Batch { source })?;
+        self.append_batch(batch, number, samples)
     }
 
     fn last_appended(&self, source: SourceId) -> Result<u64, StoreError> {

@@ -4,7 +4,7 @@ use iostall_model::{Sample, Tier};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Transaction, named_params};
 
-use super::writer::{Pending, merge};
+use super::pending::{Pending, merge};
 use super::{SourceNumber, SqliteHistory, damage, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
 use crate::history::{Retention, ceiling};

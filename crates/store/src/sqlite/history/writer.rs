@@ -1,14 +1,12 @@
 //! Writing samples, and the roll-ups with them.
 
-use std::collections::BTreeMap;
-
-use iostall_model::{Rollup, Sample, Subject, Tier, delta};
-use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction, named_params};
+use iostall_model::{Sample, Subject, Tier};
+use rusqlite::{Connection, Transaction, named_params};
 
 use super::body::{self, Rows};
+use super::pending::{Pending, flush};
 use super::series::Series;
-use super::{SourceNumber, SqliteHistory, WHOLE_EVERY, damage, rollup_body, sources, statements, utc_ns};
+use super::{SourceNumber, SqliteHistory, WHOLE_EVERY, damage, sources, statements, utc_ns};
 use crate::error::StoreError;
 use crate::history::{Appended, Batch, ImportMark, SeenWarning, StoredGap};
 use crate::sqlite::{begin, fault};
@@ -46,46 +44,6 @@ impl Chain {
             last: rolled_up_to,
             pending: Pending { rolled_up_to, ..Pending::default() },
         }
-    }
-}
-
-/// Deltas that are in no stored roll-up yet.
-#[derive(Debug, Default)]
-pub(super) struct Pending {
-    hours: BTreeMap<(Timestamp, u32), Rollup>,
-    /// The hour the newest sample was taken in.
-    open_hour: Option<Timestamp>,
-    /// The sample up to which the stored roll-ups go, as far as this process knows.
-    rolled_up_to: i64,
-}
-
-impl Pending {
-    /// Adds what the rows of `now` did since `before`. `number_of` tells the series of the row at a place.
-    pub(super) fn absorb(
-        &mut self,
-        before: &Sample,
-        now: &Sample,
-        number_of: impl Fn(usize, &Subject) -> Option<u32>,
-    ) {
-        for (place, (row, change)) in now.rows.iter().zip(delta::compare(before, now)).enumerate() {
-            let (Some(whole), Some(series)) = (change.delta(), number_of(place, &row.subject)) else {
-                continue;
-            };
-            for (hour, part) in Tier::Hour.spread(now.taken.utc, whole) {
-                self.hours.entry((hour, series)).or_default().absorb(whole, &part);
-            }
-        }
-    }
-
-    /// What is waiting, for those who make roll-ups anew.
-    pub(super) fn into_hours(self) -> BTreeMap<(Timestamp, u32), Rollup> {
-        self.hours
-    }
-
-    /// Whether a sample taken at `taken` ends an hour.
-    fn closes(&mut self, taken: Timestamp) -> bool {
-        let hour = Tier::Hour.floor(taken);
-        self.open_hour.replace(hour).is_some_and(|open| open != hour)
     }
 }
 
@@ -173,14 +131,14 @@ impl SqliteHistory {
     pub(super) fn append_batch(
         &mut self,
         batch: &Batch,
+        number: i64,
         samples: Vec<Sample>,
     ) -> Result<Appended, StoreError> {
-        let sequence = i64::try_from(batch.sequence).unwrap_or(i64::MAX);
         self.in_one_transaction(
             |transaction| sources::put(transaction, &batch.source),
             |transaction, chain| {
                 let source = chain.source;
-                if sources::last_appended(transaction, source)? >= sequence {
+                if sources::last_appended(transaction, source)? >= number {
                     return Ok(Appended::AlreadyThere);
                 }
                 for sample in samples {
@@ -195,7 +153,7 @@ impl SqliteHistory {
                 if let Some(mark) = &batch.import {
                     put_import(transaction, source, mark)?;
                 }
-                sources::mark_appended(transaction, source, sequence)?;
+                sources::mark_appended(transaction, source, number)?;
                 Ok(Appended::Added)
             },
         )
@@ -376,48 +334,4 @@ fn epoch(
     let number = transaction.query_row(statements::FIND_EPOCH, parameters, |row| row.get(0))?;
     chain.epoch = Some((document, sample.taken.clock.clone(), number));
     Ok(number)
-}
-
-/// Adds everything pending to the stored roll-ups, which then go up to the sample numbered `last`.
-fn flush(
-    transaction: &Transaction<'_>,
-    source: SourceNumber,
-    last: i64,
-    pending: &mut Pending,
-) -> rusqlite::Result<()> {
-    for ((hour, series), rollup) in std::mem::take(&mut pending.hours) {
-        merge(transaction, Tier::Hour, hour, series, &rollup)?;
-        merge(transaction, Tier::Day, Tier::Day.floor(hour), series, &rollup)?;
-    }
-    let mark = named_params! {":number": last, ":source": source.0};
-    transaction.execute(statements::MARK_ROLLED_UP, mark)?;
-    pending.rolled_up_to = last;
-    Ok(())
-}
-
-/// Adds `rollup` to what is stored of that hour or day.
-pub(super) fn merge(
-    transaction: &Transaction<'_>,
-    tier: Tier,
-    beginning: Timestamp,
-    series: u32,
-    rollup: &Rollup,
-) -> rusqlite::Result<()> {
-    let place = named_params! {":tier": tier as u8, ":beginning_s": beginning.as_second(), ":series": series};
-    let stored: Option<Vec<u8>> =
-        transaction.prepare_cached(statements::FIND_ROLLUP)?.query_row(place, |row| row.get(0)).optional()?;
-    let mut sum = match stored {
-        None => Rollup::default(),
-        Some(body) => {
-            rollup_body::decode(&body).ok_or_else(|| damage(format!("a roll-up of series {series}")))?
-        }
-    };
-    sum.merge(rollup);
-    transaction.prepare_cached(statements::PUT_ROLLUP)?.execute(named_params! {
-        ":tier": tier as u8,
-        ":beginning_s": beginning.as_second(),
-        ":series": series,
-        ":body": rollup_body::encode(&sum),
-    })?;
-    Ok(())
 }

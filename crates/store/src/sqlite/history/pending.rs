@@ -1,0 +1,93 @@
+//! What is in no stored roll-up yet, and writing it there.
+
+use std::collections::BTreeMap;
+
+use iostall_model::{Rollup, Sample, Subject, Tier, delta};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Transaction, named_params};
+
+use super::{SourceNumber, damage, rollup_body, statements};
+
+/// Deltas that are in no stored roll-up yet.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    hours: BTreeMap<(Timestamp, u32), Rollup>,
+    /// The hour the newest sample was taken in.
+    pub(super) open_hour: Option<Timestamp>,
+    /// The sample up to which the stored roll-ups go, as far as this process knows.
+    pub(super) rolled_up_to: i64,
+}
+
+impl Pending {
+    /// Adds what the rows of `now` did since `before`. `number_of` tells the series of the row at a place.
+    pub(super) fn absorb(
+        &mut self,
+        before: &Sample,
+        now: &Sample,
+        number_of: impl Fn(usize, &Subject) -> Option<u32>,
+    ) {
+        for (place, (row, change)) in now.rows.iter().zip(delta::compare(before, now)).enumerate() {
+            let (Some(whole), Some(series)) = (change.delta(), number_of(place, &row.subject)) else {
+                continue;
+            };
+            for (hour, part) in Tier::Hour.spread(now.taken.utc, whole) {
+                self.hours.entry((hour, series)).or_default().absorb(whole, &part);
+            }
+        }
+    }
+
+    /// What is waiting, for those who make roll-ups anew.
+    pub(super) fn into_hours(self) -> BTreeMap<(Timestamp, u32), Rollup> {
+        self.hours
+    }
+
+    /// Whether a sample taken at `taken` ends an hour.
+    pub(super) fn closes(&mut self, taken: Timestamp) -> bool {
+        let hour = Tier::Hour.floor(taken);
+        self.open_hour.replace(hour).is_some_and(|open| open != hour)
+    }
+}
+
+/// Adds everything pending to the stored roll-ups, which then go up to the sample numbered `last`.
+pub(super) fn flush(
+    transaction: &Transaction<'_>,
+    source: SourceNumber,
+    last: i64,
+    pending: &mut Pending,
+) -> rusqlite::Result<()> {
+    for ((hour, series), rollup) in std::mem::take(&mut pending.hours) {
+        merge(transaction, Tier::Hour, hour, series, &rollup)?;
+        merge(transaction, Tier::Day, Tier::Day.floor(hour), series, &rollup)?;
+    }
+    let mark = named_params! {":number": last, ":source": source.0};
+    transaction.execute(statements::MARK_ROLLED_UP, mark)?;
+    pending.rolled_up_to = last;
+    Ok(())
+}
+
+/// Adds `rollup` to what is stored of that hour or day.
+pub(super) fn merge(
+    transaction: &Transaction<'_>,
+    tier: Tier,
+    beginning: Timestamp,
+    series: u32,
+    rollup: &Rollup,
+) -> rusqlite::Result<()> {
+    let place = named_params! {":tier": tier as u8, ":beginning_s": beginning.as_second(), ":series": series};
+    let stored: Option<Vec<u8>> =
+        transaction.prepare_cached(statements::FIND_ROLLUP)?.query_row(place, |row| row.get(0)).optional()?;
+    let mut sum = match stored {
+        None => Rollup::default(),
+        Some(body) => {
+            rollup_body::decode(&body).ok_or_else(|| damage(format!("a roll-up of series {series}")))?
+        }
+    };
+    sum.merge(rollup);
+    transaction.prepare_cached(statements::PUT_ROLLUP)?.execute(named_params! {
+        ":tier": tier as u8,
+        ":beginning_s": beginning.as_second(),
+        ":series": series,
+        ":body": rollup_body::encode(&sum),
+    })?;
+    Ok(())
+}
