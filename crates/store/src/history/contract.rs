@@ -69,7 +69,7 @@ fn sample(minute: u64) -> Sample {
             version: 15,
             process_start: boot.into(),
             counters_since: vec![boot.into()],
-            uptime_s: (minute % 3 == 0).then_some(minute * 60),
+            uptime_s: minute.is_multiple_of(3).then_some(minute * 60),
         },
         rows,
         warnings: Vec::new(),
@@ -286,6 +286,9 @@ fn sources_of_one_name_in_two_stores_stay_apart(mut here: impl History, mut ther
     assert_eq!(here.source("linux:").unwrap(), ours, "the name alone is the store's own source");
 }
 
+/// A way to spoil a batch, and what is said of it then.
+type Break<'a> = (&'a dyn Fn(&mut Batch), BatchError);
+
 fn a_batch_that_does_not_hold_together_is_refused_whole(mut history: impl History) {
     let short_column = |batch: &mut Batch| batch.rows.age_ms.truncate(1);
     let unknown_series = |batch: &mut Batch| batch.rows.series[3] = 99;
@@ -295,7 +298,7 @@ fn a_batch_that_does_not_hold_together_is_refused_whole(mut history: impl Histor
     let no_rows = |batch: &mut Batch| batch.rows = RowColumns::default();
     let no_number = |batch: &mut Batch| batch.sequence = 0;
     let huge_number = |batch: &mut Batch| batch.sequence = u64::MAX;
-    let breaks: [(&dyn Fn(&mut Batch), BatchError); 8] = [
+    let breaks: [Break; 8] = [
         (&short_column, BatchError::Lengths),
         (&unknown_series, BatchError::Place),
         (&unknown_epoch, BatchError::Place),

@@ -19,6 +19,11 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// Nothing yet, where the stored roll-ups go up to the sample numbered `rolled_up_to`.
+    pub(super) fn after(rolled_up_to: i64) -> Self {
+        Self { rolled_up_to, ..Self::default() }
+    }
+
     /// Adds what the rows of `now` did since `before`. `number_of` tells the series of the row at a place.
     pub(super) fn absorb(
         &mut self,

@@ -163,7 +163,7 @@ fn a_window_begins_with_the_last_sample_before_it() {
     let mut taken = Vec::new();
     store
         .intervals(source, at(70) + SignedDuration::from_secs(1), at(73), &mut |step| {
-            taken.push(step.taken.utc)
+            taken.push(step.taken.utc);
         })
         .unwrap();
     assert_eq!(taken, [at(71), at(72), at(73)]);

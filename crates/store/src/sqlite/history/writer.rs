@@ -42,7 +42,7 @@ impl Chain {
             series: Series::default(),
             epoch: None,
             last: rolled_up_to,
-            pending: Pending { rolled_up_to, ..Pending::default() },
+            pending: Pending::after(rolled_up_to),
         }
     }
 }

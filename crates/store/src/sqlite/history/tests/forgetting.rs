@@ -46,7 +46,7 @@ fn roll_ups_and_raw_samples_meet_at_the_seam() {
     // A process that ends well has rolled up all there is, and what raw samples are left begin in the same hour.
     drop(store);
     let mut store = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
-    store.source("s").unwrap().id;
+    store.source("s").unwrap();
     store.finish().unwrap();
     forget(&mut store, 1);
     let seams = store.seams(source).unwrap().unwrap();
@@ -70,7 +70,7 @@ fn what_a_killed_collector_left_stays_readable_when_it_is_forgotten_by_another()
     let left = steps(&other, source);
     assert!(left.len() >= 47, "the hour that is not in the roll-ups is there: {}", left.len());
     let truth: u64 = (0..5).filter(|file| file % 3 != 0).map(|file| 169 * (file % 17 + 1) * 3).sum();
-    other.source("s").unwrap().id;
+    other.source("s").unwrap();
     other.finish().unwrap();
     assert_eq!(reads(&rollups(&other, source, Tier::Hour)), truth);
 }
