@@ -1,8 +1,10 @@
 //! `iostall collect`, `report` and `store`.
 
+use std::os::unix::fs::symlink;
+
 use serde_json::Value;
 
-use crate::support::{Workspace, skip};
+use crate::support::{Ran, Workspace, binary, skip};
 use crate::top::has_interval;
 
 /// Whether this machine has a device that the kernel counts.
@@ -137,4 +139,33 @@ fn choosing_databases_leaves_a_host_its_devices() {
     let ran = workspace.run(&["report", "server", "--json", "s.json"]).expect_status(0);
     let json = workspace.json("s.json");
     assert_eq!(json["groups"][0]["name"], "all disks", "{}", ran.stdout);
+}
+
+/// Samples were in SQLite only, in bodies that no tool of others reads; now another program writes them as Parquet, where it is
+/// installed.
+#[test]
+fn an_export_is_done_by_the_program_that_is_installed_for_it() {
+    let workspace = Workspace::new();
+    // In a directory of its own: beside the program that was built, the other one may lie.
+    let (own, somewhere) = (workspace.path("bin"), workspace.path("somewhere"));
+    for directory in [&own, &somewhere] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    let program = own.join("iostall");
+    std::fs::hard_link(binary(), &program).or_else(|_| std::fs::copy(binary(), &program).map(drop)).unwrap();
+    let export = |path: &str| {
+        let mut command = std::process::Command::new(&program);
+        command.args(["store", "export", "--parquet=-out", "--store", "s.db"]);
+        Ran::from(command.current_dir(workspace.path("")).env("PATH", path).output().unwrap())
+    };
+    let path = somewhere.to_str().unwrap();
+    let ran = export(path).expect_status(2);
+    assert!(ran.stderr.contains("iostall-lake"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: `cargo install"), "{}", ran.stderr);
+    // Links to what is there, not scripts: one just written cannot be started while another test forks.
+    symlink("/bin/echo", somewhere.join("iostall-lake")).unwrap();
+    assert_eq!(export(path).expect_status(0).stdout, "export --parquet=-out -- s.db\n");
+    export("somewhere").expect_status(2);
+    symlink("/bin/false", own.join("iostall-lake")).unwrap();
+    assert_eq!(export(path).expect_status(2).stdout, "", "the one beside the program goes first");
 }

@@ -1,12 +1,14 @@
 //! `iostall store`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 /// Looking after the history of watched sources.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  iostall store rebuild   the hours and days anew, from the raw samples that are kept"
-)]
+#[command(after_help = "Examples:\n  \
+                  iostall store rebuild                 the hours and days anew, from the raw samples that are kept\n  \
+                  iostall store export --parquet lake   every sample as columns, for DuckDB and others")]
 pub(crate) struct StoreArgs {
     #[command(subcommand)]
     pub(crate) command: StoreCommand,
@@ -17,4 +19,17 @@ pub(crate) struct StoreArgs {
 pub(crate) enum StoreCommand {
     /// Make the hourly and daily roll-ups anew from the raw samples
     Rebuild,
+    /// Write every raw sample and every gap as columns to Parquet files, for DuckDB and others
+    Export(ExportHistoryArgs),
+}
+
+/// Where to write them.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "iostall-lake does it, a program of its own: it is looked for beside iostall and on PATH."
+)]
+pub(crate) struct ExportHistoryArgs {
+    /// Write samples.parquet and gaps.parquet to this directory; neither may be there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) parquet: PathBuf,
 }

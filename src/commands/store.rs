@@ -1,23 +1,71 @@
 //! `iostall store`.
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
 use iostall_store::History;
 
 use crate::cli::{GlobalArgs, StoreArgs, StoreCommand};
-use crate::failure::Status;
+use crate::failure::{Status, hinted};
 use crate::printer::Printer;
-use crate::store::{open_watch, with_hint};
+use crate::store::{self, open_watch, with_hint};
+
+/// The program that writes Parquet: of its own, because few need it and it takes long to compile.
+const LAKE: &str = "iostall-lake";
 
 /// Looks after the history.
 pub(crate) fn run(args: &StoreArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    match args.command {
-        StoreCommand::Rebuild => {
-            let mut store = open_watch(global)?;
-            for watched in store.sources().map_err(with_hint)? {
-                let source = watched.source;
-                store.rebuild(source.id).map_err(with_hint)?;
-                printer.note(&format!("made the roll-ups of {} anew", source.name));
-            }
-        }
+    match &args.command {
+        StoreCommand::Rebuild => rebuild(global, printer),
+        StoreCommand::Export(export_args) => export(&export_args.parquet, global),
+    }
+}
+
+fn rebuild(global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut store = open_watch(global)?;
+    for watched in store.sources().map_err(with_hint)? {
+        let source = watched.source;
+        store.rebuild(source.id).map_err(with_hint)?;
+        printer.note(&format!("made the roll-ups of {} anew", source.name));
     }
     Ok(Status::Done)
+}
+
+/// Lets the other program do it, and ends as it ended.
+fn export(directory: &Path, global: &GlobalArgs) -> anyhow::Result<Status> {
+    let Some(program) = lake() else {
+        return Err(hinted(
+            anyhow::anyhow!("{LAKE}, which writes Parquet, is not installed"),
+            "`cargo install --path crates/lake` in the sources of iostall makes it; it may lie beside iostall or on PATH",
+        ));
+    };
+    let mut to = OsString::from("--parquet=");
+    to.push(directory);
+    let status = Command::new(&program)
+        .arg("export")
+        .arg(to)
+        .arg("--")
+        .arg(store::path(global)?)
+        .status()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    Ok(match status.code() {
+        Some(0) => Status::Done,
+        Some(130) => Status::Interrupted,
+        _ => Status::CouldNot,
+    })
+}
+
+/// Where the other program is: beside this one, or on PATH.
+fn lake() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok();
+    let beside = own.as_deref().and_then(Path::parent).map(Path::to_owned);
+    let on_path = std::env::var_os("PATH").map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>());
+    let directories = beside.into_iter().chain(on_path.unwrap_or_default());
+    // What is on PATH by a relative name depends on where one stands, and may be anybody's.
+    directories
+        .filter(|directory| directory.is_absolute())
+        .map(|one| one.join(LAKE))
+        .find(|path| path.is_file())
 }

@@ -10,7 +10,7 @@ const ORDER: [&[&str]; 7] = [
     &["engine"],
     &["load", "diskspd", "transfer", "collect", "store", "notify"],
     &["report"],
-    &["web"],
+    &["web", "lake"],
 ];
 
 /// The line of `name` in [`ORDER`].
