@@ -90,7 +90,7 @@ fn every_value_of_every_sample_is_in_its_column() {
         let (disk, file) = (of(source, "sda"), of(source, "sales.mdf"));
         assert_eq!((disk.len(), file.len()), (150, 149));
         for (minute, record) in (0_u64..).zip(&disk) {
-            assert_eq!(record["taken_utc"].to_string(), at(minute).as_microsecond().to_string());
+            assert_eq!(record["taken_utc"], Field::TimestampMicros(at(minute).as_microsecond()));
             assert_eq!(record["read_bytes"], Field::ULong(8 * minute * 512), "sectors are bytes here");
             assert_eq!(record["writes"], Field::ULong(u64::MAX));
             assert_eq!((&record["reads"], &record["volume"]), (&Field::Null, &Field::Null));
