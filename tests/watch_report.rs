@@ -80,7 +80,7 @@ fn a_window_is_reported_in_every_form_and_has_what_was_written_in_it() {
         csv.lines().find(|line| line.starts_with("linux:,") && line.contains(&device)).expect("its row");
     assert_eq!(line.split(',').count(), csv.lines().next().expect("heads").split(',').count());
     let page = std::fs::read_to_string(workspace.path("w.html")).expect("the page");
-    assert!(page.contains("id=\"span-1-write-stall\"") && page.contains("plotly.js v"));
+    assert!(page.contains("id=\"span-1-write-stall\"") && page.contains("id=\"library\""));
     assert!(page.contains("default-src 'none'") && page.contains(&device));
 }
 
