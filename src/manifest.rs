@@ -7,7 +7,7 @@ use iostall_model::transfer::HashKind;
 use iostall_model::{Warning, WarningCode};
 use iostall_transfer::CopyLog;
 use iostall_transfer::manifest::{
-    Manifest, ManifestFile, hash_for, is_json, parse, partial_path, write_json, write_sums,
+    Manifest, ManifestFile, hash_for, is_json, open, partial_path, read, write_json, write_sums,
 };
 
 use crate::cli::CopyArgs;
@@ -78,8 +78,7 @@ pub(crate) fn write(args: &CopyArgs, list: &Manifest, out: &mut dyn Write) -> an
 /// The list of an earlier try says less than the whole one that is there now.
 pub(crate) fn remove_partial(args: &CopyArgs) {
     let Some(beside) = args.manifest.as_deref().map(partial_path) else { return };
-    let is_ours = std::fs::read(&beside)
-        .is_ok_and(|text| parse(&text, &beside, None).is_ok_and(|list| list.is_partial));
+    let is_ours = open(&beside).is_ok_and(|text| read(text, &beside, None).is_ok_and(|list| list.is_partial));
     if is_ours {
         // One that stays says in its name what it is.
         let _ = std::fs::remove_file(beside);

@@ -1,9 +1,5 @@
 //! `iostall verify`: manifest → every file past the page cache → report and store.
 
-use std::io::BufReader;
-
-use iostall_engine::Input;
-use iostall_measure::ByteCount;
 use iostall_model::{RunBody, Warning, WarningCode};
 use iostall_transfer::manifest;
 use iostall_transfer::rate::RateLimit;
@@ -16,19 +12,16 @@ use crate::printer::Printer;
 use crate::store::Recorder;
 use crate::transferring::{Transferring, target};
 
-/// Some ten million files. They are held while they are checked.
-const MANIFEST: Input = Input { what: "manifest", limit: ByteCount(1 << 30) };
-
 /// Checks, and reports it.
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let shown = args.manifest.display().to_string();
-    let text = MANIFEST.open(&args.manifest).map_err(|error| {
+    let text = manifest::open(&args.manifest).map_err(|error| {
         hinted(
             error,
             "`iostall copy --manifest FILE` writes one; a list of md5sum, sha256sum, b3sum or xxhsum serves too",
         )
     })?;
-    let list = manifest::read(BufReader::new(text), &args.manifest, args.hash).map_err(|error| {
+    let list = manifest::read(text, &args.manifest, args.hash).map_err(|error| {
         hinted(
             anyhow::Error::new(error).context(format!("cannot use the manifest {shown}")),
             "--hash xxh3|blake3|sha256|md5|crc32c says what a list has",

@@ -3,10 +3,12 @@
 mod name;
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, Read as _, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
+use iostall_engine::input::{self, Input, InputError};
+use iostall_measure::ByteCount;
 use iostall_model::transfer::HashKind;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -209,6 +211,14 @@ pub fn write_json(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
 /// often says it (`x.md5`, `SHA256SUMS`).
 pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
     read(text, path, kind)
+}
+
+/// Some ten million files. They are held while they are checked.
+const MANIFEST: Input = Input { what: "manifest", limit: ByteCount(1 << 30) };
+
+/// The manifest in the file at `path`, to be [`read`].
+pub fn open(path: &Path) -> Result<BufReader<input::Stream>, InputError> {
+    MANIFEST.open(path).map(BufReader::new)
 }
 
 /// The same of a stream, of which no more is held than a line.

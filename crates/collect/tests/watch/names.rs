@@ -5,6 +5,30 @@ use iostall_model::Kind;
 use crate::servers::postgres::Postgres;
 use crate::servers::{read, skip, source};
 
+/// Whoever may create a database chooses its name, and an administrator pastes the hint.
+#[test]
+fn a_hint_quotes_whatever_name_a_database_has() {
+    let Some(server) = Postgres::start(15, None) else {
+        return skip("PostgreSQL 15 is not installed: hints about hostile names were not tested");
+    };
+    server.sql("CREATE ROLE iostall LOGIN");
+    for name in ["\"x\"\" TO evil; --\"", "\"y\u{1b}[2J\""] {
+        server.sql(&format!("CREATE DATABASE {name}"));
+        server.sql(&format!("REVOKE CONNECT ON DATABASE {name} FROM PUBLIC"));
+    }
+    let sample = read(source(&format!("postgres://iostall@127.0.0.1:{}", server.port)).as_mut());
+    let hint = |part: &str| {
+        let about = sample.warnings.iter().find(|warning| warning.message.contains(part)).unwrap();
+        about.hint.clone().unwrap()
+    };
+    assert!(
+        hint("TO evil").starts_with("GRANT CONNECT ON DATABASE \"x\"\" TO evil; --\" TO \"iostall\";"),
+        "{}",
+        hint("TO evil")
+    );
+    assert!(hint("[2J").contains("characters that cannot be shown") && !hint("[2J").contains('\u{1b}'));
+}
+
 /// One table with such a name in a database without an encoding took all of it out of sight, and one database with such
 /// a name made the collector's thread panic.
 #[test]
