@@ -300,6 +300,10 @@ fn in_quiet_hours_nothing_is_told_and_the_hours_are_those_of_the_zone() {
 fn a_file_of_alerts_that_cannot_be_read_is_said_before_the_first_sample() {
     let workspace = Workspace::new();
     let ran = workspace.run(&["collect", "run", "--alerts", "none.toml", "linux:"]).expect_status(2);
-    assert!(ran.stderr.contains("cannot read the file of alerts none.toml") && ran.stderr.contains("hint:"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("cannot read the file of alerts none.toml") && ran.stderr.contains("hint:"),
+        "{}",
+        ran.stderr
+    );
     workspace.run(&["report", "server"]).expect_status(2);
 }
