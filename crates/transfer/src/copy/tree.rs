@@ -253,7 +253,7 @@ impl Copier<'_> {
         file_systems: &FileSystems,
     ) -> Result<(), CopyError> {
         if inventory.roots.contains(target) {
-            self.finish_tree(target, file_systems)?;
+            self.finish_tree(source, target, file_systems)?;
         }
         let open = |path: &Path| fs::File::open(path).map_err(CopyError::system("open", path));
         let losses = files::copy_metadata(&open(source)?, stamp, &open(target)?);
@@ -263,8 +263,8 @@ impl Copier<'_> {
 
     /// Takes the mark of an unfinished tree away when everything in it is durable. One that is not whole keeps it: the same
     /// command then goes on with it.
-    fn finish_tree(&self, tree: &Path, file_systems: &FileSystems) -> Result<(), CopyError> {
-        if !tree_mark::is_set(tree) || !self.log.is_whole() {
+    fn finish_tree(&self, source: &Path, tree: &Path, file_systems: &FileSystems) -> Result<(), CopyError> {
+        if !self.log.is_whole() || !tree_mark::is_of(tree, source) {
             return Ok(());
         }
         file_systems.sync()?;

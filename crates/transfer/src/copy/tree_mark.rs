@@ -39,11 +39,6 @@ pub(super) fn is_of(tree: &Path, source: &Path) -> bool {
     fs::canonicalize(source).is_ok_and(|source| read(tree).is_ok_and(|found| found == Some(source)))
 }
 
-/// Whether `tree` has a mark, of whatever.
-pub(super) fn is_set(tree: &Path) -> bool {
-    files::stamp_of_link(&mark_path(tree)).is_ok()
-}
-
 /// Takes the mark away.
 pub(super) fn remove(tree: &Path) -> io::Result<()> {
     match fs::remove_file(mark_path(tree)) {
