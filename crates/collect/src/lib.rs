@@ -8,7 +8,7 @@ pub mod address;
 mod allowance;
 pub mod grants;
 mod identifier;
-pub mod linux;
+mod linux;
 mod moment;
 mod mysql;
 mod postgres;

@@ -1,22 +1,19 @@
 //! The collector's own monotonic clock, which outlives the process.
 
+use iostall_host::{System, since_boot_ns};
 use iostall_measure::clock::utc_now;
 use iostall_model::Moment;
-use rustix::time::{ClockId, clock_gettime};
 
 /// Now, on the clock that counts since this machine booted, suspended time included. A later process on the same
 /// boot reads the same clock, so an interval may span a restart of iostall.
 pub(crate) fn now() -> Moment {
-    let boot = clock_gettime(ClockId::Boottime);
-    let seconds = u64::try_from(boot.tv_sec).unwrap_or(0);
-    let nanos = u64::try_from(boot.tv_nsec).unwrap_or(0);
-    Moment { utc: utc_now(), clock: boot_id(), clock_ns: seconds * 1_000_000_000 + nanos }
+    let clock_ns = since_boot_ns();
+    Moment { utc: utc_now(), clock: boot_id(), clock_ns }
 }
 
 /// The kernel's random name of this boot; a process-wide stand-in where `/proc` does not tell.
 pub(crate) fn boot_id() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
-        .map_or_else(|_| format!("process {}", std::process::id()), |text| text.trim().to_owned())
+    System::here().boot_id().unwrap_or_else(|| format!("process {}", std::process::id()))
 }
 
 #[cfg(test)]

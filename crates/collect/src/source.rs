@@ -1,10 +1,9 @@
 //! What every source can do, and how it fails.
 
-use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use iostall_engine::InputError;
+use iostall_host::Unreadable;
 use iostall_measure::ByteCount;
 use iostall_model::{Sample, Subject};
 use thiserror::Error;
@@ -118,13 +117,8 @@ pub enum SourceError {
         oldest: &'static str,
     },
     /// A file of the host could not be read.
-    #[error("cannot read {path}: {source}", path = path.display())]
-    HostFile {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    HostFile(#[from] Unreadable),
     /// The password file could not be read.
     #[error(transparent)]
     PasswordFile(#[from] InputError),
@@ -172,7 +166,7 @@ impl SourceError {
             | Self::Defect
             | Self::Tls { .. } => Some(REFUSED_FOR),
             Self::TimedOut { .. } | Self::Query { .. } => Some(TROUBLED_FOR),
-            Self::Connect { .. } | Self::HostFile { .. } => None,
+            Self::Connect { .. } | Self::HostFile(_) => None,
         }
     }
 
@@ -207,7 +201,7 @@ impl SourceError {
             Self::TooOld { .. } => {
                 "watch the host it runs on instead: `iostall collect run linux:` there".into()
             }
-            Self::HostFile { .. } => "in a container the host's /proc and /sys must be visible".into(),
+            Self::HostFile(_) => "in a container the host's /proc and /sys must be visible".into(),
             Self::PasswordFile(error) => error.hint().unwrap_or_else(|| {
                 "write the password into the first line of that file, readable for this account alone (chmod 600)"
                     .into()

@@ -2,6 +2,7 @@
 
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
 
+use super::disk_stats::{DiskColumn, DiskStats};
 use super::system::{System, kilobytes};
 
 /// What `/proc/diskstats` counts in, whatever the device's sector.
@@ -10,8 +11,8 @@ const SECTOR_BYTES: u64 = 512;
 impl System {
     /// Cumulative counters of the named devices, in the order of the names; one that is gone is left out.
     pub fn device_counters(&self, names: &[String]) -> Vec<DeviceCounters> {
-        let all = self.text("/proc/diskstats").map(|text| parse_diskstats(&text)).unwrap_or_default();
-        names.iter().filter_map(|name| all.iter().find(|counters| counters.name == *name).cloned()).collect()
+        let all = self.disk_stats().unwrap_or_default();
+        names.iter().filter_map(|name| counters_of(all.iter().find(|stats| stats.name == *name)?)).collect()
     }
 
     /// Cumulative time of every processor that is online.
@@ -27,29 +28,22 @@ impl System {
     }
 }
 
-/// Fields as in the kernel's `Documentation/admin-guide/iostats.rst`. Flushes are counted since Linux 5.5;
-/// before that they read as none.
-fn parse_diskstats(text: &str) -> Vec<DeviceCounters> {
-    text.lines().filter_map(parse_disk).collect()
-}
-
-fn parse_disk(line: &str) -> Option<DeviceCounters> {
-    let mut fields = line.split_ascii_whitespace().skip(2);
-    let name = fields.next()?.to_owned();
-    let numbers: Vec<u64> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;
-    let field = |index: usize| numbers.get(index).copied();
+/// In bytes; `None` for a line without the columns that every kernel has. Flushes are counted since Linux 5.5; before
+/// that they read as none.
+fn counters_of(stats: &DiskStats) -> Option<DeviceCounters> {
+    let bytes = |column| stats.get(column)?.checked_mul(SECTOR_BYTES);
     Some(DeviceCounters {
-        name,
-        read_requests: field(0)?,
-        read_merges: field(1)?,
-        read_bytes: field(2)?.checked_mul(SECTOR_BYTES)?,
-        read_ms: field(3)?,
-        write_requests: field(4)?,
-        write_merges: field(5)?,
-        write_bytes: field(6)?.checked_mul(SECTOR_BYTES)?,
-        write_ms: field(7)?,
-        busy_ms: field(9)?,
-        flush_requests: field(15).unwrap_or(0),
+        name: stats.name.clone(),
+        read_requests: stats.get(DiskColumn::Reads)?,
+        read_merges: stats.get(DiskColumn::ReadsMerged)?,
+        read_bytes: bytes(DiskColumn::SectorsRead)?,
+        read_ms: stats.get(DiskColumn::ReadMs)?,
+        write_requests: stats.get(DiskColumn::Writes)?,
+        write_merges: stats.get(DiskColumn::WritesMerged)?,
+        write_bytes: bytes(DiskColumn::SectorsWritten)?,
+        write_ms: stats.get(DiskColumn::WriteMs)?,
+        busy_ms: stats.get(DiskColumn::BusyMs)?,
+        flush_requests: stats.get(DiskColumn::Flushes).unwrap_or(0),
     })
 }
 
@@ -80,7 +74,8 @@ mod tests {
    8      16 sdb 1 2 3
    8      32 sdc 1 2 x 4 5 6 7 8 9 10 11
 ";
-        let all = parse_diskstats(text);
+        let stats: Vec<DiskStats> = text.lines().filter_map(DiskStats::parse).collect();
+        let all: Vec<DeviceCounters> = stats.iter().filter_map(counters_of).collect();
         assert_eq!(all.len(), 2);
         assert_eq!(all[0].read_bytes, 6_022_418 * 512);
         assert_eq!((all[0].write_requests, all[0].write_ms, all[0].busy_ms), (26_593, 7460, 10_884));

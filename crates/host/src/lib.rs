@@ -4,24 +4,36 @@
 //! made-up tree. Odd content never fails a run: the field is `None`. Nothing here is `unsafe`, and nothing is written
 //! but a control group of our own.
 
+mod boot;
 mod cgroup;
 mod counters;
 mod device;
+mod disk_stats;
 mod file_system;
+mod group_io;
 mod machine;
 mod memory_group;
 mod mounts;
+mod pressure;
 mod signals;
 mod system;
+mod topology;
+mod volumes;
 
 use std::path::Path;
 
 use iostall_measure::platform::{CpuTicks, Device, DeviceCounters, FileSystem, Host};
 
+pub use boot::since_boot_ns;
 pub use device::name_of;
+pub use disk_stats::{DiskColumn, DiskStats};
+pub use group_io::{GroupDeviceIo, GroupIo};
 pub use memory_group::MemoryGroup;
-pub use mounts::Mount;
-pub use system::{System, device_number};
+pub use mounts::{Mount, mount_point_of};
+pub use pressure::Pressure;
+pub use system::{System, Unreadable, device_number};
+pub use topology::Topology;
+pub use volumes::Volumes;
 
 /// The machine this process runs on.
 pub fn host() -> Host {

@@ -12,7 +12,7 @@ impl System {
         let name = rustix::system::uname();
         let cpuinfo = self.text("/proc/cpuinfo").unwrap_or_default();
         let status = self.text("/proc/self/status").unwrap_or_default();
-        let topology = self.topology();
+        let processors = self.processors();
         Host {
             hostname: name.nodename().to_string_lossy().into_owned(),
             kernel: [name.sysname(), name.release(), name.version()]
@@ -20,8 +20,8 @@ impl System {
                 .join(" "),
             cpu_model: cpu_model(&cpuinfo),
             cpu_count: keyed(&status, "Cpus_allowed_list").and_then(list_length).unwrap_or(1),
-            core_count: topology.core_count,
-            socket_count: topology.socket_count,
+            core_count: processors.core_count,
+            socket_count: processors.socket_count,
             node_count: self.line("/sys/devices/system/node/online").and_then(|list| list_length(&list)),
             memory_bytes: self
                 .text("/proc/meminfo")
@@ -40,7 +40,7 @@ impl System {
     }
 
     /// Processors that are offline have no topology and are not counted.
-    fn topology(&self) -> Topology {
+    fn processors(&self) -> Processors {
         let mut cores = BTreeSet::new();
         let mut sockets = BTreeSet::new();
         for name in self.names_in("/sys/devices/system/cpu") {
@@ -52,7 +52,7 @@ impl System {
             cores.extend(fact("core_cpus_list").or_else(|| fact("thread_siblings_list")));
             sockets.extend(fact("physical_package_id"));
         }
-        Topology { core_count: count(&cores), socket_count: count(&sockets) }
+        Processors { core_count: count(&cores), socket_count: count(&sockets) }
     }
 
     /// Its name by Xen's own file, by the firmware's (DMI) words where these are known to belong to a
@@ -79,7 +79,7 @@ impl System {
 const VIRTUAL_FIRMWARE: [&str; 8] =
     ["QEMU", "KVM", "VMware", "Virtual Machine", "VirtualBox", "Google Compute Engine", "OpenStack", "Bochs"];
 
-struct Topology {
+struct Processors {
     core_count: Option<u32>,
     socket_count: Option<u32>,
 }

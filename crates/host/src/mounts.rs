@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::system::System;
+use super::system::{System, Unreadable};
 
 /// One line of mountinfo (`man 5 proc_pid_mountinfo`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,10 +49,23 @@ impl Mount {
     }
 }
 
+/// Where the device `number` is mounted: of several places the first, so that all who ask name the same.
+pub fn mount_point_of(mounts: &[Mount], number: &str) -> Option<String> {
+    mounts.iter().find(|mount| mount.number == number).map(|mount| mount.mount_point.display().to_string())
+}
+
 impl System {
-    /// Everything mounted in this process's view.
+    /// Everything mounted in this process's view; nothing where that is not told.
     pub fn mounts(&self) -> Vec<Mount> {
-        self.text("/proc/self/mountinfo").map(|text| parse(&text)).unwrap_or_default()
+        self.read_mounts().unwrap_or_default()
+    }
+
+    /// Everything mounted in this process's view.
+    ///
+    /// # Errors
+    /// When that is not told.
+    pub fn read_mounts(&self) -> Result<Vec<Mount>, Unreadable> {
+        self.read("/proc/self/mountinfo").map(|text| parse(&text))
     }
 }
 
@@ -175,6 +188,13 @@ broken line
         assert_eq!(on("/srv/my data/f", None, "0:99"), Some(64));
         assert_eq!(on("/srv/other", None, "0:46"), Some(61));
         assert_eq!(mount_of(&[], Path::new("/"), None, "1:1"), None);
+    }
+
+    #[test]
+    fn a_device_mounted_twice_is_known_by_its_first_place() {
+        let mounts = parse("36 25 259:3 / /a rw - ext4 /dev/x rw\n37 25 259:3 / /b rw - ext4 /dev/x rw\n");
+        assert_eq!(mount_point_of(&mounts, "259:3").as_deref(), Some("/a"));
+        assert_eq!(mount_point_of(&mounts, "8:0"), None);
     }
 
     #[test]

@@ -2,8 +2,21 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use thiserror::Error;
+
+/// A file of the system that cannot be read.
+#[derive(Debug, Error)]
+#[error("cannot read {path}: {source}", path = path.display())]
+pub struct Unreadable {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
 
 /// A tree with `proc` and `sys` in it: the real one, or one that a test made up.
 #[derive(Clone, Debug)]
@@ -26,6 +39,12 @@ impl System {
     pub(crate) fn locate(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The text of a file that must be there.
+    pub(crate) fn read(&self, path: impl AsRef<Path>) -> Result<String, Unreadable> {
+        let path = self.locate(path);
+        fs::read_to_string(&path).map_err(|source| Unreadable { path, source })
     }
 
     /// The text of a file, or `None` when it is not there, not readable or not text.

@@ -1,56 +1,47 @@
-//! One line of `/proc/diskstats`.
+//! The row of a block device.
 //!
-//! Three numbers name the device; then 11 values, 15 from kernel 4.18 and 17 from 5.5. Sectors are 512 bytes
-//! whatever the device's are; times are whole milliseconds in 32 bits, and wrap. That is for the delta rules:
-//! here everything is kept as read.
+//! Everything is kept as read: sectors of 512 bytes, and milliseconds that wrap. Units and wrapping are for the delta rules.
 
+use iostall_host::{DiskColumn, DiskStats, Mount, Topology, mount_point_of};
 use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject};
 
-use super::mounts::{self, Mount};
-use super::topology::Topology;
-
-/// What the values behind the name are, in their order. Merged discards are not kept.
-const COLUMNS: [Option<Counter>; 17] = [
-    Some(Counter::Reads),
-    Some(Counter::ReadsMerged),
-    Some(Counter::ReadBytes),
-    Some(Counter::ReadStall),
-    Some(Counter::Writes),
-    Some(Counter::WritesMerged),
-    Some(Counter::WriteBytes),
-    Some(Counter::WriteStall),
-    Some(Counter::InFlight),
-    Some(Counter::Busy),
-    Some(Counter::InFlightTime),
-    Some(Counter::Discards),
-    None,
-    Some(Counter::DiscardBytes),
-    Some(Counter::DiscardStall),
-    Some(Counter::Syncs),
-    Some(Counter::SyncStall),
+/// What each column counts. Merged discards are not kept.
+const COLUMNS: [(DiskColumn, Counter); 16] = [
+    (DiskColumn::Reads, Counter::Reads),
+    (DiskColumn::ReadsMerged, Counter::ReadsMerged),
+    (DiskColumn::SectorsRead, Counter::ReadBytes),
+    (DiskColumn::ReadMs, Counter::ReadStall),
+    (DiskColumn::Writes, Counter::Writes),
+    (DiskColumn::WritesMerged, Counter::WritesMerged),
+    (DiskColumn::SectorsWritten, Counter::WriteBytes),
+    (DiskColumn::WriteMs, Counter::WriteStall),
+    (DiskColumn::InFlight, Counter::InFlight),
+    (DiskColumn::BusyMs, Counter::Busy),
+    (DiskColumn::InFlightMs, Counter::InFlightTime),
+    (DiskColumn::Discards, Counter::Discards),
+    (DiskColumn::SectorsDiscarded, Counter::DiscardBytes),
+    (DiskColumn::DiscardMs, Counter::DiscardStall),
+    (DiskColumn::Flushes, Counter::Syncs),
+    (DiskColumn::FlushMs, Counter::SyncStall),
 ];
 
-/// The row of one device; `None` for a line that is not one or a device that was never used.
-pub(super) fn row(line: &str, mounts: &[Mount], topology: &Topology) -> Option<Row> {
-    let mut words = line.split_ascii_whitespace();
-    let (major, minor, name) = (words.next()?, words.next()?, words.next()?);
-    let number = format!("{major}:{minor}");
+/// The row of one device; `None` for one that was never used.
+pub(super) fn row(stats: &DiskStats, mounts: &[Mount], topology: &Topology) -> Option<Row> {
     let mut counters = Counters::new();
-    for (counter, word) in COLUMNS.into_iter().zip(words) {
-        if let Some(counter) = counter {
-            counters.set(counter, word.parse().ok()?);
-        }
+    for (column, counter) in COLUMNS {
+        counters = counters.with_opt(counter, stats.get(column));
     }
     let was_used = counters.or_zero(Counter::Reads) + counters.or_zero(Counter::Writes) > 0;
     if !was_used {
         return None;
     }
-    let volume = mounts::point_of(mounts, &number);
+    let (number, name) = (&stats.number, &stats.name);
+    let volume = mount_point_of(mounts, number);
     let subject = Subject {
         kind: Kind::LinuxDevice,
-        scope: Scope::Device(topology.role(&number)),
+        scope: Scope::Device(topology.role(number)),
         name: name.to_owned(),
-        identity: format!("{number} {}", topology.identity(&number)),
+        identity: format!("{number} {}", topology.identity(number)),
         volume,
     };
     Some(Row { subject, counters, age_ms: None })
@@ -61,7 +52,7 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> Option<Row> {
-        row(line, &[], &Topology::default())
+        row(&DiskStats::parse(line)?, &[], &Topology::default())
     }
 
     #[test]

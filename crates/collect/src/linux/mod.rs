@@ -2,76 +2,46 @@
 
 mod cgroup;
 mod diskstats;
-mod mounts;
 mod pressure;
-mod topology;
-mod volumes;
 
-use std::path::{Path, PathBuf};
-
+use iostall_host::System;
 use iostall_model::{Epoch, Row, Sample, Warning};
 
 use crate::moment;
 use crate::source::{Source, SourceError};
 
-pub use mounts::{Mount, device_of, mounts};
-pub use topology::Topology;
-pub(crate) use volumes::Volumes;
-
 /// The host iostall runs on.
 pub(crate) struct LinuxSource {
-    root: PathBuf,
+    system: System,
 }
 
 impl LinuxSource {
     pub(crate) fn new() -> Self {
-        Self { root: PathBuf::from("/") }
+        Self { system: System::here() }
     }
-
-    /// The same with another root, where a captured `/proc` and `/sys` lie.
-    #[cfg(test)]
-    fn rooted(root: &Path) -> Self {
-        Self { root: root.to_owned() }
-    }
-}
-
-/// Reads a file below `root`, or says which one cannot be read.
-fn read_text(root: &Path, path: &str) -> Result<String, SourceError> {
-    let path = root.join(path);
-    std::fs::read_to_string(&path).map_err(|source| SourceError::HostFile { path, source })
-}
-
-/// Whether this host has this name: a server reached by a loopback address may run in a container.
-pub(crate) fn is_called(host: &str) -> bool {
-    std::fs::read_to_string("/proc/sys/kernel/hostname").is_ok_and(|name| name.trim() == host)
-}
-
-/// Whether process `id` of this host is called `name`: what has that number in a container is another here.
-pub(crate) fn runs(id: i32, name: &str) -> bool {
-    std::fs::read_to_string(format!("/proc/{id}/comm")).is_ok_and(|text| text.trim() == name)
 }
 
 impl Source for LinuxSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
         let taken = moment::now();
-        let text = read_text(&self.root, "proc/diskstats")?;
-        let mounts = mounts::parse(&read_text(&self.root, "proc/self/mountinfo")?);
-        let topology = Topology::read(&self.root);
+        let devices = self.system.disk_stats()?;
+        let mounts = self.system.read_mounts()?;
+        let topology = self.system.topology();
         let mut rows: Vec<Row> =
-            text.lines().filter_map(|line| diskstats::row(line, &mounts, &topology)).collect();
+            devices.iter().filter_map(|stats| diskstats::row(stats, &mounts, &topology)).collect();
         let mut warnings: Vec<Warning> = Vec::new();
-        match read_text(&self.root, "proc/pressure/io") {
-            Ok(text) => rows.extend(pressure::row(&text, "host")),
+        match self.system.io_pressure() {
+            Ok(pressure) => rows.extend(pressure.and_then(|pressure| pressure::row(pressure, "host"))),
             Err(_) => warnings.push(pressure::not_counted()),
         }
-        rows.extend(cgroup::rows(&self.root.join("sys/fs/cgroup")));
+        rows.extend(self.system.group_io().iter().flat_map(cgroup::rows));
         let instance = moment::boot_id();
         let epoch = Epoch {
             version: 1,
             process_start: instance.clone(),
             counters_since: vec![instance],
             // The machine stays the same over a boot: that is a restart, not another machine.
-            instance: read_text(&self.root, "etc/machine-id").unwrap_or_default().trim().to_owned(),
+            instance: self.system.machine_id().unwrap_or_default(),
             uptime_s: None,
         };
         Ok(Sample { taken, epoch, rows, warnings })
@@ -80,6 +50,8 @@ impl Source for LinuxSource {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use iostall_model::{Counter, Kind, Scope};
 
@@ -95,7 +67,7 @@ mod tests {
     #[test]
     fn a_captured_host_gives_devices_pressure_and_groups() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/host");
-        let sample = LinuxSource::rooted(&root).read().unwrap();
+        let sample = LinuxSource { system: System::at(root) }.read().unwrap();
         let device = |name: &str| sample.rows.iter().find(|row| row.subject.name == name).unwrap();
         let nvme = device("nvme0n1");
         assert_eq!(nvme.subject.kind, Kind::LinuxDevice);

@@ -1,20 +1,13 @@
 //! Pressure stall information: for how long tasks waited for I/O.
 
+use iostall_host::Pressure;
 use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject, Warning, WarningCode};
 
 /// The row of one `io.pressure` file: microseconds since boot or since the group was made.
-pub(super) fn row(text: &str, name: &str) -> Option<Row> {
-    let mut counters = Counters::new();
-    for line in text.lines() {
-        let mut words = line.split(' ');
-        let counter = match words.next()? {
-            "some" => Counter::WaitSome,
-            "full" => Counter::WaitFull,
-            _ => continue,
-        };
-        let total = words.find_map(|word| word.strip_prefix("total="))?;
-        counters.set(counter, total.parse().ok()?);
-    }
+pub(super) fn row(pressure: Pressure, name: &str) -> Option<Row> {
+    let counters = Counters::new()
+        .with_opt(Counter::WaitSome, pressure.some_us)
+        .with_opt(Counter::WaitFull, pressure.full_us);
     let subject = Subject {
         kind: Kind::LinuxPressure,
         scope: Scope::Source,
@@ -39,12 +32,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_totals_are_kept_because_averages_cannot_be_summed() {
-        let text = "some avg10=0.13 avg60=0.08 avg300=0.12 total=9127822\n\
-                    full avg10=0.00 avg60=0.00 avg300=0.08 total=8150379\n";
-        let row = row(text, "host").unwrap();
-        assert_eq!(row.counters.get(Counter::WaitSome), Some(9_127_822));
-        assert_eq!(row.counters.get(Counter::WaitFull), Some(8_150_379));
-        assert!(super::row("nonsense", "host").is_none());
+    fn what_is_not_counted_is_absent_and_not_0() {
+        let row = row(Pressure { some_us: Some(9), full_us: None }, "host").unwrap();
+        assert_eq!(
+            (row.counters.get(Counter::WaitSome), row.counters.get(Counter::WaitFull)),
+            (Some(9), None)
+        );
+        assert!(super::row(Pressure::default(), "host").is_none());
     }
 }

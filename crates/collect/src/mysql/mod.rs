@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use iostall_host::{System, Volumes};
 use iostall_measure::foreign;
 use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Scope, Subject, Warning, WarningCode};
 use mysql_async::prelude::Queryable;
@@ -14,7 +15,6 @@ use tokio::runtime::Runtime;
 
 use crate::address::{Address, Tls};
 use crate::allowance::Allowance;
-use crate::linux::{self, Volumes};
 use crate::moment;
 use crate::remote::{self, Columns, Plan};
 use crate::secret::Secret;
@@ -62,7 +62,7 @@ impl MysqlSource {
             limit,
             runtime,
             connection: None,
-            volumes: Volumes::new(),
+            volumes: Volumes::of_system(System::here()),
         })
     }
 
@@ -119,7 +119,7 @@ impl Source for MysqlSource {
         let (connection, (mut sample, host)) =
             remote::bounded(&self.runtime, &self.address, self.limit, work)?;
         self.connection = Some(connection);
-        if self.address.is_local() && linux::is_called(&host) {
+        if self.address.is_local() && System::here().is_called(&host) {
             place(&mut sample.rows, &mut self.volumes);
         }
         Ok(sample)

@@ -11,6 +11,7 @@ mod queries;
 
 use std::time::Duration;
 
+use iostall_host::{System, Volumes};
 use iostall_model::{Epoch, Kind, Row, Sample, Warning, WarningCode};
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
@@ -19,7 +20,6 @@ use self::databases::Databases;
 use self::login::Login;
 use self::queries::{DIRECTORY, INSTANCE, PLACE, RELATIONS, SERVER, VERSION};
 use crate::address::Address;
-use crate::linux::{self, Volumes};
 use crate::moment;
 use crate::remote;
 use crate::secret::Secret;
@@ -49,7 +49,7 @@ impl PostgresSource {
         let runtime = remote::runtime(&address)?;
         let login = Login::new(&address, password, limit)?;
         let server = Server { login, client: None, databases: Databases::default() };
-        Ok(Self { address, limit, runtime, server, volumes: Volumes::new() })
+        Ok(Self { address, limit, runtime, server, volumes: Volumes::of_system(System::here()) })
     }
 }
 
@@ -57,7 +57,7 @@ impl Source for PostgresSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
         let (mut sample, backend) =
             remote::bounded(&self.runtime, &self.address, self.limit, self.server.read())?;
-        if self.address.is_local() && linux::runs(backend, "postgres") {
+        if self.address.is_local() && System::here().runs(backend, "postgres") {
             place(&mut sample.rows, &mut self.volumes);
         }
         Ok(sample)

@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::mounts::{self, Mount};
+use super::disk_stats::DiskStats;
+use super::mounts::{self, Mount, mount_point_of};
+use super::system::{System, device_number};
 
 /// Where paths lie. Asked of the kernel once a directory, and again when something is mounted.
 #[derive(Debug)]
-pub(crate) struct Volumes {
-    root: PathBuf,
+pub struct Volumes {
+    system: System,
     mountinfo: String,
     mounts: Vec<Mount>,
     /// Names of block devices by `major:minor`.
@@ -20,15 +23,10 @@ pub(crate) struct Volumes {
 }
 
 impl Volumes {
-    /// Of this host.
-    pub(crate) fn new() -> Self {
-        Self::rooted(Path::new("/"))
-    }
-
-    /// The same with another root, where a captured `/proc` lies.
-    fn rooted(root: &Path) -> Self {
+    /// Of `system`.
+    pub fn of_system(system: System) -> Self {
         Self {
-            root: root.to_owned(),
+            system,
             mountinfo: String::new(),
             mounts: Vec::new(),
             names: HashMap::new(),
@@ -38,11 +36,11 @@ impl Volumes {
     }
 
     /// Forgets what it knows if something was mounted or unmounted since.
-    pub(crate) fn refresh(&mut self) {
-        let mountinfo = super::read_text(&self.root, "proc/self/mountinfo").unwrap_or_default();
+    pub fn refresh(&mut self) {
+        let mountinfo = self.system.text("/proc/self/mountinfo").unwrap_or_default();
         if mountinfo != self.mountinfo {
             self.mounts = mounts::parse(&mountinfo);
-            self.names = names(&super::read_text(&self.root, "proc/diskstats").unwrap_or_default());
+            self.names = names(self.system.disk_stats().unwrap_or_default());
             self.known.clear();
             self.last = (String::new(), None);
             self.mountinfo = mountinfo;
@@ -51,7 +49,7 @@ impl Volumes {
 
     /// The volume of `directory`: `sda1 (/data)`, or `/data (nfs4)` where no single device holds it; `None` where
     /// there is no such directory on this host.
-    pub(crate) fn of(&mut self, directory: &str) -> Option<String> {
+    pub fn of(&mut self, directory: &str) -> Option<String> {
         if self.last.0 != directory {
             let known = self.known.get(directory).cloned();
             let volume = known.unwrap_or_else(|| self.find(Path::new(directory)));
@@ -68,14 +66,14 @@ impl Volumes {
 
     /// The label of what is at `path`: of the device `number`, else of the file system the path leads into.
     fn label(&self, path: &Path, number: Option<String>) -> Option<String> {
-        let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.point));
+        let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
         // Of mounts on one point the last one hides the others.
-        let mount = above.max_by_key(|mount| mount.point.components().count());
-        let number = number.or_else(|| mount.map(|mount| mount.device.clone()))?;
-        match (self.names.get(&number), mounts::point_of(&self.mounts, &number)) {
+        let mount = above.max_by_key(|mount| mount.mount_point.components().count());
+        let number = number.or_else(|| mount.map(|mount| mount.number.clone()))?;
+        match (self.names.get(&number), mount_point_of(&self.mounts, &number)) {
             (Some(name), Some(point)) => Some(format!("{name} ({point})")),
             (Some(name), None) => Some(name.clone()),
-            (None, _) => mount.map(|mount| format!("{} ({})", mount.point.display(), mount.file_system)),
+            (None, _) => mount.map(|mount| format!("{} ({})", mount.mount_point.display(), mount.kind)),
         }
     }
 }
@@ -85,7 +83,7 @@ impl Volumes {
 fn seen(directory: &Path) -> Option<(PathBuf, Option<String>)> {
     match std::fs::canonicalize(directory) {
         Ok(path) => {
-            let number = mounts::device_of(&path).ok();
+            let number = std::fs::metadata(&path).ok().map(|metadata| device_number(metadata.dev()));
             Some((path, number))
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -96,22 +94,19 @@ fn seen(directory: &Path) -> Option<(PathBuf, Option<String>)> {
     }
 }
 
-/// The devices that diskstats counts: major, minor, name.
-fn names(diskstats: &str) -> HashMap<String, String> {
-    let name = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        Some((format!("{}:{}", words.next()?, words.next()?), words.next()?.to_owned()))
-    };
-    diskstats.lines().filter_map(name).collect()
+/// The devices that diskstats counts, by number.
+fn names(stats: Vec<DiskStats>) -> HashMap<String, String> {
+    stats.into_iter().map(|stats| (stats.number, stats.name)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::system::made_up;
     use super::*;
 
     #[test]
     fn a_directory_of_this_host_lies_on_something_and_one_that_is_not_there_on_nothing() {
-        let mut volumes = Volumes::new();
+        let mut volumes = Volumes::of_system(System::here());
         volumes.refresh();
         assert!(volumes.of(env!("CARGO_MANIFEST_DIR")).is_some());
         assert_eq!(volumes.of("/nowhere/at/all"), None);
@@ -119,8 +114,15 @@ mod tests {
 
     #[test]
     fn the_name_is_that_of_the_row_of_the_device() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/host");
-        let mut volumes = Volumes::rooted(&root);
+        let (_root, system) = made_up(&[
+            ("proc/diskstats", " 259 1 nvme0n1p1 9 1 7 8 1 3 1 3 0 6 4\n 252 0 dm-0 9 0 7 8 1 0 1 3 0 6 4\n"),
+            (
+                "proc/self/mountinfo",
+                "27 1 259:1 / / rw - ext4 /dev/nvme0n1p1 rw\n28 27 252:0 / /var/lib/data rw - xfs /dev/mapper/data rw\n\
+                 29 27 0:40 / /tmp rw - tmpfs tmpfs rw\n",
+            ),
+        ]);
+        let mut volumes = Volumes::of_system(system);
         volumes.refresh();
         let label =
             |path: &str, number: Option<&str>| volumes.label(Path::new(path), number.map(str::to_owned));

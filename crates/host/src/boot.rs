@@ -1,0 +1,60 @@
+//! Which boot of which machine this is, and the clock that counts since then.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::system::System;
+
+/// Nanoseconds since this machine booted, suspended time included. A later process on the same boot reads the same clock.
+pub fn since_boot_ns() -> u64 {
+    let boot = clock_gettime(ClockId::Boottime);
+    let seconds = u64::try_from(boot.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(boot.tv_nsec).unwrap_or(0);
+    seconds * 1_000_000_000 + nanos
+}
+
+impl System {
+    /// The kernel's random name of this boot.
+    pub fn boot_id(&self) -> Option<String> {
+        self.line("/proc/sys/kernel/random/boot_id")
+    }
+
+    /// What stays the same over a boot; `None` where nobody gave the machine an identity.
+    pub fn machine_id(&self) -> Option<String> {
+        self.line("/etc/machine-id")
+    }
+
+    /// Whether this machine has this name: a server reached by a loopback address may run in a container.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.line("/proc/sys/kernel/hostname").is_some_and(|own| own == name)
+    }
+
+    /// Whether the process `id` is called `name`: what has that number in a container is another here.
+    pub fn runs(&self, id: i32, name: &str) -> bool {
+        self.line(format!("/proc/{id}/comm")).is_some_and(|own| own == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::made_up;
+    use super::*;
+
+    #[test]
+    fn machines_and_processes_are_known_by_name() {
+        let (_root, system) = made_up(&[
+            ("proc/sys/kernel/hostname", "db1\n"),
+            ("proc/sys/kernel/random/boot_id", "1-2-3\n"),
+            ("proc/77/comm", "postgres\n"),
+            ("etc/machine-id", "\n"),
+        ]);
+        assert!(system.is_called("db1") && !system.is_called("db") && !system.is_called(""));
+        assert!(system.runs(77, "postgres") && !system.runs(77, "post") && !system.runs(78, "postgres"));
+        assert_eq!((system.boot_id().as_deref(), system.machine_id()), (Some("1-2-3"), None));
+    }
+
+    #[test]
+    fn the_clock_of_the_boot_goes_on() {
+        let first = since_boot_ns();
+        assert!(first > 0 && since_boot_ns() >= first);
+    }
+}

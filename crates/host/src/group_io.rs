@@ -1,0 +1,120 @@
+//! What control groups (version 2) have read and written, by device. There is no time by device.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::pressure::Pressure;
+use super::system::System;
+
+/// Where version 2 is mounted.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// How deep groups are looked for: slices and services, not what services make below themselves.
+const DEPTH_MAX: usize = 3;
+
+/// One group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupIo {
+    /// Its path from the root of the hierarchy, such as `/system.slice/mariadb.service`.
+    pub name: String,
+    /// Of its directory: a group that is made again under its name has another, and its counters began with it.
+    pub inode: u64,
+    /// What it did on each device.
+    pub devices: Vec<GroupDeviceIo>,
+    /// How long its tasks waited; `None` where the kernel does not count it.
+    pub pressure: Option<Pressure>,
+}
+
+/// What one group did on one device; `None` where the kernel does not count it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupDeviceIo {
+    /// `major:minor`.
+    pub number: String,
+    /// Reads.
+    pub reads: Option<u64>,
+    /// Bytes read.
+    pub read_bytes: Option<u64>,
+    /// Writes.
+    pub writes: Option<u64>,
+    /// Bytes written.
+    pub write_bytes: Option<u64>,
+    /// Discards.
+    pub discards: Option<u64>,
+    /// Bytes discarded.
+    pub discard_bytes: Option<u64>,
+}
+
+impl GroupDeviceIo {
+    /// A line of `io.stat`: `259:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`; `None` where it is not one.
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let mut found = Self { number: words.next()?.to_owned(), ..Self::default() };
+        for (key, value) in words.filter_map(|word| word.split_once('=')) {
+            let counter = match key {
+                "rbytes" => &mut found.read_bytes,
+                "wbytes" => &mut found.write_bytes,
+                "rios" => &mut found.reads,
+                "wios" => &mut found.writes,
+                "dbytes" => &mut found.discard_bytes,
+                "dios" => &mut found.discards,
+                _ => continue,
+            };
+            *counter = Some(value.parse().ok()?);
+        }
+        Some(found)
+    }
+}
+
+impl System {
+    /// Every group down to services.
+    pub fn group_io(&self) -> Vec<GroupIo> {
+        let mut groups = Vec::new();
+        descend(&self.locate(GROUPS), "", 0, &mut groups);
+        groups
+    }
+}
+
+fn descend(directory: &Path, name: &str, depth: usize, groups: &mut Vec<GroupIo>) {
+    if depth > 0 {
+        groups.extend(read_group(directory, name));
+    }
+    if depth == DEPTH_MAX {
+        return;
+    }
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        let child = format!("{name}/{}", entry.file_name().to_string_lossy());
+        descend(&entry.path(), &child, depth + 1, groups);
+    }
+}
+
+fn read_group(directory: &Path, name: &str) -> Option<GroupIo> {
+    let inode = std::fs::metadata(directory).ok()?.ino();
+    let text = |file: &str| std::fs::read_to_string(directory.join(file)).ok();
+    let devices = text("io.stat").unwrap_or_default().lines().filter_map(GroupDeviceIo::parse).collect();
+    let pressure = text("io.pressure").and_then(|text| Pressure::parse(&text));
+    Some(GroupIo { name: name.to_owned(), inode, devices, pressure })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::made_up;
+
+    #[test]
+    fn groups_are_found_down_to_services_and_what_services_make_is_not() {
+        let (_root, system) = made_up(&[
+            ("sys/fs/cgroup/io.stat", "8:0 rbytes=1\n"),
+            ("sys/fs/cgroup/a.slice/io.stat", "8:0 rbytes=4096 rios=1\n8:16 wbytes=x\n"),
+            ("sys/fs/cgroup/a.slice/b/c/io.pressure", "some avg10=0.00 total=7\n"),
+            ("sys/fs/cgroup/a.slice/b/c/d/io.stat", "8:0 rbytes=9\n"),
+        ]);
+        let mut groups = system.group_io();
+        groups.sort_by(|left, right| left.name.cmp(&right.name));
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(names, ["/a.slice", "/a.slice/b", "/a.slice/b/c"]);
+        assert_eq!(groups[0].devices.len(), 1, "a line with a word for a number is none");
+        assert_eq!((groups[0].devices[0].read_bytes, groups[0].devices[0].writes), (Some(4096), None));
+        assert_eq!(groups[2].pressure.and_then(|pressure| pressure.some_us), Some(7));
+        assert_ne!(groups[0].inode, groups[1].inode);
+    }
+}

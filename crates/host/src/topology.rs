@@ -1,0 +1,94 @@
+//! Which device is part of which, so that no request is counted twice.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use iostall_model::DeviceRole;
+
+use super::system::System;
+
+/// What `/sys` says of the block devices, by `major:minor`.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    devices: HashMap<String, Device>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Device {
+    is_partition: bool,
+    is_stacked: bool,
+    /// World-wide name, UUID of the mapping or disk sequence number: tells a device from its successor.
+    identity: String,
+}
+
+impl Topology {
+    /// What the device is to the others.
+    pub fn role(&self, number: &str) -> DeviceRole {
+        match self.devices.get(number) {
+            Some(device) if device.is_partition => DeviceRole::Partition,
+            Some(device) if device.is_stacked => DeviceRole::Stacked,
+            _ => DeviceRole::Disk,
+        }
+    }
+
+    /// What tells this device from another that later has its number.
+    pub fn identity(&self, number: &str) -> &str {
+        self.devices.get(number).map_or("", |device| device.identity.as_str())
+    }
+}
+
+impl System {
+    /// Every block device; what cannot be read is left out.
+    pub fn topology(&self) -> Topology {
+        let mut devices = HashMap::new();
+        for name in self.names_in("/sys/class/block") {
+            let path = Path::new("/sys/class/block").join(name);
+            let Some(number) = self.line(path.join("dev")) else { continue };
+            let has_slaves = !self.names_in(path.join("slaves")).is_empty();
+            // A loop device has no slaves, but a file, whose device counts the same I/O.
+            let is_stacked = has_slaves || self.exists(path.join("loop/backing_file"));
+            let is_partition = self.exists(path.join("partition"));
+            let identity = ["dm/uuid", "wwid", "device/wwid", "device/serial", "diskseq"]
+                .into_iter()
+                .find_map(|file| self.line(path.join(file)))
+                .unwrap_or_default();
+            devices.insert(number, Device { is_partition, is_stacked, identity });
+        }
+        Topology { devices }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_model::DeviceRole;
+
+    use super::super::system::made_up;
+
+    #[test]
+    fn parts_and_stacks_are_told_from_the_disks_under_them() {
+        let (_root, system) = made_up(&[
+            ("sys/class/block/nvme0n1/dev", "259:0\n"),
+            ("sys/class/block/nvme0n1/wwid", "eui.0011223344556677\n"),
+            ("sys/class/block/nvme0n1p1/dev", "259:1\n"),
+            ("sys/class/block/nvme0n1p1/partition", "1\n"),
+            ("sys/class/block/dm-0/dev", "252:0\n"),
+            ("sys/class/block/dm-0/dm/uuid", "LVM-1\n"),
+            ("sys/class/block/dm-0/slaves/nvme0n1p1/x", ""),
+            ("sys/class/block/loop0/dev", "7:0\n"),
+            ("sys/class/block/loop0/loop/backing_file", "/data/file\n"),
+            ("sys/class/block/odd/size", "1\n"),
+        ]);
+        let topology = system.topology();
+        assert_eq!(topology.role("259:0"), DeviceRole::Disk);
+        assert_eq!(topology.role("259:1"), DeviceRole::Partition);
+        assert_eq!(topology.role("252:0"), DeviceRole::Stacked);
+        assert_eq!(
+            topology.role("7:0"),
+            DeviceRole::Stacked,
+            "a loop device was a disk, and its I/O counted twice"
+        );
+        assert_eq!(topology.identity("259:0"), "eui.0011223344556677");
+        assert_eq!((topology.identity("252:0"), topology.identity("259:1")), ("LVM-1", ""));
+        assert_eq!(topology.role("1:1"), DeviceRole::Disk, "what sysfs does not know is taken as it is");
+    }
+}
