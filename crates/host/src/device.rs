@@ -11,7 +11,7 @@ use super::system::{System, device_number};
 const DEPTH_MAX: u32 = 12;
 
 /// `/sys/block/*/size` counts in these, whatever the device's sector.
-const SECTOR_BYTES: u64 = 512;
+pub(crate) const SECTOR_BYTES: u64 = 512;
 
 impl System {
     /// The block device that `path` is, or that its file system is on, down to the hardware.
@@ -157,7 +157,7 @@ fn active_scheduler(line: &str) -> Option<String> {
 
 /// Serial number in a SCSI unit serial number page (SPC, page 80h): a header of four bytes, the last two of
 /// which hold the length of the text.
-fn unit_serial(page: &[u8]) -> Option<String> {
+pub(crate) fn unit_serial(page: &[u8]) -> Option<String> {
     let (header, text) = page.split_at_checked(4)?;
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let text = std::str::from_utf8(text.get(..length)?).ok()?;

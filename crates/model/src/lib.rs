@@ -4,6 +4,7 @@ pub mod alert;
 pub mod comparable;
 pub mod counter;
 pub mod delta;
+pub mod device;
 pub mod distribution;
 pub mod kind;
 pub mod level;

@@ -1,0 +1,96 @@
+//! What a block device is, from sysfs: [`DeviceIdentity`].
+
+mod link;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use iostall_model::device::{DeviceIdentity, Discard, Partition, QueueLimits};
+
+use super::device::{SECTOR_BYTES, name_of};
+use super::system::System;
+
+impl System {
+    /// The device that `path` is or that holds it: the disk, and the partition where it is one. Of a file system on several
+    /// devices there is no one identity; [`System::identity_of_number`] tells those of its members.
+    pub fn identity_of(&self, path: &Path) -> Option<DeviceIdentity> {
+        self.identity_of_number(&self.device_of(path)?.number)
+    }
+
+    /// The device with this `major:minor`.
+    pub fn identity_of_number(&self, number: &str) -> Option<DeviceIdentity> {
+        let directory = self.device_directory(number)?;
+        let partition = self.partition(&directory);
+        let disk = if partition.is_some() { directory.parent()? } else { &directory };
+        let identity = self.disk_identity(disk)?;
+        Some(DeviceIdentity { partition, ..identity })
+    }
+
+    fn disk_identity(&self, disk: &Path) -> Option<DeviceIdentity> {
+        let first = |files: &[&str]| files.iter().find_map(|file| self.line(disk.join(file)));
+        // A serial number that is all blanks or zeros is a maker's slip, and every disk of the batch has it.
+        let serial = self.serial(disk).filter(|serial| serial.chars().any(|c| c != '0' && c != ' '));
+        let model =
+            match (self.line(disk.join("device/vendor")), first(&["device/model", "md/level", "dm/name"])) {
+                // PCI's number of the vendor, which the model follows without.
+                (Some(vendor), Some(model)) if !vendor.starts_with("0x") => Some(format!("{vendor} {model}")),
+                (_, model) => model,
+            };
+        let names = self.world_wide_names(disk);
+        Some(DeviceIdentity {
+            kernel_name: name_of(disk)?,
+            cloud_volume: names::cloud_volume(model.as_deref(), serial.as_deref(), &names),
+            model,
+            serial,
+            firmware: first(&["device/firmware_rev", "device/rev"]),
+            names,
+            transport: self.transport(disk),
+            link: self.link(disk),
+            discard: self.discard(disk),
+            queue: self.queue_limits(disk),
+            partition: None,
+        })
+    }
+
+    fn discard(&self, disk: &Path) -> Option<Discard> {
+        let bytes_max = self.number(disk.join("queue/discard_max_bytes"))?;
+        let granularity = self.number(disk.join("queue/discard_granularity"));
+        Some(Discard { bytes_max, granularity_bytes: granularity.filter(|bytes| *bytes > 0) })
+    }
+
+    fn queue_limits(&self, disk: &Path) -> QueueLimits {
+        let queue = disk.join("queue");
+        let number = |file: &str| self.number::<u32>(queue.join(file)).filter(|number| *number > 0);
+        let kilobytes = |file: &str| self.number::<u64>(queue.join(file))?.checked_mul(1024);
+        let queues = u32::try_from(self.names_in(disk.join("mq")).len()).ok();
+        QueueLimits {
+            logical_sector_bytes: number("logical_block_size"),
+            physical_sector_bytes: number("physical_block_size"),
+            io_bytes_min: number("minimum_io_size"),
+            io_bytes_optimal: number("optimal_io_size"),
+            request_bytes_max: kilobytes("max_sectors_kb"),
+            request_bytes_hardware_max: kilobytes("max_hw_sectors_kb"),
+            segments_max: number("max_segments"),
+            requests: number("nr_requests"),
+            queues: queues.filter(|count| *count > 0),
+        }
+    }
+
+    /// `None` for a whole device.
+    fn partition(&self, directory: &Path) -> Option<Partition> {
+        let bytes = |file: &str| self.number::<u64>(directory.join(file))?.checked_mul(SECTOR_BYTES);
+        Some(Partition {
+            number: self.number(directory.join("partition"))?,
+            start_bytes: bytes("start")?,
+            size_bytes: bytes("size"),
+            misaligned_bytes: self.number(directory.join("alignment_offset")),
+        })
+    }
+}
+
+/// The identity of the device that `path` is or that holds it; `None` where there is no single one (tmpfs, network).
+pub fn identity_of(path: &Path) -> Option<DeviceIdentity> {
+    System::here().identity_of(path)
+}
