@@ -8,7 +8,6 @@ pub mod guard;
 pub mod input;
 #[cfg(test)]
 mod made_up;
-pub mod memory_file;
 pub mod null;
 pub mod open;
 pub mod output;
@@ -23,7 +22,6 @@ pub mod uring;
 
 pub use buffer::{Buffer, BufferPool, Pages};
 pub use input::{Input, InputError};
-pub use memory_file::{MemoryFile, MemoryFileEngine};
 pub use null::NullEngine;
 pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
 pub use pacing::Schedule;

@@ -1,16 +1,15 @@
 //! What every engine must do, run over all of them.
 
 use std::fs;
-use std::io::Write as _;
 use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use iostall_engine::sim::SimFile;
 use iostall_engine::{
-    Access, Buffer, BufferPool, Completion, Engine, FileIndex, IoFailure, MemoryFile, MemoryFileEngine,
-    NullEngine, OpenOptions, Pages, PsyncEngine, Request, RequestOp, SimConfig, SimDevice, SimEngine,
-    UringConfig, UringEngine, Wait, open_target,
+    Access, Buffer, BufferPool, Completion, Engine, FileIndex, IoFailure, NullEngine, OpenOptions, Pages,
+    PsyncEngine, Request, RequestOp, SimConfig, SimDevice, SimEngine, UringConfig, UringEngine, Wait,
+    open_target,
 };
 use iostall_measure::{Caching, ManualClock};
 
@@ -248,27 +247,6 @@ fn the_ring_keeps_the_contract_with_any_other_buffers() {
 #[test]
 fn threads_keep_the_contract() {
     on_real_files(|capacity, target, _pool| Box::new(PsyncEngine::new(capacity, &[target.as_fd()]).unwrap()));
-}
-
-#[test]
-fn threads_that_fill_the_pages_of_a_memory_file_keep_the_contract_beside_a_ring() {
-    let dir = tempfile::tempdir_in("/dev/shm").unwrap();
-    let target = file_in(dir.path(), Caching::Direct);
-    if let Err(error) = MemoryFile::new(target.as_fd()) {
-        let _ = writeln!(std::io::stderr().lock(), "SKIPPED: filling pages of a memory file: {error}");
-        return;
-    }
-    keep_contract(|capacity| {
-        // Without a page, so that pages are filled, and in later rounds written over.
-        target.file().set_len(0).unwrap();
-        target.file().set_len(FILE_BYTES).unwrap();
-        let (pool, buffers) = buffers(capacity);
-        let config = UringConfig { capacity, files: &[target.as_fd()], buffers: Some(&pool) };
-        let ring = UringEngine::new(&config).unwrap();
-        let memory = MemoryFile::new(target.as_fd()).unwrap();
-        let engine = MemoryFileEngine::new(ring, 1, FileIndex(0), memory).unwrap();
-        Rig { engine: Box::new(engine), buffers, keeps_data: true }
-    });
 }
 
 #[test]

@@ -17,20 +17,17 @@ pub enum Feature {
     RegisteredRing,
     /// Buffers on huge pages.
     HugePages,
-    /// Threads that fill the pages of a file in memory.
-    PageFilling,
     /// A flag of the ring by its name in the kernel, or what a stored run calls by a name that is none of these.
     Other(String),
 }
 
 impl Feature {
-    const NAMED: [Self; 6] = [
+    const NAMED: [Self; 5] = [
         Self::IoUring,
         Self::RegisteredFiles,
         Self::RegisteredBuffers,
         Self::RegisteredRing,
         Self::HugePages,
-        Self::PageFilling,
     ];
 
     /// Its name in reports.
@@ -41,7 +38,6 @@ impl Feature {
             Self::RegisteredBuffers => "registered buffers",
             Self::RegisteredRing => "registered ring",
             Self::HugePages => "huge pages",
-            Self::PageFilling => "filling pages by threads",
             Self::Other(name) => name,
         }
     }

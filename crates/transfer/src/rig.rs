@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use iostall_engine::{
-    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, FileIndex, MemoryFile,
-    MemoryFileEngine, Pages, PsyncEngine, Request, UringConfig, UringEngine, Wait,
+    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, Pages, PsyncEngine, Request,
+    UringConfig, UringEngine, Wait,
 };
 use iostall_measure::Unavailable;
 
@@ -59,16 +59,6 @@ impl Rig {
             }
         }
     }
-
-    /// As [`Rig::engine`], for a source and a destination in memory (files 0 and 1) whose pages threads fill.
-    pub(crate) fn engine_into_memory(
-        &self,
-        files: [BorrowedFd<'_>; 2],
-        memory: MemoryFile,
-    ) -> Result<AnyEngine, EngineError> {
-        let engine = MemoryFileEngine::new(self.engine(&files)?, 2, FileIndex(1), memory)?;
-        Ok(AnyEngine::Memory(Box::new(engine)))
-    }
 }
 
 /// Whichever engine could be had.
@@ -82,8 +72,6 @@ pub(crate) enum AnyEngine {
         /// Why there is no ring.
         instead_of: Unavailable,
     },
-    /// One of the others, and threads that fill the pages of a destination in memory.
-    Memory(Box<MemoryFileEngine<AnyEngine>>),
 }
 
 impl AnyEngine {
@@ -91,7 +79,6 @@ impl AnyEngine {
         match self {
             Self::Uring(engine) => engine.as_ref(),
             Self::Psync { engine, .. } => engine,
-            Self::Memory(engine) => engine.as_ref(),
         }
     }
 
@@ -99,7 +86,6 @@ impl AnyEngine {
         match self {
             Self::Uring(engine) => engine.as_mut(),
             Self::Psync { engine, .. } => engine,
-            Self::Memory(engine) => engine.as_mut(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use iostall_engine::files;
 use iostall_engine::{Access, Engine as _, FileIndex};
 use iostall_host as host;
-use iostall_measure::{Clock as _, Feature, Unavailable};
+use iostall_measure::Clock as _;
 use iostall_model::outcome::EngineUse;
 use iostall_model::transfer::{Reflink, VerifyMode};
 
@@ -16,7 +16,6 @@ use super::beside::journal_path;
 use super::error::CopyError;
 use super::journal::{FileJournal, remove_journal};
 use super::log::CopiedFile;
-use super::memory::in_memory;
 use super::part::{Part, Replace, directory_of};
 use super::read_back::{Reader, compare};
 use super::recheck::Copied;
@@ -256,14 +255,8 @@ impl Copier<'_> {
         let shape = self.shape();
         let why = self.shape_reason();
         let Some((_, rig)) = &mut self.rig else { unreachable!("prepared before") };
-        let both = [from.file().as_fd(), to.file().as_fd()];
-        let (engine, refused) = match in_memory(to, from.stamp.size_bytes) {
-            Some(Ok(memory)) => (rig.engine_into_memory(both, memory)?, None),
-            Some(Err(refused)) => (rig.engine(&both)?, Some(Unavailable::new(Feature::PageFilling, refused))),
-            None => (rig.engine(&both)?, None),
-        };
-        let mut granted = engine.report();
-        granted.refused.extend(refused);
+        let engine = rig.engine(&[from.file().as_fd(), to.file().as_fd()])?;
+        let granted = engine.report();
         let mut behind = DropBehind::new(from.to_drop(), to.to_drop());
         let mut pipeline = Pipeline::new(engine, self.clock.clone(), rig.lend());
         let moved = pipeline.run(Job {

@@ -7,11 +7,12 @@ mod durable;
 mod error;
 mod file;
 mod image;
+#[cfg(test)]
+mod into_memory;
 mod journal;
 mod kept_time;
 mod links;
 mod log;
-mod memory;
 mod options;
 mod part;
 pub(crate) mod read_back;
