@@ -1,9 +1,9 @@
 //! What is fuzzed, and what each promises.
 
-use iostall_diskspd::command_line::{Surroundings, spell};
+use iostall_diskspd::command_line::Surroundings;
 use iostall_diskspd::xml::{read_profile, write_profile};
 use iostall_diskspd::{
-    DiskspdProfile, DiskspdTarget, EffectiveRange, Parsed, Unsupported, WriteBuffer, advice, parse,
+    DiskspdProfile, DiskspdTarget, EffectiveRange, Parsed, Unsupported, WriteBuffer, advice, parse, spell,
     to_profile, validate,
 };
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_report::line::rates;
+use iostall_report::format::rates;
 use iostall_store::{Entry, Filter, SqliteStore, Store};
 use serde_json::json;
 

@@ -13,7 +13,7 @@ use iostall_engine::open::{OpenOptions, open_target};
 use iostall_engine::target_facts;
 use iostall_host as host;
 use iostall_load::prepare::{PrepareError, SIZE_ALIGN, write_range};
-use iostall_load::seat::{EngineKind, LoadTarget};
+use iostall_load::{EngineKind, LoadTarget};
 use iostall_measure::platform::{Target, TargetKind};
 use iostall_measure::{ByteCount, Caching};
 use iostall_model::{Profile, RoleProfile};

@@ -1,8 +1,13 @@
 //! The rules of the house that no compiler knows, each a function over the files of the workspace.
 
 mod arrows;
+mod circles;
 mod code;
 mod documents;
+mod platform;
+mod product;
+mod program;
+mod shrinking;
 mod text;
 mod tree;
 
@@ -44,8 +49,11 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All of them.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 18] = [
     arrows::crates_use_only_what_stands_above_them,
+    circles::modules_use_each_other_one_way,
+    circles::files_use_each_other_less_and_less,
+    platform::linux_has_two_rooms,
     code::files_fit_in_a_head,
     code::modules_have_names_that_say_something,
     code::unsafe_has_one_room,
@@ -69,5 +77,5 @@ pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
 
 /// What is allowed and worth a look.
 pub(crate) fn notes(tree: &Tree) -> Vec<Finding> {
-    code::files_that_grow_long(tree)
+    [code::files_that_grow_long(tree), program::program_is_the_command_line(tree)].concat()
 }

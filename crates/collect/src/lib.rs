@@ -11,6 +11,7 @@ mod identifier;
 mod linux;
 mod moment;
 mod mysql;
+mod open;
 mod postgres;
 mod remote;
 pub mod sampler;
@@ -21,7 +22,8 @@ mod sqlserver;
 mod tls;
 
 pub use address::{Address, AddressError, Engine};
+pub use open::open;
 pub use sampler::{Event, Gap, Retry, Sampler, SamplerOptions};
 pub use secret::Secret;
-pub use source::{Filter, Source, SourceError, open};
+pub use source::{Filter, Source, SourceError};
 pub use sqlserver::{Batch, History, HistoryGap, Position};

@@ -8,13 +8,6 @@ use iostall_measure::ByteCount;
 use iostall_model::{Sample, Subject};
 use thiserror::Error;
 
-use crate::address::{Address, Engine};
-use crate::linux::LinuxSource;
-use crate::mysql::MysqlSource;
-use crate::postgres::PostgresSource;
-use crate::secret::Secret;
-use crate::sqlserver::SqlServerSource;
-
 /// A server or host whose counters can be read.
 pub trait Source: Send {
     /// Reads every counter once, connecting first where there is no connection. Takes no longer than the limit
@@ -244,16 +237,6 @@ impl Filter {
             self.names.is_empty() || self.names.iter().any(|part| subject.name.contains(part.as_str()));
         in_database && named
     }
-}
-
-/// Opens a source without connecting: the first reading connects. `limit` bounds every reading.
-pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Box<dyn Source>, SourceError> {
-    Ok(match address.engine {
-        Engine::Linux => Box::new(LinuxSource::new()),
-        Engine::Postgres => Box::new(PostgresSource::new(address, &password, limit)?),
-        Engine::Mysql => Box::new(MysqlSource::new(address, password, limit)?),
-        Engine::SqlServer => Box::new(SqlServerSource::new(address, &password, limit)?),
-    })
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ mod caching;
 mod error;
 mod scan;
 mod settings;
-mod spell;
 mod sqlio;
 mod values;
 
@@ -23,7 +22,6 @@ use super::xml::read_profile;
 pub use error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
 use scan::{Switch, scan};
 use settings::Settings;
-pub use spell::spell;
 use values::{count_u32, experiment_flags};
 
 /// What the parser must ask the system; given by the caller, so that parsing stays pure.

@@ -12,9 +12,11 @@ pub mod mapping;
 pub mod profile;
 pub mod report;
 pub mod size;
+mod spell;
 pub mod unsupported;
 pub mod usage;
 pub mod validate;
+mod version;
 pub mod xml;
 
 #[cfg(test)]
@@ -28,14 +30,12 @@ pub use profile::{
     Access, CacheMode, CpuAssignment, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, FlushKind, IoPriority,
     PrecreateFiles, ResultFormats, ThreadTarget, Throughput, WriteBuffer,
 };
+pub use spell::spell;
 pub use unsupported::Unsupported;
 pub use validate::{Violation, advice, validate};
+pub use version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
 
 /// Exit status of DiskSpd when the command line or the profile is rejected.
 pub const EXIT_REJECTED: u8 = 3;
 /// Exit status of DiskSpd when the run failed.
 pub const EXIT_FAILED: u8 = 1;
-/// The version whose grammar and reports these are.
-pub const DISKSPD_VERSION: &str = "2.2.0";
-/// The date of that version, as its reports show it.
-pub const DISKSPD_VERSION_DATE: &str = "2024/6/3";

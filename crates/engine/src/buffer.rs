@@ -17,7 +17,7 @@ use std::sync::Arc;
 use iostall_measure::{Feature, Unavailable};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap};
 
-use crate::request::EngineReport;
+use crate::report::EngineReport;
 
 /// Alignment of each buffer: a memory page, and at least what any block device asks of memory.
 pub const BUFFER_ALIGN: usize = 4096;

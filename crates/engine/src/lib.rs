@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod cpu;
 pub mod files;
 pub mod guard;
+mod handle;
 pub mod input;
 #[cfg(test)]
 mod made_up;
@@ -14,6 +15,7 @@ pub mod output;
 pub mod pacing;
 pub mod psync;
 mod random;
+mod report;
 mod request;
 pub mod sim;
 mod target;
@@ -21,14 +23,14 @@ mod tokens;
 pub mod uring;
 
 pub use buffer::{Buffer, BufferPool, Pages};
+pub use handle::FileHandle;
 pub use input::{Input, InputError};
 pub use null::NullEngine;
 pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
 pub use pacing::Schedule;
 pub use psync::PsyncEngine;
-pub use request::{
-    Completion, Engine, EngineError, EngineReport, FileIndex, IoFailure, Request, RequestOp, Wait,
-};
+pub use report::EngineReport;
+pub use request::{Completion, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
 pub use sim::{SimConfig, SimDevice, SimEngine};
 pub use target::target_facts;
 pub use uring::{UringConfig, UringEngine};

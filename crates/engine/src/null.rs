@@ -1,6 +1,7 @@
 //! An engine that moves nothing: what remains is the cost of everything around an engine.
 
-use crate::request::{Completion, Engine, EngineError, EngineReport, Request, RequestOp, Wait};
+use crate::report::EngineReport;
+use crate::request::{Completion, Engine, EngineError, Request, RequestOp, Wait};
 use crate::tokens::Tokens;
 
 /// Completes every request at once and in full. A read leaves its buffer as it was.

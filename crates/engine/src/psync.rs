@@ -2,14 +2,16 @@
 //! a time is asked for, on as many threads as requests where more are.
 
 use std::collections::VecDeque;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::request::{Completion, Engine, EngineError, EngineReport, IoFailure, Request, RequestOp, Wait};
+use crate::handle::FileHandle;
+use crate::report::EngineReport;
+use crate::request::{Completion, Engine, EngineError, IoFailure, Request, RequestOp, Wait};
 use crate::tokens::Tokens;
 
 /// Blocking calls. Dropping it waits for the calls that have begun, and forgets the rest.
@@ -55,10 +57,10 @@ impl PsyncEngine {
     /// An engine for `capacity` requests at once on `files`, of which it keeps its own handles.
     ///
     /// [`EngineError::System`] where a handle or a thread cannot be had.
-    pub fn new(capacity: u32, files: &[BorrowedFd<'_>]) -> Result<Self, EngineError> {
+    pub fn new(capacity: u32, files: &[FileHandle<'_>]) -> Result<Self, EngineError> {
         let files = files
             .iter()
-            .map(BorrowedFd::try_clone_to_owned)
+            .map(|file| file.0.try_clone_to_owned())
             .collect::<Result<Vec<_>, _>>()
             .map_err(|source| EngineError::System { call: "fcntl(F_DUPFD_CLOEXEC)", source })?;
         let tokens = Tokens::new(capacity, files.len());

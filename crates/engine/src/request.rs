@@ -6,6 +6,7 @@ use iostall_measure::{Feature, Unavailable};
 use thiserror::Error;
 
 use crate::buffer::Buffer;
+use crate::report::EngineReport;
 
 /// Index of a file in the list an engine was made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,6 +92,12 @@ impl IoFailure {
     }
 }
 
+impl From<IoFailure> for std::io::Error {
+    fn from(failure: IoFailure) -> Self {
+        Self::from_raw_os_error(failure.0)
+    }
+}
+
 impl fmt::Display for IoFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         std::io::Error::from_raw_os_error(self.0).fmt(f)
@@ -161,17 +168,6 @@ impl EngineError {
             Self::System { .. } => Unavailable::new(Feature::IoUring, self),
         }
     }
-}
-
-/// What an engine was granted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EngineReport {
-    /// `io_uring`, `psync`, `null` or `sim`.
-    pub name: &'static str,
-    /// Features in use.
-    pub features: Vec<String>,
-    /// Features asked for and refused, each with its cause.
-    pub refused: Vec<Unavailable>,
 }
 
 /// Carries out requests. One engine belongs to one thread.

@@ -1,15 +1,14 @@
 //! What every engine must do, run over all of them.
 
 use std::fs;
-use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use iostall_engine::sim::SimFile;
 use iostall_engine::{
-    Access, Buffer, BufferPool, Completion, Engine, FileIndex, IoFailure, NullEngine, OpenOptions, Pages,
-    PsyncEngine, Request, RequestOp, SimConfig, SimDevice, SimEngine, UringConfig, UringEngine, Wait,
-    open_target,
+    Access, Buffer, BufferPool, Completion, Engine, FileHandle, FileIndex, IoFailure, NullEngine,
+    OpenOptions, Pages, PsyncEngine, Request, RequestOp, SimConfig, SimDevice, SimEngine, UringConfig,
+    UringEngine, Wait, open_target,
 };
 use iostall_measure::{Caching, ManualClock};
 
@@ -231,7 +230,7 @@ fn on_real_files(make: impl Fn(u32, &iostall_engine::OpenTarget, &BufferPool) ->
 #[test]
 fn the_ring_keeps_the_contract_with_registered_buffers() {
     on_real_files(|capacity, target, pool| {
-        let config = UringConfig { capacity, files: &[target.as_fd()], buffers: Some(pool) };
+        let config = UringConfig { capacity, files: &[FileHandle::from(&target)], buffers: Some(pool) };
         Box::new(UringEngine::new(&config).unwrap())
     });
 }
@@ -239,14 +238,16 @@ fn the_ring_keeps_the_contract_with_registered_buffers() {
 #[test]
 fn the_ring_keeps_the_contract_with_any_other_buffers() {
     on_real_files(|capacity, target, _pool| {
-        let config = UringConfig { capacity, files: &[target.as_fd()], buffers: None };
+        let config = UringConfig { capacity, files: &[FileHandle::from(&target)], buffers: None };
         Box::new(UringEngine::new(&config).unwrap())
     });
 }
 
 #[test]
 fn threads_keep_the_contract() {
-    on_real_files(|capacity, target, _pool| Box::new(PsyncEngine::new(capacity, &[target.as_fd()]).unwrap()));
+    on_real_files(|capacity, target, _pool| {
+        Box::new(PsyncEngine::new(capacity, &[FileHandle::from(target)]).unwrap())
+    });
 }
 
 #[test]

@@ -10,7 +10,7 @@ use iostall_model::RoleProfile;
 use iostall_model::profile::WriteData;
 use thiserror::Error;
 
-use crate::runner::SpanJob;
+use crate::job::SpanJob;
 
 /// Most requests that one worker keeps in flight: what a ring takes.
 const IN_FLIGHT_MAX: u64 = 32_768;
@@ -154,7 +154,7 @@ fn runs(numbers: &BTreeSet<u32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seat::EngineKind;
+    use crate::job::EngineKind;
     use iostall_model::SpanProfile;
 
     fn refusal(role: &str) -> Option<NeedsError> {

@@ -1,7 +1,6 @@
 //! Makes a target file: every byte really written, with data that cannot be compressed, so that later reads
 //! reach the device. Large direct requests, several in flight.
 
-use std::os::fd::AsFd;
 use std::path::Path;
 
 use iostall_engine::buffer::{Buffer, BufferPool, Pages};
@@ -9,12 +8,12 @@ use iostall_engine::guard::HeaderKind;
 use iostall_engine::open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
 use iostall_engine::psync::PsyncEngine;
 use iostall_engine::uring::{UringConfig, UringEngine};
-use iostall_engine::{Completion, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
+use iostall_engine::{Completion, Engine, EngineError, FileHandle, FileIndex, Request, RequestOp, Wait};
 use iostall_measure::{Caching, Durability, Percent};
 use thiserror::Error;
 
 use crate::fill::BlockFiller;
-use crate::seat::EngineKind;
+use crate::job::EngineKind;
 use crate::source::WriteSource;
 
 /// Bytes of one request: large enough for full device speed, and a multiple of every sector size.
@@ -84,11 +83,11 @@ pub fn write_range(
     let range = (from / SIZE_ALIGN * SIZE_ALIGN, to.next_multiple_of(SIZE_ALIGN));
     let source = WriteSource::with_headers(filler).with_first_header(first_header);
     let writer = Writer { target: &target, source, next: range.0, end: range.1, done: 0, sequence: 0 };
-    let fds = [target.as_fd()];
+    let files = [FileHandle::from(&target)];
     if kind == EngineKind::Psync {
-        return writer.write(PsyncEngine::new(DEPTH, &fds)?, buffers, go_on);
+        return writer.write(PsyncEngine::new(DEPTH, &files)?, buffers, go_on);
     }
-    let config = UringConfig { capacity: DEPTH, files: &fds, buffers: Some(&pool) };
+    let config = UringConfig { capacity: DEPTH, files: &files, buffers: Some(&pool) };
     writer.write(UringEngine::new(&config)?, buffers, go_on)
 }
 
@@ -155,10 +154,11 @@ impl Writer<'_> {
     ) -> Result<(), PrepareError> {
         let piece = pieces[completion.token as usize];
         let path = || self.target.path.display().to_string();
-        let moved = completion
-            .result
-            .map_err(|IoFailure(errno)| std::io::Error::from_raw_os_error(errno))
-            .map_err(|source| PrepareError::Write { path: path(), offset: piece.offset, source })?;
+        let moved = completion.result.map_err(|failure| PrepareError::Write {
+            path: path(),
+            offset: piece.offset,
+            source: failure.into(),
+        })?;
         self.done += u64::from(moved);
         let mut buffer = completion.buffer.expect("a write gives its buffer back");
         if moved == piece.length {
@@ -188,10 +188,10 @@ impl Writer<'_> {
         });
         engine.submit(Wait::ONE, &mut completions)?;
         match completions.pop().map(|completion| completion.result) {
-            Some(Err(IoFailure(errno))) => Err(PrepareError::Write {
+            Some(Err(failure)) => Err(PrepareError::Write {
                 path: self.target.path.display().to_string(),
                 offset: self.end,
-                source: std::io::Error::from_raw_os_error(errno),
+                source: failure.into(),
             }),
             _ => Ok(()),
         }

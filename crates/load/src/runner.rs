@@ -1,24 +1,21 @@
 //! Runs a span: opens targets, starts the workers together, watches, adds up.
 
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use iostall_engine::EngineError;
 use iostall_engine::cpu::process_cpu;
-use iostall_engine::open::OpenError;
 use iostall_host::{cpu_ticks, device_counters};
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
-use iostall_measure::{Clock, MonotonicClock, Unavailable};
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::SpanOutcome;
 use iostall_model::outcome::IntervalPoint;
-use iostall_model::{SpanOutcome, SpanProfile};
-use thiserror::Error;
 
 use crate::collector::Collector;
-use crate::needs::NeedsError;
-use crate::plan::PlanError;
-use crate::seat::{EngineKind, LoadTarget, Seat, seats};
+use crate::job::SpanJob;
+use crate::run_error::RunError;
+use crate::seat::{Seat, seats};
 use crate::sum::role_outcomes;
 use crate::tally::IntervalReport;
 use crate::window::{StopSign, Window};
@@ -29,81 +26,6 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Time between "everybody is ready" and the first request.
 const START_DELAY_NS: u64 = 2_000_000;
-
-/// Why a span could not be run.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// A target could not be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// More than this machine has.
-    #[error(transparent)]
-    Needs(#[from] NeedsError),
-    /// A role does not fit its target.
-    #[error("{target}: {source}")]
-    Plan {
-        /// The target.
-        target: String,
-        /// What does not fit.
-        source: PlanError,
-    },
-    /// Weights for other targets than there are.
-    #[error(
-        "role {role:?} has {weights} target-weights and works on {targets} targets; give each target one weight, and name each target once"
-    )]
-    Weights {
-        /// The role.
-        role: String,
-        /// How many weights.
-        weights: usize,
-        /// How many targets.
-        targets: usize,
-    },
-    /// What is to be written cannot be read.
-    #[error("cannot read the data to write from {}: {source}", path.display())]
-    WriteData {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A role names a target that the run does not have.
-    #[error("role {role:?} has no target: name a file or device, or bind one with --target {names}=PATH")]
-    NoTarget {
-        /// The role.
-        role: String,
-        /// The names it asks for.
-        names: String,
-    },
-    /// An engine could not be made, or broke.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// A thread could not be started.
-    #[error("worker {worker} could not be started: {source}")]
-    Thread {
-        /// Which.
-        worker: u32,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A worker panicked: a defect of iostall.
-    #[error("worker {worker} of iostall broke; please report it with the message above")]
-    Broken {
-        /// Which.
-        worker: u32,
-    },
-}
-
-impl RunError {
-    /// What the user can do about it, where there is something.
-    pub fn hint(&self) -> Option<&str> {
-        match self {
-            Self::Engine(error) => error.hint(),
-            Self::Needs(error) => Some(error.hint()),
-            _ => None,
-        }
-    }
-}
 
 /// Where a span is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,23 +49,6 @@ pub trait Observer {
 /// Hears nothing.
 impl Observer for () {
     fn tick(&mut self, _: Phase, _: u64, _: &[Option<&IntervalPoint>]) {}
-}
-
-/// What a span needs beside its profile.
-#[derive(Clone, Copy)]
-pub struct SpanJob<'a> {
-    /// What to do.
-    pub span: &'a SpanProfile,
-    /// The run's seed.
-    pub seed: u64,
-    /// The run's targets.
-    pub targets: &'a [LoadTarget],
-    /// Which engine.
-    pub engine: EngineKind,
-    /// Why not io_uring, where that was wanted and cannot be had; kept with the outcome.
-    pub fallback: Option<&'a Unavailable>,
-    /// Devices whose counters are kept with the outcome.
-    pub devices: &'a [String],
 }
 
 /// Runs one span to its end or until `stop` is raised.

@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -15,47 +14,22 @@ use iostall_engine::open::{Access, OpenOptions, OpenTarget, open_target};
 use iostall_engine::pacing::Schedule;
 use iostall_engine::psync::PsyncEngine;
 use iostall_engine::uring::{UringConfig, UringEngine};
-use iostall_engine::{Engine, EngineError, FileIndex};
+use iostall_engine::{Engine, EngineError, FileHandle, FileIndex};
 use iostall_measure::{MonotonicClock, Nanos, Percent, Rate};
 use iostall_model::RoleProfile;
 use iostall_model::profile::{Arrivals, WriteData};
 
 use crate::draw::StreamDraw;
 use crate::fill::BlockFiller;
+use crate::job::{EngineKind, LoadTarget, SpanJob};
 use crate::needs::check_needs;
 use crate::plan::{SharedSequence, StreamPlace, StreamPlan};
-use crate::runner::{RunError, SpanJob};
+use crate::run_error::RunError;
 use crate::source::{WriteSource, ramp};
 use crate::stream::{BurstPace, OpenPace, Pace, Stream, SyncState};
 use crate::tally::{IntervalReport, Tally};
 use crate::window::{StopSign, Window};
 use crate::worker::{Worker, WorkerOutcome, WorkerParts};
-
-/// Which engine carries requests out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineKind {
-    /// `io_uring`.
-    Uring,
-    /// Threads.
-    Psync,
-    /// Nothing is carried out: the generator's own ceiling.
-    Null,
-}
-
-/// A target of the run.
-#[derive(Clone, Debug)]
-pub struct LoadTarget {
-    /// The name it was bound to with `--target NAME=PATH`; `None`: a plain positional target.
-    pub name: Option<String>,
-    /// As the user named it.
-    pub path: PathBuf,
-    /// What to open: `path`, or the already checked descriptor behind it.
-    pub open_path: PathBuf,
-    /// How much of it, from its start, the run uses.
-    pub size_bytes: u64,
-    /// What its very first block begins with when it is written: that of a file that iostall made keeps the mark.
-    pub first_header: HeaderKind,
-}
 
 /// A file that a role's workers share.
 struct RoleFile {
@@ -226,13 +200,13 @@ impl Seat {
             .map_err(|source| EngineError::System { call: "mapping the buffers", source })?;
         let files: Vec<Arc<OpenTarget>> =
             self.streams.iter().filter_map(|stream| stream.file.clone()).collect();
-        let fds: Vec<BorrowedFd<'_>> = files.iter().map(|file| file.as_fd()).collect();
+        let handles: Vec<FileHandle<'_>> = files.iter().map(|file| FileHandle::from(&**file)).collect();
         let engine = match self.engine {
             EngineKind::Uring => {
-                let config = UringConfig { capacity: count, files: &fds, buffers: Some(&pool) };
+                let config = UringConfig { capacity: count, files: &handles, buffers: Some(&pool) };
                 AnyEngine::Uring(Box::new(UringEngine::new(&config)?))
             }
-            EngineKind::Psync => AnyEngine::Psync(PsyncEngine::new(count, &fds)?),
+            EngineKind::Psync => AnyEngine::Psync(PsyncEngine::new(count, &handles)?),
             EngineKind::Null => AnyEngine::Null(NullEngine::new(count, self.streams.len())),
         };
         if self.profile.writes() {

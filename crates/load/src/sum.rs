@@ -5,7 +5,7 @@ use iostall_model::RoleOutcome;
 use iostall_model::outcome::{EngineUse, IntervalPoint, OpenLoop};
 
 use crate::failures;
-use crate::runner::SpanJob;
+use crate::job::SpanJob;
 use crate::worker::WorkerOutcome;
 
 /// One outcome a role of the job's span, from the outcomes of its workers in seat order.

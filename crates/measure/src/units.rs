@@ -3,22 +3,6 @@
 //! `K`, `M`, `G`, `T` and `KiB` … `TiB` are powers of 1024, as every DBA's tool has them; `KB` … `TB`
 //! are powers of 1000, and only when written so.
 
-use thiserror::Error;
-
-/// Why a text is not a number with a unit.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{text:?} is not {wanted}")]
-pub struct UnitError {
-    text: String,
-    wanted: &'static str,
-}
-
-impl UnitError {
-    fn new(text: &str, wanted: &'static str) -> Self {
-        Self { text: text.to_owned(), wanted }
-    }
-}
-
 /// Gives a unit type its text form in `serde`: read from a string or a bare number, written as `$write`.
 macro_rules! text_or_number {
     ($name:ident, $number:ty, $from:expr) => {
@@ -40,6 +24,7 @@ macro_rules! text_or_number {
 }
 
 // After the macro, which they use.
+mod error;
 mod rate;
 mod share;
 mod size;
@@ -47,6 +32,7 @@ mod size;
 mod tests;
 mod time;
 
+pub use error::UnitError;
 pub use rate::Rate;
 pub use share::Percent;
 pub use size::{BlockSize, ByteCount};

@@ -18,81 +18,13 @@
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 
 use crate::counter::{Counter, Counters, Role};
 use crate::kind::{Kind, Unit};
+use crate::reset::ResetReason;
 use crate::sample::{Epoch, Row, Sample, Subject};
 use crate::scope::Scope;
 use crate::totals::Totals;
-
-/// Why two readings of a row cannot be subtracted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[repr(u8)]
-pub enum ResetReason {
-    /// The server started again and its counters with it.
-    Restart = 1,
-    /// Somebody or something reset the statistics.
-    StatisticsReset = 2,
-    /// The file or device was closed and opened again.
-    Reattach = 3,
-    /// Another thing has the same name.
-    IdentityChange = 4,
-    /// A counter of limited width passed its end and the true difference cannot be told.
-    Wrap = 5,
-    /// Another version answers, in which the columns may mean something else.
-    Upgrade = 6,
-    /// The interval's length is unknown: the clock that timed the samples changed or went back.
-    ClockChange = 7,
-}
-
-impl ResetReason {
-    /// Every reason.
-    pub const ALL: [Self; 7] = [
-        Self::Restart,
-        Self::StatisticsReset,
-        Self::Reattach,
-        Self::IdentityChange,
-        Self::Wrap,
-        Self::Upgrade,
-        Self::ClockChange,
-    ];
-
-    /// One sentence for people.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Self::Restart => "the server restarted and its counters began at zero",
-            Self::StatisticsReset => "the statistics were reset",
-            Self::Reattach => "the file or device was closed and opened again",
-            Self::IdentityChange => "another object now has this name",
-            Self::Wrap => "a counter passed the end of its width",
-            Self::Upgrade => "another version of the server answers",
-            Self::ClockChange => "the clock that times the samples changed",
-        }
-    }
-
-    /// Its word in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Restart => "restart",
-            Self::StatisticsReset => "statistics-reset",
-            Self::Reattach => "reattach",
-            Self::IdentityChange => "identity-change",
-            Self::Wrap => "wrap",
-            Self::Upgrade => "upgrade",
-            Self::ClockChange => "clock-change",
-        }
-    }
-}
-
-impl fmt::Display for ResetReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// What a row did between two samples.
 #[derive(Clone, Debug, PartialEq)]

@@ -38,13 +38,13 @@ impl DeviceIdentity {
         let names = &self.names;
         let volume =
             self.cloud_volume.as_ref().map(|volume| format!("{}:{}", volume.cloud.name(), volume.id));
-        let named = |kind: &str, name: &Option<String>| name.as_ref().map(|name| format!("{kind}.{name}"));
+        let by_kind = |kind: &str, name: &Option<String>| name.as_ref().map(|name| format!("{kind}.{name}"));
         volume
-            .or_else(|| named("nguid", &names.nguid))
-            .or_else(|| named("eui", &names.eui64))
-            .or_else(|| named("naa", &names.naa))
-            .or_else(|| named("uuid", &names.uuid))
-            .or_else(|| named("t10", &names.t10))
+            .or_else(|| by_kind("nguid", &names.nguid))
+            .or_else(|| by_kind("eui", &names.eui64))
+            .or_else(|| by_kind("naa", &names.naa))
+            .or_else(|| by_kind("uuid", &names.uuid))
+            .or_else(|| by_kind("t10", &names.t10))
             .or_else(|| {
                 Some(format!(
                     "serial.{}.{}",

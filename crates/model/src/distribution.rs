@@ -6,9 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use iostall_measure::{ByteCount, Percent};
-use serde::{Deserialize, Serialize};
 
-use crate::profile::{SpellingError, as_text, refuse};
+use crate::spelling::{SpellingError, as_text, refuse};
 
 pub use slots::{SlotShare, slot_shares};
 

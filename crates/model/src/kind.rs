@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::counter::{Counter, Role};
-use crate::delta::ResetReason;
+use crate::reset::ResetReason;
 
 /// What a row describes. The number is stored: never reuse or renumber.
 ///

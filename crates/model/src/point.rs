@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::EngineUse;
 use crate::profile::{Access, BlockMix, Profile};
-use crate::run::RunId;
+use crate::run_id::RunId;
 
 /// One setting and what it gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,13 +11,13 @@ mod tests;
 
 use iostall_measure::Nanos;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 pub use block_mix::BlockMix;
 pub use region::{Bound, Region};
 pub use role::{Access, Arrivals, Burst, RoleProfile, SyncRule};
 
 pub use crate::distribution::{Distribution, RangeShare, SpanShare};
+pub use crate::spelling::SpellingError;
 pub use crate::write_data::WriteData;
 
 /// A load: one span or several, one after the other.
@@ -80,34 +80,3 @@ impl SpanProfile {
 fn is_false(flag: &bool) -> bool {
     !flag
 }
-
-/// Why a text is not one of this module's small languages.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{text:?} is not {wanted}")]
-pub struct SpellingError {
-    text: String,
-    wanted: &'static str,
-}
-
-pub(crate) fn refuse<T>(text: &str, wanted: &'static str) -> Result<T, SpellingError> {
-    Err(SpellingError { text: text.to_owned(), wanted })
-}
-
-/// Reads and writes a type as the text of its `FromStr` and `Display`.
-macro_rules! as_text {
-    ($name:ident) => {
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    };
-}
-
-pub(crate) use as_text;

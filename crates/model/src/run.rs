@@ -1,16 +1,13 @@
 //! A run: everything one command measured, with what it was asked and what it ran on.
 
-use std::fmt;
-use std::str::FromStr;
-
 use iostall_measure::platform::{Host, Target};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use crate::outcome::LoadOutcome;
 use crate::paced::PacedOutcome;
 use crate::point::{MatrixOutcome, MaxRateOutcome, SweepOutcome};
+use crate::run_id::RunId;
 use crate::transfer::{CopyOutcome, VerifyOutcome};
 use crate::warning::Warning;
 
@@ -18,34 +15,6 @@ use crate::warning::Warning;
 pub const SCHEMA: &str = "iostall-run";
 /// Version of the stored form; goes up when a reader of the old one would misread the new one.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// The identity of a run: unique everywhere, sorts by time (UUID version 7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RunId(pub Uuid);
-
-impl RunId {
-    /// A new one, stamped `at`.
-    pub fn new(at: Timestamp) -> Self {
-        let seconds = u64::try_from(at.as_second()).unwrap_or(0);
-        let nanos = u32::try_from(at.subsec_nanosecond()).unwrap_or(0);
-        Self(Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanos)))
-    }
-}
-
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for RunId {
-    type Err = uuid::Error;
-
-    fn from_str(text: &str) -> Result<Self, uuid::Error> {
-        text.parse().map(Self)
-    }
-}
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

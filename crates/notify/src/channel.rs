@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use iostall_model::alert::Notice;
-use thiserror::Error;
 
 use crate::command::Command;
+use crate::delivery_error::DeliveryError;
 use crate::mail::Mail;
 use crate::webhook::Webhook;
 
@@ -51,19 +51,4 @@ impl Way {
             Self::Mail(mail) => mail.send(notice, timeout),
         }
     }
-}
-
-/// Why a notice was not delivered.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum DeliveryError {
-    /// A secret could not be read.
-    #[error("{0}")]
-    Secret(String),
-    /// The other side did not take it.
-    #[error("{0}")]
-    Refused(String),
-    /// It could not be reached, or did not answer in time.
-    #[error("{0}")]
-    Unreachable(String),
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::alert::Notice;
 
-use crate::channel::DeliveryError;
+use crate::delivery_error::DeliveryError;
 use crate::payload::payload;
 
 /// How often a running program is asked whether it has ended.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::alert::Notice;
 
-use crate::channel::{Channel, DeliveryError};
+use crate::channel::Channel;
+use crate::delivery_error::DeliveryError;
 use crate::payload::summary;
 
 /// How many notices may wait for a channel. More are not delivered: whoever gets a hundred has been told.

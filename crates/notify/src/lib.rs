@@ -7,15 +7,17 @@
 mod channel;
 mod command;
 mod courier;
+mod delivery_error;
 mod file;
 mod mail;
 mod payload;
 mod secret;
 mod webhook;
 
-pub use channel::{Channel, DeliveryError, Way};
+pub use channel::{Channel, Way};
 pub use command::Command;
 pub use courier::{Courier, Delivery, deliver};
+pub use delivery_error::DeliveryError;
 pub use file::{AlertFile, AlertFileError};
 pub use mail::{Mail, MailTls};
 pub use payload::{SCHEMA, SCHEMA_VERSION, payload, summary};

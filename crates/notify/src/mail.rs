@@ -9,7 +9,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{Message, SmtpTransport, Transport};
 
-use crate::channel::DeliveryError;
+use crate::delivery_error::DeliveryError;
 use crate::payload::{payload, summary};
 use crate::secret::Secret;
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use iostall_engine::{Input, InputError};
 use iostall_measure::ByteCount;
 
-use crate::channel::DeliveryError;
+use crate::delivery_error::DeliveryError;
 
 /// A line, and what somebody noted under it.
 const SECRET: Input = Input { what: "secret file", limit: ByteCount(64 << 10) };

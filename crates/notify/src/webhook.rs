@@ -9,7 +9,7 @@ use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use url::Url;
 
-use crate::channel::DeliveryError;
+use crate::delivery_error::DeliveryError;
 use crate::payload::payload;
 use crate::secret::Secret;
 

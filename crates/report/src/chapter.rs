@@ -1,10 +1,7 @@
 //! The part of a report that is not of a load: what was found in words, then tables. Sweeps, matrices and comparisons are
 //! reported in chapters, which text and HTML lay out alike.
 
-use iostall_model::{Run, RunBody};
-
 use crate::table::{Table, Tone};
-use crate::{matrix, max_rate, sweep};
 
 /// One sentence about what was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,14 +40,4 @@ pub struct Chapter {
     pub tables: Vec<Table>,
     /// Tables that text shows only where percentiles were asked for.
     pub details: Vec<Table>,
-}
-
-/// The chapters of `run`; none for a load, which has spans instead.
-pub fn chapters(run: &Run) -> Vec<Chapter> {
-    match &run.body {
-        RunBody::Sweep(outcome) => sweep::chapters(run, outcome),
-        RunBody::Matrix(outcome) => matrix::chapters(run, outcome),
-        RunBody::MaxRate(outcome) => max_rate::chapters(run, outcome),
-        _ => Vec::new(),
-    }
 }

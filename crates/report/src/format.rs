@@ -99,6 +99,12 @@ fn separate(digits: &str) -> String {
     out
 }
 
+/// `45,210 IOPS · 353 MiB/s · p99 1.20 ms`; a part that is not known is left out.
+pub fn rates(iops: f64, mib_per_s: f64, p99_ns: Option<u64>) -> String {
+    let p99 = p99_ns.map(|ns| format!(" · p99 {}", duration(ns as f64))).unwrap_or_default();
+    format!("{} IOPS · {} MiB/s{p99}", number(iops), number(mib_per_s))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,8 +5,10 @@
 //! the same tables, so the two can never disagree.
 
 pub mod chapter;
+mod chapters;
 pub mod compare;
 pub mod csv;
+mod csv_error;
 pub mod exposition;
 pub mod facts;
 pub mod figures;

@@ -5,14 +5,8 @@ use iostall_model::outcome::SpanOutcome;
 use iostall_model::{Run, RunBody};
 
 use crate::figures::{RowKind, rows};
-use crate::format::{duration, number, shown};
+use crate::format::{rates, shown};
 use crate::point;
-
-/// `45,210 IOPS · 353 MiB/s · p99 1.20 ms`; a part that is not known is left out.
-pub fn rates(iops: f64, mib_per_s: f64, p99_ns: Option<u64>) -> String {
-    let p99 = p99_ns.map(|ns| format!(" · p99 {}", duration(ns as f64))).unwrap_or_default();
-    format!("{} IOPS · {} MiB/s{p99}", number(iops), number(mib_per_s))
-}
 
 /// What a run found, on one line: each role of its last span (where a sweep ends), marked where it was interrupted or doubted.
 pub fn run_line(run: &Run) -> String {

@@ -8,10 +8,9 @@ use iostall_stats::confidence::{Estimate, LEVEL, estimate};
 use iostall_stats::knee::CurvePoint;
 use serde::Serialize;
 
-use crate::csv::CsvError;
+use crate::csv_error::CsvError;
 use crate::facts;
-use crate::format::duration;
-use crate::line::rates;
+use crate::format::{duration, rates};
 
 /// Half width of the 95 % confidence interval of a point's IOPS as a share of their mean; `None` for a single interval.
 pub fn precision(point: &Point) -> Option<f64> {

@@ -6,9 +6,10 @@ use iostall_measure::foreign::shell_path;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
+use crate::batch_error::BatchError;
 use crate::document::DocumentError;
 use crate::entry::{Entry, RunNumber};
-use crate::history::{BatchError, SourceId};
+use crate::identity::SourceId;
 use crate::selector::Selector;
 
 /// Most candidates an [`StoreError::Ambiguous`] lists.

@@ -1,7 +1,6 @@
 //! What every history does: the samples of watched sources, what happened between them, and their roll-ups.
 
 mod batch;
-mod identity;
 mod retention;
 mod seams;
 mod watched;
@@ -14,9 +13,10 @@ use jiff::Timestamp;
 
 use crate::error::StoreError;
 
+pub use crate::batch_error::BatchError;
+pub use crate::identity::{SeriesId, SourceId, StoreId};
 pub(crate) use batch::Builder;
-pub use batch::{Batch, BatchError, RowColumns, SampleColumns, SeenWarning};
-pub use identity::{SeriesId, SourceId, StoreId};
+pub use batch::{Batch, RowColumns, SampleColumns, SeenWarning};
 pub use retention::Retention;
 pub use seams::Seams;
 pub(crate) use seams::ceiling;

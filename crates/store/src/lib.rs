@@ -6,10 +6,12 @@
 //! [`Run`](iostall_model::Run)s as JSON; beside each one stand the few columns that listings show and
 //! filter by. What the file looks like is in `migrations/`, what is asked of it in `queries/`.
 
+mod batch_error;
 mod document;
 mod entry;
 mod error;
 mod history;
+mod identity;
 mod location;
 mod selector;
 mod sqlite;

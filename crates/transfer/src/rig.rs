@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use iostall_engine::{
-    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, Pages, PsyncEngine, Request,
-    UringConfig, UringEngine, Wait,
+    Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, FileHandle, Pages, PsyncEngine,
+    Request, UringConfig, UringEngine, Wait,
 };
 use iostall_measure::Unavailable;
 
@@ -50,11 +50,13 @@ impl Rig {
 
     /// An engine over `files` with room for every buffer and one sync.
     pub(crate) fn engine(&self, files: &[BorrowedFd<'_>]) -> Result<AnyEngine, EngineError> {
-        let config = UringConfig { capacity: self.buffer_count + 1, files, buffers: Some(&self.pool) };
+        let files: Vec<FileHandle<'_>> = files.iter().map(FileHandle::from).collect();
+        let config =
+            UringConfig { capacity: self.buffer_count + 1, files: &files, buffers: Some(&self.pool) };
         match UringEngine::new(&config) {
             Ok(engine) => Ok(AnyEngine::Uring(Box::new(engine))),
             Err(unavailable) => {
-                let engine = PsyncEngine::new(self.buffer_count + 1, files)?;
+                let engine = PsyncEngine::new(self.buffer_count + 1, &files)?;
                 Ok(AnyEngine::Psync { engine, instead_of: unavailable.without_ring() })
             }
         }

@@ -1,8 +1,7 @@
 //! What a DiskSpd report has no room for: doubts about the numbers, and what to do about a target that does not fit.
 
 use iostall_diskspd::{CacheMode, DiskspdProfile};
-use iostall_load::PlanError;
-use iostall_load::runner::RunError;
+use iostall_load::{PlanError, RunError};
 use iostall_measure::ByteCount;
 use iostall_model::{Run, RunBody, WarningCode};
 

@@ -1,9 +1,7 @@
 //! The methods, one after the other, each at every pace. One that fails does not take the others with it.
 
-use std::os::fd::AsFd as _;
-
 use anyhow::Context;
-use iostall_engine::{BufferPool, Pages, PsyncEngine};
+use iostall_engine::{BufferPool, FileHandle, Pages, PsyncEngine};
 use iostall_host as host;
 use iostall_measure::MonotonicClock;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
@@ -59,7 +57,7 @@ impl Methods<'_> {
             BufferPool::new(1, pace.packet_bytes, Pages::HugeIfPossible).context("cannot map a packet")?;
         let Some(mut buffer) = buffers.pop() else { anyhow::bail!("cannot map a packet") };
         fill_packet(&mut buffer);
-        let mut engine = PsyncEngine::new(1, &[opened.file().as_fd()])?;
+        let mut engine = PsyncEngine::new(1, &[FileHandle::from(opened.file())])?;
         let on_interval = |interval: &PacedInterval| {
             self.add_line(growing::interval(method, pace.packets_per_burst, interval).ok());
         };

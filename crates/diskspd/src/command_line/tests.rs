@@ -5,7 +5,7 @@ use crate::arbitrary;
 use crate::profile::{Access, CacheMode, CpuAssignment, DiskspdTimeSpan, Throughput, WriteBuffer};
 use crate::validate::Violation;
 use crate::xml::write_profile;
-use crate::{Distribution, EXIT_REJECTED};
+use crate::{Distribution, EXIT_REJECTED, spell};
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()

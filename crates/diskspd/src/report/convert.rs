@@ -1,6 +1,5 @@
 //! From a run of ours to DiskSpd's report of it.
 
-use crate::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan};
 use iostall_measure::Op;
 use iostall_model::outcome::{Cell, CellInterval, IntervalPoint, SpanOutcome};
 use iostall_model::{Run, RunBody};
@@ -9,6 +8,7 @@ use super::input::{
     CpuTopology, DiskspdReport, IntervalBucket, OpResult, PowerScheme, TargetResult, ThreadResult,
     TimeSpanResult,
 };
+use crate::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan};
 
 /// The report of `run`, which `profile` asked for; `None` where the run is no load.
 ///

@@ -1,7 +1,5 @@
 //! A report of made-up measurements for any command line.
 
-use crate::command_line::Surroundings;
-use crate::{DiskspdProfile, DiskspdTarget, Parsed, parse};
 use iostall_measure::Histogram;
 use iostall_measure::platform::CpuTicks;
 
@@ -9,6 +7,8 @@ use super::input::{
     CpuTopology, DiskspdReport, IntervalBucket, OpResult, PowerScheme, TargetResult, ThreadResult,
     TimeSpanResult,
 };
+use crate::command_line::Surroundings;
+use crate::{DiskspdProfile, DiskspdTarget, Parsed, parse};
 
 pub(super) fn profile(line: &str) -> DiskspdProfile {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

@@ -1,10 +1,16 @@
 //! What a DiskSpd report is made of.
 
-use crate::{DiskspdProfile, EffectiveRange};
 use iostall_measure::Histogram;
 use iostall_measure::platform::CpuTicks;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+
+pub use super::iops::IntervalBucket;
+use crate::{DiskspdProfile, EffectiveRange};
+
+/// What stands in place of results where a run ended in its warm-up.
+pub(super) const NOT_BEGUN: &str =
+    "The test was interrupted before the measurements began. No results are displayed.";
 
 /// A whole report.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,19 +203,4 @@ impl OpResult {
             sum
         })
     }
-}
-
-/// Requests completed in one interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct IntervalBucket {
-    /// How many.
-    pub count: u64,
-    /// Sum of their latencies, nanoseconds.
-    pub latency_ns_sum: f64,
-    /// Sum of the squares, where it was kept.
-    pub latency_ns_sum_of_squares: Option<f64>,
-    /// Smallest latency; `None` without requests, or where it was not kept.
-    pub latency_ns_min: Option<u64>,
-    /// Largest; `None` without requests.
-    pub latency_ns_max: Option<u64>,
 }

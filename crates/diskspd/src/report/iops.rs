@@ -2,7 +2,20 @@
 
 use iostall_measure::Moments;
 
-use super::input::IntervalBucket;
+/// Requests completed in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IntervalBucket {
+    /// How many.
+    pub count: u64,
+    /// Sum of their latencies, nanoseconds.
+    pub latency_ns_sum: f64,
+    /// Sum of the squares, where it was kept.
+    pub latency_ns_sum_of_squares: Option<f64>,
+    /// Smallest latency; `None` without requests, or where it was not kept.
+    pub latency_ns_min: Option<u64>,
+    /// Largest; `None` without requests.
+    pub latency_ns_max: Option<u64>,
+}
 
 /// Adds two series interval by interval; the shorter one did nothing in the rest. An interval without requests has no
 /// minimum, and so cannot pull the other's down to 0.

@@ -20,6 +20,3 @@ pub use input::{
 };
 pub use text::write_text;
 pub use xml::write_xml;
-
-/// What stands in place of results where a run ended in its warm-up.
-const NOT_BEGUN: &str = "The test was interrupted before the measurements began. No results are displayed.";

@@ -3,6 +3,7 @@
 mod cpu;
 mod distribution;
 mod latency;
+mod lines;
 mod parameters;
 mod tables;
 
@@ -11,10 +12,9 @@ pub(super) use cpu::CpuShares;
 #[cfg(test)]
 mod tests;
 
+use self::lines::{line, per_second};
+use super::input::{DiskspdReport, NOT_BEGUN, OpResult, TimeSpanResult};
 use crate::DiskspdTimeSpan;
-
-use super::NOT_BEGUN;
-use super::input::{DiskspdReport, OpResult, TimeSpanResult};
 
 /// The whole report.
 pub fn write_text(report: &DiskspdReport) -> String {
@@ -28,12 +28,6 @@ pub fn write_text(report: &DiskspdReport) -> String {
         write_totals(&mut out, &report.time_spans);
     }
     out
-}
-
-/// `text` and its line end.
-fn line(out: &mut String, text: impl AsRef<str>) {
-    out.push_str(text.as_ref());
-    out.push('\n');
 }
 
 fn write_system(out: &mut String, report: &DiskspdReport) {
@@ -99,8 +93,4 @@ fn write_totals(out: &mut String, results: &[TimeSpanResult]) {
     line(out, &rule);
     line(out, row("total ", writes.bytes + reads.bytes, writes.count + reads.count) + "\n");
     line(out, format!("total test time:\t{seconds:.2}s"));
-}
-
-fn per_second(amount: f64, seconds: f64) -> f64 {
-    if seconds > 0.0 { amount / seconds } else { 0.0 }
 }

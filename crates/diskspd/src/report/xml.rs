@@ -10,8 +10,7 @@ use crate::xml::{XmlWriter, write_distribution, write_profile_into};
 use crate::{DiskspdTimeSpan, EffectiveRange, SpanKind};
 use iostall_measure::platform::CpuTicks;
 
-use super::NOT_BEGUN;
-use super::input::{CpuTopology, DiskspdReport, OpResult, TargetResult, TimeSpanResult};
+use super::input::{CpuTopology, DiskspdReport, NOT_BEGUN, OpResult, TargetResult, TimeSpanResult};
 use super::text::CpuShares;
 use statistics::{write_iops, write_target_latency, write_total_latency};
 

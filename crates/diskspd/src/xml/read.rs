@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::ProfileError;
+use super::error::ProfileError;
 use super::tree::Element;
 use crate::distribution::{Distribution, DistributionRange, SpanKind};
 use crate::profile::{

@@ -4,7 +4,7 @@ use quick_xml::XmlVersion;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
-use super::{DEPTH_MAX, ELEMENTS_MAX, PROFILE_BYTES_MAX, ProfileError};
+use super::error::{DEPTH_MAX, ELEMENTS_MAX, PROFILE_BYTES_MAX, ProfileError};
 
 /// An element: attributes, then children or text.
 #[derive(Debug, Default)]

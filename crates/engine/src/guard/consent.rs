@@ -1,9 +1,9 @@
 //! The user's word, and whether it names a given target.
 
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::inode::same_inode;
 use super::place::{LINKS_MAX, place_of};
 
 /// What the user has said may be destroyed, each list by the flag it was given with.
@@ -64,9 +64,4 @@ impl Named<'_> {
             path == self.path && same_inode(&metadata, self.metadata)
         })
     }
-}
-
-/// Whether both describe one inode.
-pub(super) fn same_inode(one: &Metadata, two: &Metadata) -> bool {
-    (one.dev(), one.ino(), one.rdev()) == (two.dev(), two.ino(), two.rdev())
 }

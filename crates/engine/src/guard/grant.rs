@@ -9,31 +9,16 @@ use iostall_host::{System, device_number};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::block_device::check_unused;
-use super::consent::{Named, WriteConsent, same_inode};
-use super::database::{self, DatabaseFile};
+use super::consent::{Named, WriteConsent};
+use super::database;
+use super::inode::same_inode;
 use super::lock::{FileLock, check_unlocked, hold_for_writing};
 use super::place::check_new_file_on;
+use super::reason::GrantReason;
 use super::refusal::Refusal;
 use super::regular_file;
-use super::signature::{self, Signature};
+use super::signature;
 use crate::open::open_path;
-
-/// Why a target may be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GrantReason {
-    /// There was nothing: the file has just been created, empty. It carries no mark yet.
-    Created,
-    /// An empty file outside of any database. It carries no mark yet.
-    Empty,
-    /// The file carries iostall's mark.
-    MadeByIostall,
-    /// The user named this file, or this block device, which carries no known signature.
-    Overwrite,
-    /// The user named this file knowing that it belongs to a database.
-    DestroyDatabase(DatabaseFile),
-    /// The user named this device knowing what is on it.
-    DestroySignatures(Vec<Signature>),
-}
 
 /// Permission to write one target. It holds the descriptor the check was made on, open for reading and
 /// writing without direct I/O, so that what is written is what was checked: open it anew only through

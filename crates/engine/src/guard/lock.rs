@@ -5,7 +5,6 @@
 //! that locks its own files must find them as if we were not there. A block device needs no lock either; it is opened
 //! exclusively.
 
-use std::fmt;
 use std::fs::{File, Metadata};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -16,6 +15,7 @@ use iostall_host::{System, device_number};
 use rustix::fs::{FlockOperation, flock, fstatfs};
 use rustix::io::Errno;
 
+use super::lock_holder::LockHolder;
 use super::mark::made_by_iostall;
 use super::refusal::Refusal;
 use crate::open::open_path;
@@ -23,28 +23,6 @@ use crate::open::open_path;
 /// Magic numbers of SMB, old and new. There a lock forbids reading and writing to every other descriptor, our own ones
 /// included.
 const MANDATORY: [u32; 2] = [0xff53_4d42, 0xfe53_4d42];
-
-/// Who has locked a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LockHolder {
-    /// Number of the process, where the system tells it.
-    pub pid: Option<u32>,
-    /// Name of its program.
-    pub program: Option<String>,
-    /// Whether that is iostall, too.
-    pub is_iostall: bool,
-}
-
-impl fmt::Display for LockHolder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.pid, &self.program) {
-            (Some(pid), _) if self.is_iostall => write!(f, "another run of iostall (process {pid})"),
-            (Some(pid), Some(program)) => write!(f, "{program} (process {pid}), which has locked it"),
-            (Some(pid), None) => write!(f, "process {pid}, which has locked it"),
-            (None, _) => f.write_str("another program, which has locked it"),
-        }
-    }
-}
 
 /// What a lock is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

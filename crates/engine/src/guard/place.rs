@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use iostall_host::{Mount, System};
 use rustix::fs::{StatFs, statfs};
 
-use super::consent::same_inode;
+use super::inode::same_inode;
 use super::refusal::Refusal;
 
 /// Where the system keeps its devices.

@@ -9,7 +9,7 @@ use iostall_measure::foreign::shell_path;
 use thiserror::Error;
 
 use super::database::DatabaseFile;
-use super::lock::LockHolder;
+use super::lock_holder::LockHolder;
 use super::signature::Signature;
 
 /// Nothing has been written when one of these is returned.

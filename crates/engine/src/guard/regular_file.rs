@@ -7,12 +7,13 @@ use iostall_host::System;
 use rustix::fs::fstatfs;
 
 use super::block_device::{check_not_behind_loop, check_not_swap};
-use super::consent::{Named, WriteConsent, same_inode};
+use super::consent::{Named, WriteConsent};
 use super::database;
-use super::grant::GrantReason;
+use super::inode::same_inode;
 use super::lock::check_unlocked;
 use super::mark::is_marked;
 use super::place::{check_file_is_not_among_devices, kernel_file_system};
+use super::reason::GrantReason;
 use super::refusal::Refusal;
 
 /// Checks an open regular file at the resolved `path`.

@@ -11,7 +11,8 @@ pub use config::{Faults, SimConfig, SimFile, Stall};
 pub use contents::{Image, SECTOR_BYTES};
 pub use device::SimDevice;
 
-use crate::request::{Completion, Engine, EngineError, EngineReport, Request, Wait};
+use crate::report::EngineReport;
+use crate::request::{Completion, Engine, EngineError, Request, Wait};
 use crate::tokens::Tokens;
 
 /// An engine on a [`SimDevice`]. A submit that waits moves the device's clock: to the completion it waits for, or

@@ -6,7 +6,8 @@ use io_uring::{Builder, IoUring};
 use iostall_measure::{Feature, Unavailable};
 
 use super::refusal;
-use crate::request::{EngineError, EngineReport};
+use crate::report::EngineReport;
+use crate::request::EngineError;
 
 /// A setup flag, and the first kernel that has it.
 struct Rung {

@@ -11,7 +11,7 @@ mod register;
 mod tests;
 
 use std::marker::PhantomData;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{CancelBuilder, Fd, FsyncFlags, Timespec};
@@ -20,7 +20,9 @@ use iostall_measure::{Clock, MonotonicClock};
 use rustix::io::Errno;
 
 use crate::buffer::{Buffer, BufferPool};
-use crate::request::{Completion, Engine, EngineError, EngineReport, IoFailure, Request, RequestOp, Wait};
+use crate::handle::FileHandle;
+use crate::report::EngineReport;
+use crate::request::{Completion, Engine, EngineError, IoFailure, Request, RequestOp, Wait};
 use crate::tokens::Tokens;
 use raw::RingHandle;
 use register::RegisteredBuffers;
@@ -34,7 +36,7 @@ pub struct UringConfig<'a> {
     /// Most requests in flight at once, 1 to [`CAPACITY_MAX`].
     pub capacity: u32,
     /// The files, in the order that [`FileIndex`](crate::FileIndex) counts. The engine keeps its own handle of each.
-    pub files: &'a [BorrowedFd<'a>],
+    pub files: &'a [FileHandle<'a>],
     /// The pool to register, so that the kernel need not look its pages up for every request. Buffers of
     /// other pools work too, as unregistered ones.
     pub buffers: Option<&'a BufferPool>,
@@ -98,7 +100,7 @@ impl UringEngine {
         let files = config
             .files
             .iter()
-            .map(BorrowedFd::try_clone_to_owned)
+            .map(|file| file.0.try_clone_to_owned())
             .collect::<Result<Vec<_>, _>>()
             .map_err(|source| system("fcntl(F_DUPFD_CLOEXEC)", source))?;
         let (file_numbers, file_flags) = register::files(&ring, &files, &mut report);

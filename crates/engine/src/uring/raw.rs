@@ -9,7 +9,7 @@ use io_uring::types::{SubmitArgs, Timespec};
 use iostall_measure::{Feature, Unavailable};
 use rustix::io::Errno;
 
-use crate::request::EngineReport;
+use crate::report::EngineReport;
 
 /// `IORING_REGISTER_RING_FDS` and its opposite, from `linux/io_uring.h`.
 const REGISTER_RING_FDS: libc::c_uint = 20;

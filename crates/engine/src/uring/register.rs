@@ -8,7 +8,7 @@ use iostall_measure::{Feature, Unavailable};
 use rustix::process::{Resource, getrlimit};
 
 use crate::buffer::{Buffer, BufferPool};
-use crate::request::EngineReport;
+use crate::report::EngineReport;
 
 /// Longest piece of memory that the kernel registers as one, and most pieces of a ring.
 const PIECE_BYTES_MAX: usize = 1 << 30;

@@ -1,7 +1,6 @@
 //! What only a ring does: requests that never end by themselves, timeouts in the kernel, refusal by policy.
 
 use std::io::{PipeReader, PipeWriter, Write};
-use std::os::fd::AsFd;
 
 use iostall_measure::Feature;
 
@@ -13,7 +12,7 @@ use crate::request::FileIndex;
 fn ring_on_pipe(capacity: u32) -> (UringEngine, Vec<Buffer>, PipeReader, PipeWriter) {
     let (reader, writer) = std::io::pipe().unwrap();
     let (pool, buffers) = BufferPool::new(capacity, 4096, Pages::Small).unwrap();
-    let config = UringConfig { capacity, files: &[reader.as_fd()], buffers: Some(&pool) };
+    let config = UringConfig { capacity, files: &[FileHandle::from(&reader)], buffers: Some(&pool) };
     (UringEngine::new(&config).unwrap(), buffers, reader, writer)
 }
 

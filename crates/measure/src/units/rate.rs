@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::{ByteCount, UnitError};
+use super::error::UnitError;
+use super::size::ByteCount;
 
 /// How fast load is offered: operations or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]

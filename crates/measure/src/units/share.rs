@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::UnitError;
+use super::error::UnitError;
 
 /// A share in percent, 0 to 100 inclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize)]

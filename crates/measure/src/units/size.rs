@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::UnitError;
+use super::error::UnitError;
 
 /// A number of bytes. Stored as a plain number, shown with a binary unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::UnitError;
+use super::error::UnitError;
 
 /// A length of time in nanoseconds. Written as text with its unit (`10s`, `2m 30s`, `500ms`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

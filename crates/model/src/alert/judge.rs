@@ -2,24 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-
 use super::notice::{About, Notice};
+use super::now::Now;
 use super::rule::{Condition, Measured, Rule, RuleBook};
 use super::thing::{Evidence, Thing, Told};
 use crate::delta::Change;
 use crate::kind::Kind;
 use crate::sample::Row;
 use crate::totals::Totals;
-
-/// The time, as whoever asks reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Now {
-    /// For people and for quiet hours.
-    pub utc: Timestamp,
-    /// A clock that only moves forward, nanoseconds.
-    pub clock_ns: u64,
-}
 
 /// What a rule can be about: a group of rows on one class of storage.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,12 +17,14 @@
 mod class;
 mod judge;
 mod notice;
+mod now;
 mod quiet;
 mod rule;
 mod thing;
 
 pub use class::{Match, StorageClass};
-pub use judge::{Judge, Now};
+pub use judge::Judge;
 pub use notice::{About, Notice, Occasion};
+pub use now::Now;
 pub use quiet::QuietHours;
 pub use rule::{Condition, Measured, Rule, RuleBook};

@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::judge::Now;
 use super::notice::Occasion;
+use super::now::Now;
 use super::rule::Rule;
 
 /// What an interval says.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use iostall_measure::BlockSize;
 use serde::{Deserialize, Serialize};
 
-use super::{SpellingError, refuse};
+use crate::spelling::{SpellingError, refuse};
 
 /// One size, or several by weight: `8K`, or `8K:80,64K:20`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use iostall_measure::{ByteCount, Percent};
-use serde::{Deserialize, Serialize};
 
-use super::{SpellingError, as_text, refuse};
+use crate::spelling::{SpellingError, as_text, refuse};
 
 /// One end of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::charts::{Chart, charts};
 use super::shell::{chapter_section, document, doubts, figure, list, table, tone_class};
 use super::{curves, maps, transfers};
-use crate::chapter::chapters;
+use crate::chapters::chapters;
 use crate::facts::{self, Detail};
 use crate::figures::{CpuUse, RowKind, rows, span_total};
 use crate::format::{count, duration, maybe_duration, maybe_number, shown};

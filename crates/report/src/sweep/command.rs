@@ -2,7 +2,7 @@
 
 use iostall_diskspd::{
     Access as DiskspdAccess, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan,
-    Distribution as DiskspdDistribution, DistributionRange, SpanKind, WriteBuffer, command_line::spell,
+    Distribution as DiskspdDistribution, DistributionRange, SpanKind, WriteBuffer, spell,
 };
 use iostall_measure::platform::Target;
 use iostall_measure::{Caching, Durability, Percent};

@@ -9,7 +9,8 @@ use std::fmt;
 use iostall_model::outcome::{LoadOutcome, SpanOutcome};
 use iostall_model::{Run, RunBody, SpanProfile};
 
-use crate::chapter::{Chapter, chapters};
+use crate::chapter::Chapter;
+use crate::chapters::chapters;
 use crate::facts::{self, Detail, Fact};
 use crate::format::{duration, shown};
 use crate::table::{Table, Tone};

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use iostall_model::{Counter, Counters, Epoch, Moment, Row, Sample, Subject, Warning};
 use jiff::Timestamp;
-use thiserror::Error;
 
-use super::identity::SeriesId;
 use super::watched::{ImportMark, Source, StoredGap};
+use crate::batch_error::BatchError;
+use crate::identity::SeriesId;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,20 +71,6 @@ pub struct SeenWarning {
     pub first: Timestamp,
     /// When it was last seen.
     pub last: Timestamp,
-}
-
-/// What is wrong with a batch that cannot be taken apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum BatchError {
-    /// Columns that belong together differ in length.
-    #[error("its columns have different lengths")]
-    Lengths,
-    /// Its number is 0, or larger than stores can tell.
-    #[error("its number is not one from 1 to 9223372036854775807")]
-    Number,
-    /// A row or a sample refers to something that is not in the batch.
-    #[error("it refers to a series or an epoch that is not in it")]
-    Place,
 }
 
 impl Batch {

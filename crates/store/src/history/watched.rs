@@ -3,7 +3,7 @@
 use iostall_model::{Change, Moment, Rollup, Row, Subject};
 use jiff::Timestamp;
 
-use super::identity::{SourceId, StoreId};
+use crate::identity::{SourceId, StoreId};
 
 /// A watched source as every store knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

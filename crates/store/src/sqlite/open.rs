@@ -1,12 +1,12 @@
 //! Making and opening the file.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use iostall_host::{create_directory_for_owner, create_file_for_owner};
 use iostall_measure::{Clock, MonotonicClock};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -50,10 +50,10 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
 /// SQLite gives its -wal and -shm files the mode of the file they belong to.
 fn create(path: &Path) -> io::Result<()> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        create_directory_for_owner(directory)?;
     }
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    match create_file_for_owner(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }

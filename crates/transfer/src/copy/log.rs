@@ -6,7 +6,6 @@ use iostall_engine::files::Loss;
 use iostall_model::transfer::{CopyCounts, DeviceImage, Mismatch, TransferShape};
 
 use super::error::CopyError;
-use super::walk::Entry;
 use crate::hash::Digest;
 
 /// A file that has its final name.
@@ -33,12 +32,6 @@ pub struct CopyFailure {
     pub target: PathBuf,
     /// Why not.
     pub error: CopyError,
-}
-
-impl CopyFailure {
-    pub(super) fn of(entry: &Entry, error: CopyError) -> Self {
-        Self { source: entry.source.clone(), target: entry.target.clone(), error }
-    }
 }
 
 /// What a copy has done so far; whole also when it ends in an error.

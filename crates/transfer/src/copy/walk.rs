@@ -43,6 +43,12 @@ pub(super) struct Entry {
     pub(super) action: Action,
 }
 
+impl CopyFailure {
+    pub(super) fn of(entry: &Entry, error: CopyError) -> Self {
+        Self { source: entry.source.clone(), target: entry.target.clone(), error }
+    }
+}
+
 /// Everything to copy; a directory stands before what is in it.
 #[derive(Debug, Default)]
 pub(super) struct Inventory {

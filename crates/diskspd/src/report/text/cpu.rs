@@ -2,7 +2,7 @@
 
 use iostall_measure::platform::CpuTicks;
 
-use super::line;
+use super::lines::line;
 use crate::report::input::{CpuTopology, Processor};
 
 /// Time of one processor in percent of the time the machine had: what a hypervisor took is in none of them.

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::lines::line;
+use crate::report::input::TimeSpanResult;
 use crate::size::show_size_aligned;
 use crate::{DiskspdTarget, EffectiveRange, SpanKind};
-
-use super::line;
-use crate::report::input::TimeSpanResult;
 
 /// A place in a column of sizes.
 fn place(bytes: u64) -> String {

@@ -2,7 +2,7 @@
 
 use iostall_measure::{Histogram, Percentile};
 
-use super::line;
+use super::lines::line;
 use crate::report::input::{OpResult, TargetResult, TimeSpanResult};
 
 pub(super) fn write(out: &mut String, result: &TimeSpanResult) {

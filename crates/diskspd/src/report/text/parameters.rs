@@ -1,12 +1,12 @@
 //! "Input parameters": what was asked.
 
+use super::distribution;
+use super::lines::line;
+use crate::report::input::DiskspdReport;
 use crate::size::show_size;
 use crate::{
     Access, CacheMode, DiskspdTarget, DiskspdTimeSpan, FlushKind, IoPriority, Throughput, WriteBuffer,
 };
-
-use super::{distribution, line};
-use crate::report::input::DiskspdReport;
 
 pub(super) fn write(out: &mut String, report: &DiskspdReport) {
     let profile = &report.profile;

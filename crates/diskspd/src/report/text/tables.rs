@@ -1,11 +1,10 @@
 //! The tables of all requests, of reads and of writes.
 
+use super::lines::{line, per_second};
 use crate::DiskspdTimeSpan;
-use crate::size::show_size;
-
-use super::{line, per_second};
 use crate::report::input::{IntervalBucket, OpResult, TargetResult, TimeSpanResult};
 use crate::report::iops;
+use crate::size::show_size;
 
 /// Which requests a table is about.
 #[derive(Clone, Copy)]

@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
-use crate::Distribution;
-
 use super::*;
+use crate::Distribution;
 use crate::report::fixture::{profile, report};
 use crate::report::input::{Processor, TargetResult, ThreadResult};
 

@@ -2,11 +2,11 @@
 
 use std::fmt::Display;
 
-use crate::xml::XmlWriter;
 use iostall_measure::{Histogram, Percentile};
 
 use crate::report::input::IntervalBucket;
 use crate::report::iops;
+use crate::xml::XmlWriter;
 
 fn millis(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)

@@ -1,9 +1,8 @@
 //! The machine and the tool.
 
+use crate::report::input::{CpuTopology, DiskspdReport, Processor};
 use crate::xml::XmlWriter;
 use crate::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
-
-use crate::report::input::{CpuTopology, DiskspdReport, Processor};
 
 pub(super) fn write(xml: &mut XmlWriter, report: &DiskspdReport) {
     xml.open("System", &[]);

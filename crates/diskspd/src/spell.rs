@@ -1,6 +1,6 @@
 //! A profile back into the words of a command line.
 
-use super::{Parsed, Surroundings, parse};
+use crate::command_line::{Parsed, Surroundings, parse};
 use crate::profile::{
     Access, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, FlushKind, IoPriority, ResultFormats,
     Throughput, WriteBuffer,

@@ -1,0 +1,21 @@
+//! Every source by its address.
+
+use std::time::Duration;
+
+use crate::address::{Address, Engine};
+use crate::linux::LinuxSource;
+use crate::mysql::MysqlSource;
+use crate::postgres::PostgresSource;
+use crate::secret::Secret;
+use crate::source::{Source, SourceError};
+use crate::sqlserver::SqlServerSource;
+
+/// Opens a source without connecting: the first reading connects. `limit` bounds every reading.
+pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Box<dyn Source>, SourceError> {
+    Ok(match address.engine {
+        Engine::Linux => Box::new(LinuxSource::new()),
+        Engine::Postgres => Box::new(PostgresSource::new(address, &password, limit)?),
+        Engine::Mysql => Box::new(MysqlSource::new(address, password, limit)?),
+        Engine::SqlServer => Box::new(SqlServerSource::new(address, &password, limit)?),
+    })
+}

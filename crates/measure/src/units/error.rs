@@ -1,0 +1,17 @@
+//! Why a text is not a number with a unit.
+
+use thiserror::Error;
+
+/// Why a text is not a number with a unit.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{text:?} is not {wanted}")]
+pub struct UnitError {
+    text: String,
+    wanted: &'static str,
+}
+
+impl UnitError {
+    pub(super) fn new(text: &str, wanted: &'static str) -> Self {
+        Self { text: text.to_owned(), wanted }
+    }
+}

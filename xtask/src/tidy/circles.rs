@@ -1,0 +1,209 @@
+//! Which module of a crate uses which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::product::{Sources, sources};
+use super::{Finding, Tree, shrinking};
+
+/// Crates with files that reach each other by way of their parent module, and how many such files.
+const LIST: &str = "xtask/lists/circles.txt";
+
+/// Of each module path those it uses.
+type Uses = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
+
+/// No module uses one beside it that uses it in turn, directly or by way of others.
+pub(super) fn modules_use_each_other_one_way(tree: &Tree) -> Vec<Finding> {
+    sources(tree).iter().flat_map(|sources| circles_of_siblings(sources, &uses_of(sources))).collect()
+}
+
+/// A file may use its parent module's names though the parent uses it; how often that comes about may only go down.
+pub(super) fn files_use_each_other_less_and_less(tree: &Tree) -> Vec<Finding> {
+    let counted = sources(tree)
+        .iter()
+        .map(|sources| {
+            (sources.directory.clone(), circles(&uses_of(sources)).iter().map(BTreeSet::len).sum())
+        })
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    shrinking::hold(tree, LIST, &counted, "files that use each other in a circle")
+}
+
+fn uses_of(sources: &Sources) -> Uses {
+    let mut uses = Uses::new();
+    for (module, source) in &sources.modules {
+        let others = source.paths.iter().filter_map(|(_, path)| resolve(sources, module, path));
+        uses.insert(module.clone(), others.filter(|other| other != module).collect());
+    }
+    uses
+}
+
+/// How often a name is followed from one import to the next: further is a circle of imports.
+const IMPORTS_MAX: usize = 8;
+
+/// The file that has what `path`, written in `module`, names; `None` where that is out of the crate.
+fn resolve(sources: &Sources, module: &[String], path: &[String]) -> Option<Vec<String>> {
+    follow(sources, module, path, IMPORTS_MAX)
+}
+
+fn follow(sources: &Sources, module: &[String], path: &[String], most: usize) -> Option<Vec<String>> {
+    let child = |parent: &[String], name: &String| {
+        let below = [parent, std::slice::from_ref(name)].concat();
+        sources.modules.contains_key(&below).then_some(below)
+    };
+    let (first, mut rest) = path.split_first()?;
+    let mut place = match first.as_str() {
+        "crate" => Vec::new(),
+        "self" => module.to_vec(),
+        "super" => {
+            let ups = 1 + rest.iter().take_while(|name| *name == "super").count();
+            rest = &rest[ups - 1..];
+            module[..module.len().checked_sub(ups)?].to_vec()
+        }
+        // A single name is a local one, or an import that is counted where it stands.
+        _ if rest.is_empty() => return None,
+        _ => child(module, first)?,
+    };
+    while let Some((name, after)) = rest.split_first() {
+        let Some(below) = child(&place, name) else {
+            // A name that is only passed on belongs to where it comes from.
+            let passed_on = sources.modules.get(&place)?.imports.get(name);
+            let origin = passed_on.filter(|_| most > 0).map(|origin| [origin.as_slice(), after].concat());
+            return match origin {
+                Some(origin) => follow(sources, &place, &origin, most - 1),
+                None => Some(place),
+            };
+        };
+        (place, rest) = (below, after);
+    }
+    Some(place)
+}
+
+/// Circles among the modules of one parent, each with everything below it.
+fn circles_of_siblings(sources: &Sources, uses: &Uses) -> Vec<Finding> {
+    let parents: BTreeSet<&[String]> =
+        uses.keys().flat_map(|module| (0..module.len()).map(|depth| &module[..depth])).collect();
+    let mut findings = Vec::new();
+    for parent in parents {
+        let sibling = |module: &[String]| {
+            module.starts_with(parent).then(|| module.get(..=parent.len()).map(<[String]>::to_vec)).flatten()
+        };
+        let mut between = Uses::new();
+        for (module, used) in uses {
+            let Some(from) = sibling(module) else { continue };
+            let others = used.iter().filter_map(|other| sibling(other)).filter(|other| *other != from);
+            between.entry(from.clone()).or_default().extend(others);
+        }
+        for circle in circles(&between) {
+            let names: Vec<&str> =
+                circle.iter().filter_map(|module| module.last()).map(String::as_str).collect();
+            let place = [vec![sources.directory.clone()], parent.to_vec()].concat().join("/");
+            let message = format!(
+                "the modules {} use each other in a circle: what they share belongs in a module of its own",
+                names.join(", ")
+            );
+            findings.push(Finding::whole(&place, message));
+        }
+    }
+    findings
+}
+
+/// Sets of modules each of which reaches all others of its set.
+fn circles(uses: &Uses) -> Vec<BTreeSet<Vec<String>>> {
+    let reached: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> =
+        uses.keys().map(|module| (module, reach(uses, module))).collect();
+    let mut circles: Vec<BTreeSet<Vec<String>>> = Vec::new();
+    for (module, others) in &reached {
+        let circle: BTreeSet<Vec<String>> = others
+            .iter()
+            .filter(|other| reached.get(**other).is_some_and(|back| back.contains(module)))
+            .map(|other| (*other).clone())
+            .collect();
+        if !circle.is_empty() && !circles.contains(&circle) {
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+/// Everything that `module` uses, directly or by way of others; itself too where it is on a circle.
+fn reach<'a>(uses: &'a Uses, module: &Vec<String>) -> BTreeSet<&'a Vec<String>> {
+    let mut reached = BTreeSet::new();
+    let mut open: Vec<&Vec<String>> = uses.get(module).into_iter().flatten().collect();
+    while let Some(next) = open.pop() {
+        if reached.insert(next) {
+            open.extend(uses.get(next).into_iter().flatten());
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> Tree {
+        let files: Vec<(String, &str)> =
+            files.iter().map(|(path, text)| (format!("crates/load/src/{path}"), *text)).collect();
+        let mut all = vec![("crates/load/Cargo.toml", "")];
+        all.extend(files.iter().map(|(path, text)| (path.as_str(), *text)));
+        Tree::of(&all)
+    }
+
+    fn siblings(files: &[(&str, &str)]) -> Vec<String> {
+        modules_use_each_other_one_way(&tree(files)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn modules_that_use_each_other_are_found_at_every_depth_and_by_way_of_others() {
+        let found = siblings(&[
+            ("lib.rs", "mod a;\nmod b;\nmod c;\nuse a::A;\n"),
+            ("a.rs", "use crate::b::B;\n"),
+            ("b.rs", "fn f() -> super::c::inner::C { todo }\n"),
+            ("c/mod.rs", "mod inner;\n"),
+            ("c/inner.rs", "use crate::a;\n"),
+        ]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/load/src: the modules a, b, c use"), "{found:?}");
+        let found = siblings(&[
+            ("lib.rs", "mod c;\n"),
+            ("c/mod.rs", "mod x;\nmod y;\n"),
+            ("c/x.rs", "use super::y::Y;\n"),
+            ("c/y.rs", "use crate::c::x::X;\n"),
+        ]);
+        assert!(found[0].starts_with("crates/load/src/c: the modules x, y use"), "{found:?}");
+    }
+
+    #[test]
+    fn one_way_is_no_circle_nor_are_a_test_a_stranger_and_a_local_name() {
+        let found = siblings(&[
+            ("lib.rs", "mod a;\nmod b;\n"),
+            ("a.rs", "use crate::b::B;\nuse std::io;\n"),
+            ("b.rs", "use other::a::A;\nfn f(a: u8) { a; }\n#[cfg(test)]\nmod tests { use crate::a::A; }\n"),
+        ]);
+        assert_eq!(found, [""; 0]);
+    }
+
+    #[test]
+    fn a_name_that_a_module_only_passes_on_is_no_use_of_that_module() {
+        let found = siblings(&[
+            ("lib.rs", "mod a;\nmod b;\nmod c;\npub use b::B;\n"),
+            ("a.rs", "use crate::B;\n"),
+            ("b.rs", "pub use crate::c::C;\n"),
+            ("c.rs", "use crate::a::A;\nuse crate::b::C as Own;\n"),
+        ]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("the modules a, b, c use"), "{found:?}");
+    }
+
+    #[test]
+    fn a_file_and_its_parent_are_counted_and_the_list_holds_the_number() {
+        let files = [
+            ("lib.rs", "mod a;\n"),
+            ("a.rs", "mod x;\nuse x::X;\nstruct A;\n"),
+            ("a/x.rs", "use super::A;\n"),
+        ];
+        assert_eq!(siblings(&files), [""; 0]);
+        let found = files_use_each_other_less_and_less(&tree(&files));
+        assert!(found[0].to_string().starts_with("crates/load/src: 2 files"), "{found:?}");
+    }
+}

@@ -1,0 +1,236 @@
+//! What the product's Rust sources import and spell; tests are left out.
+
+use std::collections::BTreeMap;
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Ident, ImplItem, Item, ItemUse, LitStr, UseTree, Visibility};
+
+use super::{SourceFile, Tree};
+
+/// The sources below one directory that are compiled as one crate.
+pub(crate) struct Sources {
+    /// Such as `crates/load/src`.
+    pub(crate) directory: String,
+    /// By module path; that of `lib.rs` or `main.rs` is empty.
+    pub(crate) modules: BTreeMap<Vec<String>, Module>,
+}
+
+/// One file.
+#[derive(Default)]
+pub(crate) struct Module {
+    /// From the workspace's root.
+    pub(crate) path: String,
+    /// Paths that are imported or used, with their lines.
+    pub(crate) paths: Vec<(usize, Vec<String>)>,
+    /// What each imported name stands for: whoever finds the name here means that.
+    pub(crate) imports: BTreeMap<String, Vec<String>>,
+    /// Texts between quotation marks, with their lines.
+    pub(crate) texts: Vec<(usize, String)>,
+    /// Modules that are declared for tests only.
+    test_modules: Vec<String>,
+}
+
+/// The crates and the program. A file that is not Rust is the compiler's to refuse, and left out.
+pub(crate) fn sources(tree: &Tree) -> Vec<Sources> {
+    let mut directories: Vec<String> = tree.crates().map(|(name, _)| format!("crates/{name}/src")).collect();
+    directories.push("src".to_owned());
+    directories.into_iter().map(|directory| sources_below(tree, directory)).collect()
+}
+
+fn sources_below(tree: &Tree, directory: String) -> Sources {
+    let mut modules = BTreeMap::new();
+    for file in tree.rust() {
+        let Some(inside) = file.path.strip_prefix(&directory).and_then(|rest| rest.strip_prefix('/')) else {
+            continue;
+        };
+        if let Some(module) = read(file) {
+            modules.insert(module_path(inside), module);
+        }
+    }
+    let for_tests: Vec<Vec<String>> = modules
+        .iter()
+        .flat_map(|(path, module)| {
+            module.test_modules.iter().map(move |name| [path.as_slice(), std::slice::from_ref(name)].concat())
+        })
+        .collect();
+    modules.retain(|path, _| !for_tests.iter().any(|test| path.starts_with(test)));
+    Sources { directory, modules }
+}
+
+/// `plan/zipf.rs` is `plan::zipf`, `plan.rs` and `plan/mod.rs` are `plan`.
+fn module_path(inside: &str) -> Vec<String> {
+    let mut parts: Vec<String> = inside.trim_end_matches(".rs").split('/').map(String::from).collect();
+    let is_frame = parts.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
+    if is_frame {
+        parts.pop();
+    }
+    parts
+}
+
+fn read(file: &SourceFile) -> Option<Module> {
+    let parsed = syn::parse_file(&file.text).ok()?;
+    let mut module = Module { path: file.path.clone(), ..Module::default() };
+    module.visit_file(&parsed);
+    Some(module)
+}
+
+impl<'ast> Visit<'ast> for Module {
+    fn visit_item(&mut self, item: &'ast Item) {
+        match (is_for_tests(attributes(item)), item) {
+            (true, Item::Mod(declared)) => self.test_modules.push(declared.ident.to_string()),
+            (true, _) => {}
+            (false, _) => visit::visit_item(self, item),
+        }
+    }
+
+    fn visit_impl_item(&mut self, item: &'ast ImplItem) {
+        let attributes: &[Attribute] = match item {
+            ImplItem::Fn(function) => &function.attrs,
+            ImplItem::Const(constant) => &constant.attrs,
+            _ => &[],
+        };
+        if !is_for_tests(attributes) {
+            visit::visit_impl_item(self, item);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        self.add_imports(&item.tree, &mut Vec::new());
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let line = path.segments.first().map_or(0, |segment| segment.ident.span().start().line);
+        self.paths.push((line, path.segments.iter().map(|segment| segment.ident.to_string()).collect()));
+        visit::visit_path(self, path);
+    }
+
+    fn visit_lit_str(&mut self, text: &'ast LitStr) {
+        self.texts.push((text.span().start().line, text.value()));
+    }
+
+    // What a macro is called with is no syntax tree, but texts in it are still texts.
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        add_texts(called.tokens.clone(), &mut self.texts);
+        visit::visit_macro(self, called);
+    }
+
+    fn visit_attribute(&mut self, _: &'ast Attribute) {}
+
+    // `pub(super)` uses nothing of the module above.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+}
+
+impl Module {
+    fn add_imports(&mut self, tree: &UseTree, above: &mut Vec<String>) {
+        match tree {
+            UseTree::Name(name) => self.add_import(above, &name.ident, &name.ident),
+            UseTree::Rename(renamed) => self.add_import(above, &renamed.ident, &renamed.rename),
+            UseTree::Glob(glob) => self.paths.push((glob.star_token.spans[0].start().line, above.clone())),
+            UseTree::Path(path) => {
+                above.push(path.ident.to_string());
+                self.add_imports(&path.tree, above);
+                above.pop();
+            }
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.add_imports(tree, above);
+                }
+            }
+        }
+    }
+
+    fn add_import(&mut self, above: &[String], name: &Ident, local: &Ident) {
+        let is_module = name == "self";
+        let path: Vec<String> = above.iter().cloned().chain((!is_module).then(|| name.to_string())).collect();
+        let local =
+            if local == "self" { above.last().cloned().unwrap_or_default() } else { local.to_string() };
+        self.imports.insert(local, path.clone());
+        self.paths.push((name.span().start().line, path));
+    }
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// `#[cfg(test)]`.
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
+    })
+}
+
+fn add_texts(tokens: proc_macro2::TokenStream, texts: &mut Vec<(usize, String)>) {
+    for token in tokens {
+        match token {
+            proc_macro2::TokenTree::Group(group) => add_texts(group.stream(), texts),
+            proc_macro2::TokenTree::Literal(literal) => {
+                if let Ok(text) = syn::parse_str::<LitStr>(&literal.to_string()) {
+                    texts.push((literal.span().start().line, text.value()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(text: &str) -> Sources {
+        let tree = Tree::of(&[("crates/load/Cargo.toml", ""), ("crates/load/src/lib.rs", text)]);
+        sources(&tree).remove(0)
+    }
+
+    fn paths(text: &str) -> Vec<String> {
+        only(text).modules[&Vec::new()].paths.iter().map(|(_, path)| path.join("::")).collect()
+    }
+
+    #[test]
+    fn imports_are_taken_apart_and_paths_in_code_are_seen() {
+        let text =
+            "use crate::a::{self, B, c::*};\npub(crate) fn f() -> std::io::Result<()> { d::e(); Ok(()) }\n";
+        assert_eq!(paths(text), ["crate::a", "crate::a::B", "crate::a::c", "std::io::Result", "d::e", "Ok"]);
+    }
+
+    #[test]
+    fn what_is_for_tests_is_left_out_with_the_files_it_declares() {
+        let text = "#[cfg(test)]\nuse a::b;\nstruct S;\nimpl S { #[cfg(test)] fn f() { c::d(); } }\n\
+                    #[cfg(test)]\nmod tests { use e::f; }\n#[cfg(test)]\nmod fixture;\n";
+        let tree = Tree::of(&[
+            ("crates/load/Cargo.toml", ""),
+            ("crates/load/src/lib.rs", text),
+            ("crates/load/src/fixture.rs", "use g::h;\n"),
+            ("crates/load/src/fixture/more.rs", ""),
+            ("crates/load/src/plan/mod.rs", ""),
+        ]);
+        let sources = sources(&tree).remove(0);
+        assert_eq!(sources.modules.keys().cloned().collect::<Vec<_>>(), [vec![], vec!["plan".to_owned()]]);
+        let found: Vec<String> =
+            sources.modules[&Vec::new()].paths.iter().map(|(_, path)| path.join("::")).collect();
+        assert_eq!(found, ["S"]);
+    }
+
+    #[test]
+    fn texts_are_seen_in_macros_too_and_comments_are_none() {
+        let sources = only("// \"no\"\nfn f() { println!(\"{}\", g(\"/proc/x\")); h(\"y\"); }\n");
+        let texts: Vec<&str> =
+            sources.modules[&Vec::new()].texts.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["{}", "/proc/x", "y"]);
+    }
+}
