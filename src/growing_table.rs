@@ -5,7 +5,7 @@
 //! forced to the media: that would force out what the measured file still has in memory.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -56,9 +56,16 @@ impl GrowingTable {
     }
 }
 
+/// Appends the lines. Where one does not fit whole, nothing of it stays: half a row is read as a wrong one.
 fn write(file: &mut File, lines: &Receiver<Vec<u8>>) -> io::Result<()> {
+    let mut whole_bytes = file.stream_position().unwrap_or(0);
     for line in lines {
-        file.write_all(&line)?;
+        if let Err(error) = file.write_all(&line) {
+            // Already failing; a file that cannot be cut is one whose last line is short.
+            let _ = file.set_len(whole_bytes);
+            return Err(error);
+        }
+        whole_bytes += line.len() as u64;
     }
     file.sync_all()
 }

@@ -137,6 +137,24 @@ fn a_killed_writing_leaves_each_finished_interval_in_its_table() {
     }
 }
 
+/// The disk with the table was full: its last row ended in the middle of a number, and was read as a smaller one.
+#[test]
+fn a_table_that_no_longer_fits_ends_with_a_whole_row() {
+    let here = Workspace::new();
+    let Some(small) = Small::new(&here.path("small")) else {
+        return skip("a table on a full disk", "no tmpfs can be mounted here");
+    };
+    fs::write(small.0.join("filler"), vec![0; (16 << 20) - (64 << 10)]).unwrap();
+    let path = small.0.join("o.csv");
+    let words =
+        ["write", "--packet", "4K", "--interval", "4K", "--size", "8M", "--methods", "buffered", "--csv"];
+    let ran = here.run(&[&words[..], &[path.to_str().unwrap(), "t.dat"]].concat()).expect_status(2);
+    assert!(ran.stderr.contains("grows no more"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("kept as run"), "what was measured is not lost with it: {}", ran.stdout);
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.ends_with("\r\n") && rows(&text).len() > 10, "{text}");
+}
+
 /// Ctrl-C in the middle of an interval: what there is of it belongs to the table, too.
 #[test]
 fn an_interrupted_writing_has_the_interval_in_hand_in_its_table() {
