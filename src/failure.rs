@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use iostall_engine::InputError;
+use iostall_session::SessionError;
 
 /// Where a file may not grow any further.
 const TOO_LARGE: &str = "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that; else the file system does, as \
@@ -62,12 +63,15 @@ pub(crate) fn unread(error: InputError) -> anyhow::Error {
 }
 
 /// What to do about `error`: its own hint, or the one that its cause always has.
-pub(crate) fn hint_of(error: &anyhow::Error) -> Option<&str> {
+pub(crate) fn hint_of(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
-        return Some(&hinted.hint);
+        return Some(hinted.hint.clone());
+    }
+    if let Some(hint) = error.downcast_ref::<SessionError>().and_then(SessionError::hint) {
+        return Some(hint);
     }
     let kinds = error.chain().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
-    kinds.into_iter().find(|kind| *kind == io::ErrorKind::FileTooLarge).map(|_| TOO_LARGE)
+    kinds.into_iter().find(|kind| *kind == io::ErrorKind::FileTooLarge).map(|_| TOO_LARGE.to_owned())
 }
 
 /// `error` with `hint` under it.

@@ -121,7 +121,7 @@ impl Printer {
             }
         }
         if let Some(hint) = hint_of(error) {
-            text.push_str(&format!("hint: {}\n", indented(hint)));
+            text.push_str(&format!("hint: {}\n", indented(&hint)));
         }
         self.to_stderr(&text);
     }

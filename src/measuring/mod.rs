@@ -3,7 +3,6 @@
 
 mod hold;
 mod keeping;
-mod names;
 mod progress;
 mod survey;
 mod targets;
@@ -33,8 +32,8 @@ use crate::failure::{hinted, unread};
 use crate::interrupt::on_signal;
 use crate::printer::Printer;
 
+pub(crate) use iostall_session::names::{check_named_once, is_named};
 pub(crate) use keeping::Keeping;
-pub(crate) use names::{check_named_once, is_named};
 use progress::LiveLine;
 pub(crate) use survey::{Effort, PointJob, Survey, has_failures};
 pub(crate) use targets::{OwnSize, SCRATCH_NAME, TargetRequest, Targets, named_or_scratch};

@@ -19,10 +19,10 @@ use iostall_measure::{ByteCount, Caching};
 use iostall_model::{Profile, RoleProfile};
 
 use super::hold::{Hold, is_ours};
-use super::names::{check_named_once, is_named};
 use super::{Interrupted, Session};
 use crate::cli::TargetBinding;
 use crate::failure::hinted;
+use iostall_session::names::{check_named_once, is_named};
 
 /// Name of the file that is made where none is named.
 pub(crate) const SCRATCH_NAME: &str = "iostall-scratch.dat";

@@ -3,12 +3,13 @@
 use super::{Finding, SourceFile, Tree};
 
 /// The order: a crate may use what stands on a line above its own, never a neighbour on it.
-const ORDER: [&[&str]; 7] = [
+const ORDER: [&[&str]; 8] = [
     &["measure"],
     &["stats", "model"],
     &["host"],
     &["engine"],
     &["load", "diskspd", "transfer", "collect", "store", "notify"],
+    &["session"],
     &["report"],
     &["web", "lake"],
 ];
