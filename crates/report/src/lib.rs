@@ -32,6 +32,8 @@ pub mod work;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod golden;
 
 pub use csv::write_csv;
 pub use html::{write_comparison_html, write_html, write_watch_html};

@@ -143,31 +143,9 @@ impl MaxRateSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
+    use crate::fixture::max_rate as run;
     use crate::text::{TextOptions, write_text};
     use iostall_model::RunBody;
-
-    fn run(p99_ns_target: u64) -> Run {
-        let mut run = fixture::sweep();
-        let RunBody::Sweep(sweep) = run.body else { unreachable!("the fixture is a sweep") };
-        let mut points = sweep.points[..4].to_vec();
-        for point in &mut points {
-            point.rate_iops = point.iops();
-            point.repeats.iter_mut().for_each(|repeat| repeat.backlog_at_end = Some(0));
-        }
-        let confirmed = points[2].clone();
-        points.push(confirmed);
-        run.body = RunBody::MaxRate(Box::new(MaxRateOutcome {
-            target_bytes: Vec::new(),
-            profile: sweep.profile,
-            engine: sweep.engine,
-            latency_ns_p99_target: p99_ns_target,
-            probe: Some(sweep.points[5].clone()),
-            points,
-            confirmations: 1,
-        }));
-        run
-    }
 
     fn text(run: &Run) -> String {
         let mut text = String::new();

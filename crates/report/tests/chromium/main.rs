@@ -9,10 +9,7 @@ mod fixture;
 mod watched;
 
 use browser::{assert_quiet, opened, words};
-use iostall_measure::{BlockSize, Caching, Durability, Nanos, Percent};
-use iostall_model::outcome::EngineUse;
-use iostall_model::profile::{Access, BlockMix};
-use iostall_model::{MatrixOutcome, MatrixPlan, Point, Run, RunBody};
+use iostall_model::Run;
 use iostall_report::watch::{
     Gap, Interval, Level, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow,
 };
@@ -109,48 +106,6 @@ fn a_run_that_measured_nothing_opens_without_a_complaint() {
     assert!(seen["text"].as_str().unwrap().contains("there is nothing to draw"));
 }
 
-/// Two devices, sizes, patterns and depths; the last cell of the second device is missing.
-fn matrix() -> Run {
-    let sweep = fixture::sweep();
-    let RunBody::Sweep(swept) = &sweep.body else { unreachable!("the fixture is a sweep") };
-    let sizes: Vec<BlockSize> = [8_192, 65_536].map(|bytes| BlockSize::new(bytes).unwrap()).to_vec();
-    let plan = MatrixPlan {
-        sizes: sizes.clone(),
-        accesses: vec![Access::Random, Access::Sequential],
-        write_pcts: vec![Percent::ZERO],
-        depths: vec![1, 8],
-        workers: 1,
-        caching: Caching::Direct,
-        durability: Durability::None,
-        size: None,
-        seed: 0,
-        warmup: Nanos(0),
-        interval: Nanos(1_000_000_000),
-        precision_pct: 3.0,
-        repeats_max: 3,
-    };
-    let mut points: Vec<Point> = Vec::new();
-    for target in [0, 1] {
-        for access in [Access::Random, Access::Sequential] {
-            for size in &sizes {
-                for (queue_depth, like) in [(1, 0), (8, 3)] {
-                    points.push(Point {
-                        targets: vec![target],
-                        block_size: BlockMix::single(*size),
-                        access,
-                        queue_depth,
-                        ..swept.points[like].clone()
-                    });
-                }
-            }
-        }
-    }
-    points.pop();
-    let targets = [sweep.targets.clone(), sweep.targets.clone()].concat();
-    let body = MatrixOutcome { plan, engine: EngineUse::default(), points, resumed: None };
-    Run { name: "matrix".into(), targets, body: RunBody::Matrix(Box::new(body)), ..sweep }
-}
-
 #[test]
 fn the_page_of_a_sweep_draws_its_curve_the_setting_to_use_and_the_target() {
     let Some((seen, log)) = opened(&page(&fixture::sweep())) else { return };
@@ -164,7 +119,7 @@ fn the_page_of_a_sweep_draws_its_curve_the_setting_to_use_and_the_target() {
 
 #[test]
 fn the_page_of_a_matrix_draws_a_map_a_device_and_a_family_of_curves_a_pattern() {
-    let Some((seen, log)) = opened(&page(&matrix())) else { return };
+    let Some((seen, log)) = opened(&page(&fixture::matrix())) else { return };
     assert_quiet(&seen, &log);
     let all = ["span-1-heat-0", "span-1-heat-1", "span-1-curves-0", "span-1-curves-1"];
     let with = |counts: [u64; 4]| all.into_iter().zip(counts).collect::<Vec<_>>();

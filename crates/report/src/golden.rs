@@ -1,0 +1,96 @@
+//! Every kind of run as every output shows it, word for word: what a change of the code behind must leave as it is.
+
+use iostall_model::Run;
+
+use crate::json::JsonLayout;
+use crate::{TextOptions, fixture, write_csv, write_html, write_json, write_text};
+
+/// A run of each kind, and of a load those that have nothing, two spans, or an end before time.
+fn runs() -> Vec<(&'static str, Run)> {
+    vec![
+        ("load", fixture::run()),
+        ("load-empty", fixture::empty()),
+        ("load-interrupted", fixture::interrupted()),
+        ("load-two-spans", fixture::two_spans()),
+        ("load-nothing", nothing()),
+        ("sweep", fixture::sweep()),
+        ("matrix", fixture::matrix()),
+        ("max-rate", fixture::max_rate(500_000)),
+        ("max-rate-missed", fixture::max_rate(1000)),
+        ("copy", fixture::copy()),
+        ("verify", fixture::verify()),
+        ("write", fixture::write()),
+    ]
+}
+
+/// A load that did not get as far as its first span.
+fn nothing() -> Run {
+    let mut run = fixture::interrupted();
+    fixture::load_mut(&mut run).spans.clear();
+    run
+}
+
+/// FNV-1a, for what is long and says nothing to a reader: any other byte is another number.
+fn fingerprint(text: &str) -> String {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{} bytes, {:016x}", text.len(), text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+#[test]
+fn text() {
+    for (name, run) in runs() {
+        let narrow = TextOptions { width: 80, unicode: false, colour: true, percentiles: true };
+        let mut text = String::new();
+        write_text(&run, &TextOptions { width: 120, ..TextOptions::default() }, &mut text).unwrap();
+        text.push_str("\n======== narrow, coloured, all percentiles\n");
+        write_text(&run, &narrow, &mut text).unwrap();
+        insta::assert_snapshot!(format!("text-{name}"), text.replace('\u{1b}', "^"));
+    }
+}
+
+#[test]
+fn csv() {
+    for (name, run) in runs() {
+        let mut bytes = Vec::new();
+        write_csv(&run, &mut bytes).unwrap();
+        insta::assert_snapshot!(format!("csv-{name}"), String::from_utf8(bytes).unwrap().replace('\r', "^M"));
+    }
+}
+
+#[test]
+fn json() {
+    for (name, run) in runs() {
+        let written = |layout| {
+            let mut bytes = Vec::new();
+            write_json(&run, layout, &mut bytes).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        let pretty = written(JsonLayout::Pretty);
+        let (stored, summary) = pretty.split_at(pretty.find("  \"summary\"").unwrap());
+        let compact = fingerprint(&written(JsonLayout::Compact));
+        let text = format!("stored: {}\ncompact: {compact}\n{summary}", fingerprint(stored));
+        insta::assert_snapshot!(format!("json-{name}"), text);
+    }
+}
+
+#[test]
+fn html() {
+    for (name, run) in runs() {
+        let mut page = String::new();
+        write_html(&run, &mut page).unwrap();
+        let figures = between(&page, "id=\"figures\">", "</script>").replace("},\"span-", "},\n\"span-");
+        let figures: Vec<String> = figures
+            .split('\n')
+            .map(|figure| format!("{:.30}: {}", figure.trim_start_matches('{'), fingerprint(figure)))
+            .collect();
+        let body = page.split_once("</head>").unwrap().1;
+        let body = &body[..body.find("<script").unwrap()];
+        let text = format!("{}\n\n{}", figures.join("\n"), body.replace("><", ">\n<"));
+        insta::assert_snapshot!(format!("html-{name}"), text);
+    }
+}
+
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let rest = text.split_once(start).unwrap().1;
+    rest.split_once(end).unwrap().0
+}
