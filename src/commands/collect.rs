@@ -9,10 +9,11 @@ mod onlookers;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use iostall_collect::{Engine, Event, Filter, Gap, Sampler, SamplerOptions, grants};
+use iostall_collect::{Engine, Filter, grants};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
 use iostall_store::{History, Retention, StoredGap};
+use iostall_watch::{Event, Gap, Sampler, SamplerOptions};
 use jiff::{SignedDuration, Timestamp};
 
 use self::keeper::Keeper;

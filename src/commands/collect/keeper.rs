@@ -5,9 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use iostall_collect::Gap;
 use iostall_model::Sample;
 use iostall_store::{History, Retention, SourceId, SqliteHistory, StoreError, StoredGap};
+use iostall_watch::Gap;
 use jiff::Timestamp;
 
 use crate::printer::Printer;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use iostall_collect::Event;
 use iostall_model::{Sample, delta};
+use iostall_watch::Event;
 
 use super::judging::Alerts;
 use super::metrics::Metrics;

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use iostall_collect::{Event, Filter, Sampler, SamplerOptions};
+use iostall_collect::Filter;
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{Sample, delta};
 use iostall_report::top::TopState;
 use iostall_store::{History, SourceId, SqliteHistory, Step, Watched};
+use iostall_watch::{Event, Sampler, SamplerOptions};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::failure::hinted;

@@ -9,7 +9,7 @@ const ORDER: [&[&str]; 8] = [
     &["host"],
     &["engine"],
     &["load", "diskspd", "transfer", "collect", "store", "notify"],
-    &["session"],
+    &["session", "watch"],
     &["report"],
     &["web", "lake"],
 ];

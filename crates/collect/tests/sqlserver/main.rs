@@ -9,7 +9,7 @@ mod tokens;
 
 use std::time::Duration;
 
-use iostall_collect::{Address, Event, Filter, Sampler, SamplerOptions, Secret, Source, SourceError, open};
+use iostall_collect::{Address, Secret, Source, SourceError, open};
 use iostall_model::{Change, Counter, ResetReason, Sample, WarningCode, delta};
 
 use server::{Answer, PASSWORD, ResultSet, Server, USER};
@@ -128,33 +128,22 @@ fn a_login_that_may_not_see_definitions_reads_and_is_warned() {
 }
 
 #[test]
-fn a_connection_that_breaks_is_a_gap_with_its_reason_and_the_next_beat_connects_anew() {
+fn a_connection_that_breaks_is_an_error_with_its_reason_and_the_next_reading_connects_anew() {
     let server = server_of_2019(None);
-    let options =
-        SamplerOptions { interval: Duration::from_millis(20), until: None, filter: Filter::default() };
-    let (sampler, events) = Sampler::start(vec![source(&server, "")], &options);
-    assert!(matches!(events.recv().unwrap(), Event::Sample { .. }));
+    let mut source = source(&server, "");
+    source.read().unwrap();
     server.answer("iostall:files", Answer::Gone);
-    let gap = events.iter().find_map(|event| match event {
-        Event::Gap(gap) if gap.reason.contains("127.0.0.1") => Some(gap),
-        _ => None,
-    });
-    assert!(gap.unwrap().reason.contains("iostall:files"), "the query that was under way is named");
+    let said = source.read().unwrap_err().to_string();
+    assert!(said.contains("127.0.0.1"), "{said}");
+    assert!(said.contains("iostall:files"), "the query that was under way is named: {said}");
     second_moment(&server);
-    let sample = events.iter().find_map(|event| match event {
-        Event::Sample { sample, .. } => Some(sample),
-        Event::Gap(_) => None,
-    });
-    assert_eq!(sample.unwrap().rows.len(), 5);
+    assert_eq!(source.read().unwrap().rows.len(), 5);
     assert!(server.logins().len() >= 2, "{:?}", server.logins());
     // Between two readings the server restarts: the connection is only found dead when it is used.
     server.end_connections();
-    let is_broken = |event: Event| matches!(event, Event::Gap(gap) if gap.reason.contains("127.0.0.1"));
-    assert!(events.iter().any(is_broken));
-    assert!(events.iter().any(|event| matches!(event, Event::Sample { .. })));
-    sampler.stopper().stop();
-    drop(events);
-    sampler.join();
+    let said = source.read().unwrap_err().to_string();
+    assert!(said.contains("127.0.0.1"), "{said}");
+    assert_eq!(source.read().unwrap().rows.len(), 5);
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Sources that hang, fail, refuse and panic.
 
 use super::*;
-use crate::moment;
-use crate::source::SourceError;
-use iostall_model::Epoch;
+use iostall_model::{Epoch, Moment};
 use std::sync::mpsc::{Sender, channel};
 
 /// Answers at once, or says that it was asked and answers when it is told to.
@@ -21,8 +19,12 @@ impl Source for Scripted {
         if self.fails {
             return Err(SourceError::Connect { source_name: "x".into(), reason: "refused".into() });
         }
-        Ok(Sample { taken: moment::now(), epoch: Epoch::default(), rows: Vec::new(), warnings: Vec::new() })
+        Ok(Sample { taken: taken(), epoch: Epoch::default(), rows: Vec::new(), warnings: Vec::new() })
     }
+}
+
+fn taken() -> Moment {
+    Moment { utc: utc_now(), clock: "test".into(), clock_ns: 1 }
 }
 
 const INTERVAL: Duration = Duration::from_millis(20);

@@ -9,13 +9,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::Sample;
 use jiff::Timestamp;
 
 use crate::schedule::{beats_missed, beats_until_retry, next_beat_ns};
-use crate::source::{Filter, Source, SourceError};
 
 /// How many events may wait for the reader before sources wait too.
 const EVENTS_WAITING_MAX: usize = 256;
