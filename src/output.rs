@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 use iostall_engine::output::Place;
 use iostall_model::Run;
-use iostall_report::chapter::Chapter;
 use iostall_report::json::JsonLayout;
+use iostall_report::section::Section;
 use iostall_report::{
-    TextOptions, text_to_svg, write_chapters, write_csv, write_html, write_json, write_text,
+    TextOptions, text_to_svg, write_csv, write_html, write_json, write_sections, write_text,
 };
 use iostall_store::RunNumber;
 
@@ -190,20 +190,20 @@ fn terminal(printer: &Printer, percentiles: bool) -> TextOptions {
     TextOptions { width: Printer::width(), colour: printer.color(), unicode: Printer::unicode(), percentiles }
 }
 
-/// A report of several chapters, as standard output can show it.
-pub(crate) fn text_of_chapters(
+/// A report of several sections, as standard output can show it.
+pub(crate) fn text_of_sections(
     title: &str,
-    chapters: &[Chapter],
+    sections: &[Section],
     printer: &Printer,
 ) -> anyhow::Result<String> {
     let mut text = String::new();
-    write_chapters(title, chapters, &terminal(printer, false), &mut text)?;
+    write_sections(title, sections, &terminal(printer, false), &mut text)?;
     Ok(text)
 }
 
-/// Writes a report of several chapters to standard output.
-pub(crate) fn chapters_to_stdout(title: &str, chapters: &[Chapter], printer: &Printer) -> anyhow::Result<()> {
-    Ok(printer.result(&text_of_chapters(title, chapters, printer)?)?)
+/// Writes a report of several sections to standard output.
+pub(crate) fn sections_to_stdout(title: &str, sections: &[Section], printer: &Printer) -> anyhow::Result<()> {
+    Ok(printer.result(&text_of_sections(title, sections, printer)?)?)
 }
 
 /// Renders to standard output.

@@ -4,8 +4,6 @@
 //! The figures are derived once ([`figures`]) and laid out once ([`tables`], [`facts`]); text and HTML show
 //! the same tables, so the two can never disagree.
 
-pub mod chapter;
-mod chapters;
 pub mod compare;
 pub mod csv;
 mod csv_error;
@@ -19,6 +17,8 @@ pub mod line;
 pub mod matrix;
 pub mod max_rate;
 pub mod point;
+pub mod section;
+mod sections;
 pub mod svg;
 pub mod sweep;
 pub mod table;
@@ -40,4 +40,4 @@ pub use html::{write_comparison_html, write_html, write_watch_html};
 pub use json::{read_json, write_json};
 pub use line::run_line;
 pub use svg::text_to_svg;
-pub use text::{TextOptions, write_chapters, write_text};
+pub use text::{TextOptions, write_sections, write_text};

@@ -6,11 +6,11 @@ use iostall_model::profile::{Access, BlockMix};
 use iostall_model::{MatrixOutcome, Point, Run};
 use iostall_stats::plateau::{Cap, cap};
 
-use crate::chapter::{Chapter, Finding};
 use crate::facts;
 use crate::format::{NONE, duration, maybe_duration, maybe_number, number, percent};
 use crate::point::precision;
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::section::{Note, Section};
+use crate::table::{Column, Severity, Table, TableCell};
 use crate::tables::percentile_cell;
 
 /// Beyond this ratio the parts of two devices that are used are of different sizes.
@@ -106,8 +106,8 @@ fn iops(point: &Point) -> f64 {
     point.iops().unwrap_or(0.0)
 }
 
-/// The chapter of a matrix.
-pub(crate) fn chapters(run: &Run, outcome: &MatrixOutcome) -> Vec<Chapter> {
+/// The section of a matrix.
+pub(crate) fn sections(run: &Run, outcome: &MatrixOutcome) -> Vec<Section> {
     let grid = Grid::of(run, outcome);
     let measured = |pattern: &Pattern| {
         outcome
@@ -123,36 +123,36 @@ pub(crate) fn chapters(run: &Run, outcome: &MatrixOutcome) -> Vec<Chapter> {
     if !patterns.is_empty() {
         tables.push(cells(&grid, &patterns));
     }
-    vec![Chapter { title: "The matrix".to_owned(), findings: findings(&grid), tables, details: Vec::new() }]
+    vec![Section { title: "The matrix".to_owned(), notes: notes(&grid), tables, details: Vec::new() }]
 }
 
-fn findings(grid: &Grid<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
+fn notes(grid: &Grid<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
     let (measured, planned) = (grid.outcome.points.len(), grid.planned());
     if measured < planned {
-        findings.push(Finding::doubt(format!(
+        notes.push(Note::caution(format!(
             "{measured} of {planned} cells were measured; the same command with --resume measures the rest."
         )));
     }
-    findings.extend(different_sizes(grid));
+    notes.extend(different_sizes(grid));
     for (device, (letter, path)) in grid.devices.iter().enumerate() {
         let name = if letter.is_empty() { path.clone() } else { format!("{letter} ({path})") };
         for pattern in grid.patterns() {
-            findings.extend(best_of(grid, device, pattern, &name));
-            findings.extend(limit_of(grid, device, pattern, &name));
+            notes.extend(best_of(grid, device, pattern, &name));
+            notes.extend(limit_of(grid, device, pattern, &name));
         }
     }
-    findings
+    notes
 }
 
 /// Devices of which more and less is used: the smaller part is answered from caches sooner, and disks seek less far in it.
-fn different_sizes(grid: &Grid<'_>) -> Option<Finding> {
+fn different_sizes(grid: &Grid<'_>) -> Option<Note> {
     let (least, most) = (*grid.used_bytes.iter().min()?, *grid.used_bytes.iter().max()?);
     (most as f64 > least as f64 * SIZES_APART).then(|| {
         let sizes = grid.devices.iter().zip(&grid.used_bytes);
         let sizes: Vec<String> =
             sizes.map(|((letter, _), bytes)| format!("{} of {letter}", ByteCount(*bytes))).collect();
-        Finding::doubt(format!(
+        Note::caution(format!(
             "The devices are not loaded alike: {} are used; --size {least} makes them alike.",
             sizes.join(", ")
         ))
@@ -160,14 +160,14 @@ fn different_sizes(grid: &Grid<'_>) -> Option<Finding> {
 }
 
 /// The most IOPS and the most MiB/s of a pattern.
-fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Finding> {
+fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
     let sizes = grid.outcome.plan.sizes.iter();
     let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();
     let most = |value: fn(&Point) -> f64| {
         best.iter().copied().max_by(|left, right| value(left).total_cmp(&value(right)))
     };
     let (rate, bandwidth) = (most(iops)?, most(|point| point.mib_per_s().unwrap_or(0.0))?);
-    Some(Finding::plain(format!(
+    Some(Note::plain(format!(
         "{name}, {}: up to {} IOPS ({}, depth {}) and {} MiB/s ({}, depth {}).",
         pattern.name(),
         number(iops(rate)),
@@ -180,7 +180,7 @@ fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Opti
 }
 
 /// A limit that shows as the same IOPS, or the same bandwidth, at several sizes.
-fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Finding> {
+fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
     let sizes = grid.outcome.plan.sizes.iter();
     let best: Vec<(f64, f64)> = sizes
         .filter_map(|size| Some((f64::from(size.bytes()), iops(grid.best(device, pattern, *size)?))))
@@ -189,7 +189,7 @@ fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Opt
         Cap::Iops(level) => format!("IOPS stay at {} whatever the size", number(level)),
         Cap::MibPerSecond(level) => format!("throughput stays at {} MiB/s whatever the size", number(level)),
     };
-    Some(Finding::doubt(format!(
+    Some(Note::caution(format!(
         "{name}, {}: {level}: that is a limit (of the volume, the link, a control group), not a device at its end.",
         pattern.name()
     )))
@@ -313,7 +313,7 @@ fn cells(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
 fn figures(point: &Point) -> Vec<TableCell> {
     let at = |percentile: Percentile| percentile_cell(&point.latency_ns, percentile);
     let rate = TableCell::from(maybe_number(point.iops()));
-    let rate = if point.failed() > 0 { rate.tone(Tone::Bad) } else { rate };
+    let rate = if point.failed() > 0 { rate.severity(Severity::Bad) } else { rate };
     vec![
         rate,
         precision(point).map_or(NONE.to_owned(), percent).into(),

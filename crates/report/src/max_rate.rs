@@ -4,10 +4,10 @@ use iostall_measure::Percentile;
 use iostall_model::{MaxRateOutcome, Point, Run};
 use serde::Serialize;
 
-use crate::chapter::{Chapter, Finding};
 use crate::facts;
 use crate::format::{NONE, count, duration, maybe_number, number, percent};
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::section::{Note, Section};
+use crate::table::{Column, Severity, Table, TableCell};
 use crate::tables;
 
 /// The confirmed point with the highest rate; `None` where there is none.
@@ -22,20 +22,20 @@ fn rate(point: &Point) -> f64 {
     point.rate_iops.unwrap_or(0.0)
 }
 
-/// The chapter of a search.
-pub(crate) fn chapters(run: &Run, outcome: &MaxRateOutcome) -> Vec<Chapter> {
+/// The section of a search.
+pub(crate) fn sections(run: &Run, outcome: &MaxRateOutcome) -> Vec<Section> {
     let details = found(outcome)
         .and_then(|point| tables::ladder("Response time percentiles at the highest rate", &point.latency_ns));
     let tables = if outcome.points.is_empty() { Vec::new() } else { vec![trials(outcome)] };
-    vec![Chapter {
+    vec![Section {
         title: "The highest rate".to_owned(),
-        findings: findings(run, outcome),
+        notes: notes(run, outcome),
         tables,
         details: details.into_iter().collect(),
     }]
 }
 
-fn findings(run: &Run, outcome: &MaxRateOutcome) -> Vec<Finding> {
+fn notes(run: &Run, outcome: &MaxRateOutcome) -> Vec<Note> {
     let target = duration(outcome.latency_ns_p99_target as f64);
     let Some(point) = found(outcome) else {
         let why = if run.interrupted {
@@ -47,26 +47,24 @@ fn findings(run: &Run, outcome: &MaxRateOutcome) -> Vec<Finding> {
         } else {
             format!("No rate that was tried keeps the 99th percentile of the response time within {target}.")
         };
-        return vec![Finding::doubt(why)];
+        return vec![Note::caution(why)];
     };
     let p99_ns = point.latency_ns.value_at(Percentile::P99).unwrap_or(0);
-    let mut findings = vec![Finding::strong(format!(
+    let mut notes = vec![Note::strong(format!(
         "Up to {} requests a second ({} MiB/s) are answered in time: p99 of the response time {}, promised {target}.",
         number(rate(point)),
         maybe_number(point.mib_per_s()),
         duration(p99_ns as f64),
     ))];
-    findings.extend(outcome.probe.as_ref().and_then(Point::iops).filter(|closed| *closed > 0.0).map(
-        |closed| {
-            Finding::plain(format!(
-                "A closed loop reached {} IOPS; {} of it can be promised to users who arrive by themselves.",
-                number(closed),
-                percent(rate(point) / closed)
-            ))
-        },
-    ));
+    notes.extend(outcome.probe.as_ref().and_then(Point::iops).filter(|closed| *closed > 0.0).map(|closed| {
+        Note::plain(format!(
+            "A closed loop reached {} IOPS; {} of it can be promised to users who arrive by themselves.",
+            number(closed),
+            percent(rate(point) / closed)
+        ))
+    }));
     let paths: Vec<String> = run.targets.iter().map(|target| facts::path(&target.path)).collect();
-    findings.push(Finding::plain(format!(
+    notes.push(Note::plain(format!(
         "To hold it for longer: iostall load --rate {:.0} --arrivals poisson --queue-depth {} --workers {} --block-size {} {}",
         rate(point),
         point.queue_depth,
@@ -74,7 +72,7 @@ fn findings(run: &Run, outcome: &MaxRateOutcome) -> Vec<Finding> {
         point.block_size,
         paths.join(" ")
     )));
-    findings
+    notes
 }
 
 fn trials(outcome: &MaxRateOutcome) -> Table {
@@ -110,7 +108,7 @@ fn trials(outcome: &MaxRateOutcome) -> Table {
             at(Percentile::P99_9),
             point.latency_ns.max().map_or(NONE.to_owned(), |ns| duration(ns as f64)).into(),
             backlog.map_or(NONE.to_owned(), count).into(),
-            TableCell::from(word).tone(if met { Tone::Strong } else { Tone::Plain }),
+            TableCell::from(word).severity(if met { Severity::Strong } else { Severity::Plain }),
         ]);
     }
     table.note(
@@ -119,7 +117,7 @@ fn trials(outcome: &MaxRateOutcome) -> Table {
     table
 }
 
-/// The finding for scripts.
+/// What a search found, for scripts.
 #[derive(Debug, Serialize)]
 pub(crate) struct MaxRateSummary {
     rate_iops: Option<f64>,

@@ -2,14 +2,14 @@
 
 /// How a cell should stand out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tone {
+pub enum Severity {
     /// It does not.
     #[default]
     Plain,
     /// A total.
     Strong,
     /// Something to doubt.
-    Doubt,
+    Caution,
     /// Something that went wrong.
     Bad,
 }
@@ -20,12 +20,12 @@ pub struct TableCell {
     /// Its text, unescaped.
     pub text: String,
     /// How it stands out.
-    pub tone: Tone,
+    pub severity: Severity,
 }
 
 impl From<String> for TableCell {
     fn from(text: String) -> Self {
-        Self { text, tone: Tone::Plain }
+        Self { text, severity: Severity::Plain }
     }
 }
 
@@ -36,9 +36,9 @@ impl From<&str> for TableCell {
 }
 
 impl TableCell {
-    /// The same cell in `tone`.
-    pub fn tone(mut self, tone: Tone) -> Self {
-        self.tone = tone;
+    /// The same cell in `severity`.
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
         self
     }
 }

@@ -8,7 +8,7 @@ use iostall_model::{Run, RunBody};
 
 use crate::facts::Fact;
 use crate::format::{bytes, count, duration, maybe_duration, number, percent, shown};
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::table::{Column, Severity, Table, TableCell};
 
 /// So many files that were not copied are named in a report.
 const NOT_COPIED_TOLD: usize = 20;
@@ -17,13 +17,13 @@ const NOT_COPIED_TOLD: usize = 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
     /// How.
-    pub tone: Tone,
+    pub severity: Severity,
     /// What.
     pub text: String,
 }
 
-fn say(tone: Tone, text: impl Into<String>) -> Sentence {
-    Sentence { tone, text: text.into() }
+fn say(severity: Severity, text: impl Into<String>) -> Sentence {
+    Sentence { severity, text: text.into() }
 }
 
 /// Decimal megabytes a second, as devices and lines are sold.
@@ -212,11 +212,11 @@ fn copy_sentences(copy: &CopyOutcome) -> Vec<Sentence> {
     let counts = &copy.counts;
     if !copy.settings.resume && counts.resumed_files + counts.already_there > 0 {
         let text = "An earlier try of this copy was continued; with --no-resume everything is copied anew.";
-        sentences.push(say(Tone::Plain, text.to_owned()));
+        sentences.push(say(Severity::Plain, text.to_owned()));
     }
     if copy.settings.verify == VerifyMode::ReadBack && copy.mismatches.is_empty() {
         sentences.push(say(
-            Tone::Plain,
+            Severity::Plain,
             format!(
                 "Read back and equal: {} file{} ({}). What was read came past the page cache; a cache in the \
                  device or below it may still have answered.",
@@ -234,16 +234,17 @@ fn not_copied(copy: &CopyOutcome) -> Vec<Sentence> {
     let failed = copy.not_copied.iter().take(NOT_COPIED_TOLD);
     let mut sentences: Vec<Sentence> = failed
         .map(|failed| {
-            say(Tone::Bad, format!("NOT COPIED {}: {}", shown(&failed.path), shown(&failed.message)))
+            say(Severity::Bad, format!("NOT COPIED {}: {}", shown(&failed.path), shown(&failed.message)))
         })
         .collect();
     let more = copy.not_copied.len().saturating_sub(NOT_COPIED_TOLD) as u64;
     if more > 0 {
-        sentences.push(say(Tone::Bad, format!("NOT COPIED: {} more, which JSON and CSV list.", count(more))));
+        sentences
+            .push(say(Severity::Bad, format!("NOT COPIED: {} more, which JSON and CSV list.", count(more))));
     }
     if copy.remaining > 0 {
         let text = format!("The copy ended early: {} more were still to be copied.", count(copy.remaining));
-        sentences.push(say(Tone::Bad, text));
+        sentences.push(say(Severity::Bad, text));
     }
     sentences
 }
@@ -253,7 +254,7 @@ fn verify_sentences(verify: &VerifyOutcome) -> Vec<Sentence> {
     if verify.unchecked() > 0 {
         let (left, all) = (count(verify.unchecked()), count(verify.files));
         sentences.push(say(
-            Tone::Doubt,
+            Severity::Caution,
             format!("{left} of {all} files were NOT CHECKED: it was stopped before."),
         ));
     }
@@ -264,7 +265,7 @@ fn mismatches(mismatches: &[Mismatch]) -> Vec<Sentence> {
     mismatches
         .iter()
         .map(|mismatch| {
-            say(Tone::Bad, format!("DIFFERENT {}: {}", shown(&mismatch.path), shown(&mismatch.message)))
+            say(Severity::Bad, format!("DIFFERENT {}: {}", shown(&mismatch.path), shown(&mismatch.message)))
         })
         .collect()
 }
@@ -291,8 +292,8 @@ pub(crate) fn method_name(paced: &PacedOutcome, method: &MethodOutcome) -> Strin
 fn method_cell(paced: &PacedOutcome, method: &MethodOutcome) -> TableCell {
     let name = method_name(paced, method);
     match method.failed {
-        Some(_) => TableCell::from(format!("{name} (failed)")).tone(Tone::Bad),
-        None => TableCell::from(name).tone(Tone::Strong),
+        Some(_) => TableCell::from(format!("{name} (failed)")).severity(Severity::Bad),
+        None => TableCell::from(name).severity(Severity::Strong),
     }
 }
 
@@ -332,10 +333,10 @@ fn methods_table(paced: &PacedOutcome) -> Table {
         } else {
             "no pace".to_owned()
         };
-        let late = TableCell::from(late).tone(if method.kept_pace() == Some(false) {
-            Tone::Bad
+        let late = TableCell::from(late).severity(if method.kept_pace() == Some(false) {
+            Severity::Bad
         } else {
-            Tone::Plain
+            Severity::Plain
         });
         table.row(vec![
             method_cell(paced, method),
@@ -361,7 +362,7 @@ fn spot_sentence(paced: &PacedOutcome, spot: &SweetSpot) -> Sentence {
     let method = spot.method.name();
     match paced.step_of(spot) {
         Some(step) => say(
-            Tone::Strong,
+            Severity::Strong,
             format!(
                 "{method}: the sweet spot is {} packets a burst: {} with no write slower than {}.",
                 count(step.pace.packets_per_burst.into()),
@@ -370,7 +371,7 @@ fn spot_sentence(paced: &PacedOutcome, spot: &SweetSpot) -> Sentence {
             ),
         ),
         None => say(
-            Tone::Bad,
+            Severity::Bad,
             format!("{method}: there is no sweet spot: already the first step lost its pace or failed."),
         ),
     }
@@ -386,23 +387,24 @@ fn paced_sentences(paced: &PacedOutcome) -> Vec<Sentence> {
                 0 => "nothing had been written",
                 _ => "its numbers hold for what had been written until then",
             };
-            sentences.push(say(Tone::Bad, format!("{name} FAILED: {}; {held}.", shown(cause))));
+            sentences.push(say(Severity::Bad, format!("{name} FAILED: {}; {held}.", shown(cause))));
         }
         if method.intervals_joined > 1 {
             let text = format!(
                 "{name}: too many intervals to keep each: {} neighbours are one here, with the largest of their percentiles.",
                 count(method.intervals_joined)
             );
-            sentences.push(say(Tone::Plain, text));
+            sentences.push(say(Severity::Plain, text));
         }
         if let Some(refused) = &method.refused {
-            sentences.push(say(Tone::Doubt, format!("{name}: {}", shown(refused))));
+            sentences.push(say(Severity::Caution, format!("{name}: {}", shown(refused))));
         }
         if let Some(change) = &method.change {
             let (before, after) = (change.before_bytes_per_second, change.after_bytes_per_second);
-            let (word, tone) = if after < before { ("fell", Tone::Bad) } else { ("rose", Tone::Plain) };
+            let (word, severity) =
+                if after < before { ("fell", Severity::Bad) } else { ("rose", Severity::Plain) };
             sentences.push(say(
-                tone,
+                severity,
                 format!(
                     "{name}: after {} had been written, the speed of writing {word} from {} to {} and stayed there \
                      (by chance in fewer than {} of 1000 cases).",
@@ -415,7 +417,7 @@ fn paced_sentences(paced: &PacedOutcome) -> Vec<Sentence> {
         }
         if method.kept_pace() == Some(false) {
             sentences.push(say(
-                Tone::Bad,
+                Severity::Bad,
                 format!(
                     "{name}: the pace of {} was not kept: {} of {} bursts began late, the latest by {}.",
                     megabytes(method.pace.bytes_per_second()),
@@ -427,7 +429,7 @@ fn paced_sentences(paced: &PacedOutcome) -> Vec<Sentence> {
         }
         if let (Some(buffer), Some(rate)) = (method.buffer_bytes, method.pace.bytes_per_second()) {
             sentences.push(say(
-                Tone::Plain,
+                Severity::Plain,
                 format!(
                     "{name}: a source of {} needs a buffer of {} ({} of its data) to lose nothing.",
                     megabytes(Some(rate)),

@@ -3,12 +3,12 @@
 use iostall_stats::compare::SAMPLES_MIN;
 use iostall_stats::work::{Job, WorkVerdict};
 
-use crate::chapter::{Chapter, Finding};
 use crate::format::{NONE, shown};
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::section::{Note, Section};
+use crate::table::{Column, Severity, Table, TableCell};
 
-/// The chapter of the jobs; `seed` is the bootstrap's.
-pub fn chapter(jobs: &[Job], seed: u64) -> Chapter {
+/// The section of the jobs; `seed` is the bootstrap's.
+pub fn section(jobs: &[Job], seed: u64) -> Section {
     let columns = vec![
         Column::words("job"),
         Column::numbers("runs"),
@@ -24,18 +24,18 @@ pub fn chapter(jobs: &[Job], seed: u64) -> Chapter {
     }
     table.note("Times are means. p: Mann–Whitney rank test; the interval of the improvement is a percentile bootstrap, 95 %.");
     let anecdotes = jobs.iter().filter(|job| matches!(job.verdict(seed), WorkVerdict::Anecdote(..))).count();
-    let mut findings = Vec::new();
+    let mut notes = Vec::new();
     if anecdotes > 0 {
-        findings.push(Finding::doubt(format!(
+        notes.push(Note::caution(format!(
             "{anecdotes} of {} jobs have too few repeats for a verdict: it takes {SAMPLES_MIN} runs before and after. Until \
              then the table is an anecdote, however large the difference.",
             jobs.len()
         )));
     }
-    findings.push(Finding::plain(
+    notes.push(Note::plain(
         "It compares storage only where both times processed the same data with the same plan and the same empty caches.",
     ));
-    Chapter { title: "Work".to_owned(), findings, tables: vec![table], details: Vec::new() }
+    Section { title: "Work".to_owned(), notes, tables: vec![table], details: Vec::new() }
 }
 
 fn cells(job: &Job, seed: u64) -> Vec<TableCell> {
@@ -69,13 +69,13 @@ fn verdict(job: &Job, seed: u64) -> TableCell {
     });
     let because = because.unwrap_or_default();
     match job.verdict(seed) {
-        WorkVerdict::Faster => TableCell::from(format!("faster{because}")).tone(Tone::Strong),
-        WorkVerdict::Slower => TableCell::from(format!("slower{because}")).tone(Tone::Bad),
+        WorkVerdict::Faster => TableCell::from(format!("faster{because}")).severity(Severity::Strong),
+        WorkVerdict::Slower => TableCell::from(format!("slower{because}")).severity(Severity::Bad),
         WorkVerdict::NoDifference => format!("no significant difference{because}").into(),
         WorkVerdict::Anecdote(0, _) | WorkVerdict::Anecdote(_, 0) => {
-            TableCell::from("only on one side").tone(Tone::Doubt)
+            TableCell::from("only on one side").severity(Severity::Caution)
         }
-        WorkVerdict::Anecdote(..) => TableCell::from("too few repeats").tone(Tone::Doubt),
+        WorkVerdict::Anecdote(..) => TableCell::from("too few repeats").severity(Severity::Caution),
     }
 }
 

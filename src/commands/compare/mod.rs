@@ -6,13 +6,13 @@ mod work;
 
 use std::io::Write;
 
-use iostall_report::chapter::Chapter;
 use iostall_report::compare::{Comparison, Side};
+use iostall_report::section::Section;
 
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::{Status, hinted};
 use crate::measuring::Interrupted;
-use crate::output::{Form, Outputs, Taken, text_of_chapters};
+use crate::output::{Form, Outputs, Taken, text_of_sections};
 use crate::printer::Printer;
 
 /// Compares and shows what was found.
@@ -21,9 +21,9 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
     let outputs = Outputs::check(&[("--json", Form::Json, args.json.as_deref())], &taken(args, global))?;
     if let Some(paths) = &args.work {
         let jobs = work::read(paths)?;
-        let chapters = [iostall_report::work::chapter(&jobs, seed)];
+        let sections = [iostall_report::work::section(&jobs, seed)];
         let json = iostall_report::work::to_json(&jobs, seed);
-        return Ok(show("Before and after", &chapters, &json, &outputs, printer, Status::Done));
+        return Ok(show("Before and after", &sections, &json, &outputs, printer, Status::Done));
     }
     let (sides, interrupted) = match args.fresh {
         Some(times) => match fresh::measure(args, times, global, printer) {
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
     };
     let comparison = Comparison::of(&sides, seed);
     let status = if interrupted { Status::Interrupted } else { Status::Done };
-    Ok(show(&title(&sides), &comparison.chapters(), &comparison.to_json(), &outputs, printer, status))
+    Ok(show(&title(&sides), &comparison.sections(), &comparison.to_json(), &outputs, printer, status))
 }
 
 fn title(sides: &[Side]) -> String {
@@ -47,7 +47,7 @@ fn title(sides: &[Side]) -> String {
 
 fn show(
     title: &str,
-    chapters: &[Chapter],
+    sections: &[Section],
     json: &serde_json::Value,
     outputs: &Outputs,
     printer: &Printer,
@@ -57,7 +57,7 @@ fn show(
         serde_json::to_writer_pretty(&mut *out, json)?;
         Ok(writeln!(out)?)
     };
-    outputs.write_or_tell(&render, &|| text_of_chapters(title, chapters, printer).map(Some), printer, status)
+    outputs.write_or_tell(&render, &|| text_of_sections(title, sections, printer).map(Some), printer, status)
 }
 
 /// What is measured and read: without `--fresh`, the sides are no files.

@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use iostall_report::watch::{
-    WatchComparison, WatchReport, WatchSeries, chapters, comparison, title, write_watch_csv, write_watch_json,
+    WatchComparison, WatchReport, WatchSeries, comparison, sections, title, write_watch_csv, write_watch_json,
 };
 use iostall_report::{write_comparison_html, write_watch_html};
 
 use crate::cli::{GlobalArgs, ReportArgs};
 use crate::failure::Status;
-use crate::output::{Form, Outputs, Taken, page, text_of_chapters};
+use crate::output::{Form, Outputs, Taken, page, text_of_sections};
 use crate::printer::Printer;
 
 /// Where to.
@@ -41,7 +41,7 @@ impl Forms {
             (Form::Html, Some(series)) => page(out, |text| write_watch_html(report, series, text)),
             _ => Ok(write_watch_json(report, out)?),
         };
-        let text = || text_of_chapters(&title(report), &chapters(report), printer).map(Some);
+        let text = || text_of_sections(&title(report), &sections(report), printer).map(Some);
         let status = self.outputs.write_or_tell(&render, &text, printer, status);
         if self.outputs.take_stdout() {
             for source in &report.sources {
@@ -58,8 +58,8 @@ impl Forms {
             Form::Html => page(out, |text| write_comparison_html(both, text)),
             _ => Ok(comparison::write_comparison_json(both, out)?),
         };
-        let chapters = comparison::chapters(both);
-        let text = || text_of_chapters(&comparison::title(both), &chapters, printer).map(Some);
+        let sections = comparison::sections(both);
+        let text = || text_of_sections(&comparison::title(both), &sections, printer).map(Some);
         self.outputs.write_or_tell(&render, &text, printer, Status::Done)
     }
 }

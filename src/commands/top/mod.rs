@@ -9,13 +9,13 @@ use std::time::Duration;
 use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_report::top::{Asked, TopState};
-use iostall_report::watch::{chapters, title, write_watch_json};
+use iostall_report::watch::{sections, title, write_watch_json};
 
 use self::feed::{Feed, Sampled, Stored};
 use crate::cli::{GlobalArgs, LevelChoice, TopArgs};
 use crate::failure::{Status, hinted};
 use crate::interrupt::on_signal;
-use crate::output::{chapters_to_stdout, to_stdout};
+use crate::output::{sections_to_stdout, to_stdout};
 use crate::printer::Printer;
 use crate::screen::Screen;
 use crate::store::open_watch;
@@ -82,7 +82,7 @@ fn once(
         to_stdout(printer, &|out| Ok(write_watch_json(&report, out)?))?;
         return Ok(Status::Done);
     }
-    chapters_to_stdout(&title(&report), &chapters(&report), printer)?;
+    sections_to_stdout(&title(&report), &sections(&report), printer)?;
     Ok(Status::Done)
 }
 

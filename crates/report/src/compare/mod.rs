@@ -187,9 +187,9 @@ mod tests {
         assert_eq!(row["significant"], true, "{row}");
         assert!((row["ratio"].as_f64().unwrap() - 2.0).abs() < 0.01);
         assert!(row["ratio_low"].as_f64().unwrap() > 1.5, "{row}");
-        let chapter = &comparison.chapters()[0];
-        assert_eq!(chapter.title, "B against A");
-        assert!(chapter.findings[0].text.contains("differ significantly"), "{chapter:?}");
+        let section = &comparison.sections()[0];
+        assert_eq!(section.title, "B against A");
+        assert!(section.notes[0].text.contains("differ significantly"), "{section:?}");
     }
 
     #[test]
@@ -211,10 +211,10 @@ mod tests {
         role.caching = iostall_measure::Caching::Buffered;
         load.spans[0].roles[0].engine.name = "psync".into();
         let sides = [side("A", vec![fixture::run()]), side("B", vec![other])];
-        let said = Comparison::of(&sides, 1).chapters()[0]
-            .findings
+        let said = Comparison::of(&sides, 1).sections()[0]
+            .notes
             .iter()
-            .map(|finding| finding.text.clone())
+            .map(|note| note.text.clone())
             .collect::<Vec<_>>()
             .join("\n");
         for words in [
@@ -237,8 +237,8 @@ mod tests {
         // Three intervals a side: too few for a verdict.
         assert!(row["significant"].is_null() && row["ratio"] == 1.0, "{row}");
         let mixed = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::run()])];
-        let chapter = &Comparison::of(&mixed, 1).chapters()[0];
-        assert!(chapter.findings[0].text.contains("nothing in common"));
-        assert!(chapter.tables.is_empty());
+        let section = &Comparison::of(&mixed, 1).sections()[0];
+        assert!(section.notes[0].text.contains("nothing in common"));
+        assert!(section.tables.is_empty());
     }
 }

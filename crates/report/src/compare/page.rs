@@ -1,33 +1,33 @@
-//! A comparison as chapters, which text and HTML lay out alike.
+//! A comparison as sections, which text and HTML lay out alike.
 
 use iostall_stats::compare::{SAMPLES_MIN, Samples};
 
 use super::{Against, Comparison, Row, is_significant, ratio};
-use crate::chapter::{Chapter, Finding};
 use crate::format::NONE;
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::section::{Note, Section};
+use crate::table::{Column, Severity, Table, TableCell};
 
 impl Comparison {
     /// Findings and a table for each side but the first.
-    pub fn chapters(&self) -> Vec<Chapter> {
-        self.others.iter().map(|other| self.chapter(other)).collect()
+    pub fn sections(&self) -> Vec<Section> {
+        self.others.iter().map(|other| self.section(other)).collect()
     }
 
-    fn chapter(&self, other: &Against) -> Chapter {
-        let mut findings: Vec<Finding> = Vec::new();
+    fn section(&self, other: &Against) -> Section {
+        let mut notes: Vec<Note> = Vec::new();
         let significant: Vec<&Row> = other.rows.iter().filter(|row| is_significant(row)).collect();
-        findings.push(match (other.rows.len(), significant.len()) {
-            (0, _) => Finding::doubt("The two have nothing in common that could be compared."),
-            (_, 0) if other.rows.iter().all(|row| row.found.is_none()) => Finding::doubt(format!(
+        notes.push(match (other.rows.len(), significant.len()) {
+            (0, _) => Note::caution("The two have nothing in common that could be compared."),
+            (_, 0) if other.rows.iter().all(|row| row.found.is_none()) => Note::caution(format!(
                 "No verdict: there are too few samples. Measure longer, or repeat: at least {SAMPLES_MIN} runs a side."
             )),
-            (all, 0) => Finding::strong(format!("No significant difference in any of {all} metrics.")),
-            (all, count) => Finding::strong(format!("{count} of {all} metrics differ significantly.")),
+            (all, 0) => Note::strong(format!("No significant difference in any of {all} metrics.")),
+            (all, count) => Note::strong(format!("{count} of {all} metrics differ significantly.")),
         });
-        findings.extend(other.doubts.iter().map(|doubt| Finding::doubt(format!("Not the same: {doubt}."))));
-        Chapter {
+        notes.extend(other.doubts.iter().map(|doubt| Note::caution(format!("Not the same: {doubt}."))));
+        Section {
             title: format!("{} against {}", other.label, self.first),
-            findings,
+            notes,
             tables: if other.rows.is_empty() { Vec::new() } else { vec![self.table(other)] },
             details: Vec::new(),
         }
@@ -93,7 +93,7 @@ fn cells(row: &Row) -> Vec<TableCell> {
 
 fn verdict(row: &Row) -> TableCell {
     if row.found.is_none() {
-        return TableCell::from("too few samples").tone(Tone::Doubt);
+        return TableCell::from("too few samples").severity(Severity::Caution);
     }
     if !is_significant(row) {
         return "no significant difference".into();
@@ -101,5 +101,9 @@ fn verdict(row: &Row) -> TableCell {
     let change = ratio(row).map_or(0.0, |ratio| (ratio - 1.0) * 100.0);
     let better = (row.second > row.first) == row.metric.is_rate();
     let word = if better { "better" } else { "worse" };
-    TableCell::from(format!("{word}, {change:+.1} %")).tone(if better { Tone::Strong } else { Tone::Bad })
+    TableCell::from(format!("{word}, {change:+.1} %")).severity(if better {
+        Severity::Strong
+    } else {
+        Severity::Bad
+    })
 }

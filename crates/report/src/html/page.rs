@@ -6,12 +6,12 @@ use iostall_model::{Run, RunBody, SpanProfile, Warning};
 use maud::{Markup, html};
 
 use super::charts::{Chart, charts};
-use super::shell::{chapter_section, document, doubts, figure, list, table, tone_class};
+use super::shell::{document, doubts, figure, list, section_markup, severity_class, table};
 use super::{curves, maps, transfers};
-use crate::chapters::chapters;
 use crate::facts::{self, Detail};
 use crate::figures::{CpuUse, RowKind, rows, span_total};
 use crate::format::{count, duration, maybe_duration, maybe_number, shown};
+use crate::sections::sections;
 use crate::{tables, transfer};
 
 /// The whole page.
@@ -20,7 +20,7 @@ pub(super) fn page(run: &Run) -> Markup {
         RunBody::Load(load) => Some(load),
         _ => None,
     };
-    let chapters = chapters(run);
+    let sections = sections(run);
     let drawn: Vec<Vec<Chart>> = match &run.body {
         RunBody::Load(load) => load.spans.iter().map(charts).collect(),
         RunBody::Sweep(outcome) => vec![curves::charts(outcome)],
@@ -41,11 +41,11 @@ pub(super) fn page(run: &Run) -> Markup {
                 }
                 @if load.spans.is_empty() { p { "Nothing was measured." } }
                 (asked(load))
-            } @else if chapters.is_empty() {
+            } @else if sections.is_empty() {
                 (transfer_section(run, &drawn[0]))
             }
-            @for (index, chapter) in chapters.iter().enumerate() {
-                (chapter_section(index + 1, chapter, drawn.get(index).map_or(&[], Vec::as_slice)))
+            @for (index, section) in sections.iter().enumerate() {
+                (section_markup(index + 1, section, drawn.get(index).map_or(&[], Vec::as_slice)))
             }
             (ran_on(run))
         }
@@ -112,7 +112,7 @@ fn transfer_section(run: &Run, drawn: &[Chart]) -> Markup {
         section aria-labelledby="span-1" {
             h2 #span-1 { "Result" small { (transfer::headline(run).unwrap_or_default()) } }
             @for sentence in transfer::sentences(run) {
-                p class=[tone_class(sentence.tone)] { (sentence.text) }
+                p class=[severity_class(sentence.severity)] { (sentence.text) }
             }
             @for one in transfer::tables(run) { (table(&one)) }
             div.charts { @for chart in drawn { (figure(1, chart)) } }
@@ -121,9 +121,9 @@ fn transfer_section(run: &Run, drawn: &[Chart]) -> Markup {
     }
 }
 
-fn tile(label: &str, value: &str, under: &str, tone: Option<&str>) -> Markup {
+fn tile(label: &str, value: &str, under: &str, severity: Option<&str>) -> Markup {
     html! {
-        div.tile.(tone.unwrap_or("plain")) {
+        div.tile.(severity.unwrap_or("plain")) {
             dt { (label) }
             dd { (value) @if !under.is_empty() { small { (under) } } }
         }

@@ -1,4 +1,4 @@
-//! What every page has: head, style, scripts, and how chapters, tables and charts are marked up.
+//! What every page has: head, style, scripts, and how sections, tables and charts are marked up.
 
 use iostall_model::Warning;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::charts::Chart;
 use super::{library, script_json};
-use crate::chapter::Chapter;
 use crate::facts::Fact;
 use crate::format::shown;
-use crate::table::{Table, TableCell, TableLine, Tone};
+use crate::section::Section;
+use crate::table::{Severity, Table, TableCell, TableLine};
 use crate::warnings;
 
 const STYLE: &str = include_str!("report.css");
@@ -66,17 +66,17 @@ pub(super) fn doubts(all: &[&Warning]) -> Markup {
     }
 }
 
-pub(super) fn chapter_section(number: usize, chapter: &Chapter, drawn: &[Chart]) -> Markup {
+pub(super) fn section_markup(number: usize, section: &Section, drawn: &[Chart]) -> Markup {
     html! {
         section aria-labelledby={ "chapter-" (number) } {
-            h2 id={ "chapter-" (number) } { (chapter.title) }
-            @if !chapter.findings.is_empty() {
+            h2 id={ "chapter-" (number) } { (section.title) }
+            @if !section.notes.is_empty() {
                 ul.findings {
-                    @for finding in &chapter.findings { li class=[tone_class(finding.tone)] { (finding.text) } }
+                    @for note in &section.notes { li class=[severity_class(note.severity)] { (note.text) } }
                 }
             }
             @if !drawn.is_empty() { div.charts { @for chart in drawn { (figure(number, chart)) } } }
-            @for one in chapter.tables.iter().chain(&chapter.details) { (table(one)) }
+            @for one in section.tables.iter().chain(&section.details) { (table(one)) }
         }
     }
 }
@@ -101,12 +101,12 @@ fn figures(drawn: &[Vec<Chart>]) -> Value {
     Value::Object(all)
 }
 
-pub(super) fn tone_class(tone: Tone) -> Option<&'static str> {
-    match tone {
-        Tone::Plain => None,
-        Tone::Strong => Some("strong"),
-        Tone::Doubt => Some("doubt"),
-        Tone::Bad => Some("bad"),
+pub(super) fn severity_class(severity: Severity) -> Option<&'static str> {
+    match severity {
+        Severity::Plain => None,
+        Severity::Strong => Some("strong"),
+        Severity::Caution => Some("doubt"),
+        Severity::Bad => Some("bad"),
     }
 }
 
@@ -140,7 +140,7 @@ fn table_line(table: &Table, line: &TableLine) -> Markup {
 }
 
 fn table_cell(table: &Table, index: usize, cell: &TableCell) -> Markup {
-    let class = [table.columns[index].right.then_some("number"), tone_class(cell.tone)];
+    let class = [table.columns[index].right.then_some("number"), severity_class(cell.severity)];
     let class = class.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let class = (!class.is_empty()).then_some(class);
     html! {

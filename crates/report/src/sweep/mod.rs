@@ -1,7 +1,7 @@
 //! The report of a sweep: which setting to use and why, the knees, the points.
 
 mod command;
-mod findings;
+mod notes;
 mod settings;
 mod summary;
 
@@ -9,10 +9,10 @@ use iostall_measure::Percent;
 use iostall_model::{Point, Profile, Run, SweepOutcome};
 use iostall_stats::knee::{Choice, CurvePoint, Knees};
 
-use self::findings::findings;
+use self::notes::notes;
 use self::settings::{knees_table, points_table};
-use crate::chapter::Chapter;
 use crate::point::setting;
+use crate::section::Section;
 use crate::{facts, tables};
 
 pub(crate) use self::summary::SweepSummary;
@@ -57,16 +57,16 @@ pub fn target_missed(outcome: &SweepOutcome) -> bool {
     matches!(Found::of(outcome).knees.choice, Some(Choice::SloMissed(_)))
 }
 
-/// The one chapter of a sweep.
-pub(crate) fn chapters(run: &Run, outcome: &SweepOutcome) -> Vec<Chapter> {
+/// The one section of a sweep.
+pub(crate) fn sections(run: &Run, outcome: &SweepOutcome) -> Vec<Section> {
     let found = Found::of(outcome);
     let chosen = found.knees.choice.map(|choice| found.points[choice.index()]);
     let details = chosen.and_then(|point| {
         tables::ladder(&format!("Latency percentiles at {}", setting(point)), &point.latency_ns)
     });
-    vec![Chapter {
+    vec![Section {
         title: "The sweet spot".to_owned(),
-        findings: findings(run, outcome, &found),
+        notes: notes(run, outcome, &found),
         tables: vec![knees_table(&found, outcome), points_table(&found, outcome)],
         details: details.into_iter().collect(),
     }]

@@ -6,7 +6,7 @@ use iostall_model::SweepOutcome;
 use super::Found;
 use crate::format::{NONE, duration, maybe_number, number, percent};
 use crate::point::{precision, setting};
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::table::{Column, Severity, Table, TableCell};
 use crate::tables;
 
 /// The setting that each way of finding a knee chooses.
@@ -90,7 +90,7 @@ fn point_cells(found: &Found<'_>, index: usize, best: f64, precision_pct: f64) -
     let sure = match precision(point) {
         None => TableCell::from(NONE),
         Some(share) if share * 100.0 > precision_pct => {
-            TableCell::from(format!("{}?", percent(share))).tone(Tone::Doubt)
+            TableCell::from(format!("{}?", percent(share))).severity(Severity::Caution)
         }
         Some(share) => percent(share).into(),
     };
@@ -98,7 +98,7 @@ fn point_cells(found: &Found<'_>, index: usize, best: f64, precision_pct: f64) -
     let little = if numbers.obeys_little() {
         TableCell::from(little)
     } else {
-        TableCell::from(format!("{little}?")).tone(Tone::Doubt)
+        TableCell::from(format!("{little}?")).severity(Severity::Caution)
     };
     let marks: Vec<&str> = [
         (found.knees.slo == Some(index), "latency"),
@@ -109,12 +109,12 @@ fn point_cells(found: &Found<'_>, index: usize, best: f64, precision_pct: f64) -
     .filter_map(|(is, word)| is.then_some(word))
     .collect();
     let chosen = found.knees.choice.is_some_and(|choice| choice.index() == index);
-    let tone = if chosen { Tone::Strong } else { Tone::Plain };
+    let severity = if chosen { Severity::Strong } else { Severity::Plain };
     vec![
-        TableCell::from(point.queue_depth.to_string()).tone(tone),
+        TableCell::from(point.queue_depth.to_string()).severity(severity),
         point.workers.to_string().into(),
         point.in_flight().to_string().into(),
-        TableCell::from(number(numbers.iops)).tone(tone),
+        TableCell::from(number(numbers.iops)).severity(severity),
         sure,
         maybe_number(point.mib_per_s()).into(),
         duration(numbers.latency_ns_mean).into(),
@@ -122,6 +122,6 @@ fn point_cells(found: &Found<'_>, index: usize, best: f64, precision_pct: f64) -
         tables::percentile_cell(&point.latency_ns, Percentile::P99),
         format!("{:.0} %", numbers.power() / best * 100.0).into(),
         little,
-        TableCell::from(marks.join(", ")).tone(tone),
+        TableCell::from(marks.join(", ")).severity(severity),
     ]
 }

@@ -5,9 +5,9 @@ use iostall_stats::knee::{Choice, Sharpness};
 use iostall_stats::plateau::plateau;
 use serde::Serialize;
 
-use super::{Found, findings};
+use super::{Found, notes};
 
-/// The findings for scripts.
+/// What a sweep found, for scripts.
 #[derive(Debug, Serialize)]
 pub(crate) struct SweepSummary {
     knees: Vec<KneeSummary>,
@@ -80,7 +80,7 @@ impl SweepSummary {
                 residual_iops: usl.residual,
             }),
             plateau_iops: plateau(&found.pairs()).map(|flat| flat.level),
-            findings: findings(run, outcome, &found).into_iter().map(|finding| finding.text).collect(),
+            findings: notes(run, outcome, &found).into_iter().map(|note| note.text).collect(),
         }
     }
 }

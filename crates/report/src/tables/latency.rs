@@ -7,7 +7,7 @@ use iostall_model::profile::SpanProfile;
 use crate::facts;
 use crate::figures::{Row, RowKind, rows};
 use crate::format::{NONE, count, duration, maybe_duration, maybe_number, shown};
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::table::{Column, Severity, Table, TableCell};
 
 /// Said under a table that shows a percentile which its samples cannot support.
 const UNSUPPORTED: &str =
@@ -18,12 +18,12 @@ pub(crate) fn percentile_cell(histogram: &Histogram, percentile: Percentile) -> 
     match histogram.value_at(percentile) {
         None => NONE.into(),
         Some(ns) if percentile.is_supported_by(histogram.count()) => duration(ns as f64).into(),
-        Some(ns) => TableCell::from(format!("{}?", duration(ns as f64))).tone(Tone::Doubt),
+        Some(ns) => TableCell::from(format!("{}?", duration(ns as f64))).severity(Severity::Caution),
     }
 }
 
 fn note_doubts(table: &mut Table, cells: &[TableCell]) {
-    if cells.iter().any(|cell| cell.tone == Tone::Doubt) {
+    if cells.iter().any(|cell| cell.severity == Severity::Caution) {
         table.note(UNSUPPORTED);
     }
 }
@@ -100,7 +100,7 @@ fn result_lines(table: &mut Table, row: &Row, measured_ns: u64, open: bool) {
 
 /// A total stands out, but a doubt about it still shows.
 fn strengthen(cell: TableCell) -> TableCell {
-    if cell.tone == Tone::Plain { cell.tone(Tone::Strong) } else { cell }
+    if cell.severity == Severity::Plain { cell.severity(Severity::Strong) } else { cell }
 }
 
 /// The ladder of percentiles of a role, a column for each row of [`rows`] and each kind of latency.

@@ -8,7 +8,7 @@ use crate::figures::{CpuUse, machine_busy, per_second};
 use crate::format::{
     NONE, bytes, count, duration, maybe_duration, maybe_number, mean_bytes, number, percent, shown,
 };
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::table::{Column, Severity, Table, TableCell};
 
 /// How each open loop of the span kept its plan; `None` where all loops are closed.
 pub fn open_loop(span: &SpanOutcome) -> Option<Table> {
@@ -29,7 +29,7 @@ pub fn open_loop(span: &SpanOutcome) -> Option<Table> {
     for role in &span.roles {
         let Some(open) = &role.open_loop else { continue };
         let completed = role.reads_and_writes().and_then(|outcome| outcome.iops(span.measured_ns));
-        let doubt = |bad: bool| if bad { Tone::Doubt } else { Tone::Plain };
+        let doubt = |bad: bool| if bad { Severity::Caution } else { Severity::Plain };
         let late = if open.arrivals > 0 { open.late_starts as f64 / open.arrivals as f64 } else { 0.0 };
         table.row(vec![
             shown(&role.name).into(),
@@ -37,9 +37,9 @@ pub fn open_loop(span: &SpanOutcome) -> Option<Table> {
             maybe_number(per_second(open.arrivals as f64, span.measured_ns)).into(),
             maybe_number(completed).into(),
             count(open.backlog_max).into(),
-            TableCell::from(count(open.backlog_at_end)).tone(doubt(open.backlog_at_end > 0)),
+            TableCell::from(count(open.backlog_at_end)).severity(doubt(open.backlog_at_end > 0)),
             TableCell::from(format!("{} ({})", count(open.late_starts), percent(late)))
-                .tone(doubt(open.late_starts > 0)),
+                .severity(doubt(open.late_starts > 0)),
             duration(open.lateness_ns_max as f64).into(),
             number(open.gap_coefficient_of_variation).into(),
         ]);
@@ -175,8 +175,9 @@ fn error_lines(table: &mut Table, role: &RoleOutcome, targets: &[Target]) {
         table.row(vec![
             shown(&role.name).into(),
             error.op.name().into(),
-            TableCell::from(format!("{}: {}", shown(&error.kind), shown(&error.message))).tone(Tone::Bad),
-            TableCell::from(count(error.count)).tone(Tone::Bad),
+            TableCell::from(format!("{}: {}", shown(&error.kind), shown(&error.message)))
+                .severity(Severity::Bad),
+            TableCell::from(count(error.count)).severity(Severity::Bad),
             first.into(),
         ]);
     }

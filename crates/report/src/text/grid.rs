@@ -1,7 +1,7 @@
 //! Aligns a table in columns of text.
 
 use super::style::{Style, width, wrap};
-use crate::table::{Column, Table, TableCell, TableLine, Tone};
+use crate::table::{Column, Severity, Table, TableCell, TableLine};
 
 /// Left margin of a table.
 const MARGIN: usize = 2;
@@ -122,7 +122,9 @@ impl Layout {
                 text = broken.next().unwrap_or_default();
                 more = broken.collect();
             }
-            parts.push(self.place(&columns[index], index, &text, |text| self.style.tone(cell.tone, text)));
+            parts.push(
+                self.place(&columns[index], index, &text, |text| self.style.severity(cell.severity, text)),
+            );
         }
         let mut lines = vec![Self::join(&parts)];
         let indent = total_width(&self.kept, &self.widths) - last.map_or(0, |last| self.widths[last]) + 2;
@@ -136,7 +138,7 @@ impl Layout {
         for (index, part) in wrap(note, self.columns.saturating_sub(used)).iter().enumerate() {
             let part = self.style.dim(part);
             lines.push(if index == 0 {
-                let title = self.style.heading(Tone::Plain, title);
+                let title = self.style.heading(Severity::Plain, title);
                 format!("{:MARGIN$}{title}{:GAP$}{part}", "", "")
             } else {
                 format!("{:used$}{part}", "")

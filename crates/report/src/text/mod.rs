@@ -9,11 +9,11 @@ use std::fmt;
 use iostall_model::outcome::{LoadOutcome, SpanOutcome};
 use iostall_model::{Run, RunBody, SpanProfile};
 
-use crate::chapter::Chapter;
-use crate::chapters::chapters;
 use crate::facts::{self, Detail, Fact};
 use crate::format::{duration, shown};
-use crate::table::{Table, Tone};
+use crate::section::Section;
+use crate::sections::sections;
+use crate::table::{Severity, Table};
 use crate::{matrix, point, sweep, tables, transfer, warnings};
 use style::Style;
 
@@ -40,32 +40,32 @@ impl Default for TextOptions {
 pub fn write_text(run: &Run, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
     let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
     page.head(run);
-    let chapters = chapters(run);
+    let sections = sections(run);
     if let RunBody::Load(load) = &run.body {
         page.load(run, load);
-    } else if chapters.is_empty() {
+    } else if sections.is_empty() {
         page.transfer(run);
     }
-    for chapter in &chapters {
-        page.chapter(chapter);
+    for section in &sections {
+        page.section(section);
     }
     page.warnings(run);
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
     out.write_str(&text)
 }
 
-/// Writes chapters that belong to no single run, under `title`. Fails only where `out` does.
-pub fn write_chapters(
+/// Writes sections that belong to no single run, under `title`. Fails only where `out` does.
+pub fn write_sections(
     title: &str,
-    chapters: &[Chapter],
+    sections: &[Section],
     options: &TextOptions,
     out: &mut impl fmt::Write,
 ) -> fmt::Result {
     let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
-    let title = page.style.tone(Tone::Strong, &shown(title));
+    let title = page.style.severity(Severity::Strong, &shown(title));
     page.line(&title);
-    for chapter in chapters {
-        page.chapter(chapter);
+    for section in sections {
+        page.section(section);
     }
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
     out.write_str(&text)
@@ -85,11 +85,11 @@ impl Page {
     }
 
     /// A line in words, broken at the width.
-    fn prose(&mut self, tone: Option<Tone>, indent: usize, line: &str) {
+    fn prose(&mut self, severity: Option<Severity>, indent: usize, line: &str) {
         for (index, part) in style::wrap(line, self.options.width.saturating_sub(indent)).iter().enumerate() {
             let indent = if index == 0 { indent } else { indent + 2 };
-            let painted = match tone {
-                Some(tone) => self.style.tone(tone, part),
+            let painted = match severity {
+                Some(severity) => self.style.severity(severity, part),
                 None => self.style.dim(part),
             };
             self.line(&format!("{:indent$}{painted}", ""));
@@ -104,7 +104,7 @@ impl Page {
             RunBody::Matrix(outcome) => matrix::asked(outcome),
             _ => String::new(),
         };
-        let name = self.style.tone(Tone::Strong, &shown(&run.name));
+        let name = self.style.severity(Severity::Strong, &shown(&run.name));
         self.line(&name);
         if !description.is_empty() {
             self.prose(None, 0, &description);
@@ -116,7 +116,7 @@ impl Page {
         let when = facts::moment(run.started_utc);
         self.prose(None, 0, &format!("{when} · {measured} · iostall {} · run {}", run.tool_version, run.id));
         if run.interrupted {
-            self.prose(Some(Tone::Bad), 0, "INTERRUPTED: what follows holds for the part that ran.");
+            self.prose(Some(Severity::Bad), 0, "INTERRUPTED: what follows holds for the part that ran.");
         }
         self.line("");
         self.facts(&facts::ran_on(run, Detail::Brief));
@@ -149,7 +149,7 @@ impl Page {
                 let length = duration(span.measured_ns as f64);
                 let title =
                     format!("Span {} of {}, {length} measured{cut}", index + 1, load.profile.spans.len());
-                let title = self.style.tone(Tone::Strong, &title);
+                let title = self.style.severity(Severity::Strong, &title);
                 self.line(&title);
             }
             self.span(run, span, load.profile.spans.get(index));
@@ -167,7 +167,7 @@ impl Page {
             self.line("");
         }
         for sentence in sentences {
-            self.prose(Some(sentence.tone), 0, &sentence.text);
+            self.prose(Some(sentence.severity), 0, &sentence.text);
         }
     }
 
@@ -184,18 +184,18 @@ impl Page {
         }
     }
 
-    fn chapter(&mut self, chapter: &Chapter) {
+    fn section(&mut self, section: &Section) {
         self.line("");
-        let title = self.style.tone(Tone::Strong, &chapter.title);
+        let title = self.style.severity(Severity::Strong, &section.title);
         self.line(&title);
-        for finding in &chapter.findings {
-            self.prose(Some(finding.tone), 2, &finding.text);
+        for note in &section.notes {
+            self.prose(Some(note.severity), 2, &note.text);
         }
-        for table in &chapter.tables {
+        for table in &section.tables {
             self.titled(table);
         }
         if self.options.percentiles {
-            for table in &chapter.details {
+            for table in &section.details {
                 self.titled(table);
             }
         }
@@ -203,7 +203,7 @@ impl Page {
 
     fn titled(&mut self, table: &Table) {
         self.line("");
-        let caption = self.style.tone(Tone::Strong, &table.caption);
+        let caption = self.style.severity(Severity::Strong, &table.caption);
         self.line(&caption);
         self.draw(table);
     }
@@ -219,8 +219,8 @@ impl Page {
             self.line(&line);
         }
         for note in &table.notes {
-            let tone = note.starts_with('?').then_some(Tone::Doubt);
-            self.prose(tone, 2, note);
+            let severity = note.starts_with('?').then_some(Severity::Caution);
+            self.prose(severity, 2, note);
         }
         if !drawn.left_out.is_empty() {
             let names = drawn.left_out.join(", ");
@@ -236,7 +236,7 @@ impl Page {
             let Some(line) = spark::p99_line(&role.series, room, self.options.unicode) else { continue };
             if std::mem::take(&mut first) {
                 self.line("");
-                let caption = self.style.tone(Tone::Strong, "p99 latency over time");
+                let caption = self.style.severity(Severity::Strong, "p99 latency over time");
                 self.line(&caption);
             }
             let name = style::pad_right(&shown(&role.name), names);
@@ -253,13 +253,13 @@ impl Page {
             1 => "1 WARNING: read the numbers above with it in mind".to_owned(),
             many => format!("{many} WARNINGS: read the numbers above with them in mind"),
         };
-        let title = self.style.heading(Tone::Doubt, &title);
+        let title = self.style.heading(Severity::Caution, &title);
         self.line(&title);
         for warning in &run.warnings {
             let said = format!("! {}: {}", warnings::title(warning), shown(&warning.message));
-            self.prose(Some(Tone::Doubt), 2, &said);
+            self.prose(Some(Severity::Caution), 2, &said);
             if let Some(hint) = &warning.hint {
-                self.prose(Some(Tone::Plain), 4, &format!("hint: {}", shown(hint)));
+                self.prose(Some(Severity::Plain), 4, &format!("hint: {}", shown(hint)));
             }
         }
     }

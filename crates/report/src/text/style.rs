@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::TextOptions;
-use crate::table::Tone;
+use crate::table::Severity;
 
 /// Puts colour on text, or none.
 #[derive(Clone, Copy, Debug)]
@@ -25,20 +25,20 @@ impl Style {
         }
     }
 
-    pub(crate) fn tone(self, tone: Tone, text: &str) -> String {
-        match tone {
-            Tone::Plain => text.to_owned(),
-            Tone::Strong => self.paint("1", text),
-            Tone::Doubt => self.paint("33", text),
-            Tone::Bad => self.paint("31", text),
+    pub(crate) fn severity(self, severity: Severity, text: &str) -> String {
+        match severity {
+            Severity::Plain => text.to_owned(),
+            Severity::Strong => self.paint("1", text),
+            Severity::Caution => self.paint("33", text),
+            Severity::Bad => self.paint("31", text),
         }
     }
 
-    pub(crate) fn heading(self, tone: Tone, text: &str) -> String {
-        match tone {
-            Tone::Doubt => self.paint("1;33", text),
-            Tone::Bad => self.paint("1;31", text),
-            Tone::Plain | Tone::Strong => self.paint("1", text),
+    pub(crate) fn heading(self, severity: Severity, text: &str) -> String {
+        match severity {
+            Severity::Caution => self.paint("1;33", text),
+            Severity::Bad => self.paint("1;31", text),
+            Severity::Plain | Severity::Strong => self.paint("1", text),
         }
     }
 

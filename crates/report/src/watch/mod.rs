@@ -25,7 +25,7 @@ pub use forms::{write_watch_csv, write_watch_json};
 pub use history::{Gap, SourceHistory};
 pub use interval::Interval;
 pub use iostall_model::Level;
-pub use page::{chapters, heading, title};
+pub use page::{heading, sections, title};
 pub use series::{Cause, Line, Mark, Piece, WatchSeries};
 pub use volumes::OnVolumes;
 

@@ -1,11 +1,11 @@
-//! The groups of a window as chapters, which text and HTML lay out alike.
+//! The groups of a window as sections, which text and HTML lay out alike.
 
 use super::columns::{Figures, NUMBERS, figures, maybe_short};
 use super::{SourceHistory, WatchReport};
-use crate::chapter::{Chapter, Finding};
 use crate::facts::moment;
 use crate::format::{percent, shown};
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::section::{Note, Section};
+use crate::table::{Column, Severity, Table, TableCell};
 
 /// Below this share of the window, numbers are about too little of it to stand for the whole.
 pub(super) const COVERAGE_ENOUGH: f64 = 0.9;
@@ -30,8 +30,8 @@ pub(super) fn level_word(level: super::Level) -> &'static str {
     }
 }
 
-/// A chapter a source, that with the worst group first.
-pub fn chapters(report: &WatchReport) -> Vec<Chapter> {
+/// A section a source, that with the worst group first.
+pub fn sections(report: &WatchReport) -> Vec<Section> {
     let shown = figures(&report.window, report.top);
     let mut sources: Vec<&str> = Vec::new();
     for figure in &shown {
@@ -47,30 +47,30 @@ pub fn chapters(report: &WatchReport) -> Vec<Chapter> {
             sources.push(&source.name);
         }
     }
-    let chapter = |source: &&str| {
+    let section = |source: &&str| {
         let of_source: Vec<Figures<'_>> =
             shown.iter().filter(|figure| figure.key.source == **source).copied().collect();
         let history = report.sources.iter().find(|history| history.name == **source);
-        Chapter {
+        Section {
             title: crate::format::shown(source),
-            findings: findings(report, source, history, &of_source),
+            notes: notes(report, source, history, &of_source),
             tables: if of_source.is_empty() { Vec::new() } else { vec![table(&of_source)] },
             details: Vec::new(),
         }
     };
-    sources.iter().map(chapter).collect()
+    sources.iter().map(section).collect()
 }
 
-fn findings(
+fn notes(
     report: &WatchReport,
     source: &str,
     history: Option<&SourceHistory>,
     shown: &[Figures<'_>],
-) -> Vec<Finding> {
-    let mut findings = Vec::new();
+) -> Vec<Note> {
+    let mut notes = Vec::new();
     let coverage = report.coverage(source);
     if coverage < COVERAGE_ENOUGH {
-        findings.push(Finding::doubt(format!("samples cover {} of the window", percent(coverage))));
+        notes.push(Note::caution(format!("samples cover {} of the window", percent(coverage))));
     }
     for figure in shown {
         let (name, group) = (crate::format::shown(&figure.key.name), figure.group);
@@ -78,15 +78,15 @@ fn findings(
             let (all_s, longest_s) = (group.over_ns / 1_000_000_000, group.over_ns_longest / 1_000_000_000);
             let text =
                 format!("{name}: over the threshold for {all_s} s, {longest_s} s of it without a break");
-            findings.push(Finding::strong(text));
+            notes.push(Note::strong(text));
         }
         if !group.resets.is_empty() {
-            findings.push(Finding::doubt(format!("{name}: not counted: {}", figure.resets())));
+            notes.push(Note::caution(format!("{name}: not counted: {}", figure.resets())));
         }
     }
     let said = history.map(SourceHistory::sentences).unwrap_or_default();
-    findings.extend(said.into_iter().map(Finding::doubt));
-    findings
+    notes.extend(said.into_iter().map(Note::caution));
+    notes
 }
 
 fn table(figures: &[Figures<'_>]) -> Table {
@@ -119,8 +119,8 @@ fn table(figures: &[Figures<'_>]) -> Table {
         if is_mixed {
             cells.push(figure.key.kind.name().into());
         }
-        let doubtful = if figure.group.resets.is_empty() { Tone::Plain } else { Tone::Doubt };
-        cells[0].tone = doubtful;
+        let doubtful = if figure.group.resets.is_empty() { Severity::Plain } else { Severity::Caution };
+        cells[0].severity = doubtful;
         cells.extend(numbers.iter().map(|number| TableCell::from(maybe_short((number.value)(figure)))));
         table.row(cells);
     }
@@ -136,13 +136,13 @@ fn table(figures: &[Figures<'_>]) -> Table {
 mod tests {
     use super::*;
     use crate::watch::fixture;
-    use crate::{TextOptions, write_chapters};
+    use crate::{TextOptions, write_sections};
 
     fn text() -> String {
         let report = fixture::report();
         let mut out = String::new();
         let options = TextOptions { width: 160, ..TextOptions::default() };
-        write_chapters(&title(&report), &chapters(&report), &options, &mut out).unwrap();
+        write_sections(&title(&report), &sections(&report), &options, &mut out).unwrap();
         out
     }
 
@@ -179,10 +179,10 @@ mod tests {
         let silent =
             crate::watch::SourceHistory { name: "mysql://db2:3306".into(), ..report.sources[0].clone() };
         report.sources.push(silent);
-        let chapters = chapters(&report);
-        let last = chapters.last().unwrap();
+        let sections = sections(&report);
+        let last = sections.last().unwrap();
         assert_eq!((last.title.as_str(), last.tables.len()), ("mysql://db2:3306", 0));
-        assert!(last.findings.iter().any(|finding| finding.text.contains("timed out")));
+        assert!(last.notes.iter().any(|note| note.text.contains("timed out")));
     }
 
     #[test]

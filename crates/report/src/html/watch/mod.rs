@@ -7,18 +7,18 @@ use iostall_model::Warning;
 use maud::{Markup, html};
 
 use super::charts::Chart;
-use super::shell::{chapter_section, document, doubts, figure, table};
-use crate::chapter::Chapter;
+use super::shell::{document, doubts, figure, section_markup, table};
 use crate::facts::moment;
 use crate::format::shown;
+use crate::section::Section;
 use crate::table::{Column, Table};
 use crate::watch::{
-    Cause, GroupKey, WatchComparison, WatchReport, WatchSeries, chapters, comparison, heading, title,
+    Cause, GroupKey, WatchComparison, WatchReport, WatchSeries, comparison, heading, sections, title,
 };
 
 /// The page of one window.
 pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
-    let chapters = chapters(report);
+    let sections = sections(report);
     let drawn = lines::charts(report, series);
     let warnings: Vec<&Warning> = report.sources.iter().flat_map(|source| &source.warnings).collect();
     let body = html! {
@@ -31,7 +31,7 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
                 @else { div.charts { @for chart in &drawn { (figure(1, chart)) } } }
                 @if !series.marks.is_empty() { (table(&marks(series))) }
             }
-            (sections(&chapters))
+            (markup_of(&sections))
         }
         (foot())
     };
@@ -40,7 +40,7 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
 
 /// The page of two windows.
 pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
-    let chapters = comparison::chapters(both);
+    let sections = comparison::sections(both);
     let drawn = bars::charts(both);
     let mut warnings: Vec<&Warning> = Vec::new();
     let all = [&both.before, &both.after].into_iter().flat_map(|report| &report.sources);
@@ -59,7 +59,7 @@ pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
                     div.charts { @for chart in &drawn { (figure(1, chart)) } }
                 }
             }
-            (sections(&chapters))
+            (markup_of(&sections))
         }
         (foot())
     };
@@ -81,8 +81,8 @@ fn head(title: &str, windows: &[(&str, &WatchReport)]) -> Markup {
     }
 }
 
-fn sections(chapters: &[Chapter]) -> Markup {
-    html! { @for (index, chapter) in chapters.iter().enumerate() { (chapter_section(index + 1, chapter, &[])) } }
+fn markup_of(sections: &[Section]) -> Markup {
+    html! { @for (index, section) in sections.iter().enumerate() { (section_markup(index + 1, section, &[])) } }
 }
 
 fn foot() -> Markup {

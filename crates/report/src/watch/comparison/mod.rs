@@ -13,7 +13,7 @@ use super::columns::{Figures, NUMBERS, Number};
 use super::{Group, GroupKey, WatchReport, share_of};
 
 pub use forms::{write_comparison_csv, write_comparison_json};
-pub use page::{chapters, title};
+pub use page::{sections, title};
 
 /// Two windows of the same level.
 #[derive(Clone, Debug)]

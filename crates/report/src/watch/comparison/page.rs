@@ -1,12 +1,12 @@
-//! A comparison as chapters, which text and HTML lay out alike.
+//! A comparison as sections, which text and HTML lay out alike.
 
 use jiff::Unit;
 
 use super::{Overall, Pair, Place, Values, WatchComparison, compared};
-use crate::chapter::{Chapter, Finding};
 use crate::facts::moment;
 use crate::format::{NONE, percent, shown};
-use crate::table::{Column, Table, TableCell, Tone};
+use crate::section::{Note, Section};
+use crate::table::{Column, Severity, Table, TableCell};
 use crate::watch::WatchReport;
 use crate::watch::columns::{maybe_short, short, stall_is};
 use crate::watch::page::{COVERAGE_ENOUGH, level_word};
@@ -16,11 +16,11 @@ pub fn title(comparison: &WatchComparison) -> String {
     format!("{}, two windows held against each other", level_word(comparison.after.window.level))
 }
 
-/// The windows, then a chapter a source.
-pub fn chapters(comparison: &WatchComparison) -> Vec<Chapter> {
+/// The windows, then a section a source.
+pub fn sections(comparison: &WatchComparison) -> Vec<Section> {
     let pairs = comparison.pairs();
     let overall = comparison.overall();
-    let mut chapters = vec![windows(comparison)];
+    let mut sections = vec![windows(comparison)];
     for source in comparison.sources() {
         let (idle, busy): (Vec<&Pair<'_>>, Vec<&Pair<'_>>) =
             pairs.iter().filter(|pair| pair.key.source == source).partition(|pair| pair.is_idle());
@@ -28,55 +28,55 @@ pub fn chapters(comparison: &WatchComparison) -> Vec<Chapter> {
             continue;
         }
         let whole = overall.iter().filter(|one| one.source == source).map(whole_sentence);
-        let mut findings: Vec<Finding> = whole.collect();
-        findings.extend(only_in_one(&busy));
+        let mut notes: Vec<Note> = whole.collect();
+        notes.extend(only_in_one(&busy));
         if !idle.is_empty() {
-            findings.push(Finding::plain(format!("no I/O in either window: {}", names(&idle))));
+            notes.push(Note::plain(format!("no I/O in either window: {}", names(&idle))));
         }
-        chapters.push(Chapter {
+        sections.push(Section {
             title: shown(source),
-            findings,
+            notes,
             tables: if busy.is_empty() { Vec::new() } else { vec![table(comparison, &busy)] },
             details: Vec::new(),
         });
     }
-    chapters
+    sections
 }
 
 /// When the windows are, how much of each is covered, and what there is to doubt.
-fn windows(comparison: &WatchComparison) -> Chapter {
-    let mut findings = Vec::new();
+fn windows(comparison: &WatchComparison) -> Section {
+    let mut notes = Vec::new();
     for (word, report) in [("before", &comparison.before), ("after", &comparison.after)] {
         let length = report.to.duration_since(report.from);
         let length = length.round(Unit::Second).unwrap_or(length);
         let (from, to) = (moment(report.from), moment(report.to));
-        findings.push(Finding::plain(format!("{word}: {from} to {to}, {length:#}")));
-        findings.extend(report.sources.iter().flat_map(|source| {
+        notes.push(Note::plain(format!("{word}: {from} to {to}, {length:#}")));
+        notes.extend(report.sources.iter().flat_map(|source| {
             let said = source.sentences().into_iter();
             let name = shown(&source.name);
-            let doubts = said.map(move |said| Finding::doubt(format!("{word} ({name}): {said}")));
+            let doubts = said.map(move |said| Note::caution(format!("{word} ({name}): {said}")));
             std::iter::once(coverage(word, report, &source.name)).chain(doubts)
         }));
     }
-    Chapter { title: "Windows".to_owned(), findings, tables: Vec::new(), details: Vec::new() }
+    Section { title: "Windows".to_owned(), notes, tables: Vec::new(), details: Vec::new() }
 }
 
-fn coverage(word: &str, report: &WatchReport, source: &str) -> Finding {
+fn coverage(word: &str, report: &WatchReport, source: &str) -> Note {
     let share = report.coverage(source);
     let said = format!("{word} ({}): samples cover {} of the window", shown(source), percent(share));
     if share < COVERAGE_ENOUGH {
-        return Finding::doubt(format!("{said}: the rest may have been otherwise"));
+        return Note::caution(format!("{said}: the rest may have been otherwise"));
     }
-    Finding::plain(said)
+    Note::plain(said)
 }
 
-fn whole_sentence(one: &Overall) -> Finding {
+fn whole_sentence(one: &Overall) -> Note {
     let ms = |ns: Option<f64>| ns.map_or_else(|| NONE.to_owned(), |ns| format!("{} ms", short(ns / 1e6)));
     let part = match one.ops_share {
         share if share > 0.999 => String::new(),
         share => format!(", for the {} of its I/O that is in both windows", percent(share)),
     };
-    Finding::strong(format!(
+    Note::strong(format!(
         "{}: stall per I/O {} before, {} after ({}), every file's reads and writes weighted as before{part}",
         one.kind,
         ms(one.stall_ns.before),
@@ -85,11 +85,11 @@ fn whole_sentence(one: &Overall) -> Finding {
     ))
 }
 
-fn only_in_one(pairs: &[&Pair<'_>]) -> Vec<Finding> {
+fn only_in_one(pairs: &[&Pair<'_>]) -> Vec<Note> {
     let alone = |place: Place| {
         let there: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.place() == place).copied().collect();
         let said = || format!("in the window {} alone: {}", place.word(), names(&there));
-        (!there.is_empty()).then(|| Finding::doubt(said()))
+        (!there.is_empty()).then(|| Note::caution(said()))
     };
     [alone(Place::Before), alone(Place::After)].into_iter().flatten().collect()
 }
@@ -135,18 +135,19 @@ fn table(comparison: &WatchComparison, pairs: &[&Pair<'_>]) -> Table {
         for number in compared() {
             let values = pair.values(number);
             if values != Values::default() {
-                table.row(cells(number.head.unwrap_or(number.name), values, Tone::Plain));
+                table.row(cells(number.head.unwrap_or(number.name), values, Severity::Plain));
             }
         }
         let at_mix = pair.stall_ms_at_mix();
         if at_mix != Values::default() {
-            table.row(cells("ms/io at the mix of before", at_mix, Tone::Strong));
+            table.row(cells("ms/io at the mix of before", at_mix, Severity::Strong));
         }
         let covered = pair.covered_pct(comparison);
         let enough = |pct: Option<f64>| pct.is_none_or(|pct| pct >= COVERAGE_ENOUGH * 100.0);
-        let tone = if enough(covered.before) && enough(covered.after) { Tone::Plain } else { Tone::Doubt };
+        let severity =
+            if enough(covered.before) && enough(covered.after) { Severity::Plain } else { Severity::Caution };
         table.row(vec![
-            TableCell::from("% of the window covered").tone(tone),
+            TableCell::from("% of the window covered").severity(severity),
             maybe_short(covered.before).into(),
             maybe_short(covered.after).into(),
             "".into(),
@@ -159,9 +160,9 @@ fn table(comparison: &WatchComparison, pairs: &[&Pair<'_>]) -> Table {
     table
 }
 
-fn cells(name: &str, values: Values, tone: Tone) -> Vec<TableCell> {
+fn cells(name: &str, values: Values, severity: Severity) -> Vec<TableCell> {
     vec![
-        TableCell::from(name).tone(tone),
+        TableCell::from(name).severity(severity),
         maybe_short(values.before).into(),
         maybe_short(values.after).into(),
         values.change().map_or_else(|| NONE.to_owned(), signed).into(),
@@ -173,13 +174,13 @@ fn cells(name: &str, values: Values, tone: Tone) -> Vec<TableCell> {
 mod tests {
     use super::*;
     use crate::watch::comparison::fixture;
-    use crate::{TextOptions, write_chapters};
+    use crate::{TextOptions, write_sections};
 
     #[test]
     fn the_comparison_of_two_windows_reads_so() {
         let comparison = fixture::comparison();
         let mut out = String::new();
-        write_chapters(&title(&comparison), &chapters(&comparison), &TextOptions::default(), &mut out)
+        write_sections(&title(&comparison), &sections(&comparison), &TextOptions::default(), &mut out)
             .unwrap();
         insta::assert_snapshot!(out);
     }

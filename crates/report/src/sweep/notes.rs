@@ -7,39 +7,39 @@ use iostall_stats::plateau::plateau;
 
 use super::Found;
 use super::command::diskspd;
-use crate::chapter::Finding;
 use crate::format::{NONE, duration, maybe_duration, number};
 use crate::point::{in_words, setting};
+use crate::section::Note;
 
 /// A change of level below this share is not told.
 const CHANGE_MIN: f64 = 0.1;
 
 /// Which setting to use first, then what it rests on.
-pub(super) fn findings(run: &Run, outcome: &SweepOutcome, found: &Found<'_>) -> Vec<Finding> {
+pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &Found<'_>) -> Vec<Note> {
     let Some(choice) = found.knees.choice else {
-        return vec![Finding::doubt("Nothing completed: there is no curve to find a knee on.")];
+        return vec![Note::caution("Nothing completed: there is no curve to find a knee on.")];
     };
     let point = found.points[choice.index()];
-    let mut findings = vec![used(point, choice), why(outcome, choice)];
-    findings.push(commands(run, outcome, point));
-    findings.push(sharpness(found));
-    findings.extend(limited(found));
-    findings.extend(changed(outcome, point));
-    findings.extend(generator(found));
-    findings
+    let mut notes = vec![used(point, choice), why(outcome, choice)];
+    notes.push(commands(run, outcome, point));
+    notes.push(sharpness(found));
+    notes.extend(limited(found));
+    notes.extend(changed(outcome, point));
+    notes.extend(generator(found));
+    notes
 }
 
-fn used(point: &Point, choice: Choice) -> Finding {
+fn used(point: &Point, choice: Choice) -> Note {
     let text = format!("{} ({} in flight): {}", setting(point), point.in_flight(), in_words(point));
     match choice {
-        Choice::SloMissed(_) => Finding::doubt(format!("No setting keeps the target. Nearest: {text}")),
-        Choice::Slo(_) | Choice::Power(_) => Finding::strong(format!("Use {text}")),
+        Choice::SloMissed(_) => Note::caution(format!("No setting keeps the target. Nearest: {text}")),
+        Choice::Slo(_) | Choice::Power(_) => Note::strong(format!("Use {text}")),
     }
 }
 
-fn why(outcome: &SweepOutcome, choice: Choice) -> Finding {
+fn why(outcome: &SweepOutcome, choice: Choice) -> Note {
     let target = maybe_duration(outcome.latency_ns_p99_target.map(|target| target as f64));
-    Finding::plain(match choice {
+    Note::plain(match choice {
         Choice::Slo(_) => format!("Why: the most throughput whose 99th percentile is within {target}."),
         Choice::SloMissed(_) => {
             format!("Why: every 99th percentile is above {target}; this one is the lowest.")
@@ -53,43 +53,43 @@ fn why(outcome: &SweepOutcome, choice: Choice) -> Finding {
 }
 
 /// The setting as this program and as DiskSpd take it.
-fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Finding {
+fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Note {
     let whole = match diskspd(run, outcome, point) {
         Ok(line) => format!("As a whole: {line}"),
         Err(missing) => format!("DiskSpd cannot say the whole: it has no {missing}."),
     };
     // With several targets our workers are a pool.
     let threads = if run.targets.len() > 1 { 'F' } else { 't' };
-    Finding::plain(format!(
+    Note::plain(format!(
         "As options: -o{depth} -{threads}{workers} (DiskSpd), --queue-depth {depth} --workers {workers} (iostall load). {whole}",
         depth = point.queue_depth,
         workers = point.workers,
     ))
 }
 
-fn sharpness(found: &Found<'_>) -> Finding {
+fn sharpness(found: &Found<'_>) -> Note {
     let name = |index: Option<usize>| index.map_or(NONE.to_owned(), |index| setting(found.points[index]));
     match found.knees.sharpness {
         Sharpness::Sharp => {
-            Finding::plain("The knee is sharp: power and Kneedle agree to one step of the sweep.")
+            Note::plain("The knee is sharp: power and Kneedle agree to one step of the sweep.")
         }
-        Sharpness::NotSharp => Finding::plain(format!(
+        Sharpness::NotSharp => Note::plain(format!(
             "No sharp knee: power says {}, Kneedle {}. The curve bends slowly; let the latency decide.",
             name(found.knees.power),
             name(found.knees.kneedle)
         )),
-        Sharpness::StillRising => Finding::doubt(
+        Sharpness::StillRising => Note::caution(
             "Throughput was still rising at the last step: the knee may lie beyond. Raise --in-flight-max or --workers-max.",
         ),
         Sharpness::TooFewPoints => {
-            Finding::doubt("Too few settings were measured to tell how sharp the knee is.")
+            Note::caution("Too few settings were measured to tell how sharp the knee is.")
         }
     }
 }
 
-fn limited(found: &Found<'_>) -> Option<Finding> {
+fn limited(found: &Found<'_>) -> Option<Note> {
     let flat = plateau(&found.pairs())?;
-    Some(Finding::doubt(format!(
+    Some(Note::caution(format!(
         "IOPS stay at {} (largest difference {:.1} %) from {} to {} in flight. A limit (of a cloud volume, an array, a control group) looks like \
          this, a saturated device rarely. At another block size the same IOPS would mean a limit on IOPS, the same MiB/s \
          one on bandwidth: `iostall matrix` tells.",
@@ -101,7 +101,7 @@ fn limited(found: &Found<'_>) -> Option<Finding> {
 }
 
 /// The chosen setting was measured again at the end: whether it gave the same.
-fn changed(outcome: &SweepOutcome, point: &Point) -> Option<Finding> {
+fn changed(outcome: &SweepOutcome, point: &Point) -> Option<Note> {
     let again = outcome.checked.as_ref()?;
     let first = point.repeats.first()?.start_ns;
     let later = again.repeats.first()?.start_ns.saturating_sub(first);
@@ -113,7 +113,7 @@ fn changed(outcome: &SweepOutcome, point: &Point) -> Option<Finding> {
     } else {
         ("rose", "a cache that filled with the target's data, or somebody else's load that ended")
     };
-    Some(Finding::doubt(format!(
+    Some(Note::caution(format!(
         "The same setting, measured again {} later, {verb} from {} to {} IOPS ({:+.0} %): {cause}. Trust neither before a \
          longer run.",
         duration(later as f64),
@@ -123,10 +123,10 @@ fn changed(outcome: &SweepOutcome, point: &Point) -> Option<Finding> {
     )))
 }
 
-fn generator(found: &Found<'_>) -> Option<Finding> {
+fn generator(found: &Found<'_>) -> Option<Note> {
     let lazy = found.curve_points.iter().filter(|point| !point.obeys_little()).count();
     (lazy > 0).then(|| {
-        Finding::doubt(format!(
+        Note::caution(format!(
             "{lazy} of {} settings kept less in flight than asked (Little's law is more than 5 % off): there the generator or the \
              system, not the device, set the pace.",
             found.points.len()
