@@ -6,7 +6,8 @@ mod methods;
 use std::path::Path;
 
 use iostall_host::MemoryGroup;
-use iostall_model::paced::{MethodOutcome, Pace, PacedOutcome};
+use iostall_model::PacedOutcome;
+use iostall_model::paced::{MethodOutcome, Pace};
 use iostall_model::{RunBody, Warning, WarningCode};
 use iostall_report::csv::growing;
 use iostall_transfer::paced::sweet_spots;

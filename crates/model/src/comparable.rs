@@ -2,8 +2,7 @@
 
 use iostall_measure::{Caching, Durability};
 
-use crate::profile::Access;
-use crate::{Profile, RoleProfile, Run, RunBody, WarningCode};
+use crate::{Profile, RoleProfile, Run, WarningCode};
 
 /// Sizes of targets within this share of each other are alike.
 const SIZE_SHARE: f64 = 0.01;
@@ -30,7 +29,7 @@ pub fn doubts(first: &Run, second: &Run) -> Vec<String> {
     let differs =
         |what: &str, one: String, other: String| (one != other).then(|| format!("{what}: {one} and {other}"));
     doubts.extend(differs("they ran on different engines", engines(first), engines(second)));
-    let (ours, theirs) = (profile(first), profile(second));
+    let (ours, theirs) = (first.body.outcome().profile(), second.body.outcome().profile());
     if let (Some(ours), Some(theirs)) = (ours, theirs) {
         for (ours, theirs) in roles(ours).zip(roles(theirs)) {
             doubts.extend(role_doubts(ours, theirs));
@@ -42,29 +41,13 @@ pub fn doubts(first: &Run, second: &Run) -> Vec<String> {
     doubts
 }
 
-fn profile(run: &Run) -> Option<&Profile> {
-    match &run.body {
-        RunBody::Load(load) => Some(&load.profile),
-        RunBody::Sweep(sweep) => Some(&sweep.profile),
-        RunBody::MaxRate(search) => Some(&search.profile),
-        _ => None,
-    }
-}
-
 fn roles(profile: &Profile) -> impl Iterator<Item = &RoleProfile> {
     profile.spans.iter().flat_map(|span| &span.roles)
 }
 
 fn engines(run: &Run) -> String {
-    let mut names: Vec<&str> = match &run.body {
-        RunBody::Load(load) => {
-            load.spans.iter().flat_map(|span| &span.roles).map(|role| role.engine.name.as_str()).collect()
-        }
-        RunBody::Sweep(sweep) => vec![&sweep.engine.name],
-        RunBody::Matrix(matrix) => vec![&matrix.engine.name],
-        RunBody::MaxRate(search) => vec![&search.engine.name],
-        _ => Vec::new(),
-    };
+    let mut names: Vec<&str> =
+        run.body.outcome().engines().iter().map(|engine| engine.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     names.join(", ")
@@ -81,13 +64,6 @@ fn sizes(first: &Run, second: &Run) -> Option<String> {
             iostall_measure::ByteCount(theirs)
         )
     })
-}
-
-fn access(role: &RoleProfile) -> &'static str {
-    match role.access {
-        Access::Random => "random",
-        Access::Sequential => "sequential",
-    }
 }
 
 fn caching(role: &RoleProfile) -> &'static str {
@@ -113,7 +89,7 @@ fn role_doubts(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
     let compared: [(&str, String, String); 11] = [
         ("block sizes", ours.block_size.to_string(), theirs.block_size.to_string()),
         ("shares of writes", ours.write_pct.to_string(), theirs.write_pct.to_string()),
-        ("access", access(ours).to_owned(), access(theirs).to_owned()),
+        ("access", ours.access.name().to_owned(), theirs.access.name().to_owned()),
         ("regions", ours.region.to_string(), theirs.region.to_string()),
         ("shares of jumps", jumps(ours), jumps(theirs)),
         ("distributions", ours.distribution.to_string(), theirs.distribution.to_string()),

@@ -1,4 +1,4 @@
-//! What a load run measured.
+//! What load on storage gave, worker by worker.
 //!
 //! The base is the [`Cell`]: one worker, one target, one operation. Roles, operations and the whole are
 //! sums over cells; nothing here is an average of averages.
@@ -6,17 +6,6 @@
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
 use iostall_measure::{Histogram, Op, Percentile, Unavailable};
 use serde::{Deserialize, Serialize};
-
-use crate::profile::Profile;
-
-/// A load run: what was asked and what each span gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LoadOutcome {
-    /// What was asked, every default filled in.
-    pub profile: Profile,
-    /// One a span of the profile that was begun, in order.
-    pub spans: Vec<SpanOutcome>,
-}
 
 /// One span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

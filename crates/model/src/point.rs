@@ -2,12 +2,10 @@
 
 mod in_time;
 
-use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Histogram, Nanos, Percent};
+use iostall_measure::{Histogram, Percent};
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::EngineUse;
-use crate::profile::{Access, BlockMix, Profile};
-use crate::run_id::RunId;
+use crate::profile::{Access, BlockMix};
 
 /// One setting and what it gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +66,17 @@ impl Point {
         u64::from(self.queue_depth) * u64::from(self.workers) * self.targets.len() as u64
     }
 
+    /// The setting in words: `depth 8 × 2 workers`.
+    pub fn setting(&self) -> String {
+        setting(self.queue_depth, self.workers)
+    }
+
+    /// The setting with the most throughput: what the storage can do.
+    pub fn fastest(points: &[Self]) -> Option<&Self> {
+        let rate = |point: &&Self| point.iops().unwrap_or(0.0);
+        points.iter().max_by(|left, right| rate(left).total_cmp(&rate(right)))
+    }
+
     /// Length of all measured parts, nanoseconds.
     pub fn measured_ns(&self) -> u64 {
         self.repeats.iter().map(|repeat| repeat.measured_ns).sum()
@@ -95,93 +104,8 @@ impl Point {
     }
 }
 
-/// A sweep: one load with ever more requests in flight.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SweepOutcome {
-    /// The load, but for depth and workers, which each point has.
-    pub profile: Profile,
-    /// How much of each target, from its start, was used, bytes. Empty in runs kept before this was.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub target_bytes: Vec<u64>,
-    /// What carried the requests out.
-    pub engine: EngineUse,
-    /// The 99th percentile that must not be exceeded, nanoseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency_ns_p99_target: Option<u64>,
-    /// Half width of the 95 % confidence interval of IOPS at which a point is done, in percent of the mean.
-    pub precision_pct: f64,
-    /// Most intervals of a point.
-    pub repeats_max: u32,
-    /// In the order they were measured.
-    pub points: Vec<Point>,
-    /// The intervals measured last, at the point to use, to see whether the storage still gives what it gave at first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub checked: Option<Point>,
-}
-
-/// What a matrix measures: every combination.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatrixPlan {
-    /// Sizes of requests.
-    pub sizes: Vec<BlockSize>,
-    /// Random, sequential, or both.
-    pub accesses: Vec<Access>,
-    /// Shares of writes: 0 for reads, 100 for writes.
-    pub write_pcts: Vec<Percent>,
-    /// Requests in flight per worker.
-    pub depths: Vec<u32>,
-    /// Workers.
-    pub workers: u32,
-    /// Through the page cache or past it.
-    pub caching: Caching,
-    /// When a write is complete.
-    pub durability: Durability,
-    /// How much of each target is used, from its start; absent: all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<ByteCount>,
-    /// Seed of the random sequences.
-    pub seed: u64,
-    /// Load before a cell that is not measured.
-    pub warmup: Nanos,
-    /// Length of an interval.
-    pub interval: Nanos,
-    /// Half width of the 95 % confidence interval of IOPS at which a cell is done, in percent of the mean.
-    pub precision_pct: f64,
-    /// Most intervals of a cell.
-    pub repeats_max: u32,
-}
-
-/// A matrix: every combination of size, pattern and depth, on one device or several side by side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatrixOutcome {
-    /// What was to be measured on each target.
-    pub plan: MatrixPlan,
-    /// What carried the requests out.
-    pub engine: EngineUse,
-    /// The cells that were measured, each on one target.
-    pub points: Vec<Point>,
-    /// The run that measured the first of them, where this one went on from it; their times are from the start of that run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumed: Option<RunId>,
-}
-
-/// A search for the highest rate of arrivals whose response times keep a promise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MaxRateOutcome {
-    /// The load, but for rate, depth and workers, which each point has.
-    pub profile: Profile,
-    /// How much of each target, from its start, was used, bytes. Empty in runs kept before this was.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub target_bytes: Vec<u64>,
-    /// What carried the requests out.
-    pub engine: EngineUse,
-    /// The promise: the 99th percentile of the response time, nanoseconds.
-    pub latency_ns_p99_target: u64,
-    /// What a closed loop gave before the search.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probe: Option<Point>,
-    /// The rates that were tried, in order; the confirmations last.
-    pub points: Vec<Point>,
-    /// The last so many points were confirmations.
-    pub confirmations: u32,
+/// A setting in words: `depth 8 × 2 workers`.
+pub fn setting(queue_depth: u32, workers: u32) -> String {
+    let plural = if workers == 1 { "" } else { "s" };
+    format!("depth {queue_depth} × {workers} worker{plural}")
 }

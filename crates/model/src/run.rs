@@ -4,11 +4,8 @@ use iostall_measure::platform::{Host, Target};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::LoadOutcome;
-use crate::paced::PacedOutcome;
-use crate::point::{MatrixOutcome, MaxRateOutcome, SweepOutcome};
+use crate::kinds::RunBody;
 use crate::run_id::RunId;
-use crate::transfer::{CopyOutcome, VerifyOutcome};
 use crate::warning::Warning;
 
 /// Name of the stored form.
@@ -52,51 +49,6 @@ impl Run {
     /// How much of target `index`, from its start, the run used, bytes: all of it where it does not say.
     pub fn used_bytes(&self, index: usize) -> u64 {
         let whole = self.targets.get(index).map_or(0, |target| target.size_bytes);
-        let used = match &self.body {
-            RunBody::Load(load) => {
-                load.spans.iter().filter_map(|span| span.target_bytes.get(index).copied()).max()
-            }
-            RunBody::Sweep(sweep) => sweep.target_bytes.get(index).copied(),
-            RunBody::MaxRate(search) => search.target_bytes.get(index).copied(),
-            RunBody::Matrix(matrix) => matrix.plan.size.map(|size| size.bytes().min(whole)),
-            _ => None,
-        };
-        used.unwrap_or(whole)
-    }
-}
-
-/// What kind of run, and its outcome.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum RunBody {
-    /// `iostall load` and everything that drives it.
-    Load(LoadOutcome),
-    /// `iostall sweep`.
-    Sweep(Box<SweepOutcome>),
-    /// `iostall matrix`.
-    Matrix(Box<MatrixOutcome>),
-    /// `iostall sweep --max-rate`.
-    MaxRate(Box<MaxRateOutcome>),
-    /// `iostall copy`.
-    Copy(Box<CopyOutcome>),
-    /// `iostall verify`.
-    Verify(VerifyOutcome),
-    /// `iostall write`.
-    Write(PacedOutcome),
-}
-
-impl RunBody {
-    /// Its word in listings.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Load(_) => "load",
-            Self::Sweep(_) => "sweep",
-            Self::Matrix(_) => "matrix",
-            Self::MaxRate(_) => "max-rate",
-            Self::Copy(_) => "copy",
-            Self::Verify(_) => "verify",
-            Self::Write(_) => "write",
-        }
+        self.body.outcome().used_bytes(index, whole).unwrap_or(whole)
     }
 }

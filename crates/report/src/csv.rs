@@ -5,16 +5,18 @@ use std::collections::BTreeSet;
 use std::io;
 
 use iostall_measure::Op;
+use iostall_model::CopyOutcome;
+use iostall_model::PacedOutcome;
 use iostall_model::outcome::{IntervalPoint, RoleOutcome};
-use iostall_model::paced::{MethodOutcome, PacedInterval, PacedOutcome, WriteMethod};
-use iostall_model::transfer::{CopyOutcome, NotCopied, TransferPoint};
+use iostall_model::paced::{MethodOutcome, PacedInterval, WriteMethod};
+use iostall_model::transfer::{NotCopied, TransferPoint};
 use iostall_model::{Run, RunBody};
 use serde::Serialize;
 
 pub use crate::csv_error::CsvError;
-use crate::figures::per_second;
 use crate::format::shown;
 use crate::point;
+use iostall_model::figures::per_second;
 
 /// One row. An interval in which the operation completed nothing has zero requests and no latency.
 #[derive(Debug, Serialize)]

@@ -94,3 +94,12 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     let rest = text.split_once(start).unwrap().1;
     rest.split_once(end).unwrap().0
 }
+
+/// A listing filtered by one word and a document that has another could not be joined by a script.
+#[test]
+fn the_word_of_a_kind_is_the_key_of_its_outcome_in_documents() {
+    for (_, run) in runs() {
+        let value = serde_json::to_value(&run.body).unwrap();
+        assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), [run.body.kind()]);
+    }
+}

@@ -10,10 +10,10 @@ use iostall_model::{Run, RunBody};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use crate::figures::{CpuUse, Row, machine_busy, rows};
 use crate::max_rate::MaxRateSummary;
 use crate::point::{PointRow, points};
 use crate::sweep::SweepSummary;
+use iostall_model::figures::{CpuUse, Row, machine_busy, rows};
 
 /// How the document is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

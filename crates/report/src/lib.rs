@@ -9,7 +9,6 @@ pub mod csv;
 mod csv_error;
 pub mod exposition;
 pub mod facts;
-pub mod figures;
 pub mod format;
 pub mod html;
 pub mod json;

@@ -4,9 +4,9 @@ use iostall_measure::{Op, Percentile};
 use iostall_model::outcome::SpanOutcome;
 use iostall_model::{Run, RunBody};
 
-use crate::figures::{RowKind, rows};
 use crate::format::{rates, shown};
 use crate::point;
+use iostall_model::figures::{RowKind, rows};
 
 /// What a run found, on one line: each role of its last span (where a sweep ends), marked where it was interrupted or doubted.
 pub fn run_line(run: &Run) -> String {

@@ -1,9 +1,9 @@
 //! What a copy, a verification or a paced writing gave: facts, tables and sentences that text and HTML share.
 
-use iostall_model::paced::{MethodOutcome, PacedOutcome, SweetSpot};
-use iostall_model::transfer::{
-    CopyOutcome, DeviceImage, LimitSide, Mismatch, TransferShape, VerifyMode, VerifyOutcome,
-};
+use iostall_model::kinds::SweetSpot;
+use iostall_model::paced::MethodOutcome;
+use iostall_model::transfer::{DeviceImage, LimitSide, Mismatch, TransferShape, VerifyMode};
+use iostall_model::{CopyOutcome, PacedOutcome, VerifyOutcome};
 use iostall_model::{Run, RunBody};
 
 use crate::facts::Fact;

@@ -4,7 +4,7 @@ use iostall_measure::platform::Target;
 use iostall_model::Run;
 use jiff::ToSpan;
 
-use crate::entry::{Filter, RunNumber, Summary};
+use crate::entry::{Filter, RunNumber};
 use crate::error::StoreError;
 use crate::sample::{sample_epoch, sample_id, sample_run, thirty_second_run};
 use crate::selector::Selector;
@@ -85,7 +85,7 @@ fn an_entry_shows_what_the_run_says(mut store: impl Store) {
     assert_eq!((&entry.host, &entry.tool_version), (&run.host.hostname, &run.tool_version));
     assert_eq!((entry.interrupted, entry.warning_count), (run.interrupted, 2));
     assert_eq!(entry.targets, ["/data/t3.ibd", "/backup/of \"it\""]);
-    assert_eq!(entry.summary, Summary::of(&run));
+    assert_eq!(entry.summary, run.body.outcome().summary());
 }
 
 fn listings_are_newest_first_by_start_and_not_by_arrival(mut store: impl Store) {

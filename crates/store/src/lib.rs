@@ -23,7 +23,7 @@ mod contract;
 mod sample;
 
 pub use document::DocumentError;
-pub use entry::{Entry, Filter, RunNumber, Summary};
+pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;
 pub use history::{
     Appended, Batch, BatchError, History, ImportMark, Retention, RollupRow, RowColumns, SampleColumns, Seams,

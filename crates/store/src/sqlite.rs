@@ -11,13 +11,13 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use iostall_model::Run;
+use iostall_model::{Run, Summary};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, named_params};
 
 use crate::document;
-use crate::entry::{Entry, Filter, RunNumber, Summary};
+use crate::entry::{Entry, Filter, RunNumber};
 use crate::error::StoreError;
 use crate::selector::Selector;
 use crate::store::{Store, Stored};
@@ -177,7 +177,7 @@ fn insert(
     if let Some(number) = there {
         return Ok(Err(RunNumber(number)));
     }
-    let summary = Summary::of(run);
+    let summary = run.body.outcome().summary();
     transaction.execute(
         statements::INSERT_RUN,
         named_params! {

@@ -2,7 +2,8 @@
 
 use iostall_engine::files::{self, FileKind};
 use iostall_measure::{Clock as _, MonotonicClock};
-use iostall_model::transfer::{Mismatch, VerifyOutcome};
+use iostall_model::VerifyOutcome;
+use iostall_model::transfer::Mismatch;
 
 use crate::copy::CopyError;
 use crate::copy::read_back::Reader;

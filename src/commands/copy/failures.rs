@@ -1,7 +1,8 @@
 //! What could not be copied: told as soon as it is known, listed in every form of the run, and in the exit status.
 
 use anyhow::anyhow;
-use iostall_model::transfer::{CopyOutcome, NotCopied};
+use iostall_model::CopyOutcome;
+use iostall_model::transfer::NotCopied;
 use iostall_transfer::copy::CopyFailure;
 use iostall_transfer::{CopyError, CopyLog};
 

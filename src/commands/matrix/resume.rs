@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use iostall_model::{MatrixPlan, Point, Run, RunBody, RunId};
+use iostall_model::{MatrixOutcome, MatrixPlan, Point, Run, RunId};
 use iostall_store::{Filter, Selector, SqliteStore, Store};
 
 use super::cells::Cell;
@@ -32,7 +32,7 @@ pub(super) fn newest(store: &SqliteStore, plan: &MatrixPlan, paths: &[PathBuf]) 
     let entries = store.list(&filter).map_err(with_hint)?;
     for entry in entries.iter().filter(|entry| entry.interrupted) {
         let run = store.get(&Selector::Number(entry.number.0)).map_err(with_hint)?.run;
-        if let Some(earlier) = fitting(run, plan, paths) {
+        if let Some(earlier) = fitting(&run, plan, paths) {
             return Ok(earlier);
         }
     }
@@ -40,15 +40,11 @@ pub(super) fn newest(store: &SqliteStore, plan: &MatrixPlan, paths: &[PathBuf]) 
     Err(hinted(error, "`iostall runs` lists what was kept; leave --resume out to begin a new one"))
 }
 
-fn fitting(run: Run, plan: &MatrixPlan, paths: &[PathBuf]) -> Option<Earlier> {
+fn fitting(run: &Run, plan: &MatrixPlan, paths: &[PathBuf]) -> Option<Earlier> {
     // Without a name it was the scratch file, which is made again with the same content.
     let scratch = [PathBuf::from(SCRATCH_NAME)];
     let paths = if paths.is_empty() { &scratch } else { paths };
     let same_targets = run.targets.iter().map(|target| &target.path).eq(paths);
-    match run.body {
-        RunBody::Matrix(outcome) if same_targets && outcome.plan == *plan => {
-            Some(Earlier { run: run.id, points: outcome.points })
-        }
-        _ => None,
-    }
+    let outcome = MatrixOutcome::of(&run.body).filter(|outcome| same_targets && outcome.plan == *plan)?;
+    Some(Earlier { run: run.id, points: outcome.points.clone() })
 }

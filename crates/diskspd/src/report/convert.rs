@@ -2,7 +2,7 @@
 
 use iostall_measure::Op;
 use iostall_model::outcome::{Cell, CellInterval, IntervalPoint, SpanOutcome};
-use iostall_model::{Run, RunBody};
+use iostall_model::{LoadOutcome, Run};
 
 use super::input::{
     CpuTopology, DiskspdReport, IntervalBucket, OpResult, PowerScheme, TargetResult, ThreadResult,
@@ -14,7 +14,7 @@ use crate::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan};
 ///
 /// Threads are those of the profile, whether or not they completed anything.
 pub fn from_run(run: &Run, profile: DiskspdProfile) -> Option<DiskspdReport> {
-    let RunBody::Load(outcome) = &run.body else { return None };
+    let outcome = LoadOutcome::of(&run.body)?;
     let spans = profile.time_spans.iter().zip(&outcome.spans);
     let time_spans = spans.map(|(asked, measured)| convert_span(run, asked, measured)).collect();
     let host = &run.host;

@@ -117,6 +117,16 @@ pub enum Access {
     Sequential,
 }
 
+impl Access {
+    /// Its word in reports and files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Sequential => "sequential",
+        }
+    }
+}
+
 /// How open-loop arrivals are spaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

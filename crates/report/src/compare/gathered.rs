@@ -7,9 +7,9 @@ use iostall_model::outcome::{IntervalOp, RoleOutcome, SpanOutcome};
 use iostall_model::{Point, Repeat, Run, RunBody};
 
 use super::metric::{Metric, value_of};
-use crate::figures::{RowKind, rows};
 use crate::format::shown;
 use crate::point::{access_word, setting};
+use iostall_model::figures::{RowKind, rows};
 
 /// Shorter intervals of a series are left out.
 const WHOLE_NS: u64 = 500_000_000;

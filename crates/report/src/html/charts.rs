@@ -8,8 +8,8 @@ use iostall_model::outcome::{IntervalOp, IntervalPoint, RoleOutcome, SpanOutcome
 use serde_json::{Value, json};
 
 use crate::csv::ops_of;
-use crate::figures::{LatencyKind, RowKind, per_second, rows};
 use crate::format::shown;
+use iostall_model::figures::{LatencyKind, RowKind, per_second, rows};
 
 /// One chart.
 pub(super) struct Chart {

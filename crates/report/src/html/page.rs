@@ -1,7 +1,8 @@
 //! The markup of the HTML report.
 
 use iostall_measure::Percentile;
-use iostall_model::outcome::{LoadOutcome, SpanOutcome};
+use iostall_model::LoadOutcome;
+use iostall_model::outcome::SpanOutcome;
 use iostall_model::{Run, RunBody, SpanProfile, Warning};
 use maud::{Markup, html};
 
@@ -9,10 +10,10 @@ use super::charts::{Chart, charts};
 use super::shell::{document, doubts, figure, list, section_markup, severity_class, table};
 use super::{curves, maps, transfers};
 use crate::facts::{self, Detail};
-use crate::figures::{CpuUse, RowKind, rows, span_total};
 use crate::format::{count, duration, maybe_duration, maybe_number, shown};
 use crate::sections::sections;
 use crate::{tables, transfer};
+use iostall_model::figures::{CpuUse, RowKind, rows, span_total};
 
 /// The whole page.
 pub(super) fn page(run: &Run) -> Markup {

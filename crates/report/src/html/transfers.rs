@@ -1,13 +1,14 @@
 //! The figures of a copy, a verification or a paced writing.
 
-use iostall_model::paced::{PacedInterval, PacedOutcome};
+use iostall_model::PacedOutcome;
+use iostall_model::paced::PacedInterval;
 use iostall_model::transfer::TransferPoint;
 use iostall_model::{Run, RunBody};
 use serde_json::{Value, json};
 
 use super::charts::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds};
-use crate::figures::per_second;
 use crate::transfer::method_name;
+use iostall_model::figures::per_second;
 
 /// The charts of the run; none where nothing was moved.
 pub(super) fn charts(run: &Run) -> Vec<Chart> {

@@ -5,9 +5,9 @@ use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 use iostall_model::profile::SpanProfile;
 
 use crate::facts;
-use crate::figures::{Row, RowKind, rows};
 use crate::format::{NONE, count, duration, maybe_duration, maybe_number, shown};
 use crate::table::{Column, Severity, Table, TableCell};
+use iostall_model::figures::{Row, RowKind, rows};
 
 /// Said under a table that shows a percentile which its samples cannot support.
 const UNSUPPORTED: &str =

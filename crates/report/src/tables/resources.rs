@@ -4,11 +4,11 @@ use iostall_measure::platform::{DeviceCounters, Target};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 
 use crate::facts;
-use crate::figures::{CpuUse, machine_busy, per_second};
 use crate::format::{
     NONE, bytes, count, duration, maybe_duration, maybe_number, mean_bytes, number, percent, shown,
 };
 use crate::table::{Column, Severity, Table, TableCell};
+use iostall_model::figures::{CpuUse, machine_busy, per_second};
 
 /// How each open loop of the span kept its plan; `None` where all loops are closed.
 pub fn open_loop(span: &SpanOutcome) -> Option<Table> {

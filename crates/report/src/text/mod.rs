@@ -6,8 +6,8 @@ mod style;
 
 use std::fmt;
 
-use iostall_model::outcome::{LoadOutcome, SpanOutcome};
-use iostall_model::{Run, RunBody, SpanProfile};
+use iostall_model::outcome::SpanOutcome;
+use iostall_model::{LoadOutcome, Run, RunBody, SpanProfile};
 
 use crate::facts::{self, Detail, Fact};
 use crate::format::{duration, shown};

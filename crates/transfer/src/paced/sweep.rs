@@ -1,6 +1,7 @@
 //! The sweet spot of a sweep over the packets of a burst.
 
-use iostall_model::paced::{MethodOutcome, SweetSpot, WriteMethod};
+use iostall_model::kinds::SweetSpot;
+use iostall_model::paced::{MethodOutcome, WriteMethod};
 use iostall_stats::summary::median;
 
 /// A peak write time above this many times the usual one has jumped.

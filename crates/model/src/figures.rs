@@ -1,8 +1,8 @@
 //! The figures of a role, derived from its cells: one row an operation, a total, and commits.
 
+use crate::outcome::{OpOutcome, RoleOutcome, SpanOutcome};
 use iostall_measure::platform::CpuTicks;
 use iostall_measure::{Histogram, Op};
-use iostall_model::outcome::{OpOutcome, RoleOutcome, SpanOutcome};
 
 /// What a row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,31 +185,4 @@ pub fn machine_busy(span: &SpanOutcome) -> Option<f64> {
     let total: u64 = span.cpus.iter().map(CpuTicks::total).sum();
     let idle: u64 = span.cpus.iter().map(|cpu| cpu.idle + cpu.iowait).sum();
     (total > 0).then(|| (total - idle) as f64 / total as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture;
-
-    #[test]
-    fn a_role_that_reads_and_writes_has_a_total_and_one_that_only_writes_has_none() {
-        let run = fixture::run();
-        let span = &fixture::load(&run).spans[0];
-        let names =
-            |role: usize| rows(&span.roles[role]).iter().map(|row| row.kind.name()).collect::<Vec<_>>();
-        assert_eq!(names(0), ["read", "write", "read+write"]);
-        assert_eq!(names(1), ["write", "sync", "commit"]);
-    }
-
-    #[test]
-    fn nothing_is_divided_by_nothing() {
-        let run = fixture::empty();
-        let span = &fixture::load(&run).spans[0];
-        assert!(rows(&span.roles[0]).is_empty());
-        assert!(span_total(span).is_none());
-        assert_eq!(CpuUse::of_process(span).ns_per_request(), None);
-        assert_eq!(CpuUse::of_process(span).requests_per_cpu_second(), None);
-        assert_eq!(machine_busy(span), None);
-    }
 }

@@ -1,0 +1,69 @@
+//! `iostall load` and everything that drives it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Outcome, RunBody};
+use crate::figures::rows;
+use crate::measured::Measured;
+use crate::outcome::{EngineUse, SpanOutcome};
+use crate::point::Point;
+use crate::profile::Profile;
+use crate::summary::Summary;
+
+/// A load run: what was asked and what each span gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadOutcome {
+    /// What was asked, every default filled in.
+    pub profile: Profile,
+    /// One a span of the profile that was begun, in order.
+    pub spans: Vec<SpanOutcome>,
+}
+
+impl LoadOutcome {
+    /// The outcome of a run that is a load; `None` of any other.
+    pub fn of(body: &RunBody) -> Option<&Self> {
+        match body {
+            RunBody::Load(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+}
+
+impl Outcome for LoadOutcome {
+    fn kind(&self) -> &'static str {
+        "load"
+    }
+
+    fn used_bytes(&self, index: usize, _whole_bytes: u64) -> Option<u64> {
+        self.spans.iter().filter_map(|span| span.target_bytes.get(index).copied()).max()
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        Some(&self.profile)
+    }
+
+    fn engines(&self) -> Vec<&EngineUse> {
+        self.spans.iter().flat_map(|span| &span.roles).map(|role| &role.engine).collect()
+    }
+
+    fn points(&self) -> &[Point] {
+        &[]
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        let several = self.profile.spans.len() > 1;
+        let mut all = Vec::new();
+        for (index, span) in self.spans.iter().enumerate() {
+            let prefix = if several { format!("span {} ", index + 1) } else { String::new() };
+            for role in &span.roles {
+                let moving = rows(role).into_iter().filter(|row| row.kind.moves_data());
+                all.extend(moving.filter_map(|row| Measured::of_row(&prefix, span, role, &row)));
+            }
+        }
+        all
+    }
+
+    fn summary(&self) -> Summary {
+        Summary::of_spans(&self.profile, &self.spans)
+    }
+}

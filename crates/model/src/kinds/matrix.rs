@@ -1,0 +1,98 @@
+//! `iostall matrix`.
+
+use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Nanos, Percent};
+use serde::{Deserialize, Serialize};
+
+use super::{Outcome, RunBody};
+use crate::measured::Measured;
+use crate::outcome::EngineUse;
+use crate::point::Point;
+use crate::profile::{Access, Profile};
+use crate::run_id::RunId;
+use crate::summary::Summary;
+
+/// What a matrix measures: every combination.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixPlan {
+    /// Sizes of requests.
+    pub sizes: Vec<BlockSize>,
+    /// Random, sequential, or both.
+    pub accesses: Vec<Access>,
+    /// Shares of writes: 0 for reads, 100 for writes.
+    pub write_pcts: Vec<Percent>,
+    /// Requests in flight per worker.
+    pub depths: Vec<u32>,
+    /// Workers.
+    pub workers: u32,
+    /// Through the page cache or past it.
+    pub caching: Caching,
+    /// When a write is complete.
+    pub durability: Durability,
+    /// How much of each target is used, from its start; absent: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<ByteCount>,
+    /// Seed of the random sequences.
+    pub seed: u64,
+    /// Load before a cell that is not measured.
+    pub warmup: Nanos,
+    /// Length of an interval.
+    pub interval: Nanos,
+    /// Half width of the 95 % confidence interval of IOPS at which a cell is done, in percent of the mean.
+    pub precision_pct: f64,
+    /// Most intervals of a cell.
+    pub repeats_max: u32,
+}
+
+/// A matrix: every combination of size, pattern and depth, on one device or several side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixOutcome {
+    /// What was to be measured on each target.
+    pub plan: MatrixPlan,
+    /// What carried the requests out.
+    pub engine: EngineUse,
+    /// The cells that were measured, each on one target.
+    pub points: Vec<Point>,
+    /// The run that measured the first of them, where this one went on from it; their times are from the start of that run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<RunId>,
+}
+
+impl MatrixOutcome {
+    /// The outcome of a run that is a matrix; `None` of any other.
+    pub fn of(body: &RunBody) -> Option<&Self> {
+        match body {
+            RunBody::Matrix(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+}
+
+impl Outcome for MatrixOutcome {
+    fn kind(&self) -> &'static str {
+        "matrix"
+    }
+
+    fn used_bytes(&self, _index: usize, whole_bytes: u64) -> Option<u64> {
+        self.plan.size.map(|size| size.bytes().min(whole_bytes))
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
+    fn engines(&self) -> Vec<&EngineUse> {
+        vec![&self.engine]
+    }
+
+    fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        self.points.iter().map(Measured::of_point).collect()
+    }
+
+    fn summary(&self) -> Summary {
+        Summary::of_points(&self.points, Point::fastest(&self.points))
+    }
+}

@@ -1,0 +1,72 @@
+//! `iostall sweep --max-rate`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Outcome, RunBody};
+use crate::measured::Measured;
+use crate::outcome::EngineUse;
+use crate::point::Point;
+use crate::profile::Profile;
+use crate::summary::Summary;
+
+/// A search for the highest rate of arrivals whose response times keep a promise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MaxRateOutcome {
+    /// The load, but for rate, depth and workers, which each point has.
+    pub profile: Profile,
+    /// How much of each target, from its start, was used, bytes. Empty in runs kept before this was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub target_bytes: Vec<u64>,
+    /// What carried the requests out.
+    pub engine: EngineUse,
+    /// The promise: the 99th percentile of the response time, nanoseconds.
+    pub latency_ns_p99_target: u64,
+    /// What a closed loop gave before the search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Point>,
+    /// The rates that were tried, in order; the confirmations last.
+    pub points: Vec<Point>,
+    /// The last so many points were confirmations.
+    pub confirmations: u32,
+}
+
+impl MaxRateOutcome {
+    /// The outcome of a run that is such a search; `None` of any other.
+    pub fn of(body: &RunBody) -> Option<&Self> {
+        match body {
+            RunBody::MaxRate(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+}
+
+impl Outcome for MaxRateOutcome {
+    fn kind(&self) -> &'static str {
+        "max-rate"
+    }
+
+    fn used_bytes(&self, index: usize, _whole_bytes: u64) -> Option<u64> {
+        self.target_bytes.get(index).copied()
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        Some(&self.profile)
+    }
+
+    fn engines(&self) -> Vec<&EngineUse> {
+        vec![&self.engine]
+    }
+
+    fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        self.points.iter().map(Measured::of_point).collect()
+    }
+
+    fn summary(&self) -> Summary {
+        // A search ends with the rate that it confirms.
+        Summary::of_points(&self.points, self.points.last())
+    }
+}

@@ -1,0 +1,68 @@
+//! `iostall verify`.
+
+use serde::{Deserialize, Serialize};
+
+use super::Outcome;
+use crate::measured::Measured;
+use crate::outcome::EngineUse;
+use crate::point::Point;
+use crate::profile::Profile;
+use crate::summary::Summary;
+use crate::transfer::{Mismatch, TransferPoint};
+
+/// A verification of files against a manifest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VerifyOutcome {
+    /// The manifest.
+    pub manifest: String,
+    /// Files it names.
+    pub files: u64,
+    /// Found equal.
+    pub equal: u64,
+    /// Found different, or not there.
+    pub mismatches: Vec<Mismatch>,
+    /// Bytes read.
+    pub bytes: u64,
+    /// How long, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Throughput over time.
+    pub series: Vec<TransferPoint>,
+}
+
+impl VerifyOutcome {
+    /// Files that were not looked at: it was stopped before.
+    pub fn unchecked(&self) -> u64 {
+        self.files.saturating_sub(self.equal).saturating_sub(self.mismatches.len() as u64)
+    }
+}
+
+impl Outcome for VerifyOutcome {
+    fn kind(&self) -> &'static str {
+        "verify"
+    }
+
+    fn used_bytes(&self, _index: usize, _whole_bytes: u64) -> Option<u64> {
+        None
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
+    // It opens files in more than one way, and its own report says how.
+    fn engines(&self) -> Vec<&EngineUse> {
+        Vec::new()
+    }
+
+    fn points(&self) -> &[Point] {
+        &[]
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        Vec::new()
+    }
+
+    fn summary(&self) -> Summary {
+        Summary::of_moved(self.bytes, self.elapsed_ns)
+    }
+}

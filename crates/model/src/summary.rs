@@ -1,0 +1,63 @@
+//! The numbers of a run that fit in a line.
+
+use iostall_measure::{Op, Percentile};
+
+use crate::outcome::{OpOutcome, SpanOutcome};
+use crate::point::Point;
+use crate::profile::Profile;
+
+/// For finding a run; its document has the real numbers, apart by span, role and operation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Length of the measured parts of all spans, nanoseconds; `None` where nothing was measured.
+    pub measured_ns: Option<u64>,
+    /// Block sizes of the roles as the profile has them, each once: `8K, 64K`.
+    pub block_size: Option<String>,
+    /// Reads and writes a second, all roles together, over `measured_ns`.
+    pub iops: Option<f64>,
+    /// 2^20 bytes a second, all roles together, over `measured_ns`.
+    pub mib_per_s: Option<f64>,
+    /// 99th percentile of the latency of all reads and writes (response in open loop, else service), nanoseconds.
+    pub latency_ns_p99: Option<u64>,
+}
+
+impl Summary {
+    /// Of data moved, which is counted in bytes and not in requests.
+    pub fn of_moved(bytes: u64, elapsed_ns: u64) -> Self {
+        let rate = (elapsed_ns > 0).then(|| bytes as f64 / 1_048_576.0 / (elapsed_ns as f64 / 1e9));
+        Self { measured_ns: (elapsed_ns > 0).then_some(elapsed_ns), mib_per_s: rate, ..Self::default() }
+    }
+
+    /// Of several settings, of which `best` is shown.
+    pub fn of_points(points: &[Point], best: Option<&Point>) -> Self {
+        let Some(best) = best else { return Self::default() };
+        Self {
+            measured_ns: Some(points.iter().map(Point::measured_ns).sum()),
+            block_size: Some(best.block_size.to_string()),
+            iops: best.iops(),
+            mib_per_s: best.mib_per_s(),
+            latency_ns_p99: best.latency_ns.value_at(Percentile::P99),
+        }
+    }
+
+    /// Of everything that all spans did.
+    pub fn of_spans(profile: &Profile, spans: &[SpanOutcome]) -> Self {
+        let mut block_sizes: Vec<String> = Vec::new();
+        for role in profile.spans.iter().flat_map(|span| &span.roles) {
+            let text = role.block_size.to_string();
+            if !block_sizes.contains(&text) {
+                block_sizes.push(text);
+            }
+        }
+        let measured_ns: u64 = spans.iter().map(|span| span.measured_ns).sum();
+        let cells = spans.iter().flat_map(|span| &span.roles).flat_map(|role| &role.cells);
+        let sum = OpOutcome::sum(cells.filter(|cell| cell.op != Op::Sync));
+        Self {
+            measured_ns: (measured_ns > 0).then_some(measured_ns),
+            block_size: (!block_sizes.is_empty()).then(|| block_sizes.join(", ")),
+            iops: sum.as_ref().and_then(|sum| sum.iops(measured_ns)),
+            mib_per_s: sum.as_ref().and_then(|sum| sum.mebibytes_per_second(measured_ns)),
+            latency_ns_p99: sum.as_ref().and_then(|sum| sum.latency_ns().value_at(Percentile::P99)),
+        }
+    }
+}
