@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_summary_sums_reads_and_writes_over_the_measured_time_and_leaves_syncs_out() {
         let run = sample_run(1);
-        let outcome = LoadOutcome::of(&run.body).unwrap();
+        let outcome = run.body.as_kind::<LoadOutcome>().unwrap();
         let summary = run.body.outcome().summary();
         let span = &outcome.spans[0];
         let count: u64 = span

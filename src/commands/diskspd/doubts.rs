@@ -37,7 +37,7 @@ fn paths_of(subject: &str, profile: &DiskspdProfile) -> String {
 /// Ranges that are not where they were asked for: DiskSpd too only warns about a target that ends before `-f`, and fails where a
 /// range begins within a sector.
 fn ranges_moved(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
-    let Some(outcome) = LoadOutcome::of(&run.body) else { return Vec::new() };
+    let Some(outcome) = run.body.as_kind::<LoadOutcome>() else { return Vec::new() };
     let mut found = Vec::new();
     for (span, asked) in outcome.spans.iter().zip(&profile.time_spans) {
         for target in &asked.targets {

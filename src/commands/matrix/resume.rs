@@ -45,6 +45,7 @@ fn fitting(run: &Run, plan: &MatrixPlan, paths: &[PathBuf]) -> Option<Earlier> {
     let scratch = [PathBuf::from(SCRATCH_NAME)];
     let paths = if paths.is_empty() { &scratch } else { paths };
     let same_targets = run.targets.iter().map(|target| &target.path).eq(paths);
-    let outcome = MatrixOutcome::of(&run.body).filter(|outcome| same_targets && outcome.plan == *plan)?;
+    let outcome =
+        run.body.as_kind::<MatrixOutcome>().filter(|outcome| same_targets && outcome.plan == *plan)?;
     Some(Earlier { run: run.id, points: outcome.points.clone() })
 }

@@ -14,7 +14,7 @@ use crate::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan};
 ///
 /// Threads are those of the profile, whether or not they completed anything.
 pub fn from_run(run: &Run, profile: DiskspdProfile) -> Option<DiskspdReport> {
-    let outcome = LoadOutcome::of(&run.body)?;
+    let outcome = run.body.as_kind::<LoadOutcome>()?;
     let spans = profile.time_spans.iter().zip(&outcome.spans);
     let time_spans = spans.map(|(asked, measured)| convert_span(run, asked, measured)).collect();
     let host = &run.host;

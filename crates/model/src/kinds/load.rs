@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, RunBody};
+use super::outcome::Outcome;
 use crate::figures::rows;
 use crate::measured::Measured;
 use crate::outcome::{EngineUse, SpanOutcome};
@@ -17,16 +17,6 @@ pub struct LoadOutcome {
     pub profile: Profile,
     /// One a span of the profile that was begun, in order.
     pub spans: Vec<SpanOutcome>,
-}
-
-impl LoadOutcome {
-    /// The outcome of a run that is a load; `None` of any other.
-    pub fn of(body: &RunBody) -> Option<&Self> {
-        match body {
-            RunBody::Load(outcome) => Some(outcome),
-            _ => None,
-        }
-    }
 }
 
 impl Outcome for LoadOutcome {

@@ -3,7 +3,7 @@
 use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Nanos, Percent};
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, RunBody};
+use super::outcome::Outcome;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -55,16 +55,6 @@ pub struct MatrixOutcome {
     /// The run that measured the first of them, where this one went on from it; their times are from the start of that run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<RunId>,
-}
-
-impl MatrixOutcome {
-    /// The outcome of a run that is a matrix; `None` of any other.
-    pub fn of(body: &RunBody) -> Option<&Self> {
-        match body {
-            RunBody::Matrix(outcome) => Some(outcome),
-            _ => None,
-        }
-    }
 }
 
 impl Outcome for MatrixOutcome {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, RunBody};
+use super::outcome::Outcome;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -28,16 +28,6 @@ pub struct MaxRateOutcome {
     pub points: Vec<Point>,
     /// The last so many points were confirmations.
     pub confirmations: u32,
-}
-
-impl MaxRateOutcome {
-    /// The outcome of a run that is such a search; `None` of any other.
-    pub fn of(body: &RunBody) -> Option<&Self> {
-        match body {
-            RunBody::MaxRate(outcome) => Some(outcome),
-            _ => None,
-        }
-    }
 }
 
 impl Outcome for MaxRateOutcome {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, RunBody};
+use super::outcome::Outcome;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -31,16 +31,6 @@ pub struct SweepOutcome {
     /// The intervals measured last, at the point to use, to see whether the storage still gives what it gave at first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<Point>,
-}
-
-impl SweepOutcome {
-    /// The outcome of a run that is a sweep; `None` of any other.
-    pub fn of(body: &RunBody) -> Option<&Self> {
-        match body {
-            RunBody::Sweep(outcome) => Some(outcome),
-            _ => None,
-        }
-    }
 }
 
 impl Outcome for SweepOutcome {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::paced::{MethodOutcome, WriteMethod};
