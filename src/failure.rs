@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use iostall_engine::InputError;
 use iostall_session::SessionError;
+use iostall_watch::WatchError;
 
 /// Where a file may not grow any further.
 const TOO_LARGE: &str = "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that; else the file system does, as \
@@ -68,6 +69,9 @@ pub(crate) fn hint_of(error: &anyhow::Error) -> Option<String> {
         return Some(hinted.hint.clone());
     }
     if let Some(hint) = error.downcast_ref::<SessionError>().and_then(SessionError::hint) {
+        return Some(hint);
+    }
+    if let Some(hint) = error.downcast_ref::<WatchError>().and_then(WatchError::hint) {
         return Some(hint);
     }
     let kinds = error.chain().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));

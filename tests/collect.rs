@@ -118,7 +118,7 @@ fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled(
         let json: Value = serde_json::from_str(&report.stdout).unwrap();
         assert_eq!(json["groups"][0]["name"], "all disks");
         assert!(
-            report.stderr.contains("no sample at "),
+            report.stderr.contains("missed sample"),
             "the gap is told with the report: {}",
             report.stderr
         );

@@ -134,33 +134,33 @@ fn password(workspace: &Workspace, word: &str) -> PathBuf {
     workspace.secret("password", word)
 }
 
-/// How many beats without a sample the store has: with no number to show, a report says at least that.
-fn beats_without(workspace: &Workspace) -> u64 {
+/// How many samples the store knows to be missing: with no number to show, a report says at least that.
+fn missed_samples(workspace: &Workspace) -> u64 {
     let ran = workspace.run(&["report", "server"]);
-    let told = ran.stderr.split("no sample at ").skip(1);
-    told.filter_map(|rest| match rest.split_once(" beats from ") {
-        Some((beats, _)) if !beats.contains(' ') => beats.parse().ok(),
-        _ => Some(1),
-    })
-    .sum()
+    let words: Vec<&str> = ran.stderr.split_whitespace().collect();
+    let count = |three: &[&str]| match three {
+        [count, "missed", "sample" | "samples"] => count.parse::<u64>().ok(),
+        _ => None,
+    };
+    words.windows(3).filter_map(count).sum()
 }
 
-/// Lets a collector run until it has had `beats` beats without a sample, and `is_enough`; gives what it said.
-fn refused_for(workspace: &Workspace, url: &str, beats: u64, is_enough: impl Fn() -> bool) -> Ran {
+/// Lets a collector run until it has missed `ticks` samples, and `is_enough`; gives what it said.
+fn refused_for(workspace: &Workspace, url: &str, ticks: u64, is_enough: impl Fn() -> bool) -> Ran {
     let mut collector = workspace.start(&["collect", "run", "--interval", "1s", url]);
-    collector.wait_until("the gaps", |_| is_enough() && beats_without(workspace) >= beats);
+    collector.wait_until("the gaps", |_| is_enough() && missed_samples(workspace) >= ticks);
     collector.signal("INT");
     collector.ended().expect_status(0)
 }
 
-/// Tries are at the beats 0, 1, 3, 7, 15 and so on: those that a machine slept through only make them fewer.
-fn tries_at_most(beats: u64) -> usize {
-    usize::try_from((beats + 1).ilog2()).unwrap() + 1
+/// Tries are at the ticks 0, 1, 3, 7, 15 and so on: those that a machine slept through only make them fewer.
+fn tries_at_most(ticks: u64) -> usize {
+    usize::try_from((ticks + 1).ilog2()).unwrap() + 1
 }
 
-/// A wrong password was tried at every beat: an account that locks after some failures was locked within seconds.
+/// A wrong password was tried at every tick: an account that locks after some failures was locked within seconds.
 #[test]
-fn a_refused_login_is_tried_less_and_less_often_and_every_beat_is_a_gap() {
+fn a_refused_login_is_tried_less_and_less_often_and_every_tick_is_a_gap() {
     let Some(server) = Postgres::start() else {
         return skip("refused logins", "PostgreSQL 15 is not installed");
     };
@@ -169,8 +169,8 @@ fn a_refused_login_is_tried_less_and_less_often_and_every_beat_is_a_gap() {
     let url = server.url("postgres", &password(&workspace, "wrong"));
     let ran = refused_for(&workspace, &url, 8, || refused() >= 2);
     let tries = refused();
-    let beats = beats_without(&workspace);
-    assert!((2..=tries_at_most(beats)).contains(&tries), "{tries} tries in {beats} beats:\n{}", server.log());
+    let ticks = missed_samples(&workspace);
+    assert!((2..=tries_at_most(ticks)).contains(&tries), "{tries} tries in {ticks} ticks:\n{}", server.log());
     assert!(ran.stderr.contains("refused the login \"mon\""), "{}", ran.stderr);
     assert_eq!(ran.stderr.matches("; next try at ").count(), tries, "each pause is told: {}", ran.stderr);
 
@@ -178,8 +178,8 @@ fn a_refused_login_is_tried_less_and_less_often_and_every_beat_is_a_gap() {
     let url = server.url("nowhere", &password(&workspace, "right"));
     let ran = refused_for(&workspace, &url, 5, || true);
     let tries = server.logged("database \"nowhere\" does not exist");
-    let beats = beats_without(&workspace);
-    assert!((1..=tries_at_most(beats)).contains(&tries), "{tries} tries in {beats} beats:\n{}", server.log());
+    let ticks = missed_samples(&workspace);
+    assert!((1..=tries_at_most(ticks)).contains(&tries), "{tries} tries in {ticks} ticks:\n{}", server.log());
     assert!(ran.stderr.contains("database \"nowhere\" does not exist; next try at "), "{}", ran.stderr);
 }
 

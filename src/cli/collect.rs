@@ -26,7 +26,7 @@ pub(crate) struct CollectArgs {
 pub(crate) enum CollectCommand {
     /// Take one sample of each source and keep it
     Once(OnceArgs),
-    /// Sample on a beat of the clock until stopped
+    /// Sample at regular ticks of the clock until stopped
     Run(RunArgs),
     /// Fetch what the management database in a SQL Server (tsql/) sampled there
     Import(ImportArgs),

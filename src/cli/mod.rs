@@ -28,7 +28,7 @@ pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
-pub(crate) use report::{LevelChoice, ReportArgs};
+pub(crate) use report::ReportArgs;
 pub(crate) use runs::{RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};

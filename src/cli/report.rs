@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use iostall_model::Level;
 
 /// What is shown of watched sources.
 #[derive(Debug, Args)]
@@ -64,4 +65,15 @@ pub(crate) enum LevelChoice {
     Volumes,
     /// Whole servers
     Server,
+}
+
+impl From<LevelChoice> for Level {
+    fn from(choice: LevelChoice) -> Self {
+        match choice {
+            LevelChoice::Files => Self::Files,
+            LevelChoice::Databases => Self::Databases,
+            LevelChoice::Volumes => Self::Volumes,
+            LevelChoice::Server => Self::Server,
+        }
+    }
 }

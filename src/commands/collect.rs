@@ -12,8 +12,9 @@ use std::time::Duration;
 use iostall_collect::{Engine, Filter, grants};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_store::{History, Retention, StoredGap};
-use iostall_watch::{Event, Gap, Sampler, SamplerOptions};
+use iostall_model::Gap;
+use iostall_store::{History, Retention};
+use iostall_watch::{Event, Missed, Sampler, SamplerOptions};
 use jiff::{SignedDuration, Timestamp};
 
 use self::keeper::Keeper;
@@ -71,7 +72,7 @@ fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyho
                 keeper.store.add_sample(number, sample).map_err(with_hint)?;
             }
             Err(error) => {
-                let gap = StoredGap { at: utc_now(), beats: 1, reason: error.to_string() };
+                let gap = Gap { at: utc_now(), missed: 1, reason: error.to_string() };
                 keeper.store.add_gap(number, &gap).map_err(with_hint)?;
                 printer.error(&advised(error));
                 status = Status::CouldNot;
@@ -113,15 +114,15 @@ fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> a
                 }
                 keeper.sample(*number, sample, printer)?;
             }
-            Event::Gap(gap) => {
-                let (number, name) = &numbers[gap.source];
-                let news = (gap.reason.clone(), gap.retry.map(|retry| retry.beats));
+            Event::Missed(missed) => {
+                let (number, name) = &numbers[missed.source];
+                let news = (missed.gap.reason.clone(), missed.retry.map(|retry| retry.beats));
                 // That a source which times out takes longer than the interval is no news.
-                let is_known = gap.retry.is_none() && failing.contains_key(&gap.source);
-                if !is_known && failing.insert(gap.source, news.clone()).as_ref() != Some(&news) {
-                    printer.advise(&gap_line(name, &gap), &gap.hint);
+                let is_known = missed.retry.is_none() && failing.contains_key(&missed.source);
+                if !is_known && failing.insert(missed.source, news.clone()).as_ref() != Some(&news) {
+                    printer.advise(&gap_line(name, &missed), &missed.hint);
                 }
-                keeper.gap(*number, gap, printer)?;
+                keeper.gap(*number, missed.gap, printer)?;
             }
         }
         let now = utc_now();
@@ -143,7 +144,7 @@ fn signed(length: Duration) -> SignedDuration {
     SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
 }
 
-fn gap_line(name: &str, gap: &Gap) -> String {
-    let next = gap.retry.map(|retry| format!("; next try at {:.0}", retry.at)).unwrap_or_default();
-    format!("{name}: no sample at {:.0}: {}{next}", gap.at, gap.reason)
+fn gap_line(name: &str, missed: &Missed) -> String {
+    let next = missed.retry.map(|retry| format!("; next try at {:.0}", retry.at)).unwrap_or_default();
+    format!("{name}: no sample at {:.0}: {}{next}", missed.gap.at, missed.gap.reason)
 }

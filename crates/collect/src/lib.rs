@@ -22,4 +22,4 @@ pub use address::{Address, AddressError, Engine};
 pub use open::open;
 pub use secret::Secret;
 pub use source::{Filter, Source, SourceError};
-pub use sqlserver::{Batch, History, HistoryGap, Position};
+pub use sqlserver::{Batch, History, Position};

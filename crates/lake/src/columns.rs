@@ -5,8 +5,8 @@
 //! them into has functions for those; what is subtracted is `clock_ns`.
 
 use iostall_model::counter::Role;
-use iostall_model::{Counter, Scope};
-use iostall_store::{Batch, StoredGap};
+use iostall_model::{Counter, Gap, Scope};
+use iostall_store::Batch;
 use parquet::data_type::ByteArray;
 
 use crate::file::Column;
@@ -109,14 +109,14 @@ fn of_counter(batch: &Batch, counter: Counter) -> Column {
 
 /// The values of the gaps of `batch`, in the order of [`GAP_SCHEMA`].
 pub(crate) fn of_gaps(batch: &Batch) -> Vec<Column> {
-    let text = |text: &dyn Fn(&StoredGap) -> String| {
+    let text = |text: &dyn Fn(&Gap) -> String| {
         Column::Text(batch.gaps.iter().map(|gap| ByteArray::from(text(gap).as_str())).collect())
     };
     vec![
         text(&|_| batch.source.name.clone()),
         text(&|_| batch.source.id.to_string()),
         Column::Number(batch.gaps.iter().map(|gap| gap.at.as_microsecond()).collect()),
-        Column::SomeNumber(batch.gaps.iter().map(|gap| Some(gap.beats)).collect()),
+        Column::SomeNumber(batch.gaps.iter().map(|gap| Some(gap.missed)).collect()),
         text(&|gap| gap.reason.clone()),
     ]
 }

@@ -7,6 +7,7 @@ pub mod delta;
 pub mod device;
 pub mod distribution;
 pub mod figures;
+mod gap;
 pub mod kind;
 pub mod kinds;
 pub mod level;
@@ -31,6 +32,7 @@ pub mod write_data;
 
 pub use counter::{Counter, Counters};
 pub use delta::Change;
+pub use gap::Gap;
 pub use kind::Kind;
 pub use kinds::{
     CopyOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Outcome, PacedOutcome, RunBody,

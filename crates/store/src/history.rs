@@ -8,7 +8,7 @@ mod watched;
 #[cfg(test)]
 pub(crate) mod contract;
 
-use iostall_model::{Sample, Tier, Warning};
+use iostall_model::{Gap, Sample, Tier, Warning};
 use jiff::Timestamp;
 
 use crate::error::StoreError;
@@ -20,7 +20,7 @@ pub use batch::{Batch, RowColumns, SampleColumns, SeenWarning};
 pub use retention::Retention;
 pub use seams::Seams;
 pub(crate) use seams::ceiling;
-pub use watched::{Appended, ImportMark, RollupRow, Source, Step, StoredGap, Watched};
+pub use watched::{Appended, ImportMark, RollupRow, Source, Step, Watched};
 
 /// A place where the history of watched sources is kept.
 ///
@@ -41,7 +41,7 @@ pub trait History {
     fn add_sample(&mut self, source: SourceId, sample: Sample) -> Result<(), StoreError>;
 
     /// Keeps that `gap` happened.
-    fn add_gap(&mut self, source: SourceId, gap: &StoredGap) -> Result<(), StoreError>;
+    fn add_gap(&mut self, source: SourceId, gap: &Gap) -> Result<(), StoreError>;
 
     /// Keeps `batch`, its source included: all of it, or nothing.
     ///
@@ -87,7 +87,7 @@ pub trait History {
     fn last_sample(&self, source: SourceId) -> Result<Option<Sample>, StoreError>;
 
     /// The gaps in the window.
-    fn gaps(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<StoredGap>, StoreError>;
+    fn gaps(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Gap>, StoreError>;
 
     /// What `source` could not tell at some time in the window.
     fn warnings(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Warning>, StoreError>;

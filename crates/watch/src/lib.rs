@@ -3,7 +3,13 @@
 //! Requests and dependencies (sources, a clock, a store) go in, typed events and plain values come out. Nothing here knows
 //! a command line or a terminal.
 
+mod error;
+mod reports;
 pub mod sampler;
 pub mod schedule;
+mod tiers;
+pub mod windows;
 
-pub use sampler::{Event, Gap, Retry, Sampler, SamplerOptions};
+pub use error::WatchError;
+pub use reports::{ReportRequest, TimeRange, compare, report};
+pub use sampler::{Event, Missed, Retry, Sampler, SamplerOptions};

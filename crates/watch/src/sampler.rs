@@ -12,7 +12,7 @@ use std::time::Duration;
 use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock, MonotonicClock};
-use iostall_model::Sample;
+use iostall_model::{Gap, Sample};
 use jiff::Timestamp;
 
 use crate::schedule::{beats_missed, beats_until_retry, next_beat_ns};
@@ -58,20 +58,16 @@ pub enum Event {
         sample: Sample,
     },
     /// It did not.
-    Gap(Gap),
+    Missed(Missed),
 }
 
-/// Beats without a sample, with the reason.
+/// A gap as it comes up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gap {
+pub struct Missed {
     /// Place of the source in the list that was given.
     pub source: usize,
-    /// The first beat without a sample.
-    pub at: Timestamp,
-    /// How many beats have none.
-    pub beats: u64,
-    /// Why, in a sentence.
-    pub reason: String,
+    /// What is kept of it.
+    pub gap: Gap,
     /// What to do about it.
     pub hint: String,
     /// When the source is asked again; `None` where that is being done already.
@@ -188,7 +184,7 @@ struct Watch {
     /// Tries that failed one after the other, those not counted after which the next beat tries again.
     failures: u32,
     /// Beats for which the source is still left alone, and the gap that each of them is.
-    rest: Option<(u64, Gap)>,
+    rest: Option<(u64, Missed)>,
 }
 
 impl Watch {
@@ -212,7 +208,7 @@ impl Watch {
                     () => SLEPT,
                 };
                 let gap = self.missed(timestamp(last.due_ns + interval_ns), missed, why);
-                if self.sender.send(Event::Gap(gap)).is_err() {
+                if self.sender.send(Event::Missed(gap)).is_err() {
                     return;
                 }
             }
@@ -231,16 +227,18 @@ impl Watch {
     }
 
     /// Beats that went by while this thread did something else or did not run.
-    fn missed(&self, at: Timestamp, beats: u64, (reason, hint): (&str, &str)) -> Gap {
-        Gap { source: self.index, at, beats, reason: reason.into(), hint: hint.into(), retry: None }
+    fn missed(&self, at: Timestamp, missed: u64, (reason, hint): (&str, &str)) -> Missed {
+        let gap = Gap { at, missed, reason: reason.into() };
+        Missed { source: self.index, gap, hint: hint.into(), retry: None }
     }
 
     fn at_beat(&mut self, at: Timestamp) -> Event {
-        if let Some((beats, gap)) = &mut self.rest
+        if let Some((beats, missed)) = &mut self.rest
             && *beats > 0
         {
             *beats -= 1;
-            return Event::Gap(Gap { at, ..gap.clone() });
+            let gap = Gap { at, ..missed.gap.clone() };
+            return Event::Missed(Missed { gap, ..missed.clone() });
         }
         // A panic in one source's thread would end it unnoticed, while the others go on for months.
         let read = catch_unwind(AssertUnwindSafe(|| self.source.read()));
@@ -250,12 +248,12 @@ impl Watch {
                 sample.rows.retain(|row| self.options.filter.keeps(&row.subject));
                 Event::Sample { source: self.index, sample }
             }
-            Err(error) => Event::Gap(self.failed(at, &error)),
+            Err(error) => Event::Missed(self.failed(at, &error)),
         }
     }
 
     /// The gap of a try that failed, and how many beats go by until the next.
-    fn failed(&mut self, at: Timestamp, error: &SourceError) -> Gap {
+    fn failed(&mut self, at: Timestamp, error: &SourceError) -> Missed {
         let interval_ns = self.interval_ns();
         let longest = error.longest_pause().map(|pause| u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX));
         let beats = longest.map_or(1, |longest_ns| {
@@ -263,16 +261,14 @@ impl Watch {
             beats_until_retry(self.failures, interval_ns, longest_ns)
         });
         let next_ns = next_beat_ns(utc_ns(), interval_ns, None).saturating_add((beats - 1) * interval_ns);
-        let gap = Gap {
+        let missed = Missed {
             source: self.index,
-            at,
-            beats: 1,
-            reason: error.to_string(),
+            gap: Gap { at, missed: 1, reason: error.to_string() },
             hint: error.hint(),
             retry: Some(Retry { at: timestamp(next_ns), beats }),
         };
-        self.rest = Some((beats - 1, gap.clone()));
-        gap
+        self.rest = Some((beats - 1, missed.clone()));
+        missed
     }
 
     /// Waits for the beat by the wall clock; whether to stop instead. A clock set back ends the wait: the next

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iostall_collect::{Engine, History, HistoryGap, Position};
+use iostall_collect::{Engine, History, Position};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_store::{Appended, Batch, History as _, ImportMark, SourceId, SqliteHistory, StoredGap};
+use iostall_store::{Appended, Batch, History as _, ImportMark, SourceId, SqliteHistory};
 use jiff::Timestamp;
 
 use crate::cli::{GlobalArgs, ImportArgs};
@@ -51,9 +51,8 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
             if batch.samples.is_empty() {
                 break;
             }
-            let gap = |gap: HistoryGap| StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
             let mut piece = Batch::of(source.clone(), sequence, &batch.samples);
-            piece.gaps = batch.gaps.into_iter().map(gap).collect();
+            piece.gaps = batch.gaps;
             piece.import = Some(ImportMark { sample: batch.next.number, taken: batch.next.taken });
             match store.append(&piece).map_err(with_hint)? {
                 Appended::Added => {

@@ -5,9 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use iostall_model::Sample;
-use iostall_store::{History, Retention, SourceId, SqliteHistory, StoreError, StoredGap};
-use iostall_watch::Gap;
+use iostall_model::{Gap, Sample};
+use iostall_store::{History, Retention, SourceId, SqliteHistory, StoreError};
 use jiff::Timestamp;
 
 use crate::printer::Printer;
@@ -20,7 +19,7 @@ pub(super) struct Keeper {
     pub(super) samples: u64,
     said: HashSet<(SourceId, String)>,
     /// By source: beats of which nothing could be stored.
-    lost: HashMap<SourceId, StoredGap>,
+    lost: HashMap<SourceId, Gap>,
     /// What the store says while it cannot be written.
     trouble: Option<String>,
 }
@@ -59,12 +58,11 @@ impl Keeper {
         let kept = self.with_lost(source).and_then(|()| self.store.add_sample(source, sample));
         self.samples += u64::from(kept.is_ok());
         let reason = |error: &StoreError| format!("the sample could not be stored: {error}");
-        self.or_lost(kept, source, |error| StoredGap { at, beats: 1, reason: reason(error) }, printer)
+        self.or_lost(kept, source, |error| Gap { at, missed: 1, reason: reason(error) }, printer)
     }
 
     /// Keeps a gap.
     pub(super) fn gap(&mut self, source: SourceId, gap: Gap, printer: &Printer) -> anyhow::Result<()> {
-        let gap = StoredGap { at: gap.at, beats: gap.beats, reason: gap.reason };
         let kept = self.with_lost(source).and_then(|()| self.store.add_gap(source, &gap));
         self.or_lost(kept, source, |_| gap, printer)
     }
@@ -97,7 +95,7 @@ impl Keeper {
         &mut self,
         kept: Result<(), StoreError>,
         source: SourceId,
-        gap: impl FnOnce(&StoreError) -> StoredGap,
+        gap: impl FnOnce(&StoreError) -> Gap,
         printer: &Printer,
     ) -> anyhow::Result<()> {
         match kept {
@@ -109,9 +107,9 @@ impl Keeper {
             }
             Err(error) if error.may_pass() => {
                 let gap = gap(&error);
-                let beats = gap.beats;
-                let lost = self.lost.entry(source).or_insert(StoredGap { beats: 0, ..gap });
-                lost.beats = lost.beats.saturating_add(beats);
+                let missed = gap.missed;
+                let lost = self.lost.entry(source).or_insert(Gap { missed: 0, ..gap });
+                lost.missed = lost.missed.saturating_add(missed);
                 self.say(error, printer);
                 Ok(())
             }

@@ -78,12 +78,12 @@ impl Onlookers {
                     alerts.sample(*source, &sample.rows, &changes, printer);
                 }
             }
-            Event::Gap(gap) => {
+            Event::Missed(missed) => {
                 if let Some(metrics) = &self.metrics {
-                    metrics.gap(gap.source, gap.beats);
+                    metrics.gap(missed.source, missed.gap.missed);
                 }
                 if let Some(alerts) = &mut self.alerts {
-                    alerts.gap(gap.source, printer);
+                    alerts.gap(missed.source, printer);
                 }
             }
         }

@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use iostall_report::watch::{
-    WatchComparison, WatchReport, WatchSeries, comparison, sections, title, write_watch_csv, write_watch_json,
-};
+use iostall_report::watch::{comparison, sections, sentences, title, write_watch_csv, write_watch_json};
 use iostall_report::{write_comparison_html, write_watch_html};
+use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
 use crate::cli::{GlobalArgs, ReportArgs};
 use crate::failure::Status;
@@ -45,7 +44,9 @@ impl Forms {
         let status = self.outputs.write_or_tell(&render, &text, printer, status);
         if self.outputs.take_stdout() {
             for source in &report.sources {
-                source.sentences().iter().for_each(|said| printer.note(&format!("{}: {said}", source.name)));
+                for said in sentences(source) {
+                    printer.note(&format!("{}: {said}", source.name));
+                }
             }
         }
         status

@@ -69,7 +69,9 @@ impl Sampled {
                 }
                 self.before[source] = Some(sample);
             }
-            Event::Gap(gap) => state.gap(&self.sources[gap.source].name, gap.at, &gap.reason),
+            Event::Missed(missed) => {
+                state.gap(&self.sources[missed.source].name, missed.gap.at, &missed.gap.reason);
+            }
         }
     }
 }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_report::top::{Asked, TopState};
-use iostall_report::watch::{sections, title, write_watch_json};
+use iostall_report::watch::{sections, sentences, title, write_watch_json};
 
 use self::feed::{Feed, Sampled, Stored};
-use crate::cli::{GlobalArgs, LevelChoice, TopArgs};
+use crate::cli::{GlobalArgs, TopArgs};
 use crate::failure::{Status, hinted};
 use crate::interrupt::on_signal;
 use crate::output::{sections_to_stdout, to_stdout};
@@ -36,19 +36,10 @@ pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> any
         let names = sources.iter().map(|source| source.name.clone()).collect();
         (Box::new(Sampled::start(sources, args.timeout, args.interval)?), names)
     };
-    let level = args.level.map_or_else(|| usual_level(&names), level);
+    let level = args.level.map_or_else(|| usual_level(&names), Level::from);
     let mut state = TopState::new(&names, level, interval, printer.color());
     state.set_filter(args.filter.as_deref().unwrap_or_default());
     if args.once { once(args, &mut state, feed.as_mut(), printer) } else { live(&mut state, feed.as_mut()) }
-}
-
-fn level(choice: LevelChoice) -> Level {
-    match choice {
-        LevelChoice::Files => Level::Files,
-        LevelChoice::Databases => Level::Databases,
-        LevelChoice::Volumes => Level::Volumes,
-        LevelChoice::Server => Level::Server,
-    }
 }
 
 /// A host has no files of databases.
@@ -73,7 +64,9 @@ fn once(
     let report = state.report();
     if report.window.groups.is_empty() {
         for source in &report.sources {
-            source.sentences().iter().for_each(|said| printer.note(&format!("{}: {said}", source.name)));
+            for said in sentences(source) {
+                printer.note(&format!("{}: {said}", source.name));
+            }
         }
         let error = anyhow::anyhow!("nothing is counted that this view shows");
         return Err(hinted(error, "try another --level, or another --filter"));

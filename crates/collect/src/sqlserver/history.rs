@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use iostall_model::{Epoch, Kind, Moment, Row, Sample};
+use iostall_model::{Epoch, Gap, Kind, Moment, Row, Sample};
 use jiff::Timestamp;
 use tiberius::Config;
 use tokio::runtime::Runtime;
@@ -59,21 +59,10 @@ impl Position {
 pub struct Batch {
     /// Samples, in the order they were taken; none: the history is at its end.
     pub samples: Vec<Sample>,
-    /// Beats without a sample, up to the last of these samples.
-    pub gaps: Vec<HistoryGap>,
+    /// What is missing, up to the last of these samples.
+    pub gaps: Vec<Gap>,
     /// Where the next piece begins.
     pub next: Position,
-}
-
-/// Beats without a sample.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HistoryGap {
-    /// When.
-    pub at: Timestamp,
-    /// How many.
-    pub beats: u64,
-    /// Why.
-    pub reason: String,
 }
 
 impl History {
@@ -197,9 +186,9 @@ fn at_once(rows: &[Columns]) -> Vec<Head> {
         .collect()
 }
 
-fn gap(row: &Columns) -> HistoryGap {
+fn gap(row: &Columns) -> Gap {
     let at = timestamp(signed(number(row, "at_ms")));
-    HistoryGap { at, beats: number(row, "beats"), reason: text(row, "message") }
+    Gap { at, missed: number(row, "beats"), reason: text(row, "message") }
 }
 
 /// The samples with their rows.

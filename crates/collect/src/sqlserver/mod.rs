@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
 
-pub use history::{Batch, History, HistoryGap, Position};
+pub use history::{Batch, History, Position};
 
 use crate::address::{Address, Tls};
 use crate::allowance::{Allowance, Metered};

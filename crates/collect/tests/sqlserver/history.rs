@@ -45,7 +45,7 @@ fn samples_keep_their_own_times_and_epochs_and_their_deltas_follow_the_same_rule
     assert_eq!(changes[1], Change::Reset(ResetReason::Reattach), "another handle");
     let born = changes[2].delta().expect("its database was made after the sample before");
     assert_eq!((born.covered_ns, born.amounts.get(Counter::Writes)), (20_000_000_000, Some(40)));
-    assert_eq!((batch.gaps.len(), batch.gaps[0].beats), (1, 1));
+    assert_eq!((batch.gaps.len(), batch.gaps[0].missed), (1, 1));
     assert_eq!(server.logins(), ["iostall@iostall"], "one connection for all of it");
 
     let end = history.read("", &batch.next).unwrap();

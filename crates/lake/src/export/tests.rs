@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 
-use iostall_model::{Counter, Counters, DeviceRole, Epoch, Kind, Moment, Row, Sample, Scope, Subject};
-use iostall_store::StoredGap;
+use iostall_model::{Counter, Counters, DeviceRole, Epoch, Gap, Kind, Moment, Row, Sample, Scope, Subject};
 use jiff::{SignedDuration, Timestamp};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -63,7 +62,7 @@ fn exported(directory: &Path) -> Exported {
         let source = history.source(name).unwrap().id;
         for minute in 0..150 {
             if minute == 70 {
-                let gap = StoredGap { at: at(69), beats: 3, reason: "slow".into() };
+                let gap = Gap { at: at(69), missed: 3, reason: "slow".into() };
                 history.add_gap(source, &gap).unwrap();
             }
             history.add_sample(source, sample(minute)).unwrap();

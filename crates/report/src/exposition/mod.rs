@@ -27,7 +27,7 @@ pub struct SourceNow {
     pub name: String,
     /// The newest sample.
     pub last: Option<Arc<Sample>>,
-    /// Whether the newest beat gave a sample.
+    /// Whether the newest tick gave a sample.
     pub is_up: bool,
     /// How long ago the newest sample arrived, nanoseconds.
     pub age_ns: Option<u64>,
@@ -58,7 +58,7 @@ pub fn exposition(sources: &[SourceNow], version: &str) -> String {
 fn add_source(families: &mut Families, source: &SourceNow) {
     let labels = Labels::new().with("source", &source.name);
     let up = if source.is_up { "1" } else { "0" };
-    families.gauge("iostall_source_up", "Whether the newest beat gave a sample.", &labels, up);
+    families.gauge("iostall_source_up", "Whether the newest tick gave a sample.", &labels, up);
     if let Some(age_ns) = source.age_ns {
         let help = "Time since the newest sample of the source arrived.";
         families.gauge("iostall_source_last_sample_age_seconds", help, &labels, &seconds(age_ns));

@@ -16,7 +16,7 @@ use std::fmt;
 
 use iostall_model::Run;
 
-use crate::watch::{WatchComparison, WatchReport, WatchSeries};
+use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
 /// Writes the page of `run`. Fails only where `out` does.
 pub fn write_html(run: &Run, out: &mut impl fmt::Write) -> fmt::Result {

@@ -10,10 +10,10 @@ mod keys;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iostall_model::{Change, Level, ResetReason, Row, Totals, Warning};
+use iostall_model::{Change, Gap, Level, ResetReason, Row, Totals, Warning};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::watch::{Gap, Group, GroupKey, SourceHistory, WatchReport, WatchWindow};
+use iostall_watch::windows::{Group, GroupKey, SourceHistory, WatchReport, WatchWindow};
 
 pub use columns::Column;
 pub use draw::draw;
@@ -200,7 +200,7 @@ impl TopState {
 
 /// A source's silence as reports tell it.
 fn gap((at, reason): &(Timestamp, String)) -> Gap {
-    Gap { at: *at, until: *at, beats: 1, reason: reason.clone() }
+    Gap { at: *at, missed: 1, reason: reason.clone() }
 }
 
 fn is_wanted(key: &GroupKey, filter: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use iostall_model::{Counter, Kind};
 
-use super::{Group, GroupKey, WatchWindow};
+use iostall_watch::windows::{Group, GroupKey, WatchWindow};
 
 /// A group that is shown.
 #[derive(Clone, Copy)]

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::WatchReport;
+use iostall_watch::windows::{SourceHistory, WatchReport};
+
 use super::columns::{NUMBERS, figures, stall_is};
 
 /// One line a group, every column, absent numbers empty.
@@ -62,7 +63,7 @@ pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result
 
 /// Each source with its gaps, its warnings and how much of the window is covered.
 pub(super) fn sources(report: &WatchReport) -> Vec<Value> {
-    let one = |source: &super::SourceHistory| {
+    let one = |source: &SourceHistory| {
         let mut object = json!(source);
         object["covered_pct"] = json!(report.coverage(&source.name) * 100.0);
         object
@@ -73,7 +74,7 @@ pub(super) fn sources(report: &WatchReport) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::fixture;
+    use iostall_watch::windows::fixture;
 
     fn text(write: impl Fn(&mut dyn Write) -> io::Result<()>) -> String {
         let mut out = Vec::new();

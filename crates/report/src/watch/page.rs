@@ -1,7 +1,10 @@
 //! The groups of a window as sections, which text and HTML lay out alike.
 
+use iostall_model::Level;
+use iostall_watch::windows::{SourceHistory, WatchReport};
+
 use super::columns::{Figures, NUMBERS, figures, maybe_short};
-use super::{SourceHistory, WatchReport};
+use super::sentences::sentences;
 use crate::facts::moment;
 use crate::format::{percent, shown};
 use crate::section::{Note, Section};
@@ -21,12 +24,12 @@ pub fn heading(report: &WatchReport) -> &'static str {
 }
 
 /// What a level is called above its groups.
-pub(super) fn level_word(level: super::Level) -> &'static str {
+pub(super) fn level_word(level: Level) -> &'static str {
     match level {
-        super::Level::Files => "Files",
-        super::Level::Databases => "Databases",
-        super::Level::Volumes => "Volumes",
-        super::Level::Server => "Servers",
+        Level::Files => "Files",
+        Level::Databases => "Databases",
+        Level::Volumes => "Volumes",
+        Level::Server => "Servers",
     }
 }
 
@@ -40,7 +43,7 @@ pub fn sections(report: &WatchReport) -> Vec<Section> {
         }
     }
     // A source without numbers is there with the reasons.
-    let silent = report.sources.iter().filter(|source| !source.sentences().is_empty());
+    let silent = report.sources.iter().filter(|source| !sentences(source).is_empty());
     for source in silent {
         let has_numbers = report.window.groups.keys().any(|key| key.source == source.name);
         if !has_numbers {
@@ -84,7 +87,7 @@ fn notes(
             notes.push(Note::caution(format!("{name}: not counted: {}", figure.resets())));
         }
     }
-    let said = history.map(SourceHistory::sentences).unwrap_or_default();
+    let said = history.map(sentences).unwrap_or_default();
     notes.extend(said.into_iter().map(Note::caution));
     notes
 }
@@ -135,8 +138,8 @@ fn table(figures: &[Figures<'_>]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::fixture;
     use crate::{TextOptions, write_sections};
+    use iostall_watch::windows::fixture;
 
     fn text() -> String {
         let report = fixture::report();
@@ -176,8 +179,7 @@ mod tests {
     #[test]
     fn a_source_without_a_number_is_there_with_the_reason() {
         let mut report = fixture::report();
-        let silent =
-            crate::watch::SourceHistory { name: "mysql://db2:3306".into(), ..report.sources[0].clone() };
+        let silent = SourceHistory { name: "mysql://db2:3306".into(), ..report.sources[0].clone() };
         report.sources.push(silent);
         let sections = sections(&report);
         let last = sections.last().unwrap();
@@ -190,7 +192,7 @@ mod tests {
         let text = text();
         assert!(text.contains("samples cover"), "{text}");
         assert!(text.contains("E:\\data\\a.mdf: not counted: restart 1"), "{text}");
-        assert!(text.contains("no sample at 2026-11-21 10:04:00 UTC (1 beat): timed out"), "{text}");
+        assert!(text.contains("1 missed sample at 2026-11-21 10:04:00 UTC: timed out"), "{text}");
         assert!(text.contains("% of vol I/O"), "{text}");
     }
 }

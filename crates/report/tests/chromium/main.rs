@@ -5,15 +5,11 @@ mod browser;
 #[path = "../../src/fixture/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "the unit tests use the rest")]
 mod fixture;
-#[path = "../../src/watch/fixture.rs"]
-mod watched;
 
 use browser::{assert_quiet, opened, words};
 use iostall_model::Run;
-use iostall_report::watch::{
-    Gap, Interval, Level, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow,
-};
 use iostall_report::{write_comparison_html, write_html, write_watch_html};
+use iostall_watch::windows::{WatchComparison, fixture as watched};
 use serde_json::Value;
 
 /// The page of a run.

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use iostall_model::{Counter, Counters, Epoch, Moment, Row, Sample, Subject, Warning};
+use iostall_model::{Counter, Counters, Epoch, Gap, Moment, Row, Sample, Subject, Warning};
 use jiff::Timestamp;
 
-use super::watched::{ImportMark, Source, StoredGap};
+use super::watched::{ImportMark, Source};
 use crate::batch_error::BatchError;
 use crate::identity::SeriesId;
 
@@ -31,7 +31,7 @@ pub struct Batch {
     /// What the source could not tell.
     pub warnings: Vec<SeenWarning>,
     /// Beats without a sample.
-    pub gaps: Vec<StoredGap>,
+    pub gaps: Vec<Gap>,
     /// How far an import came with this batch.
     pub import: Option<ImportMark>,
 }

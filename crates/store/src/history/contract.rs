@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use iostall_model::{
-    Change, Counter, Counters, DeviceRole, Epoch, Kind, Moment, Rollup, Row, Sample, Scope, Subject, Tier,
-    Warning, WarningCode,
+    Change, Counter, Counters, DeviceRole, Epoch, Gap, Kind, Moment, Rollup, Row, Sample, Scope, Subject,
+    Tier, Warning, WarningCode,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
     Appended, Batch, BatchError, History, ImportMark, Retention, RowColumns, SeenWarning, SeriesId, Source,
-    SourceId, StoreId, StoredGap,
+    SourceId, StoreId,
 };
 use crate::error::StoreError;
 
@@ -93,7 +93,7 @@ fn batch(number: u64) -> Batch {
     let (first, last) = (samples[0].taken.utc, samples[9].taken.utc);
     batch.warnings = vec![SeenWarning { warning: doubt(), first, last }];
     batch.gaps =
-        vec![StoredGap { at: first + SignedDuration::from_secs(1), beats: number, reason: "slow".into() }];
+        vec![Gap { at: first + SignedDuration::from_secs(1), missed: number, reason: "slow".into() }];
     batch.import = Some(ImportMark { sample: number.cast_signed(), taken: last });
     batch
 }
@@ -107,7 +107,7 @@ struct Told {
     intervals: Vec<Interval>,
     hours: BTreeMap<(Timestamp, SeriesId), Rollup>,
     days: BTreeMap<(Timestamp, SeriesId), Rollup>,
-    gaps: Vec<StoredGap>,
+    gaps: Vec<Gap>,
     warnings: Vec<Warning>,
     newest: Option<Sample>,
 }
@@ -248,7 +248,7 @@ fn what_is_sent_again_and_again_arrives_once(mut from: impl History, mut to: imp
     for minute in 0..70 {
         if minute % 9 == 8 {
             let at = start() + minutes(minute) - SignedDuration::from_secs(1);
-            from.add_gap(source.id, &StoredGap { at, beats: minute, reason: "slow".into() }).unwrap();
+            from.add_gap(source.id, &Gap { at, missed: minute, reason: "slow".into() }).unwrap();
         }
         let mut taken = sample(minute);
         if minute == 20 || minute == 21 {
@@ -339,7 +339,7 @@ fn what_was_forgotten_does_not_come_back_with_its_batch(mut history: impl Histor
 
 fn gaps_and_warnings_are_found_by_their_time(mut history: impl History) {
     let source = history.source("linux:").unwrap().id;
-    let gap = |beats| StoredGap { at: start() + minutes(3), beats, reason: "refused".into() };
+    let gap = |missed| Gap { at: start() + minutes(3), missed, reason: "refused".into() };
     history.add_gap(source, &gap(1)).unwrap();
     history.add_gap(source, &gap(4)).unwrap();
     let mut doubted = sample(5);

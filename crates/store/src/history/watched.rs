@@ -38,17 +38,6 @@ pub struct Step {
     pub rows: Vec<(Row, Change)>,
 }
 
-/// Beats without a sample, as stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredGap {
-    /// The first of them.
-    pub at: Timestamp,
-    /// How many.
-    pub beats: u64,
-    /// Why.
-    pub reason: String,
-}
-
 /// How far the history of another database has been taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportMark {

@@ -34,7 +34,7 @@ fn options() -> SamplerOptions {
 }
 
 /// A thread that a busy machine kept from running misses beats as well, and says so in a gap of its own.
-fn is_missed(gap: &Gap) -> bool {
+fn is_missed(gap: &Missed) -> bool {
     gap.retry.is_none()
 }
 
@@ -55,9 +55,9 @@ fn a_source_that_hangs_delays_no_other_and_a_dead_one_is_a_gap_with_its_reason()
                 assert_eq!(source, 1, "the one that hangs has not answered");
                 answers += 1;
             }
-            Event::Gap(gap) if is_missed(&gap) => assert_ne!(gap.source, 0, "{gap:?}"),
-            Event::Gap(gap) => {
-                assert!(gap.source == 2 && gap.reason.contains("refused"), "{gap:?}");
+            Event::Missed(gap) if is_missed(&gap) => assert_ne!(gap.source, 0, "{gap:?}"),
+            Event::Missed(gap) => {
+                assert!(gap.source == 2 && gap.gap.reason.contains("refused"), "{gap:?}");
                 gaps += 1;
             }
         }
@@ -92,13 +92,13 @@ fn a_login_that_is_refused_is_tried_after_one_two_and_four_beats_and_anew_after_
     let door = Doorkeeper { lets_in, tries: tries.clone() };
     let (sampler, events) = Sampler::start(vec![Box::new(door)], &options());
     // A machine that is busy with something else misses beats: those are gaps of another kind.
-    let is_of_the_door = |event: &Event| !matches!(event, Event::Gap(gap) if is_missed(gap));
+    let is_of_the_door = |event: &Event| !matches!(event, Event::Missed(gap) if is_missed(gap));
     let pauses: Vec<u64> = events
         .iter()
         .filter(is_of_the_door)
         .take(12)
         .map(|event| match event {
-            Event::Gap(gap) => gap.retry.unwrap().beats,
+            Event::Missed(gap) => gap.retry.unwrap().beats,
             Event::Sample { .. } => 0,
         })
         .collect();
@@ -125,10 +125,10 @@ impl Source for Broken {
 fn a_source_that_panics_is_a_gap_and_not_a_silence() {
     let (sampler, events) = Sampler::start(vec![Box::new(Broken)], &options());
     let gap = events.iter().find_map(|event| match event {
-        Event::Gap(gap) if !is_missed(&gap) => Some(gap),
+        Event::Missed(gap) if !is_missed(&gap) => Some(gap),
         _ => None,
     });
-    assert!(gap.unwrap().reason.contains("iostall itself failed"));
+    assert!(gap.unwrap().gap.reason.contains("iostall itself failed"));
     sampler.stopper().stop();
     drop(events);
     sampler.join();
@@ -150,11 +150,11 @@ fn a_reading_longer_than_the_interval_is_recorded_as_missed_beats() {
     assert!(events.iter().any(|event| has_passed(&event)));
     release.send(()).unwrap();
     let missed = events.iter().find_map(|event| match event {
-        Event::Gap(gap) if gap.source == 0 => Some(gap),
+        Event::Missed(gap) if gap.source == 0 => Some(gap),
         _ => None,
     });
     let missed = missed.unwrap();
-    assert!(missed.beats >= 5 && missed.reason.contains("longer than the interval"), "{missed:?}");
+    assert!(missed.gap.missed >= 5 && missed.gap.reason.contains("longer than the interval"), "{missed:?}");
     drop(release);
     sampler.stopper().stop();
     drop(events);
@@ -172,7 +172,7 @@ fn beats_missed_while_nobody_took_the_events_are_not_laid_on_the_source() {
     let held_up = (0..100).any(|_| {
         clock.sleep_until(clock.now_ns() + 2 * EVENTS_WAITING_MAX as u64 * 1_000_000);
         let mut taken = events.iter().take(2 * EVENTS_WAITING_MAX);
-        taken.any(|event| matches!(event, Event::Gap(gap) if gap.reason == HELD_UP.0))
+        taken.any(|event| matches!(event, Event::Missed(gap) if gap.gap.reason == HELD_UP.0))
     });
     assert!(held_up);
     sampler.stopper().stop();

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::group_name;
 use crate::html::charts::{COLOURS, Chart, figure, rate_axis, rounded, trace_name};
-use crate::watch::WatchComparison;
+use iostall_watch::windows::{Pair, WatchComparison};
+
 use crate::watch::columns::stall_label;
-use crate::watch::comparison::Pair;
 
 /// More bars than this cannot be read.
 const GROUPS_MAX: usize = 12;
@@ -80,7 +80,7 @@ pub(super) fn charts(comparison: &WatchComparison) -> Vec<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::comparison::fixture;
+    use iostall_watch::windows::{SourceHistory, fixture};
 
     fn names(comparison: &WatchComparison) -> Vec<Value> {
         charts(comparison)[0].figure["data"][0]["x"].as_array().unwrap().clone()
@@ -97,7 +97,7 @@ mod tests {
                 key.source = other.into();
                 report.window.groups.insert(key, group);
             }
-            let twin = crate::watch::SourceHistory { name: other.into(), ..report.sources[0].clone() };
+            let twin = SourceHistory { name: other.into(), ..report.sources[0].clone() };
             report.sources.push(twin);
         }
         let mut names: Vec<String> = names(&comparison).iter().map(Value::to_string).collect();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::group_name;
 use crate::html::charts::{COLOURS, Chart, figure, rate_axis, rounded, seconds, trace_name};
 use crate::watch::columns::stall_label;
-use crate::watch::{Cause, Line, WatchReport, WatchSeries};
+use iostall_watch::windows::{Cause, Line, Mark, WatchReport, WatchSeries};
 
 /// A number of a piece of a line; `None` where it has none.
 type Of = fn(&Totals) -> Option<f64>;
@@ -148,7 +148,7 @@ fn trace(line: &Line, of: Of, name: &str, colour: &str, dash: &str, hover: &str)
 
 /// Shades what is marked.
 fn shapes(series: &WatchSeries) -> Value {
-    let shape = |mark: &crate::watch::Mark| {
+    let shape = |mark: &Mark| {
         let colour = match mark.cause {
             Cause::Gap(_) => "#808a94",
             Cause::Reset(..) => "#d1495b",
@@ -201,7 +201,7 @@ fn distribution(report: &WatchReport, series: &WatchSeries) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::fixture;
+    use iostall_watch::windows::fixture;
 
     fn data(id: &str) -> Vec<Value> {
         let charts = charts(&fixture::report(), &fixture::series());

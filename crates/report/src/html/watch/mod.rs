@@ -4,6 +4,7 @@ mod bars;
 mod lines;
 
 use iostall_model::Warning;
+use iostall_watch::windows::{Cause, GroupKey, WatchComparison, WatchReport, WatchSeries};
 use maud::{Markup, html};
 
 use super::charts::Chart;
@@ -12,9 +13,7 @@ use crate::facts::moment;
 use crate::format::shown;
 use crate::section::Section;
 use crate::table::{Column, Table};
-use crate::watch::{
-    Cause, GroupKey, WatchComparison, WatchReport, WatchSeries, comparison, heading, sections, title,
-};
+use crate::watch::{comparison, heading, sections, title};
 
 /// The page of one window.
 pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
@@ -122,9 +121,8 @@ fn filled(charts: Vec<Chart>) -> Vec<Chart> {
 
 #[cfg(test)]
 mod tests {
-    use crate::watch::comparison::fixture as comparison_fixture;
-    use crate::watch::fixture;
     use crate::{write_comparison_html, write_watch_html};
+    use iostall_watch::windows::fixture;
 
     fn own_text(write: impl Fn(&mut String) -> std::fmt::Result) -> String {
         let mut page = String::new();
@@ -146,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_page_of_two_windows_has_both_and_what_is_in_one_alone() {
-        let page = own_text(|page| write_comparison_html(&comparison_fixture::comparison(), page));
+        let page = own_text(|page| write_comparison_html(&fixture::comparison(), page));
         assert!(page.contains("in the window before alone: ./shop/t.ibd"), "{page}");
         assert!(page.contains("ms/io at the mix of before"));
     }

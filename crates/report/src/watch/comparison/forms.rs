@@ -4,14 +4,15 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::{Pair, Values, WatchComparison, compared};
-use crate::watch::WatchReport;
+use iostall_watch::windows::{Pair, Values, WatchComparison, WatchReport};
+
+use super::columns::{compared, values as values_of, word};
 use crate::watch::columns::stall_is;
 use crate::watch::forms::sources;
 
 /// Every number of a pair by the name of its column.
 fn numbers(pair: &Pair<'_>, of: &WatchComparison) -> Vec<(&'static str, Values)> {
-    let mut all: Vec<_> = compared().map(|number| (number.name, pair.values(number))).collect();
+    let mut all: Vec<_> = compared().map(|number| (number.name, values_of(pair, number))).collect();
     all.push(("stall_ms_per_io_at_mix_before", pair.stall_ms_at_mix()));
     all.push(("covered_pct", pair.covered_pct(of)));
     all
@@ -40,7 +41,7 @@ pub fn write_comparison_csv(comparison: &WatchComparison, out: &mut dyn Write) -
                 pair.key.kind.to_string(),
                 pair.key.name.clone(),
                 stall_is(pair.key.kind).unwrap_or_default().to_owned(),
-                pair.place().word().to_owned(),
+                word(pair.presence()).to_owned(),
                 name.to_owned(),
                 text(values.before),
                 text(values.after),
@@ -83,7 +84,7 @@ pub fn write_comparison_json(comparison: &WatchComparison, out: &mut dyn Write) 
             "name": pair.key.name,
             "note": pair.key.kind.note(),
             "stall_is": stall_is(pair.key.kind),
-            "in": pair.place().word(),
+            "in": word(pair.presence()),
             "metrics": metrics,
         })
     };
@@ -117,7 +118,7 @@ pub fn write_comparison_json(comparison: &WatchComparison, out: &mut dyn Write) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::comparison::fixture;
+    use iostall_watch::windows::fixture;
 
     #[test]
     fn json_and_csv_have_both_windows_and_the_change() {

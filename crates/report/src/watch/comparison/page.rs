@@ -1,15 +1,16 @@
 //! A comparison as sections, which text and HTML lay out alike.
 
+use iostall_watch::windows::{Overall, Pair, Presence, Values, WatchComparison, WatchReport};
 use jiff::Unit;
 
-use super::{Overall, Pair, Place, Values, WatchComparison, compared};
+use super::columns::{compared, values, word};
 use crate::facts::moment;
 use crate::format::{NONE, percent, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
-use crate::watch::WatchReport;
 use crate::watch::columns::{maybe_short, short, stall_is};
 use crate::watch::page::{COVERAGE_ENOUGH, level_word};
+use crate::watch::sentences;
 
 /// What the comparison is called.
 pub fn title(comparison: &WatchComparison) -> String {
@@ -52,7 +53,7 @@ fn windows(comparison: &WatchComparison) -> Section {
         let (from, to) = (moment(report.from), moment(report.to));
         notes.push(Note::plain(format!("{word}: {from} to {to}, {length:#}")));
         notes.extend(report.sources.iter().flat_map(|source| {
-            let said = source.sentences().into_iter();
+            let said = sentences(source).into_iter();
             let name = shown(&source.name);
             let doubts = said.map(move |said| Note::caution(format!("{word} ({name}): {said}")));
             std::iter::once(coverage(word, report, &source.name)).chain(doubts)
@@ -86,12 +87,13 @@ fn whole_sentence(one: &Overall) -> Note {
 }
 
 fn only_in_one(pairs: &[&Pair<'_>]) -> Vec<Note> {
-    let alone = |place: Place| {
-        let there: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.place() == place).copied().collect();
-        let said = || format!("in the window {} alone: {}", place.word(), names(&there));
+    let alone = |presence: Presence| {
+        let there: Vec<&Pair<'_>> =
+            pairs.iter().filter(|pair| pair.presence() == presence).copied().collect();
+        let said = || format!("in the window {} alone: {}", word(presence), names(&there));
         (!there.is_empty()).then(|| Note::caution(said()))
     };
-    [alone(Place::Before), alone(Place::After)].into_iter().flatten().collect()
+    [alone(Presence::Before), alone(Presence::After)].into_iter().flatten().collect()
 }
 
 fn names(pairs: &[&Pair<'_>]) -> String {
@@ -124,18 +126,18 @@ fn table(comparison: &WatchComparison, pairs: &[&Pair<'_>]) -> Table {
         ],
     );
     for pair in pairs {
-        let place = match pair.place() {
-            Place::Both => String::new(),
-            place => format!(", in the window {} alone", place.word()),
+        let presence = match pair.presence() {
+            Presence::Both => String::new(),
+            presence => format!(", in the window {} alone", word(presence)),
         };
         table.group(
             shown(&pair.key.name),
-            format!("{}, stall: {}{place}", pair.key.kind, stall_is(pair.key.kind).unwrap_or("not told")),
+            format!("{}, stall: {}{presence}", pair.key.kind, stall_is(pair.key.kind).unwrap_or("not told")),
         );
         for number in compared() {
-            let values = pair.values(number);
-            if values != Values::default() {
-                table.row(cells(number.head.unwrap_or(number.name), values, Severity::Plain));
+            let both = values(pair, number);
+            if both != Values::default() {
+                table.row(cells(number.head.unwrap_or(number.name), both, Severity::Plain));
             }
         }
         let at_mix = pair.stall_ms_at_mix();
@@ -173,8 +175,8 @@ fn cells(name: &str, values: Values, severity: Severity) -> Vec<TableCell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::comparison::fixture;
     use crate::{TextOptions, write_sections};
+    use iostall_watch::windows::fixture;
 
     #[test]
     fn the_comparison_of_two_windows_reads_so() {

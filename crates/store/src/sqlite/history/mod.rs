@@ -24,7 +24,7 @@ mod tests;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use iostall_model::{Sample, Tier, Warning};
+use iostall_model::{Gap, Sample, Tier, Warning};
 use jiff::Timestamp;
 use rusqlite::Connection;
 
@@ -32,7 +32,7 @@ use super::open::open as open_connection;
 use crate::error::StoreError;
 use crate::history::{
     Appended, Batch, History, ImportMark, Retention, RollupRow, Seams, Source, SourceId, Step, StoreId,
-    StoredGap, Watched,
+    Watched,
 };
 use crate::sqlite::fault;
 
@@ -86,7 +86,7 @@ impl History for SqliteHistory {
         self.add_sample_of(self.number(source)?, sample)
     }
 
-    fn add_gap(&mut self, source: SourceId, gap: &StoredGap) -> Result<(), StoreError> {
+    fn add_gap(&mut self, source: SourceId, gap: &Gap) -> Result<(), StoreError> {
         self.add_gap_of(self.number(source)?, gap)
     }
 
@@ -140,7 +140,7 @@ impl History for SqliteHistory {
         self.last_sample_of(self.number(source)?)
     }
 
-    fn gaps(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<StoredGap>, StoreError> {
+    fn gaps(&self, source: SourceId, from: Timestamp, to: Timestamp) -> Result<Vec<Gap>, StoreError> {
         self.gaps_of(self.number(source)?, from, to)
     }
 

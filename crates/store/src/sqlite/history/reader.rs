@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use iostall_model::{Epoch, Kind, Moment, Row, Sample, Scope, Subject, Tier, delta};
+use iostall_model::{Epoch, Gap, Kind, Moment, Row, Sample, Scope, Subject, Tier, delta};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
@@ -10,7 +10,7 @@ use super::body::{self, Rows};
 use super::series::Series;
 use super::{SourceNumber, SqliteHistory, damage, from_utc_ns, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
-use crate::history::{ImportMark, RollupRow, SeenWarning, Step, StoredGap};
+use crate::history::{ImportMark, RollupRow, SeenWarning, Step};
 use crate::sqlite::fault;
 
 impl SqliteHistory {
@@ -92,14 +92,14 @@ impl SqliteHistory {
         source: SourceNumber,
         from: Timestamp,
         to: Timestamp,
-    ) -> Result<Vec<StoredGap>, StoreError> {
+    ) -> Result<Vec<Gap>, StoreError> {
         let all = || {
             let mut statement = self.connection.prepare_cached(statements::LIST_GAPS)?;
             let parameters = named_params! {":source": source.0, ":from": utc_ns(from), ":to": utc_ns(to)};
             let rows = statement.query_map(parameters, |row| {
-                Ok(StoredGap {
+                Ok(Gap {
                     at: from_utc_ns(row.get(0)?),
-                    beats: row.get::<_, i64>(1)?.cast_unsigned(),
+                    missed: row.get::<_, i64>(1)?.cast_unsigned(),
                     reason: row.get(2)?,
                 })
             })?;

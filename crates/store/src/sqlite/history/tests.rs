@@ -214,7 +214,7 @@ fn a_thing_that_goes_and_comes_back_is_a_baseline() {
 fn gaps_and_warnings_are_kept_with_the_time_they_are_about() {
     let (_directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    let gap = StoredGap { at: start(), beats: 3, reason: "refused".into() };
+    let gap = Gap { at: start(), missed: 3, reason: "refused".into() };
     store.add_gap(source, &gap).unwrap();
     let mut sample = sample(1, 1);
     let doubt = Warning::new(iostall_model::WarningCode::SettingOff, "timing is off").hint("switch it on");

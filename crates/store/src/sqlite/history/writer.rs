@@ -1,6 +1,6 @@
 //! Writing samples, and the roll-ups with them.
 
-use iostall_model::{Sample, Subject, Tier};
+use iostall_model::{Gap, Sample, Subject, Tier};
 use rusqlite::{Connection, Transaction, named_params};
 
 use super::body::{self, Rows};
@@ -8,7 +8,7 @@ use super::pending::{Pending, flush};
 use super::series::Series;
 use super::{SourceNumber, SqliteHistory, WHOLE_EVERY, damage, sources, statements, utc_ns};
 use crate::error::StoreError;
-use crate::history::{Appended, Batch, ImportMark, SeenWarning, StoredGap};
+use crate::history::{Appended, Batch, ImportMark, SeenWarning};
 use crate::sqlite::{begin, fault};
 
 /// What the writer remembers of a source between its samples.
@@ -117,7 +117,7 @@ impl SqliteHistory {
     }
 
     /// See [`History::add_gap`](crate::History::add_gap).
-    pub(super) fn add_gap_of(&mut self, source: SourceNumber, gap: &StoredGap) -> Result<(), StoreError> {
+    pub(super) fn add_gap_of(&mut self, source: SourceNumber, gap: &Gap) -> Result<(), StoreError> {
         begin(&self.connection, &self.path, 0)
             .and_then(|transaction| {
                 put_gap(&transaction, source, gap)?;
@@ -192,11 +192,11 @@ impl SqliteHistory {
     }
 }
 
-fn put_gap(connection: &Connection, source: SourceNumber, gap: &StoredGap) -> rusqlite::Result<()> {
+fn put_gap(connection: &Connection, source: SourceNumber, gap: &Gap) -> rusqlite::Result<()> {
     let parameters = named_params! {
         ":source": source.0,
         ":at_utc_ns": utc_ns(gap.at),
-        ":beats": i64::try_from(gap.beats).unwrap_or(i64::MAX),
+        ":beats": i64::try_from(gap.missed).unwrap_or(i64::MAX),
         ":reason": gap.reason,
     };
     connection.prepare_cached(statements::ADD_GAP)?.execute(parameters).map(drop)

@@ -6,12 +6,12 @@ use super::*;
 const SAMPLES: u64 = 10;
 
 /// The samples and the gap of piece `piece`, and how far it goes.
-fn piece(piece: u64) -> (Vec<Sample>, StoredGap, ImportMark) {
+fn piece(piece: u64) -> (Vec<Sample>, Gap, ImportMark) {
     let beats = piece * SAMPLES..(piece + 1) * SAMPLES;
     let samples: Vec<Sample> = beats.clone().map(|beat| sample(beat, 4)).collect();
     let at = samples[0].taken.utc;
     let mark = ImportMark { sample: beats.end.cast_signed(), taken: samples.last().unwrap().taken.utc };
-    (samples, StoredGap { at, beats: 1, reason: "too slow".into() }, mark)
+    (samples, Gap { at, missed: 1, reason: "too slow".into() }, mark)
 }
 
 fn import(store: &mut SqliteHistory, number: u64) -> Result<Appended, StoreError> {

@@ -47,7 +47,7 @@ fn sum(store: &SqliteHistory, source: SourceId, from: Timestamp, to: Timestamp) 
             sum.then(change.delta().unwrap());
         }
     };
-    Part { store, source, from, to }.each_interval(&mut add).unwrap();
+    SourceWindow { history: store, source, from, to }.each_interval(&mut add).unwrap();
     (sum.amounts.or_zero(Counter::Reads), sum.covered_ns / 1_000_000_000)
 }
 
@@ -180,7 +180,7 @@ fn a_report_says_up_to_where_days_and_hours_are() {
     }
     let (raw, hours) = (SignedDuration::from_hours(48), SignedDuration::from_hours(96));
     store.forget(&Retention { raw, hours, days: None }, second(10 * DAY_S)).unwrap();
-    let part = |from, to| Part { store: &store, source, from, to };
+    let part = |from, to| SourceWindow { history: &store, source, from, to };
     let tiers = part(second(0), second(10 * DAY_S)).each_interval(&mut |_| {}).unwrap();
     assert_eq!(tiers.days_until, Some(second(6 * DAY_S)));
     assert!(tiers.hours_until.is_some_and(|until| until > second(7 * DAY_S) && until <= second(8 * DAY_S)));

@@ -74,12 +74,12 @@ pub(super) fn by_volume<'a>(level: Level, rows: &[(&'a Row, &Change)]) -> ByVolu
 }
 
 /// Whether groups of `level` lie on volumes, and are not volumes or more themselves.
-pub(super) fn has_share(level: Level) -> bool {
+fn has_share(level: Level) -> bool {
     matches!(level, Level::Files | Level::Databases)
 }
 
 /// The sum of two amounts, `None` where neither was told.
-pub(super) fn told(totals: &Totals, a: Counter, b: Counter) -> Option<u64> {
+fn told(totals: &Totals, a: Counter, b: Counter) -> Option<u64> {
     match (totals.amounts.get(a), totals.amounts.get(b)) {
         (None, None) => None,
         (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),

@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use iostall_model::{Change, Level, ResetReason, Totals};
+use iostall_model::{Change, Gap, Level, ResetReason, Totals};
 use jiff::Timestamp;
 
-use super::interval::ns_between;
-use super::{Gap, GroupKey, Interval, SourceHistory, WatchReport, key_of};
+use super::group::{GroupKey, key_of};
+use super::interval::{Interval, ns_between};
+use super::report::WatchReport;
+use super::source_history::SourceHistory;
 
 /// A line has about so many points at most: more than a screen has room for only make the page heavy.
 const POINTS_MAX: u64 = 600;
@@ -62,7 +64,7 @@ pub struct Mark {
 /// Why a line is broken.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
-    /// Beats without a sample: the reason.
+    /// Missed samples: the reason.
     Gap(String),
     /// Counters of these groups began anew.
     Reset(ResetReason, BTreeSet<String>),
@@ -115,7 +117,7 @@ impl WatchSeries {
     pub fn finish(&mut self) {
         for (source, gaps) in std::mem::take(&mut self.gaps) {
             for gap in gaps {
-                self.mark_gap(&source, gap.at, gap.until, gap.reason);
+                self.mark_gap(&source, gap.at, gap.at, gap.reason);
             }
         }
     }
@@ -129,7 +131,7 @@ impl WatchSeries {
             if is_due { gaps.pop_front() } else { None }
         }) {
             if gap.at < interval.start || interval.is_rollup {
-                self.mark_gap(source, gap.at, gap.until, gap.reason);
+                self.mark_gap(source, gap.at, gap.at, gap.reason);
             } else {
                 inside.get_or_insert(gap.reason);
             }
@@ -188,7 +190,7 @@ impl WatchSeries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::fixture;
+    use crate::windows::fixture;
     use iostall_model::Counter;
 
     #[test]
@@ -213,9 +215,9 @@ mod tests {
         let mut series = WatchSeries::of(&report, 1);
         let second = |second: i64| report.from + jiff::SignedDuration::from_secs(second);
         let row = fixture::row(&series.lines[0].key.name, Some("E:\\"));
-        for beat in 0..1_800 {
+        for tick in 0..1_800 {
             let rows = vec![(row.clone(), fixture::delta(1, 10, 20))];
-            let one = Interval { start: second(beat), end: second(beat + 1), rows, is_rollup: false };
+            let one = Interval { start: second(tick), end: second(tick + 1), rows, is_rollup: false };
             series.add(fixture::SOURCE, &one);
         }
         let pieces = &series.lines[0].pieces;

@@ -54,7 +54,7 @@ fn part(totals: &Totals, whole: (Timestamp, Timestamp), piece: (Timestamp, Times
 }
 
 /// Nanoseconds from `earlier` to `later`; zero where that is not so.
-pub(crate) fn ns_between(earlier: Timestamp, later: Timestamp) -> u64 {
+pub(super) fn ns_between(earlier: Timestamp, later: Timestamp) -> u64 {
     u64::try_from(later.duration_since(earlier).as_nanos()).unwrap_or(0)
 }
 

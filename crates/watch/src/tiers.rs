@@ -1,33 +1,33 @@
 //! What a source did in a window, from roll-ups and raw samples, each moment from one of the two.
 
 use iostall_model::{Change, Counters, Row, Tier};
-use iostall_report::watch::{Gap, Interval, SourceHistory};
 use iostall_store::{History, RollupRow, Seams, SourceId, Step};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::store::with_hint;
+use crate::error::WatchError;
+use crate::windows::{Interval, SourceHistory};
 
 /// Up to where a window was read from days and from hours, if it was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tiers {
+pub(crate) struct Tiers {
     days_until: Option<Timestamp>,
     hours_until: Option<Timestamp>,
 }
 
 /// One source in one window.
-pub(super) struct Part<'a> {
-    pub(super) store: &'a dyn History,
-    pub(super) source: SourceId,
-    pub(super) from: Timestamp,
-    pub(super) to: Timestamp,
+pub(crate) struct SourceWindow<'a> {
+    pub(crate) history: &'a dyn History,
+    pub(crate) source: SourceId,
+    pub(crate) from: Timestamp,
+    pub(crate) to: Timestamp,
 }
 
-impl Part<'_> {
+impl SourceWindow<'_> {
     /// Gives `each` what happened, in order: day by day as far as hours are no longer kept, hour by hour as far as raw
     /// samples are no longer kept, then from sample to sample. Intervals over an edge of the window are cut there.
-    pub(super) fn each_interval(&self, each: &mut dyn FnMut(Interval)) -> anyhow::Result<Tiers> {
+    pub(crate) fn each_interval(&self, each: &mut dyn FnMut(Interval)) -> Result<Tiers, WatchError> {
         let (mut tiers, mut raw_from) = (Tiers::default(), self.from);
-        if let Some(seams) = self.store.seams(self.source).map_err(with_hint)? {
+        if let Some(seams) = self.history.seams(self.source)? {
             let Seams { days_until, hours_until } = seams;
             tiers.days_until = self.each_rollup(Tier::Day, self.from, days_until, each)?;
             tiers.hours_until = self.each_rollup(Tier::Hour, self.from.max(days_until), hours_until, each)?;
@@ -36,7 +36,7 @@ impl Part<'_> {
         if raw_from < self.to {
             let mut part =
                 |step: Step| interval(step).within(raw_from, self.to).into_iter().for_each(&mut *each);
-            self.store.intervals(self.source, raw_from, self.to, &mut part).map_err(with_hint)?;
+            self.history.intervals(self.source, raw_from, self.to, &mut part)?;
         }
         Ok(tiers)
     }
@@ -49,7 +49,7 @@ impl Part<'_> {
         from: Timestamp,
         until: Timestamp,
         each: &mut dyn FnMut(Interval),
-    ) -> anyhow::Result<Option<Timestamp>> {
+    ) -> Result<Option<Timestamp>, WatchError> {
         let end = until.min(self.to);
         if from >= end {
             return Ok(None);
@@ -71,19 +71,15 @@ impl Part<'_> {
             }
             together.push(row);
         };
-        self.store.rollups(self.source, tier, tier.floor(from), beyond, &mut gather).map_err(with_hint)?;
+        self.history.rollups(self.source, tier, tier.floor(from), beyond, &mut gather)?;
         tell(&mut together);
         Ok(has_any.then_some(end))
     }
 
     /// Gaps and warnings.
-    pub(super) fn history(&self, name: &str, tiers: Tiers) -> anyhow::Result<SourceHistory> {
-        let gaps = self.store.gaps(self.source, self.from, self.to).map_err(with_hint)?;
-        let gaps = gaps
-            .into_iter()
-            .map(|gap| Gap { at: gap.at, until: gap.at, beats: gap.beats, reason: gap.reason })
-            .collect();
-        let warnings = self.store.warnings(self.source, self.from, self.to).map_err(with_hint)?;
+    pub(crate) fn source_history(&self, name: &str, tiers: Tiers) -> Result<SourceHistory, WatchError> {
+        let gaps = self.history.gaps(self.source, self.from, self.to)?;
+        let warnings = self.history.warnings(self.source, self.from, self.to)?;
         let Tiers { days_until, hours_until } = tiers;
         Ok(SourceHistory { name: name.to_owned(), days_until, hours_until, gaps, warnings })
     }

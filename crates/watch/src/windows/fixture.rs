@@ -1,13 +1,21 @@
 //! Half an hour of a made-up server, for tests.
 
 use iostall_model::{
-    Change, Counter, Counters, Kind, ResetReason, Row, Scope, Subject, Totals, Warning, WarningCode,
+    Change, Counter, Counters, Gap, Kind, Level, ResetReason, Row, Scope, Subject, Totals, Warning,
+    WarningCode,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Gap, Interval, Level, SourceHistory, WatchReport, WatchSeries, WatchWindow};
+use super::comparison::WatchComparison;
+use super::group::GroupKey;
+use super::interval::Interval;
+use super::report::WatchReport;
+use super::series::WatchSeries;
+use super::source_history::SourceHistory;
+use super::window::WatchWindow;
 
-pub(crate) const SOURCE: &str = "sqlserver://db1:1433";
+/// The server's name.
+pub const SOURCE: &str = "sqlserver://db1:1433";
 /// Length of an interval, seconds.
 const STEP_S: i64 = 60;
 /// Name, volume.
@@ -22,7 +30,8 @@ fn at(minute: i64) -> Timestamp {
     start() + SignedDuration::from_secs(minute * STEP_S)
 }
 
-pub(crate) fn row(name: &str, volume: Option<&str>) -> Row {
+/// A file.
+pub fn row(name: &str, volume: Option<&str>) -> Row {
     let subject = Subject {
         kind: if volume.is_some() { Kind::SqlServerFile } else { Kind::MysqlFile },
         scope: Scope::Database("shop".into()),
@@ -34,7 +43,7 @@ pub(crate) fn row(name: &str, volume: Option<&str>) -> Row {
 }
 
 /// `reads` reads of 8 KiB that stalled `stall_ms` in all, over `seconds`; a tenth as many writes of 64 KiB.
-pub(crate) fn delta(seconds: u64, reads: u64, stall_ms: u64) -> Change {
+pub fn delta(seconds: u64, reads: u64, stall_ms: u64) -> Change {
     let amounts = Counters::new()
         .with(Counter::Reads, reads)
         .with(Counter::ReadBytes, reads * 8_192)
@@ -80,12 +89,13 @@ fn intervals(slower: u64) -> Vec<Interval> {
     all
 }
 
-pub(crate) fn report_of(slower: u64) -> WatchReport {
+/// The window, with stall times `slower`.
+pub fn report_of(slower: u64) -> WatchReport {
     let mut window = WatchWindow::new(Level::Files, None);
     for interval in intervals(slower) {
         window.add(SOURCE, interval.rows.iter().map(|(row, change)| (row, change)));
     }
-    let gap = Gap { at: at(4), until: at(4), beats: 1, reason: "timed out".into() };
+    let gap = Gap { at: at(4), missed: 1, reason: "timed out".into() };
     let warning = Warning::new(WarningCode::MissingGrant, "volumes are not told to <this> login")
         .hint("grant VIEW SERVER STATE");
     let history = SourceHistory {
@@ -98,15 +108,30 @@ pub(crate) fn report_of(slower: u64) -> WatchReport {
     WatchReport { from: start(), to: at(30), window, sources: vec![history], top: 20 }
 }
 
-pub(crate) fn report() -> WatchReport {
+/// The window.
+pub fn report() -> WatchReport {
     report_of(1)
 }
 
-pub(crate) fn series() -> WatchSeries {
+/// The lines of the window.
+pub fn series() -> WatchSeries {
     let mut series = WatchSeries::of(&report(), 8);
     for interval in intervals(1) {
         series.add(SOURCE, &interval);
     }
     series.finish();
     series
+}
+
+/// The same load with three times the stall; a file of before is gone, another is new.
+///
+/// # Panics
+/// Where the fixture has no such file.
+pub fn comparison() -> WatchComparison {
+    let (mut before, mut after) = (report_of(1), report_of(3));
+    let gone = before.window.groups.keys().find(|key| key.name.contains("t.ibd")).unwrap().clone();
+    let group = after.window.groups.remove(&gone).unwrap();
+    after.window.groups.insert(GroupKey { name: "./shop/new.ibd".into(), ..gone }, group);
+    before.sources[0].warnings.clear();
+    WatchComparison { before, after }
 }

@@ -1,0 +1,52 @@
+//! What there is to say of a source beside its numbers.
+
+use iostall_watch::windows::{GapRun, SourceHistory};
+
+use crate::facts::moment;
+use crate::format::shown;
+
+/// How coarse the numbers are, what is missing and what the source could not tell, a sentence each.
+pub fn sentences(history: &SourceHistory) -> Vec<String> {
+    let days = history
+        .days_until
+        .map(|until| format!("day by day up to {}: maxima are those of whole days", moment(until)));
+    let hours = history
+        .hours_until
+        .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", moment(until)));
+    let gaps = history.gap_runs().into_iter().map(|run| of_gaps(&run));
+    let warnings = history.warnings.iter().map(|warning| shown(&warning.message));
+    days.into_iter().chain(hours).chain(gaps).chain(warnings).collect()
+}
+
+fn of_gaps(run: &GapRun) -> String {
+    let (reason, at, missed) = (shown(&run.gap.reason), moment(run.gap.at), run.gap.missed);
+    let samples = if missed == 1 { "sample" } else { "samples" };
+    if run.until == run.gap.at {
+        return format!("{missed} missed {samples} at {at}: {reason}");
+    }
+    format!("{missed} missed {samples} from {at} to {}: {reason}", moment(run.until))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostall_model::Gap;
+    use jiff::Timestamp;
+
+    #[test]
+    fn an_hour_without_an_answer_is_one_sentence() {
+        let gap = |second: i64, reason: &str| {
+            let at = Timestamp::from_second(second).unwrap();
+            Gap { at, missed: 1, reason: reason.into() }
+        };
+        let gaps = vec![gap(0, "refused"), gap(10, "refused"), gap(20, "refused"), gap(30, "timed out")];
+        let history = SourceHistory { name: "db".into(), gaps, ..SourceHistory::default() };
+        assert_eq!(
+            sentences(&history),
+            [
+                "3 missed samples from 1970-01-01 00:00:00 UTC to 1970-01-01 00:00:20 UTC: refused",
+                "1 missed sample at 1970-01-01 00:00:30 UTC: timed out",
+            ]
+        );
+    }
+}

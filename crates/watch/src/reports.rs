@@ -1,0 +1,99 @@
+//! Questions about one window of time, and about two.
+
+use iostall_model::Level;
+use iostall_store::History;
+use jiff::Timestamp;
+
+use crate::error::WatchError;
+use crate::tiers::SourceWindow;
+use crate::windows::{WatchComparison, WatchReport, WatchSeries, WatchWindow};
+
+/// What is asked of every window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportRequest {
+    /// What the counters are summed to.
+    pub level: Level,
+    /// Only sources whose name contains this.
+    pub source: Option<String>,
+    /// Stall per I/O above which an interval is too slow, nanoseconds.
+    pub threshold_ns: Option<u64>,
+    /// At most so many groups are shown.
+    pub top: usize,
+}
+
+/// Beginning and end.
+pub type TimeRange = (Timestamp, Timestamp);
+
+/// What happened in one window. With `lines_max`, also how at most so many of the worst groups went over time.
+pub fn report(
+    history: &impl History,
+    request: &ReportRequest,
+    range: TimeRange,
+    lines_max: Option<usize>,
+) -> Result<(WatchReport, Option<WatchSeries>), WatchError> {
+    history.frozen(|| {
+        let report = window(history, request, range)?;
+        let series = lines_max.map(|most| series(history, &report, most)).transpose()?;
+        Ok((report, series))
+    })?
+}
+
+/// What happened in two windows that have nothing in common.
+pub fn compare(
+    history: &impl History,
+    request: &ReportRequest,
+    before: TimeRange,
+    after: TimeRange,
+) -> Result<WatchComparison, WatchError> {
+    if before.0 < after.1 && after.0 < before.1 {
+        return Err(WatchError::Overlap { before, after });
+    }
+    history.frozen(|| {
+        Ok(WatchComparison {
+            before: window(history, request, before)?,
+            after: window(history, request, after)?,
+        })
+    })?
+}
+
+fn window(
+    history: &impl History,
+    request: &ReportRequest,
+    (from, to): TimeRange,
+) -> Result<WatchReport, WatchError> {
+    let mut window = WatchWindow::new(request.level, request.threshold_ns);
+    let mut sources = Vec::new();
+    for watched in history.sources()? {
+        let name = &watched.source.name;
+        if request.source.as_ref().is_some_and(|part| !name.contains(part)) {
+            continue;
+        }
+        let part = SourceWindow { history, source: watched.source.id, from, to };
+        let tiers = part.each_interval(&mut |interval| {
+            window.add(name, interval.rows.iter().map(|(row, change)| (row, change)));
+        })?;
+        let told = part.source_history(name, tiers)?;
+        let has_numbers = window.groups.keys().any(|key| key.source == *name);
+        if has_numbers || told.has_remarks() {
+            sources.push(told);
+        }
+    }
+    if window.groups.is_empty() {
+        return Err(WatchError::NothingSampled { from, to, sources });
+    }
+    Ok(WatchReport { from, to, window, sources, top: request.top })
+}
+
+/// How the worst groups of `report` went: a second look, now that they are known.
+fn series(history: &impl History, report: &WatchReport, lines_max: usize) -> Result<WatchSeries, WatchError> {
+    let mut series = WatchSeries::of(report, lines_max);
+    for watched in history.sources()? {
+        let name = &watched.source.name;
+        if report.sources.iter().any(|source| source.name == *name) {
+            let part = SourceWindow { history, source: watched.source.id, from: report.from, to: report.to };
+            part.each_interval(&mut |interval| series.add(name, &interval))?;
+        }
+    }
+    series.finish();
+    Ok(series)
+}

@@ -1,0 +1,272 @@
+//! Two windows compared: what a change did to the load, and to the stall under that load.
+//!
+//! Windows may differ in length and in how much of them is covered, so rates are compared, never sums.
+
+use std::collections::BTreeSet;
+
+use iostall_model::{Counter, Kind, Totals};
+
+use super::group::{Group, GroupKey};
+use super::report::{WatchReport, share_of};
+
+/// Two windows of the same level.
+#[derive(Clone, Debug)]
+pub struct WatchComparison {
+    /// What was before the change.
+    pub before: WatchReport,
+    /// What was after it.
+    pub after: WatchReport,
+}
+
+/// A group in both windows, or in one.
+#[derive(Clone, Copy)]
+pub struct Pair<'a> {
+    /// Which group.
+    pub key: &'a GroupKey,
+    /// What it did before.
+    pub before: Option<&'a Group>,
+    /// What it did after.
+    pub after: Option<&'a Group>,
+}
+
+/// In which windows a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// In both.
+    Both,
+    /// Only in the one before.
+    Before,
+    /// Only in the one after.
+    After,
+}
+
+/// One number in both windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Values {
+    /// In the window before.
+    pub before: Option<f64>,
+    /// In the window after.
+    pub after: Option<f64>,
+}
+
+/// Every group of a source and kind together, reads and writes of each weighted as they were before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overall {
+    /// The source.
+    pub source: String,
+    /// What its groups are.
+    pub kind: Kind,
+    /// Stall per I/O, nanoseconds.
+    pub stall_ns: Values,
+    /// The share of the I/O of before that is in both numbers, 0 to 1.
+    pub ops_share: f64,
+}
+
+impl WatchComparison {
+    /// At most as many groups as are to be shown, those first whose stall grew most: by the stall that was added to
+    /// each I/O at one mix, times the I/O there is. Those that cannot be told come last, in the order of their names.
+    pub fn pairs(&self) -> Vec<Pair<'_>> {
+        let keys: BTreeSet<&GroupKey> =
+            self.before.window.groups.keys().chain(self.after.window.groups.keys()).collect();
+        let mut pairs: Vec<Pair<'_>> = keys
+            .into_iter()
+            .map(|key| Pair {
+                key,
+                before: self.before.window.groups.get(key),
+                after: self.after.window.groups.get(key),
+            })
+            .collect();
+        let rank = |pair: &Pair<'_>| pair.added_stall().unwrap_or(f64::NEG_INFINITY);
+        pairs.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+        pairs.truncate(self.after.top);
+        pairs
+    }
+
+    /// The sources of either window, by name.
+    pub fn sources(&self) -> BTreeSet<&str> {
+        let all = self.before.sources.iter().chain(&self.after.sources);
+        all.map(|source| source.name.as_str()).collect()
+    }
+
+    /// All groups together, by source and kind, where that counts nothing twice: devices stand on each other.
+    pub fn overall(&self) -> Vec<Overall> {
+        let groups = self.before.window.groups.iter();
+        let mut parts: BTreeSet<(&str, Kind)> =
+            groups.map(|(key, _)| (key.source.as_str(), key.kind)).collect();
+        parts.retain(|(_, kind)| *kind != Kind::LinuxDevice);
+        parts.into_iter().filter_map(|(source, kind)| self.overall_of(source, kind)).collect()
+    }
+
+    fn overall_of(&self, source: &str, kind: Kind) -> Option<Overall> {
+        let (mut ops, mut all_ops, mut before_ns, mut after_ns) = (0.0, 0.0, 0.0, 0.0);
+        let of_part =
+            self.before.window.groups.iter().filter(|(key, _)| key.source == source && key.kind == kind);
+        for (key, before) in of_part {
+            let after = self.after.window.groups.get(key);
+            for (op, stall_ns) in OPS {
+                let weight = before.totals.amounts.or_zero(op) as f64;
+                all_ops += weight;
+                let stalls = stall_ns(&before.totals).zip(after.and_then(|after| stall_ns(&after.totals)));
+                if let Some((stall_before, stall_after)) = stalls {
+                    ops += weight;
+                    before_ns += weight * stall_before;
+                    after_ns += weight * stall_after;
+                }
+            }
+        }
+        (ops > 0.0).then(|| Overall {
+            source: source.to_owned(),
+            kind,
+            stall_ns: Values { before: Some(before_ns / ops), after: Some(after_ns / ops) },
+            ops_share: ops / all_ops,
+        })
+    }
+}
+
+/// Stall per operation, nanoseconds; `None` where there was none of it or its stall is not told.
+type StallPer = fn(&Totals) -> Option<f64>;
+
+/// The operations that have a stall, each with that.
+const OPS: [(Counter, StallPer); 2] =
+    [(Counter::Reads, Totals::read_stall_ns_mean), (Counter::Writes, Totals::write_stall_ns_mean)];
+
+/// The stall per I/O of `after` as it would have been with the reads and writes of `before`, nanoseconds: a change
+/// of the mix alone leaves it as it is. `None` where `after` has no stall of an operation that `before` has.
+pub fn stall_ns_at_mix(before: &Totals, after: &Totals) -> Option<f64> {
+    let (mut ops, mut sum_ns) = (0.0, 0.0);
+    for (op, stall_ns) in OPS {
+        let weight = before.amounts.or_zero(op) as f64;
+        if weight > 0.0 {
+            ops += weight;
+            sum_ns += weight * stall_ns(after)?;
+        }
+    }
+    (ops > 0.0).then(|| sum_ns / ops)
+}
+
+impl Pair<'_> {
+    /// In which windows it is.
+    pub fn presence(&self) -> Presence {
+        match (self.before, self.after) {
+            (Some(_), None) => Presence::Before,
+            (None, Some(_)) => Presence::After,
+            _ => Presence::Both,
+        }
+    }
+
+    /// Whether it read and wrote nothing in either window.
+    pub fn is_idle(&self) -> bool {
+        [self.before, self.after]
+            .into_iter()
+            .flatten()
+            .all(|group| group.totals.iops().is_some_and(|iops| iops <= 0.0))
+    }
+
+    /// Stall per I/O, milliseconds, of both windows at the mix of the first.
+    pub fn stall_ms_at_mix(&self) -> Values {
+        let before = self.before.and_then(|group| stall_ns_at_mix(&group.totals, &group.totals));
+        let after = self
+            .before
+            .zip(self.after)
+            .and_then(|(before, after)| stall_ns_at_mix(&before.totals, &after.totals));
+        Values { before: before.map(|ns| ns / 1e6), after: after.map(|ns| ns / 1e6) }
+    }
+
+    /// The share of each window that the group's numbers are about, in percent.
+    pub fn covered_pct(&self, of: &WatchComparison) -> Values {
+        let pct = |group: Option<&Group>, report: &WatchReport| {
+            group.map(|group| share_of(group.totals.covered_ns, report.length_ns()) * 100.0)
+        };
+        Values { before: pct(self.before, &of.before), after: pct(self.after, &of.after) }
+    }
+
+    /// Milliseconds a second that I/O waits longer than before, at one mix.
+    fn added_stall(&self) -> Option<f64> {
+        self.stall_ms_at_mix().change().zip(self.after?.totals.iops()).map(|(ms, iops)| ms * iops)
+    }
+}
+
+impl Values {
+    /// After less before.
+    pub fn change(self) -> Option<f64> {
+        Some(self.after? - self.before?)
+    }
+
+    /// The change in percent of before; `None` where that was nothing.
+    pub fn change_pct(self) -> Option<f64> {
+        let before = self.before.filter(|before| *before > 0.0)?;
+        self.change().map(|change| change / before * 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostall_model::Counters;
+
+    use crate::windows::fixture;
+
+    fn totals(reads: u64, read_ms: u64, writes: u64, write_ms: u64) -> Totals {
+        let amounts = Counters::new()
+            .with(Counter::Reads, reads)
+            .with(Counter::ReadStall, reads * read_ms * 1_000_000)
+            .with(Counter::Writes, writes)
+            .with(Counter::WriteStall, writes * write_ms * 1_000_000);
+        Totals { covered_ns: 60_000_000_000, amounts }
+    }
+
+    fn is_near(value: Option<f64>, wanted: f64) -> bool {
+        value.is_some_and(|value| (value - wanted).abs() < 1e-6 * wanted.abs().max(1.0))
+    }
+
+    #[test]
+    fn a_change_of_the_mix_alone_is_no_change_of_the_stall() {
+        let (before, after) = (totals(90, 1, 10, 11), totals(10, 1, 90, 11));
+        assert!(is_near(before.io_stall_ns_mean(), 2e6) && is_near(after.io_stall_ns_mean(), 10e6));
+        assert!(is_near(stall_ns_at_mix(&before, &after), 2e6));
+    }
+
+    #[test]
+    fn without_the_stall_of_an_operation_there_is_no_stall_at_that_mix() {
+        assert_eq!(stall_ns_at_mix(&totals(90, 1, 10, 1), &totals(90, 1, 0, 0)), None);
+        assert!(is_near(stall_ns_at_mix(&totals(90, 1, 0, 0), &totals(10, 4, 10, 9)), 4e6));
+    }
+
+    #[test]
+    fn what_is_in_one_window_alone_is_told_so_and_has_no_change() {
+        let comparison = fixture::comparison();
+        let pairs = comparison.pairs();
+        let presence =
+            |name: &str| pairs.iter().find(|pair| pair.key.name.contains(name)).unwrap().presence();
+        assert_eq!(
+            (presence("t.ibd"), presence("new.ibd"), presence("a.mdf")),
+            (Presence::Before, Presence::After, Presence::Both)
+        );
+        let gone = pairs.iter().find(|pair| pair.presence() == Presence::Before).unwrap();
+        assert_eq!(gone.stall_ms_at_mix().change(), None);
+    }
+
+    #[test]
+    fn the_group_whose_stall_grew_most_in_all_comes_first() {
+        let comparison = fixture::comparison();
+        let pairs = comparison.pairs();
+        assert_eq!(pairs[0].key.name, "E:\\data\\a.mdf");
+        assert!(is_near(pairs[0].stall_ms_at_mix().change_pct(), 200.0));
+    }
+
+    #[test]
+    fn the_whole_is_weighted_by_the_io_of_before() {
+        let comparison = fixture::comparison();
+        let all = comparison.overall();
+        let files = all.iter().find(|one| one.kind == Kind::SqlServerFile).unwrap();
+        assert!(is_near(files.stall_ns.change_pct(), 200.0));
+        assert!(is_near(Some(files.ops_share), 1.0));
+        assert!(all.iter().all(|one| one.kind != Kind::MysqlFile), "no file of it is in both");
+    }
+
+    #[test]
+    fn a_change_from_nothing_has_no_percentage() {
+        assert_eq!(Values { before: Some(0.0), after: Some(3.0) }.change_pct(), None);
+        assert!(is_near(Values { before: Some(4.0), after: Some(3.0) }.change_pct(), -25.0));
+    }
+}

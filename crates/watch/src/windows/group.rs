@@ -1,0 +1,70 @@
+//! What the rows of a window are summed to.
+
+use std::collections::BTreeMap;
+
+use iostall_model::{Kind, Level, ResetReason, Row, StallHistogram, Totals};
+use serde::Serialize;
+
+use super::volumes::OnVolumes;
+
+/// A group: whose, of what kind, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct GroupKey {
+    /// The source's name.
+    pub source: String,
+    /// What its rows are.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+}
+
+/// The group that `row` belongs to; `None` where it does not count at this level.
+pub fn key_of(level: Level, source: &str, row: &Row) -> Option<GroupKey> {
+    let name = level.group(&row.subject)?;
+    Some(GroupKey { source: source.to_owned(), kind: level.kind(row.subject.kind), name })
+}
+
+/// What a group did in the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// Sums over rows and time.
+    pub totals: Totals,
+    /// The largest stall per I/O of any one interval, nanoseconds.
+    pub stall_ns_max: Option<f64>,
+    /// How long the stall per I/O was above the threshold, nanoseconds.
+    pub over_ns: u64,
+    /// The longest time it stayed there without a break, nanoseconds.
+    pub over_ns_longest: u64,
+    /// Reads and writes by the mean stall of their interval.
+    pub ops_by_stall: StallHistogram,
+    /// Intervals of rows about which nothing can be said, by reason.
+    pub resets: BTreeMap<ResetReason, u64>,
+    /// Where it lies, and what else was done there.
+    pub on_volumes: OnVolumes,
+    pub(super) streak_ns: u64,
+}
+
+impl Group {
+    /// Adds the next interval.
+    pub(super) fn then(&mut self, totals: &Totals, threshold_ns: Option<u64>) {
+        self.totals.then(totals);
+        let stall_ns = totals.io_stall_ns_mean();
+        if let Some(stall_ns) = stall_ns {
+            self.stall_ns_max = Some(self.stall_ns_max.map_or(stall_ns, |max| max.max(stall_ns)));
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a quotient of two u64 is not negative, and float casts saturate"
+            )]
+            self.ops_by_stall.record(stall_ns as u64, totals.timed_ops());
+        }
+        let is_over = threshold_ns.zip(stall_ns).is_some_and(|(threshold, stall)| stall > threshold as f64);
+        if is_over {
+            self.over_ns += totals.covered_ns;
+            self.streak_ns += totals.covered_ns;
+            self.over_ns_longest = self.over_ns_longest.max(self.streak_ns);
+        } else {
+            self.streak_ns = 0;
+        }
+    }
+}

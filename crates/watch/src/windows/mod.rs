@@ -1,0 +1,21 @@
+//! What watched files, databases, volumes and servers did in a window of time, and what changed from one to another.
+
+mod comparison;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+mod group;
+mod interval;
+mod report;
+mod series;
+mod source_history;
+mod volumes;
+mod window;
+
+pub use comparison::{Overall, Pair, Presence, Values, WatchComparison, stall_ns_at_mix};
+pub use group::{Group, GroupKey, key_of};
+pub use interval::Interval;
+pub use report::{WatchReport, share_of};
+pub use series::{Cause, Line, Mark, Piece, WatchSeries};
+pub use source_history::{GapRun, SourceHistory};
+pub use volumes::OnVolumes;
+pub use window::WatchWindow;

@@ -1,0 +1,228 @@
+//! Groups of one level in one window of time.
+//!
+//! Rows are summed over a group first, interval by interval, and over time then: a maximum or a threshold is
+//! that of the group, not a sum of its members' maxima.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iostall_model::{Change, Level, Row, Totals};
+
+use super::group::{Group, GroupKey, key_of};
+use super::volumes;
+
+/// All groups of one level in one window.
+#[derive(Clone, Debug)]
+pub struct WatchWindow {
+    /// What the rows are summed to.
+    pub level: Level,
+    /// Stall per I/O above which an interval is too slow, nanoseconds.
+    pub threshold_ns: Option<u64>,
+    /// The groups.
+    pub groups: BTreeMap<GroupKey, Group>,
+    /// By source, the time about which anything is known, nanoseconds.
+    pub covered_ns: BTreeMap<String, u64>,
+}
+
+impl WatchWindow {
+    /// A window in which nothing has happened yet.
+    pub fn new(level: Level, threshold_ns: Option<u64>) -> Self {
+        Self { level, threshold_ns, groups: BTreeMap::new(), covered_ns: BTreeMap::new() }
+    }
+
+    /// Adds one interval of one source.
+    pub fn add<'a>(&mut self, source: &str, rows: impl Iterator<Item = (&'a Row, &'a Change)>) {
+        let rows: Vec<(&Row, &Change)> = rows.collect();
+        let by_volume = volumes::by_volume(self.level, &rows);
+        let mut interval: BTreeMap<GroupKey, Part<'_>> = BTreeMap::new();
+        let mut covered_ns = 0;
+        for (row, change) in rows {
+            covered_ns = covered_ns.max(change.delta().map_or(0, |totals| totals.covered_ns));
+            let Some(key) = key_of(self.level, source, row) else { continue };
+            match change {
+                Change::Delta(totals) => {
+                    let part = interval.entry(key).or_default();
+                    part.totals.beside(totals);
+                    part.volumes.insert(row.subject.volume.as_deref());
+                }
+                Change::Reset(reason) => {
+                    let group = self.groups.entry(key).or_default();
+                    *group.resets.entry(*reason).or_default() += 1;
+                    // Nobody knows whether it stayed above the threshold meanwhile.
+                    group.streak_ns = 0;
+                }
+                Change::Baseline => {}
+            }
+        }
+        if covered_ns > 0 {
+            *self.covered_ns.entry(source.to_owned()).or_default() += covered_ns;
+        }
+        for (key, part) in interval {
+            let kind = key.kind;
+            let group = self.groups.entry(key).or_default();
+            group.then(&part.totals, self.threshold_ns);
+            group.on_volumes.then(&part.volumes, kind, &by_volume);
+        }
+    }
+
+    /// The groups, the largest stall per I/O first; those without one by the bytes they moved.
+    pub fn worst_first(&self) -> Vec<(&GroupKey, &Group)> {
+        let mut groups: Vec<_> = self.groups.iter().collect();
+        let rank = |group: &Group| (stall_ns(group), group.totals.bytes_per_second().unwrap_or(0.0));
+        groups.sort_by(|(_, a), (_, b)| {
+            let ((stall_a, bytes_a), (stall_b, bytes_b)) = (rank(a), rank(b));
+            stall_b.total_cmp(&stall_a).then(bytes_b.total_cmp(&bytes_a))
+        });
+        groups
+    }
+
+    /// Whether any group was above the threshold for at least `sustained_ns` without a break.
+    pub fn is_over(&self, sustained_ns: u64) -> bool {
+        self.groups.values().any(|group| group.over_ns_longest > 0 && group.over_ns_longest >= sustained_ns)
+    }
+}
+
+/// What a group did in one interval, and where.
+#[derive(Default)]
+struct Part<'a> {
+    totals: Totals,
+    volumes: BTreeSet<Option<&'a str>>,
+}
+
+fn stall_ns(group: &Group) -> f64 {
+    group.totals.io_stall_ns_mean().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostall_model::{Counter, Counters, Kind, ResetReason, Scope, Subject};
+
+    fn row(database: &str, name: &str, volume: &str) -> Row {
+        let subject = Subject {
+            kind: Kind::SqlServerFile,
+            scope: Scope::Database(database.into()),
+            name: name.into(),
+            identity: name.into(),
+            volume: Some(volume.into()),
+        };
+        Row { subject, counters: Counters::new(), age_ms: None }
+    }
+
+    fn delta(reads: u64, stall_ms: u64) -> Change {
+        let amounts =
+            Counters::new().with(Counter::Reads, reads).with(Counter::ReadStall, stall_ms * 1_000_000);
+        Change::Delta(Totals { covered_ns: 60_000_000_000, amounts })
+    }
+
+    fn window(level: Level, intervals: &[[Change; 2]]) -> WatchWindow {
+        let rows = [row("sales", "a.mdf", "E:\\"), row("sales", "b.mdf", "E:\\")];
+        let mut window = WatchWindow::new(level, Some(20_000_000));
+        for interval in intervals {
+            window.add("s", rows.iter().zip(interval));
+        }
+        window
+    }
+
+    #[test]
+    fn files_of_a_volume_are_summed_in_their_interval_and_not_over_its_length() {
+        let window = window(Level::Volumes, &[[delta(60, 600), delta(60, 0)], [delta(0, 0), delta(120, 0)]]);
+        let group = window.groups.values().next().unwrap();
+        assert_eq!(group.totals.covered_ns, 120_000_000_000);
+        assert_eq!(group.totals.amounts.get(Counter::Reads), Some(240));
+        assert_eq!(
+            group.stall_ns_max.map(f64::to_bits),
+            Some(5_000_000_f64.to_bits()),
+            "600 ms over 120 reads"
+        );
+    }
+
+    #[test]
+    fn sustained_means_without_a_break() {
+        let (slow, fast) = (delta(10, 400), delta(10, 10));
+        let idle = delta(0, 0);
+        let order = [&slow, &slow, &fast, &slow, &idle];
+        let intervals: Vec<[Change; 2]> =
+            order.iter().map(|change| [(*change).clone(), delta(0, 0)]).collect();
+        let window = window(Level::Files, &intervals);
+        let group = window.groups.values().next().unwrap();
+        assert_eq!((group.over_ns, group.over_ns_longest), (180_000_000_000, 120_000_000_000));
+        assert!(window.is_over(120_000_000_000) && !window.is_over(121_000_000_000));
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_break() {
+        let slow = delta(10, 400);
+        let reset = Change::Reset(ResetReason::Restart);
+        let intervals = [slow.clone(), slow.clone(), reset, slow].map(|change| [change, delta(0, 0)]);
+        let window = window(Level::Files, &intervals);
+        let group = window.groups.values().next().unwrap();
+        assert_eq!((group.over_ns, group.over_ns_longest), (180_000_000_000, 120_000_000_000));
+    }
+
+    #[test]
+    fn a_reset_is_counted_and_adds_nothing() {
+        let reset = Change::Reset(ResetReason::Restart);
+        let window = window(Level::Files, &[[reset, delta(5, 5)]]);
+        let group =
+            &window.groups[&GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: "a.mdf".into() }];
+        assert_eq!(group.resets[&ResetReason::Restart], 1);
+        assert_eq!(group.totals.covered_ns, 0);
+    }
+
+    fn share(window: &WatchWindow, name: &str) -> Option<f64> {
+        let (_, group) = window.groups.iter().find(|(key, _)| key.name == name).unwrap();
+        group.on_volumes.ops_share(&group.totals)
+    }
+
+    fn is_near(value: Option<f64>, wanted: f64) -> bool {
+        value.is_some_and(|value| (value - wanted).abs() < 1e-12)
+    }
+
+    #[test]
+    fn the_share_of_a_file_is_of_the_intervals_in_which_it_was_counted() {
+        let reset = Change::Reset(ResetReason::Reattach);
+        let window = window(Level::Files, &[[delta(30, 0), delta(10, 0)], [reset, delta(500, 0)]]);
+        assert!(is_near(share(&window, "a.mdf"), 0.75), "not 30 of 540");
+        assert!(is_near(share(&window, "b.mdf"), 510.0 / 540.0));
+    }
+
+    #[test]
+    fn a_database_on_two_volumes_has_its_share_of_both_and_counts_none_twice() {
+        let mut window = WatchWindow::new(Level::Databases, None);
+        let rows = [
+            row("sales", "a", "E:"),
+            row("sales", "b", "E:"),
+            row("sales", "c", "F:"),
+            row("other", "d", "F:"),
+        ];
+        let changes = [delta(10, 0), delta(10, 0), delta(10, 0), delta(70, 0)];
+        window.add("s", rows.iter().zip(&changes));
+        assert!(is_near(share(&window, "sales"), 0.3));
+        assert!(is_near(share(&window, "other"), 0.875));
+    }
+
+    #[test]
+    fn without_a_known_volume_there_is_no_share() {
+        let mut window = WatchWindow::new(Level::Files, None);
+        let mut rows = [row("sales", "a", "E:"), row("sales", "b", "E:")];
+        rows[0].subject.volume = None;
+        let changes = [delta(10, 0), delta(0, 0)];
+        window.add("s", rows.iter().zip(&changes));
+        assert_eq!(share(&window, "a"), None);
+        assert_eq!(share(&window, "b"), None, "nothing was done on it that could be shared");
+    }
+
+    #[test]
+    fn a_source_is_covered_by_the_time_that_any_of_its_rows_tells_of() {
+        let reset = Change::Reset(ResetReason::Restart);
+        let intervals = [[delta(1, 0), reset.clone()], [reset.clone(), reset], [delta(1, 0), delta(1, 0)]];
+        assert_eq!(window(Level::Files, &intervals).covered_ns["s"], 120_000_000_000);
+    }
+
+    #[test]
+    fn the_worst_comes_first() {
+        let window = window(Level::Files, &[[delta(10, 10), delta(10, 90)]]);
+        let names: Vec<&str> = window.worst_first().iter().map(|(key, _)| key.name.as_str()).collect();
+        assert_eq!(names, ["b.mdf", "a.mdf"]);
+    }
+}
