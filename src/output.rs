@@ -12,7 +12,7 @@ use iostall_model::Run;
 use iostall_report::json::JsonLayout;
 use iostall_report::section::Section;
 use iostall_report::{
-    TextOptions, text_to_svg, write_csv, write_html, write_json, write_sections, write_text,
+    Report, TextOptions, text_to_svg, write_csv, write_html, write_json, write_sections, write_text,
 };
 use iostall_store::RunNumber;
 
@@ -134,8 +134,9 @@ pub(crate) fn keep(run: &Run, recorder: &mut Recorder<'_>, has_document: bool) -
 /// Writes the document of a run that would else be lost into the working directory.
 fn rescue(run: &Run) -> anyhow::Result<PathBuf> {
     let path = PathBuf::from(format!("iostall-{}-{}.json", run.body.kind(), run.id));
-    let render =
-        |out: &mut dyn Write| write_json(run, JsonLayout::Pretty, out).map_err(std::io::Error::other);
+    let render = |out: &mut dyn Write| {
+        write_json(&Report::of(run), JsonLayout::Pretty, out).map_err(std::io::Error::other)
+    };
     Place::of(&path)?.write(&render, &|| ())?;
     Ok(path)
 }
@@ -157,9 +158,9 @@ fn tell(failed: Vec<anyhow::Error>, number: Option<RunNumber>, printer: &Printer
 
 fn write_form(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     match form {
-        Form::Json => Ok(write_json(run, JsonLayout::Pretty, out)?),
-        Form::Csv => Ok(write_csv(run, out)?),
-        Form::Html => page(out, |text| write_html(run, text)),
+        Form::Json => Ok(write_json(&Report::of(run), JsonLayout::Pretty, out)?),
+        Form::Csv => Ok(write_csv(&Report::of(run), out)?),
+        Form::Html => page(out, |text| write_html(&Report::of(run), text)),
         Form::Svg => {
             let options = TextOptions { width: SVG_WIDTH, colour: true, unicode: true, percentiles };
             let text = text_of(run, &options)?;
@@ -181,7 +182,7 @@ pub(crate) fn page(
 
 fn text_of(run: &Run, options: &TextOptions) -> anyhow::Result<String> {
     let mut text = String::new();
-    write_text(run, options, &mut text)?;
+    write_text(&Report::of(run), options, &mut text)?;
     Ok(text)
 }
 

@@ -9,7 +9,7 @@ use iostall_host::MemoryGroup;
 use iostall_model::PacedOutcome;
 use iostall_model::paced::{MethodOutcome, Pace};
 use iostall_model::{RunBody, Warning, WarningCode};
-use iostall_report::csv::growing;
+use iostall_report::growing;
 use iostall_transfer::paced::sweet_spots;
 
 use crate::cli::{GlobalArgs, MethodChoice, WriteArgs};

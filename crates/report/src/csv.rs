@@ -1,59 +1,9 @@
-//! The per-second series as comma-separated values (RFC 4180): a row a span, interval, role and operation.
-//! The columns are drawn in `docs/formats.md`.
+//! A report's series as comma-separated values (RFC 4180), and the tables that are read in that form.
 
-use std::collections::BTreeSet;
 use std::io;
 
-use iostall_measure::Op;
-use iostall_model::CopyOutcome;
-use iostall_model::PacedOutcome;
-use iostall_model::outcome::{IntervalPoint, RoleOutcome};
-use iostall_model::paced::{MethodOutcome, PacedInterval, WriteMethod};
-use iostall_model::transfer::{NotCopied, TransferPoint};
-use iostall_model::{Run, RunBody};
-use serde::Serialize;
-
 pub use crate::csv_error::CsvError;
-use crate::format::shown;
-use crate::point;
-use iostall_model::figures::per_second;
-
-/// One row. An interval in which the operation completed nothing has zero requests and no latency.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(serde::Deserialize, PartialEq))]
-struct SeriesRow {
-    span: usize,
-    start_s: f64,
-    length_s: f64,
-    role: String,
-    op: String,
-    latency_kind: String,
-    count: u64,
-    bytes: u64,
-    iops: Option<f64>,
-    mib_per_s: Option<f64>,
-    latency_ms_mean: Option<f64>,
-    latency_ms_p50: Option<f64>,
-    latency_ms_p99: Option<f64>,
-    latency_ms_max: Option<f64>,
-}
-
-const HEADER: [&str; 14] = [
-    "span",
-    "start_s",
-    "length_s",
-    "role",
-    "op",
-    "latency_kind",
-    "count",
-    "bytes",
-    "iops",
-    "mib_per_s",
-    "latency_ms_mean",
-    "latency_ms_p50",
-    "latency_ms_p99",
-    "latency_ms_max",
-];
+use crate::report::{Field, Report};
 
 /// Reads a table of jobs: a name and seconds in each row, with or without a header; further columns are left aside.
 pub fn read_work(text: impl io::Read) -> Result<Vec<(String, f64)>, CsvError> {
@@ -82,210 +32,54 @@ pub fn read_work(text: impl io::Read) -> Result<Vec<(String, f64)>, CsvError> {
     Ok(rows)
 }
 
-/// Writes the series of every span and role of `run`; for a run made of points, a row a point.
-pub fn write_csv(run: &Run, out: impl io::Write) -> Result<(), CsvError> {
-    if matches!(run.body, RunBody::Sweep(_) | RunBody::Matrix(_) | RunBody::MaxRate(_)) {
-        return point::write_rows(run, out);
-    }
-    let mut writer =
-        ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).has_headers(false).from_writer(out);
-    let load = match &run.body {
-        RunBody::Load(load) => load,
-        RunBody::Copy(copy) => return write_copy(copy, writer),
-        RunBody::Verify(verify) => return write_points(&verify.series, writer),
-        RunBody::Write(paced) => return write_intervals(paced, writer),
-        _ => return Ok(writer.flush()?),
-    };
-    // By hand, so that a run without a single interval still has its header.
-    writer.write_record(HEADER)?;
-    for (index, span) in load.spans.iter().enumerate() {
-        for role in &span.roles {
-            for op in ops_of(role) {
-                for point in &role.series {
-                    writer.serialize(row(index + 1, role, op, point))?;
-                }
-            }
-        }
-    }
-    Ok(writer.flush()?)
-}
-
-/// The throughput of a copy, a row for each of its points; then a row for each thing that was not copied.
-fn write_copy(copy: &CopyOutcome, mut writer: ::csv::Writer<impl io::Write>) -> Result<(), CsvError> {
-    writer.write_record(["start_s", "length_s", "read_bytes", "written_bytes", "not_copied", "message"])?;
-    for point in &copy.series {
-        let (start_s, length_s) = (point.start_ns as f64 / 1e9, point.length_ns as f64 / 1e9);
-        writer.serialize((start_s, length_s, point.read_bytes, point.written_bytes, "", ""))?;
-    }
-    for NotCopied { path, message } in &copy.not_copied {
-        writer.write_record(["", "", "", "", path, message])?;
-    }
-    Ok(writer.flush()?)
-}
-
-/// The throughput of a transfer, a row for each of its points.
-fn write_points(points: &[TransferPoint], mut writer: ::csv::Writer<impl io::Write>) -> Result<(), CsvError> {
-    writer.write_record(["start_s", "length_s", "read_bytes", "written_bytes"])?;
-    for point in points {
-        writer.serialize((
-            point.start_ns as f64 / 1e9,
-            point.length_ns as f64 / 1e9,
-            point.read_bytes,
-            point.written_bytes,
-        ))?;
-    }
-    Ok(writer.flush()?)
-}
-
-/// A paced writing, a row for each sampling interval of each method, and one for its failure.
-fn write_intervals(paced: &PacedOutcome, mut writer: ::csv::Writer<impl io::Write>) -> Result<(), CsvError> {
-    writer.write_record(INTERVAL_HEADER)?;
-    for method in &paced.methods {
-        let (name, packets) = (method.method, method.pace.packets_per_burst);
-        for interval in &method.intervals {
-            writer.serialize(interval_row(name, packets, interval))?;
-        }
-        if method.failed.is_some() {
-            writer.serialize(failure_row(method))?;
-        }
-    }
-    Ok(writer.flush()?)
-}
-
-const INTERVAL_HEADER: [&str; 11] = [
-    "method",
-    "packets_per_burst",
-    "end_bytes",
-    "bytes",
-    "elapsed_s",
-    "writing_s",
-    "write_ms_mean",
-    "write_ms_p99",
-    "write_ms_max",
-    "dirty_bytes",
-    "failed",
-];
-
-/// A row of a paced writing. That of a failure has its cause and nothing that was measured.
-#[derive(Serialize)]
-struct IntervalRow {
-    method: &'static str,
-    packets_per_burst: u32,
-    end_bytes: u64,
-    bytes: Option<u64>,
-    elapsed_s: Option<f64>,
-    writing_s: Option<f64>,
-    write_ms_mean: Option<f64>,
-    write_ms_p99: Option<f64>,
-    write_ms_max: Option<f64>,
-    dirty_bytes: Option<u64>,
-    failed: Option<String>,
-}
-
-fn interval_row(method: WriteMethod, packets_per_burst: u32, interval: &PacedInterval) -> IntervalRow {
-    IntervalRow {
-        method: method.name(),
-        packets_per_burst,
-        end_bytes: interval.end_bytes,
-        bytes: Some(interval.bytes),
-        elapsed_s: Some(interval.elapsed_ns as f64 / 1e9),
-        writing_s: Some(interval.writing_ns as f64 / 1e9),
-        write_ms_mean: Some(interval.write_ns_mean / 1e6),
-        write_ms_p99: Some(interval.write_ns_p99 as f64 / 1e6),
-        write_ms_max: Some(interval.write_ns_max as f64 / 1e6),
-        dirty_bytes: interval.dirty_bytes,
-        failed: None,
-    }
-}
-
-fn failure_row(method: &MethodOutcome) -> IntervalRow {
-    IntervalRow {
-        method: method.method.name(),
-        packets_per_burst: method.pace.packets_per_burst,
-        end_bytes: method.bytes,
-        bytes: None,
-        elapsed_s: None,
-        writing_s: None,
-        write_ms_mean: None,
-        write_ms_p99: None,
-        write_ms_max: None,
-        dirty_bytes: None,
-        failed: method.failed.as_ref().map(|cause| shown(cause)),
-    }
-}
-
-/// The table of a paced writing line by line, for one that is written while it grows: the same lines as [`write_csv`]'s.
-pub mod growing {
-    use super::{
-        CsvError, INTERVAL_HEADER, MethodOutcome, PacedInterval, WriteMethod, failure_row, interval_row,
-    };
-    use serde::Serialize;
-
-    /// Its header.
-    pub fn header() -> Result<Vec<u8>, CsvError> {
-        line(&INTERVAL_HEADER)
-    }
-
-    /// An interval of a method.
-    pub fn interval(
-        method: WriteMethod,
-        packets_per_burst: u32,
-        interval: &PacedInterval,
-    ) -> Result<Vec<u8>, CsvError> {
-        line(&interval_row(method, packets_per_burst, interval))
-    }
-
-    /// What comes behind the intervals of a method: why it failed, where it did.
-    pub fn end(method: &MethodOutcome) -> Result<Vec<u8>, CsvError> {
-        if method.failed.is_none() { Ok(Vec::new()) } else { line(&failure_row(method)) }
-    }
-
-    fn line(row: &impl Serialize) -> Result<Vec<u8>, CsvError> {
-        let mut writer = ::csv::WriterBuilder::new()
-            .terminator(::csv::Terminator::CRLF)
-            .has_headers(false)
-            .from_writer(Vec::new());
+/// Writes the series of a report. One without a row still has its header.
+pub fn write_csv(report: &Report<'_>, out: impl io::Write) -> Result<(), CsvError> {
+    let series = (report.series)();
+    let mut writer = writer(out);
+    writer.write_record(series.header)?;
+    for row in series.rows {
         writer.serialize(row)?;
-        writer.into_inner().map_err(|error| CsvError::Write(error.into_error()))
     }
+    Ok(writer.flush()?)
 }
 
-/// The operations that a role did in any interval, in the order they are shown.
-pub(crate) fn ops_of(role: &RoleOutcome) -> BTreeSet<Op> {
-    role.series.iter().flat_map(|point| &point.ops).map(|op| op.op).collect()
+/// One row as a line.
+pub(crate) fn line(row: &[Field<'_>]) -> Result<Vec<u8>, CsvError> {
+    let mut writer = writer(Vec::new());
+    writer.serialize(row)?;
+    writer.into_inner().map_err(|error| CsvError::Write(error.into_error()))
 }
 
-fn row(span: usize, role: &RoleOutcome, op: Op, point: &IntervalPoint) -> SeriesRow {
-    let found = point.ops.iter().find(|found| found.op == op);
-    let (count, bytes) = found.map_or((0, 0), |found| (found.count, found.bytes));
-    let kind = if role.open_loop.is_some() { "response" } else { "service" };
-    let millis = |ns: u64| ns as f64 / 1e6;
-    SeriesRow {
-        span,
-        start_s: point.start_ns as f64 / 1e9,
-        length_s: point.length_ns as f64 / 1e9,
-        role: role.name.clone(),
-        op: op.name().to_owned(),
-        latency_kind: kind.to_owned(),
-        count,
-        bytes,
-        iops: per_second(count as f64, point.length_ns),
-        mib_per_s: per_second(bytes as f64 / 1_048_576.0, point.length_ns),
-        latency_ms_mean: found.map(|found| found.latency_ns_mean / 1e6),
-        latency_ms_p50: found.map(|found| millis(found.latency_ns_p50)),
-        latency_ms_p99: found.map(|found| millis(found.latency_ns_p99)),
-        latency_ms_max: found.map(|found| millis(found.latency_ns_max)),
-    }
+fn writer<W: io::Write>(out: W) -> ::csv::Writer<W> {
+    ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).has_headers(false).from_writer(out)
 }
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::paced::{MethodOutcome, PacedInterval, WriteMethod};
+    use iostall_model::{PacedOutcome, Run, RunBody};
+
     use super::*;
-    use crate::fixture;
+    use crate::{fixture, growing};
+
+    #[derive(Debug, serde::Deserialize, PartialEq)]
+    struct SeriesRow {
+        role: String,
+        op: String,
+        latency_kind: String,
+        count: u64,
+        iops: Option<f64>,
+        mib_per_s: Option<f64>,
+        latency_ms_p99: Option<f64>,
+    }
+
+    fn header(run: &Run) -> String {
+        (Report::of(run).series)().header.join(",")
+    }
 
     fn written(run: &Run) -> String {
         let mut out = Vec::new();
-        write_csv(run, &mut out).unwrap();
+        write_csv(&Report::of(run), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -296,7 +90,7 @@ mod tests {
     #[test]
     fn every_second_of_every_role_and_operation_is_a_row() {
         let text = written(&fixture::run());
-        assert_eq!(text.lines().next().unwrap(), HEADER.join(","));
+        assert_eq!(text.lines().next().unwrap(), header(&fixture::run()));
         let rows = parsed(&text);
         assert_eq!(rows.len(), 20 * 4);
         let first = &rows[0];
@@ -342,7 +136,7 @@ mod tests {
 
     #[test]
     fn an_empty_run_has_its_header_and_no_row() {
-        assert_eq!(written(&fixture::empty()), format!("{}\r\n", HEADER.join(",")));
+        assert_eq!(written(&fixture::empty()), format!("{}\r\n", header(&fixture::empty())));
     }
 
     /// What a killed run leaves must be read like what a finished one writes.

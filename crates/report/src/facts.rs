@@ -5,27 +5,14 @@ use std::path::Path;
 use iostall_measure::foreign::shell_word;
 use iostall_measure::platform::{CgroupLimits, Device, DirectIo, FileSystem, Host, Target, TargetKind};
 use iostall_measure::{Caching, Durability, Percent, Rate, SyncCall};
+use iostall_model::Run;
 use iostall_model::outcome::{EngineUse, RoleOutcome};
 use iostall_model::profile::{Access, Arrivals, Distribution, Region, RoleProfile, SpanProfile};
-use iostall_model::{Run, RunBody};
 use jiff::Timestamp;
 
+use crate::fact::Fact;
 use crate::format::{bytes, count, mean_bytes, number, shown};
-
-/// A label and what stands beside it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
-    /// What it is about.
-    pub label: String,
-    /// What is known; unescaped, on one line.
-    pub value: String,
-}
-
-impl Fact {
-    fn new(label: impl Into<String>, value: impl Into<String>) -> Self {
-        Self { label: label.into(), value: value.into() }
-    }
-}
+use crate::report::Report;
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,16 +44,15 @@ pub fn command_line(run: &Run) -> String {
 }
 
 /// The machine, the targets and the engines.
-pub fn ran_on(run: &Run, detail: Detail) -> Vec<Fact> {
+pub fn ran_on(report: &Report<'_>, detail: Detail) -> Vec<Fact> {
+    let run = report.run;
     let mut facts = vec![Fact::new("host", host(&run.host, detail))];
     let limits = cgroup(&run.host.cgroup);
     if !limits.is_empty() {
         facts.push(Fact::new("limits", limits));
     }
-    // Copies, checks and paced writings open a file in more than one way, and say elsewhere how.
-    let one_way = !matches!(run.body, RunBody::Copy(_) | RunBody::Verify(_) | RunBody::Write(_));
     for (index, target_here) in run.targets.iter().enumerate() {
-        let opened = one_way.then(|| direct(target_here.direct.as_ref(), target_here.kind));
+        let opened = report.opens_one_way.then(|| direct(target_here.direct.as_ref(), target_here.kind));
         facts.push(Fact::new("target", target(target_here, opened, run.used_bytes(index), detail)));
     }
     // Targets often share a device: each is told once.
@@ -77,17 +63,8 @@ pub fn ran_on(run: &Run, detail: Detail) -> Vec<Fact> {
             facts.extend(devices(top, detail).into_iter().map(|text| Fact::new("device", text)));
         }
     }
-    let used: Vec<&EngineUse> = match &run.body {
-        RunBody::Load(load) => {
-            load.spans.iter().flat_map(|span| &span.roles).map(|role| &role.engine).collect()
-        }
-        RunBody::Sweep(outcome) => vec![&outcome.engine],
-        RunBody::Matrix(outcome) => vec![&outcome.engine],
-        RunBody::MaxRate(outcome) => vec![&outcome.engine],
-        _ => Vec::new(),
-    };
     let mut engines: Vec<&EngineUse> = Vec::new();
-    for engine in used.into_iter().filter(|engine| !engine.name.is_empty()) {
+    for engine in run.body.outcome().engines().into_iter().filter(|engine| !engine.name.is_empty()) {
         if !engines.contains(&engine) {
             engines.push(engine);
         }
@@ -337,10 +314,12 @@ mod tests {
     fn the_part_of_a_target_that_was_used_is_said() {
         let mut run = fixture::run();
         let said = |run: &Run| {
-            ran_on(run, Detail::Brief).iter().any(|fact| fact.value.contains("the first 2 GiB used"))
+            ran_on(&Report::of(run), Detail::Brief)
+                .iter()
+                .any(|fact| fact.value.contains("the first 2 GiB used"))
         };
         assert!(!said(&run));
-        let RunBody::Load(load) = &mut run.body else { panic!("no load") };
+        let load = fixture::load_mut(&mut run);
         load.spans[0].target_bytes = vec![2 << 30, 1 << 30];
         assert!(said(&run));
     }

@@ -3,7 +3,7 @@
 use iostall_model::Run;
 
 use crate::json::JsonLayout;
-use crate::{TextOptions, fixture, write_csv, write_html, write_json, write_text};
+use crate::{Report, TextOptions, fixture, write_csv, write_html, write_json, write_text};
 
 /// A run of each kind, and of a load those that have nothing, two spans, or an end before time.
 fn runs() -> Vec<(&'static str, Run)> {
@@ -41,9 +41,10 @@ fn text() {
     for (name, run) in runs() {
         let narrow = TextOptions { width: 80, unicode: false, colour: true, percentiles: true };
         let mut text = String::new();
-        write_text(&run, &TextOptions { width: 120, ..TextOptions::default() }, &mut text).unwrap();
+        write_text(&Report::of(&run), &TextOptions { width: 120, ..TextOptions::default() }, &mut text)
+            .unwrap();
         text.push_str("\n======== narrow, coloured, all percentiles\n");
-        write_text(&run, &narrow, &mut text).unwrap();
+        write_text(&Report::of(&run), &narrow, &mut text).unwrap();
         insta::assert_snapshot!(format!("text-{name}"), text.replace('\u{1b}', "^"));
     }
 }
@@ -52,7 +53,7 @@ fn text() {
 fn csv() {
     for (name, run) in runs() {
         let mut bytes = Vec::new();
-        write_csv(&run, &mut bytes).unwrap();
+        write_csv(&Report::of(&run), &mut bytes).unwrap();
         insta::assert_snapshot!(format!("csv-{name}"), String::from_utf8(bytes).unwrap().replace('\r', "^M"));
     }
 }
@@ -62,7 +63,7 @@ fn json() {
     for (name, run) in runs() {
         let written = |layout| {
             let mut bytes = Vec::new();
-            write_json(&run, layout, &mut bytes).unwrap();
+            write_json(&Report::of(&run), layout, &mut bytes).unwrap();
             String::from_utf8(bytes).unwrap()
         };
         let pretty = written(JsonLayout::Pretty);
@@ -77,7 +78,7 @@ fn json() {
 fn html() {
     for (name, run) in runs() {
         let mut page = String::new();
-        write_html(&run, &mut page).unwrap();
+        write_html(&Report::of(&run), &mut page).unwrap();
         let figures = between(&page, "id=\"figures\">", "</script>").replace("},\"span-", "},\n\"span-");
         let figures: Vec<String> = figures
             .split('\n')

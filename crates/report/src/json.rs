@@ -1,19 +1,13 @@
 //! The JSON document of a run: the stored form as it is, and beside it the figures derived, so that a script
 //! needs no histogram code. The format is drawn in `docs/formats.md`.
 
-use std::collections::BTreeMap;
 use std::io;
 
-use iostall_measure::{Histogram, Percentile};
-use iostall_model::outcome::SpanOutcome;
-use iostall_model::{Run, RunBody};
+use iostall_model::Run;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use crate::max_rate::MaxRateSummary;
-use crate::point::{PointRow, points};
-use crate::sweep::SweepSummary;
-use iostall_model::figures::{CpuUse, Row, machine_busy, rows};
+use crate::report::Report;
 
 /// How the document is laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,142 +23,12 @@ pub enum JsonLayout {
 struct Document<'a> {
     #[serde(flatten)]
     run: &'a Run,
-    summary: Summary,
+    summary: Box<dyn erased_serde::Serialize + 'a>,
 }
 
-#[derive(Serialize)]
-struct Summary {
-    spans: Vec<SpanSummary>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    points: Vec<PointRow>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sweep: Option<SweepSummary>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_rate: Option<MaxRateSummary>,
-}
-
-#[derive(Serialize)]
-struct SpanSummary {
-    measured_ns: u64,
-    interrupted: bool,
-    cpu_ns_per_request: Option<f64>,
-    requests_per_cpu_second: Option<f64>,
-    machine_busy_fraction: Option<f64>,
-    roles: Vec<RoleSummary>,
-}
-
-#[derive(Serialize)]
-struct RoleSummary {
-    name: String,
-    ops: Vec<OpSummary>,
-}
-
-#[derive(Serialize)]
-struct OpSummary {
-    op: &'static str,
-    count: u64,
-    bytes: u64,
-    failed: u64,
-    iops: Option<f64>,
-    mib_per_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    service_ns: Option<LatencySummary>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_ns: Option<LatencySummary>,
-}
-
-#[derive(Serialize)]
-struct LatencySummary {
-    count: u64,
-    mean: Option<f64>,
-    stdev: Option<f64>,
-    min: Option<u64>,
-    max: Option<u64>,
-    percentiles: BTreeMap<PercentileKey, PercentileSummary>,
-}
-
-/// Orders the keys by what they mean, not by how they are spelt.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct PercentileKey(usize);
-
-impl Serialize for PercentileKey {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let percent = Percentile::LADDER[self.0].0.percent().to_string();
-        serializer.collect_str(&format_args!("p{}", percent.replace('.', "_")))
-    }
-}
-
-#[derive(Serialize)]
-struct PercentileSummary {
-    ns: u64,
-    supported: bool,
-}
-
-impl LatencySummary {
-    fn of(histogram: &Histogram) -> Self {
-        let percentiles = Percentile::LADDER.iter().enumerate().filter_map(|(index, (percentile, _))| {
-            let ns = histogram.value_at(*percentile)?;
-            let supported = percentile.is_supported_by(histogram.count());
-            Some((PercentileKey(index), PercentileSummary { ns, supported }))
-        });
-        Self {
-            count: histogram.count(),
-            mean: histogram.mean(),
-            stdev: histogram.stdev(),
-            min: histogram.min(),
-            max: histogram.max(),
-            percentiles: percentiles.collect(),
-        }
-    }
-}
-
-impl OpSummary {
-    fn of(row: &Row, measured_ns: u64) -> Self {
-        Self {
-            op: row.kind.name(),
-            count: row.count,
-            bytes: row.bytes,
-            failed: row.failed,
-            iops: row.iops(measured_ns),
-            mib_per_s: row.mib_per_s(measured_ns),
-            service_ns: row.service_ns.as_ref().map(LatencySummary::of),
-            response_ns: row.response_ns.as_ref().map(LatencySummary::of),
-        }
-    }
-}
-
-fn summary_of(span: &SpanOutcome) -> SpanSummary {
-    let cpu = CpuUse::of_process(span);
-    let roles = span.roles.iter().map(|role| RoleSummary {
-        name: role.name.clone(),
-        ops: rows(role).iter().map(|row| OpSummary::of(row, span.measured_ns)).collect(),
-    });
-    SpanSummary {
-        measured_ns: span.measured_ns,
-        interrupted: span.interrupted,
-        cpu_ns_per_request: cpu.ns_per_request(),
-        requests_per_cpu_second: cpu.requests_per_cpu_second(),
-        machine_busy_fraction: machine_busy(span),
-        roles: roles.collect(),
-    }
-}
-
-/// Writes the document of `run` and a line end. Fails where `out` does.
-pub fn write_json(run: &Run, layout: JsonLayout, mut out: impl io::Write) -> io::Result<()> {
-    let spans = match &run.body {
-        RunBody::Load(load) => load.spans.iter().map(summary_of).collect(),
-        _ => Vec::new(),
-    };
-    let points = points(run).iter().map(|point| PointRow::of(run, point)).collect();
-    let sweep = match &run.body {
-        RunBody::Sweep(outcome) => Some(SweepSummary::of(run, outcome)),
-        _ => None,
-    };
-    let max_rate = match &run.body {
-        RunBody::MaxRate(outcome) => Some(MaxRateSummary::of(outcome)),
-        _ => None,
-    };
-    let document = Document { run, summary: Summary { spans, points, sweep, max_rate } };
+/// Writes the document of a run and a line end. Fails where `out` does.
+pub fn write_json(report: &Report<'_>, layout: JsonLayout, mut out: impl io::Write) -> io::Result<()> {
+    let document = Document { run: report.run, summary: (report.summary)() };
     match layout {
         JsonLayout::Pretty => {
             document.serialize(&mut Serializer::with_formatter(&mut out, Folded::default()))?;
@@ -236,7 +100,7 @@ mod tests {
 
     fn written(run: &Run, layout: JsonLayout) -> Vec<u8> {
         let mut out = Vec::new();
-        write_json(run, layout, &mut out).unwrap();
+        write_json(&Report::of(run), layout, &mut out).unwrap();
         out
     }
 

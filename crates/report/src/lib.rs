@@ -1,30 +1,29 @@
 //! Reports from model values: terminal text, JSON, CSV, a self-contained HTML page, and a picture of the
 //! terminal text. No database, no clock, no I/O but the writer that the caller hands in.
 //!
-//! The figures are derived once ([`figures`]) and laid out once ([`tables`], [`facts`]); text and HTML show
-//! the same tables, so the two can never disagree.
+//! Each kind of run builds one [`Report`], and every output renders that: they can never disagree, and none but the module of a
+//! kind knows the kind.
 
+pub mod chart;
 pub mod compare;
 pub mod csv;
 mod csv_error;
 pub mod exposition;
+pub mod fact;
 pub mod facts;
 pub mod format;
 pub mod html;
 pub mod json;
+mod kinds;
 pub mod line;
-pub mod matrix;
-pub mod max_rate;
+mod percentiles;
 pub mod point;
+pub mod report;
 pub mod section;
-mod sections;
 pub mod svg;
-pub mod sweep;
 pub mod table;
-pub mod tables;
 pub mod text;
 pub mod top;
-pub mod transfer;
 pub mod warnings;
 pub mod watch;
 pub mod work;
@@ -37,6 +36,8 @@ mod golden;
 pub use csv::write_csv;
 pub use html::{write_comparison_html, write_html, write_watch_html};
 pub use json::{read_json, write_json};
+pub use kinds::{growing, max_rate_found, sweep_target_missed};
 pub use line::run_line;
+pub use report::Report;
 pub use svg::text_to_svg;
 pub use text::{TextOptions, write_sections, write_text};

@@ -137,7 +137,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{TextOptions, fixture, write_text};
+    use crate::{Report, TextOptions, fixture, write_text};
 
     #[test]
     fn a_small_picture_is_drawn_so() {
@@ -157,8 +157,12 @@ mod tests {
     #[test]
     fn every_figure_of_the_text_report_is_in_its_picture() {
         let mut text = String::new();
-        write_text(&fixture::run(), &TextOptions { colour: true, ..TextOptions::default() }, &mut text)
-            .unwrap();
+        write_text(
+            &Report::of(&fixture::run()),
+            &TextOptions { colour: true, ..TextOptions::default() },
+            &mut text,
+        )
+        .unwrap();
         let svg = text_to_svg("iostall", &text);
         for figure in ["2,100", "1.78 ms", "6.32 ms?", "target-small (data)"] {
             assert!(svg.contains(figure), "{figure}");

@@ -12,6 +12,8 @@ pub enum Severity {
     Caution,
     /// Something that went wrong.
     Bad,
+    /// Something that might have gone wrong and did not.
+    Good,
 }
 
 /// One cell.

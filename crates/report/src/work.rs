@@ -35,7 +35,7 @@ pub fn section(jobs: &[Job], seed: u64) -> Section {
     notes.push(Note::plain(
         "It compares storage only where both times processed the same data with the same plan and the same empty caches.",
     ));
-    Section { title: "Work".to_owned(), notes, tables: vec![table], details: Vec::new() }
+    Section { notes, tables: vec![table], ..Section::titled("Work") }
 }
 
 fn cells(job: &Job, seed: u64) -> Vec<TableCell> {

@@ -57,7 +57,7 @@ pub(super) fn measure(
             let run = session.measure(profile, targets, &format!("compare {}", plan.label))?;
             let number = keep(&run, &mut recorder, false);
             let kept = number.map_or_else(|| " (not kept)".to_owned(), |number| format!(" (run {number})"));
-            let line = iostall_report::run_line(&run);
+            let line = iostall_report::run_line(&iostall_report::Report::of(&run));
             printer.note(&format!("{} of {times}, {}: {line}{kept}", time + 1, plan.label));
             if run.interrupted {
                 // A run that was cut off is kept, and compared with nothing.

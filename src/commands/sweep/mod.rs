@@ -9,6 +9,7 @@ use anyhow::Context;
 use iostall_load::preset::preset;
 use iostall_load::profile::{Overrides, check};
 use iostall_model::{MaxRateOutcome, Profile, Run, RunBody, SweepOutcome};
+use iostall_report::{max_rate_found, sweep_target_missed};
 
 use crate::cli::{GlobalArgs, PatternArgs, SweepArgs};
 use crate::failure::{Status, hinted};
@@ -141,10 +142,8 @@ fn search_rate(search: MaxRate<'_>, profile: Profile, name: &str) -> anyhow::Res
 
 /// The answer is no where requests failed, no setting met the latency target, or no rate was found.
 fn status(run: &Run) -> Status {
-    let missed = match &run.body {
-        RunBody::Sweep(outcome) => iostall_report::sweep::target_missed(outcome),
-        RunBody::MaxRate(outcome) => iostall_report::max_rate::found(outcome).is_none(),
-        _ => false,
-    };
+    let outcome = &run.body;
+    let missed = outcome.as_kind::<SweepOutcome>().is_some_and(sweep_target_missed)
+        || outcome.as_kind::<MaxRateOutcome>().is_some_and(|search| max_rate_found(search).is_none());
     if missed || has_failures(run) { Status::No } else { Status::Done }
 }

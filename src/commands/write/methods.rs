@@ -5,7 +5,7 @@ use iostall_engine::{BufferPool, FileHandle, Pages, PsyncEngine};
 use iostall_host as host;
 use iostall_measure::MonotonicClock;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
-use iostall_report::csv::growing;
+use iostall_report::growing;
 use iostall_transfer::Progress;
 use iostall_transfer::paced::{PacedJob, fill_packet, write_paced};
 

@@ -26,10 +26,9 @@ impl Comparison {
         });
         notes.extend(other.doubts.iter().map(|doubt| Note::caution(format!("Not the same: {doubt}."))));
         Section {
-            title: format!("{} against {}", other.label, self.first),
             notes,
             tables: if other.rows.is_empty() { Vec::new() } else { vec![self.table(other)] },
-            details: Vec::new(),
+            ..Section::titled(format!("{} against {}", other.label, self.first))
         }
     }
 

@@ -3,24 +3,21 @@
 //! The chart library comes with the `plotly` crate and is written into the page, compressed. A content security policy
 //! in the page forbids every request, so that a mistake here could not leak where a report is opened.
 
-mod charts;
-mod curves;
 mod library;
-mod maps;
 mod page;
+mod section;
 mod shell;
-mod transfers;
 mod watch;
 
 use std::fmt;
 
-use iostall_model::Run;
-
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
-/// Writes the page of `run`. Fails only where `out` does.
-pub fn write_html(run: &Run, out: &mut impl fmt::Write) -> fmt::Result {
-    out.write_str(&page::page(run).into_string())
+use crate::report::Report;
+
+/// Writes the page of a report. Fails only where `out` does.
+pub fn write_html(report: &Report<'_>, out: &mut impl fmt::Write) -> fmt::Result {
+    out.write_str(&page::page(report).into_string())
 }
 
 /// Writes the page of a window of watched sources, with `series` as its charts. Fails only where `out` does.
@@ -44,13 +41,15 @@ fn script_json(value: &serde_json::Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::Run;
+
     use super::*;
     use crate::fixture;
 
     /// The page without the chart library, whose text is not ours.
     fn own_text(run: &Run) -> String {
         let mut page = String::new();
-        write_html(run, &mut page).unwrap();
+        write_html(&Report::of(run), &mut page).unwrap();
         // A page without charts does without the library.
         assert_eq!(page.contains(library::packed()), page.contains("class=\"chart\""));
         page.replace(library::packed(), "(library)")

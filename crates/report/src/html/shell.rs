@@ -4,11 +4,10 @@ use iostall_model::Warning;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
-use super::charts::Chart;
 use super::{library, script_json};
-use crate::facts::Fact;
+use crate::chart::Chart;
+use crate::fact::Fact;
 use crate::format::shown;
-use crate::section::Section;
 use crate::table::{Severity, Table, TableCell, TableLine};
 use crate::warnings;
 
@@ -66,21 +65,6 @@ pub(super) fn doubts(all: &[&Warning]) -> Markup {
     }
 }
 
-pub(super) fn section_markup(number: usize, section: &Section, drawn: &[Chart]) -> Markup {
-    html! {
-        section aria-labelledby={ "chapter-" (number) } {
-            h2 id={ "chapter-" (number) } { (section.title) }
-            @if !section.notes.is_empty() {
-                ul.findings {
-                    @for note in &section.notes { li class=[severity_class(note.severity)] { (note.text) } }
-                }
-            }
-            @if !drawn.is_empty() { div.charts { @for chart in drawn { (figure(number, chart)) } } }
-            @for one in section.tables.iter().chain(&section.details) { (table(one)) }
-        }
-    }
-}
-
 pub(super) fn figure(span: usize, chart: &Chart) -> Markup {
     html! {
         figure {
@@ -107,6 +91,7 @@ pub(super) fn severity_class(severity: Severity) -> Option<&'static str> {
         Severity::Strong => Some("strong"),
         Severity::Caution => Some("doubt"),
         Severity::Bad => Some("bad"),
+        Severity::Good => Some("good"),
     }
 }
 

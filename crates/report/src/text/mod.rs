@@ -6,15 +6,15 @@ mod style;
 
 use std::fmt;
 
-use iostall_model::outcome::SpanOutcome;
-use iostall_model::{LoadOutcome, Run, RunBody, SpanProfile};
+use iostall_model::Run;
 
-use crate::facts::{self, Detail, Fact};
-use crate::format::{duration, shown};
-use crate::section::Section;
-use crate::sections::sections;
+use crate::fact::Fact;
+use crate::facts::{self, Detail};
+use crate::format::shown;
+use crate::report::Report;
+use crate::section::{Layout, Part, Section, Sparkline};
 use crate::table::{Severity, Table};
-use crate::{matrix, point, sweep, tables, transfer, warnings};
+use crate::warnings;
 use style::Style;
 
 /// How the text is drawn.
@@ -36,20 +36,19 @@ impl Default for TextOptions {
     }
 }
 
-/// Writes the report of `run`. Fails only where `out` does.
-pub fn write_text(run: &Run, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
+/// Writes a report. Fails only where `out` does.
+pub fn write_text(report: &Report<'_>, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
     let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
-    page.head(run);
-    let sections = sections(run);
-    if let RunBody::Load(load) = &run.body {
-        page.load(run, load);
-    } else if sections.is_empty() {
-        page.transfer(run);
+    page.head(report);
+    let sections = (report.sections)();
+    if sections.is_empty() {
+        page.line("");
+        page.line(report.when_empty);
     }
     for section in &sections {
         page.section(section);
     }
-    page.warnings(run);
+    page.warnings(report.run);
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
     out.write_str(&text)
 }
@@ -96,30 +95,21 @@ impl Page {
         }
     }
 
-    fn head(&mut self, run: &Run) {
-        let description = match &run.body {
-            RunBody::Load(load) => shown(&load.profile.description),
-            RunBody::Sweep(outcome) => sweep::asked(&outcome.profile),
-            RunBody::MaxRate(outcome) => sweep::asked(&outcome.profile),
-            RunBody::Matrix(outcome) => matrix::asked(outcome),
-            _ => String::new(),
-        };
+    fn head(&mut self, report: &Report<'_>) {
+        let run = report.run;
         let name = self.style.severity(Severity::Strong, &shown(&run.name));
         self.line(&name);
-        if !description.is_empty() {
-            self.prose(None, 0, &description);
+        for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
+            self.prose(None, 0, words);
         }
-        let measured = match &run.body {
-            RunBody::Load(load) => measured_words(load),
-            _ => transfer::headline(run).unwrap_or_else(|| point::measured_words(run)),
-        };
         let when = facts::moment(run.started_utc);
-        self.prose(None, 0, &format!("{when} · {measured} · iostall {} · run {}", run.tool_version, run.id));
+        let (version, id) = (&run.tool_version, run.id);
+        self.prose(None, 0, &format!("{when} · {} · iostall {version} · run {id}", report.headline));
         if run.interrupted {
             self.prose(Some(Severity::Bad), 0, "INTERRUPTED: what follows holds for the part that ran.");
         }
         self.line("");
-        self.facts(&facts::ran_on(run, Detail::Brief));
+        self.facts(&facts::ran_on(report, Detail::Brief));
     }
 
     fn facts(&mut self, facts: &[Fact]) {
@@ -137,67 +127,39 @@ impl Page {
         }
     }
 
-    fn load(&mut self, run: &Run, load: &LoadOutcome) {
-        if load.spans.is_empty() {
-            self.line("");
-            self.line("Nothing was measured.");
-        }
-        for (index, span) in load.spans.iter().enumerate() {
-            if load.profile.spans.len() > 1 {
-                self.line("");
-                let cut = if span.interrupted { ", interrupted" } else { "" };
-                let length = duration(span.measured_ns as f64);
-                let title =
-                    format!("Span {} of {}, {length} measured{cut}", index + 1, load.profile.spans.len());
-                let title = self.style.severity(Severity::Strong, &title);
-                self.line(&title);
-            }
-            self.span(run, span, load.profile.spans.get(index));
-        }
-    }
-
-    /// A copy, a verification or a paced writing.
-    fn transfer(&mut self, run: &Run) {
-        self.facts(&transfer::facts(run));
-        for table in transfer::tables(run) {
-            self.titled(&table);
-        }
-        let sentences = transfer::sentences(run);
-        if !sentences.is_empty() {
-            self.line("");
-        }
-        for sentence in sentences {
-            self.prose(Some(sentence.severity), 0, &sentence.text);
-        }
-    }
-
-    fn span(&mut self, run: &Run, span: &SpanOutcome, asked: Option<&SpanProfile>) {
-        self.table(&tables::results(span, asked));
-        self.sparklines(span);
-        if self.options.percentiles {
-            for table in span.roles.iter().filter_map(tables::percentiles) {
-                self.titled(&table);
-            }
-        }
-        for table in tables::below_results(span, &run.targets) {
-            self.titled(&table);
-        }
-    }
-
     fn section(&mut self, section: &Section) {
-        self.line("");
-        let title = self.style.severity(Severity::Strong, &section.title);
-        self.line(&title);
-        for note in &section.notes {
-            self.prose(Some(note.severity), 2, &note.text);
+        if let Some(heading) = &section.heading {
+            self.line("");
+            let heading = self.style.severity(Severity::Strong, heading);
+            self.line(&heading);
         }
-        for table in &section.tables {
-            self.titled(table);
+        for part in section.layout.text() {
+            self.part(section, part);
         }
-        if self.options.percentiles {
-            for table in &section.details {
-                self.titled(table);
+    }
+
+    fn part(&mut self, section: &Section, part: Part) {
+        match part {
+            Part::Notes => self.notes(section),
+            Part::Facts => self.facts(&section.facts),
+            Part::Results => section.results.iter().for_each(|table| self.table(table)),
+            Part::Sparklines => self.sparklines(&section.sparklines),
+            Part::Tables => section.tables.iter().for_each(|table| self.titled(table)),
+            Part::Details if self.options.percentiles => {
+                section.details.iter().for_each(|table| self.titled(table));
             }
+            Part::Details | Part::Tiles | Part::Charts => {}
+        }
+    }
+
+    /// They stand under the heading, or after what they are about.
+    fn notes(&mut self, section: &Section) {
+        let under_heading = section.layout == Layout::Notes;
+        if !under_heading && !section.notes.is_empty() {
+            self.line("");
+        }
+        for note in &section.notes {
+            self.prose(Some(note.severity), if under_heading { 2 } else { 0 }, &note.text);
         }
     }
 
@@ -228,18 +190,18 @@ impl Page {
         }
     }
 
-    fn sparklines(&mut self, span: &SpanOutcome) {
+    fn sparklines(&mut self, all: &[Sparkline]) {
         let room = self.options.width.saturating_sub(60).clamp(12, 48);
-        let names = span.roles.iter().map(|role| style::width(&shown(&role.name))).max().unwrap_or(0);
+        let names = all.iter().map(|one| style::width(&one.name)).max().unwrap_or(0);
         let mut first = true;
-        for role in &span.roles {
-            let Some(line) = spark::p99_line(&role.series, room, self.options.unicode) else { continue };
+        for one in all {
+            let Some(line) = spark::line(&one.latency_ns_p99, room, self.options.unicode) else { continue };
             if std::mem::take(&mut first) {
                 self.line("");
                 let caption = self.style.severity(Severity::Strong, "p99 latency over time");
                 self.line(&caption);
             }
-            let name = style::pad_right(&shown(&role.name), names);
+            let name = style::pad_right(&one.name, names);
             self.line(&format!("  {name}  {line}"));
         }
     }
@@ -265,16 +227,6 @@ impl Page {
     }
 }
 
-/// How long was measured, over all spans.
-fn measured_words(load: &LoadOutcome) -> String {
-    let total: u64 = load.spans.iter().map(|span| span.measured_ns).sum();
-    match load.spans.len() {
-        _ if total == 0 => "nothing measured".to_owned(),
-        0 | 1 => format!("{} measured", duration(total as f64)),
-        many => format!("{} measured in {many} spans", duration(total as f64)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,7 +234,7 @@ mod tests {
 
     fn text(run: &Run, options: &TextOptions) -> String {
         let mut out = String::new();
-        write_text(run, options, &mut out).unwrap();
+        write_text(&Report::of(run), options, &mut out).unwrap();
         out
     }
 

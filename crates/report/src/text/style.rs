@@ -31,6 +31,7 @@ impl Style {
             Severity::Strong => self.paint("1", text),
             Severity::Caution => self.paint("33", text),
             Severity::Bad => self.paint("31", text),
+            Severity::Good => self.paint("32", text),
         }
     }
 
@@ -38,6 +39,7 @@ impl Style {
         match severity {
             Severity::Caution => self.paint("1;33", text),
             Severity::Bad => self.paint("1;31", text),
+            Severity::Good => self.paint("1;32", text),
             Severity::Plain | Severity::Strong => self.paint("1", text),
         }
     }

@@ -55,10 +55,9 @@ pub fn sections(report: &WatchReport) -> Vec<Section> {
             shown.iter().filter(|figure| figure.key.source == **source).copied().collect();
         let history = report.sources.iter().find(|history| history.name == **source);
         Section {
-            title: crate::format::shown(source),
             notes: notes(report, source, history, &of_source),
             tables: if of_source.is_empty() { Vec::new() } else { vec![table(&of_source)] },
-            details: Vec::new(),
+            ..Section::titled(crate::format::shown(source))
         }
     };
     sources.iter().map(section).collect()

@@ -8,14 +8,14 @@ mod fixture;
 
 use browser::{assert_quiet, opened, words};
 use iostall_model::Run;
-use iostall_report::{write_comparison_html, write_html, write_watch_html};
+use iostall_report::{Report, write_comparison_html, write_html, write_watch_html};
 use iostall_watch::windows::{WatchComparison, fixture as watched};
 use serde_json::Value;
 
 /// The page of a run.
 fn page(run: &Run) -> String {
     let mut page = String::new();
-    write_html(run, &mut page).unwrap();
+    write_html(&Report::of(run), &mut page).unwrap();
     page
 }
 

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::group_name;
-use crate::html::charts::{COLOURS, Chart, figure, rate_axis, rounded, trace_name};
 use iostall_watch::windows::{Pair, WatchComparison};
 
+use crate::chart::{COLOURS, Chart, figure, rate_axis, rounded, trace_name};
 use crate::watch::columns::stall_label;
 
 /// More bars than this cannot be read.

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::group_name;
-use crate::html::charts::{COLOURS, Chart, figure, rate_axis, rounded, seconds, trace_name};
+use crate::chart::{COLOURS, Chart, figure, rate_axis, rounded, seconds, trace_name};
 use crate::watch::columns::stall_label;
 use iostall_watch::windows::{Cause, Line, Mark, WatchReport, WatchSeries};
 

@@ -7,8 +7,9 @@ use iostall_model::Warning;
 use iostall_watch::windows::{Cause, GroupKey, WatchComparison, WatchReport, WatchSeries};
 use maud::{Markup, html};
 
-use super::charts::Chart;
-use super::shell::{document, doubts, figure, section_markup, table};
+use super::section::section_markup;
+use super::shell::{document, doubts, figure, table};
+use crate::chart::Chart;
 use crate::facts::moment;
 use crate::format::shown;
 use crate::section::Section;

@@ -35,10 +35,9 @@ pub fn sections(comparison: &WatchComparison) -> Vec<Section> {
             notes.push(Note::plain(format!("no I/O in either window: {}", names(&idle))));
         }
         sections.push(Section {
-            title: shown(source),
             notes,
             tables: if busy.is_empty() { Vec::new() } else { vec![table(comparison, &busy)] },
-            details: Vec::new(),
+            ..Section::titled(shown(source))
         });
     }
     sections
@@ -59,7 +58,7 @@ fn windows(comparison: &WatchComparison) -> Section {
             std::iter::once(coverage(word, report, &source.name)).chain(doubts)
         }));
     }
-    Section { title: "Windows".to_owned(), notes, tables: Vec::new(), details: Vec::new() }
+    Section { notes, ..Section::titled("Windows") }
 }
 
 fn coverage(word: &str, report: &WatchReport, source: &str) -> Note {

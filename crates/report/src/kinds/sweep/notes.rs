@@ -8,7 +8,7 @@ use iostall_stats::plateau::plateau;
 use super::Found;
 use super::command::diskspd;
 use crate::format::{NONE, duration, maybe_duration, number};
-use crate::point::{in_words, setting};
+use crate::point::in_words;
 use crate::section::Note;
 
 /// A change of level below this share is not told.
@@ -30,7 +30,7 @@ pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &Found<'_>) -> Vec
 }
 
 fn used(point: &Point, choice: Choice) -> Note {
-    let text = format!("{} ({} in flight): {}", setting(point), point.in_flight(), in_words(point));
+    let text = format!("{} ({} in flight): {}", point.setting(), point.in_flight(), in_words(point));
     match choice {
         Choice::SloMissed(_) => Note::caution(format!("No setting keeps the target. Nearest: {text}")),
         Choice::Slo(_) | Choice::Power(_) => Note::strong(format!("Use {text}")),
@@ -68,7 +68,7 @@ fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Note {
 }
 
 fn sharpness(found: &Found<'_>) -> Note {
-    let name = |index: Option<usize>| index.map_or(NONE.to_owned(), |index| setting(found.points[index]));
+    let name = |index: Option<usize>| index.map_or(NONE.to_owned(), |index| found.points[index].setting());
     match found.knees.sharpness {
         Sharpness::Sharp => {
             Note::plain("The knee is sharp: power and Kneedle agree to one step of the sweep.")

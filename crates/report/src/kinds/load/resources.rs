@@ -1,6 +1,7 @@
 //! What the load cost and how its plan was kept: open loop, processor, devices, errors.
 
 use iostall_measure::platform::{DeviceCounters, Target};
+use iostall_model::figures::{CpuUse, machine_busy, per_second};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 
 use crate::facts;
@@ -8,10 +9,15 @@ use crate::format::{
     NONE, bytes, count, duration, maybe_duration, maybe_number, mean_bytes, number, percent, shown,
 };
 use crate::table::{Column, Severity, Table, TableCell};
-use iostall_model::figures::{CpuUse, machine_busy, per_second};
+
+/// Those that have something to say.
+pub(super) fn tables(span: &SpanOutcome, targets: &[Target]) -> Vec<Table> {
+    let tables = [open_loop(span), cpu(span), devices(span), errors(span, targets)];
+    tables.into_iter().flatten().collect()
+}
 
 /// How each open loop of the span kept its plan; `None` where all loops are closed.
-pub fn open_loop(span: &SpanOutcome) -> Option<Table> {
+fn open_loop(span: &SpanOutcome) -> Option<Table> {
     let mut table = Table::new(
         "Open loop",
         vec![
@@ -52,7 +58,7 @@ pub fn open_loop(span: &SpanOutcome) -> Option<Table> {
 }
 
 /// What the load cost in processor time; `None` where none was counted.
-pub fn cpu(span: &SpanOutcome) -> Option<Table> {
+fn cpu(span: &SpanOutcome) -> Option<Table> {
     let process = CpuUse::of_process(span);
     if process.total_ns() == 0 {
         return None;
@@ -100,7 +106,7 @@ fn cpu_line(table: &mut Table, name: &str, used: CpuUse, batch: Option<f64>) {
 }
 
 /// The block layer's view; `None` where no device was seen or nothing was measured.
-pub fn devices(span: &SpanOutcome) -> Option<Table> {
+fn devices(span: &SpanOutcome) -> Option<Table> {
     if span.devices.is_empty() || span.measured_ns == 0 {
         return None;
     }
@@ -141,7 +147,7 @@ fn device_line(table: &mut Table, device: &DeviceCounters, measured_ns: u64) {
 }
 
 /// What failed, the first of each kind described; `None` where nothing did.
-pub fn errors(span: &SpanOutcome, targets: &[Target]) -> Option<Table> {
+fn errors(span: &SpanOutcome, targets: &[Target]) -> Option<Table> {
     let mut table = Table::new(
         "Errors",
         vec![

@@ -1,24 +1,46 @@
 //! The report of a matrix: SQLIO's rows for each pattern with sizes as columns, then every cell with its percentiles, and
 //! where there are several devices, one beside the other.
 
+mod charts;
+
 use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Percent, Percentile};
 use iostall_model::profile::{Access, BlockMix};
 use iostall_model::{MatrixOutcome, Point, Run};
 use iostall_stats::plateau::{Cap, cap};
 
+use super::points::{self, PointsSummary};
 use crate::facts;
 use crate::format::{NONE, duration, maybe_duration, maybe_number, number, percent};
+use crate::percentiles::percentile_cell;
 use crate::point::precision;
+use crate::report::Report;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
-use crate::tables::percentile_cell;
 
 /// Beyond this ratio the parts of two devices that are used are of different sizes.
 const SIZES_APART: f64 = 1.1;
 
+/// The report of a run that is a matrix.
+pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: asked(outcome),
+        headline: points::headline(&outcome.points),
+        line: Box::new(|| points::headline(&outcome.points)),
+        asked: None,
+        opens_one_way: true,
+        sections: Box::new(|| vec![section(run, outcome)]),
+        when_empty: "",
+        charts: Box::new(|| vec![charts::charts(run, outcome)]),
+        series: Box::new(|| points::series(run, &outcome.points)),
+        summary: Box::new(|| Box::new(PointsSummary::of(run, &outcome.points))),
+    }
+}
+
 /// A pattern of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pattern {
+struct Pattern {
     access: Access,
     write_pct: Percent,
 }
@@ -29,7 +51,7 @@ impl Pattern {
     }
 
     /// `random write`.
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match (self.access, self.writes()) {
             (Access::Random, false) => "random read",
             (Access::Random, true) => "random write",
@@ -40,16 +62,16 @@ impl Pattern {
 }
 
 /// A matrix with the names of its devices.
-pub(crate) struct Grid<'a> {
-    pub(crate) outcome: &'a MatrixOutcome,
+struct Grid<'a> {
+    outcome: &'a MatrixOutcome,
     /// `A`, `B`, …, and each one's path; a single device has no letter.
-    pub(crate) devices: Vec<(String, String)>,
+    devices: Vec<(String, String)>,
     /// How much of each device is used, bytes.
     used_bytes: Vec<u64>,
 }
 
 impl<'a> Grid<'a> {
-    pub(crate) fn of(run: &Run, outcome: &'a MatrixOutcome) -> Self {
+    fn of(run: &Run, outcome: &'a MatrixOutcome) -> Self {
         let paths = run.targets.iter().map(|target| facts::path(&target.path));
         let letters = ('A'..='Z').map(String::from).chain((27..).map(|number: u32| number.to_string()));
         let several = run.targets.len() > 1;
@@ -59,7 +81,7 @@ impl<'a> Grid<'a> {
         Self { outcome, devices: devices.collect(), used_bytes }
     }
 
-    pub(crate) fn patterns(&self) -> Vec<Pattern> {
+    fn patterns(&self) -> Vec<Pattern> {
         let plan = &self.outcome.plan;
         let patterns = plan.write_pcts.iter().flat_map(|write_pct| {
             plan.accesses.iter().map(|access| Pattern { access: *access, write_pct: *write_pct })
@@ -68,13 +90,7 @@ impl<'a> Grid<'a> {
     }
 
     /// The cell of a device, where it was measured.
-    pub(crate) fn cell(
-        &self,
-        device: usize,
-        pattern: Pattern,
-        size: BlockSize,
-        depth: u32,
-    ) -> Option<&'a Point> {
+    fn cell(&self, device: usize, pattern: Pattern, size: BlockSize, depth: u32) -> Option<&'a Point> {
         self.outcome.points.iter().find(|point| {
             point.targets.iter().map(|index| *index as usize).eq([device])
                 && point.access == pattern.access
@@ -106,8 +122,8 @@ fn iops(point: &Point) -> f64 {
     point.iops().unwrap_or(0.0)
 }
 
-/// The section of a matrix.
-pub(crate) fn sections(run: &Run, outcome: &MatrixOutcome) -> Vec<Section> {
+/// A table a pattern, devices side by side, and every cell.
+fn section(run: &Run, outcome: &MatrixOutcome) -> Section {
     let grid = Grid::of(run, outcome);
     let measured = |pattern: &Pattern| {
         outcome
@@ -123,7 +139,7 @@ pub(crate) fn sections(run: &Run, outcome: &MatrixOutcome) -> Vec<Section> {
     if !patterns.is_empty() {
         tables.push(cells(&grid, &patterns));
     }
-    vec![Section { title: "The matrix".to_owned(), notes: notes(&grid), tables, details: Vec::new() }]
+    Section { notes: notes(&grid), tables, ..Section::titled("The matrix") }
 }
 
 fn notes(grid: &Grid<'_>) -> Vec<Note> {
@@ -328,7 +344,7 @@ fn figures(point: &Point) -> Vec<TableCell> {
 }
 
 /// What a matrix was asked to measure, in words.
-pub(crate) fn asked(outcome: &MatrixOutcome) -> String {
+fn asked(outcome: &MatrixOutcome) -> String {
     let plan = &outcome.plan;
     let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).to_string()).collect();
     let depths: Vec<String> = plan.depths.iter().map(u32::to_string).collect();

@@ -1,14 +1,39 @@
 //! The report of a search for the highest rate.
 
+mod charts;
+
 use iostall_measure::Percentile;
 use iostall_model::{MaxRateOutcome, Point, Run};
 use serde::Serialize;
 
+use super::points::{self, PointsSummary};
 use crate::facts;
 use crate::format::{NONE, count, duration, maybe_number, number, percent};
+use crate::percentiles::{ladder, percentile_cell};
+use crate::report::Report;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
-use crate::tables;
+
+/// The report of a run that is such a search.
+pub(super) fn report<'a>(run: &'a Run, outcome: &'a MaxRateOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: points::asked(&outcome.profile),
+        headline: points::headline(&outcome.points),
+        line: Box::new(|| points::headline(&outcome.points)),
+        asked: None,
+        opens_one_way: true,
+        sections: Box::new(|| vec![section(run, outcome)]),
+        when_empty: "",
+        charts: Box::new(|| vec![charts::charts(outcome)]),
+        series: Box::new(|| points::series(run, &outcome.points)),
+        summary: Box::new(|| {
+            let points = PointsSummary::of(run, &outcome.points);
+            Box::new(Summary { points, max_rate: MaxRateSummary::of(outcome) })
+        }),
+    }
+}
 
 /// The confirmed point with the highest rate; `None` where there is none.
 pub fn found(outcome: &MaxRateOutcome) -> Option<&Point> {
@@ -22,17 +47,16 @@ fn rate(point: &Point) -> f64 {
     point.rate_iops.unwrap_or(0.0)
 }
 
-/// The section of a search.
-pub(crate) fn sections(run: &Run, outcome: &MaxRateOutcome) -> Vec<Section> {
+/// The rate that can be promised, and what was tried.
+fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
     let details = found(outcome)
-        .and_then(|point| tables::ladder("Response time percentiles at the highest rate", &point.latency_ns));
-    let tables = if outcome.points.is_empty() { Vec::new() } else { vec![trials(outcome)] };
-    vec![Section {
-        title: "The highest rate".to_owned(),
+        .and_then(|point| ladder("Response time percentiles at the highest rate", &point.latency_ns));
+    Section {
         notes: notes(run, outcome),
-        tables,
+        tables: if outcome.points.is_empty() { Vec::new() } else { vec![trials(outcome)] },
         details: details.into_iter().collect(),
-    }]
+        ..Section::titled("The highest rate")
+    }
 }
 
 fn notes(run: &Run, outcome: &MaxRateOutcome) -> Vec<Note> {
@@ -90,7 +114,7 @@ fn trials(outcome: &MaxRateOutcome) -> Table {
     let mut table = Table::new("Rates that were tried (response times)", columns);
     let searches = outcome.points.len().saturating_sub(outcome.confirmations as usize);
     for (index, point) in outcome.points.iter().enumerate() {
-        let at = |percentile: Percentile| tables::percentile_cell(&point.latency_ns, percentile);
+        let at = |percentile: Percentile| percentile_cell(&point.latency_ns, percentile);
         let backlog = point.repeats.iter().filter_map(|repeat| repeat.backlog_at_end).max();
         let met = point.answers_in_time(outcome.latency_ns_p99_target);
         let word = match (met, index >= searches) {
@@ -117,9 +141,17 @@ fn trials(outcome: &MaxRateOutcome) -> Table {
     table
 }
 
+/// The derived part of a search's document.
+#[derive(Debug, Serialize)]
+struct Summary {
+    #[serde(flatten)]
+    points: PointsSummary,
+    max_rate: MaxRateSummary,
+}
+
 /// What a search found, for scripts.
 #[derive(Debug, Serialize)]
-pub(crate) struct MaxRateSummary {
+struct MaxRateSummary {
     rate_iops: Option<f64>,
     latency_ns_p99: Option<u64>,
     latency_ns_p99_target: u64,
@@ -127,7 +159,7 @@ pub(crate) struct MaxRateSummary {
 }
 
 impl MaxRateSummary {
-    pub(crate) fn of(outcome: &MaxRateOutcome) -> Self {
+    fn of(outcome: &MaxRateOutcome) -> Self {
         let found = found(outcome);
         Self {
             rate_iops: found.map(rate),
@@ -147,7 +179,8 @@ mod tests {
 
     fn text(run: &Run) -> String {
         let mut text = String::new();
-        write_text(run, &TextOptions { width: 120, ..TextOptions::default() }, &mut text).unwrap();
+        write_text(&Report::of(run), &TextOptions { width: 120, ..TextOptions::default() }, &mut text)
+            .unwrap();
         text
     }
 
@@ -178,7 +211,7 @@ mod tests {
     #[test]
     fn the_page_of_a_search_draws_response_time_against_rate() {
         let mut page = String::new();
-        crate::html::write_html(&run(500_000), &mut page).unwrap();
+        crate::html::write_html(&Report::of(&run(500_000)), &mut page).unwrap();
         assert!(page.contains("id=\"span-1-rates\"") && page.contains("iostall max-rate report"));
     }
 }

@@ -6,10 +6,23 @@ use iostall_stats::plateau::plateau;
 use serde::Serialize;
 
 use super::{Found, notes};
+use crate::kinds::points::PointsSummary;
+
+/// The derived part of a sweep's document.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    #[serde(flatten)]
+    points: PointsSummary,
+    sweep: SweepSummary,
+}
+
+pub(super) fn summary(run: &Run, outcome: &SweepOutcome) -> Summary {
+    Summary { points: PointsSummary::of(run, &outcome.points), sweep: SweepSummary::of(run, outcome) }
+}
 
 /// What a sweep found, for scripts.
 #[derive(Debug, Serialize)]
-pub(crate) struct SweepSummary {
+struct SweepSummary {
     knees: Vec<KneeSummary>,
     sharpness: &'static str,
     target_missed: bool,
@@ -41,7 +54,7 @@ struct UslSummary {
 }
 
 impl SweepSummary {
-    pub(crate) fn of(run: &Run, outcome: &SweepOutcome) -> Self {
+    fn of(run: &Run, outcome: &SweepOutcome) -> Self {
         let found = Found::of(outcome);
         let knees = &found.knees;
         let chosen = match knees.choice {

@@ -1,12 +1,11 @@
 //! The figures of a sweep: latency against throughput, and both against requests in flight.
 
 use iostall_measure::Percentile;
-use iostall_model::{MaxRateOutcome, Point, SweepOutcome};
+use iostall_model::SweepOutcome;
 use serde_json::{Value, json};
 
-use super::charts::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds};
-use crate::point::setting;
-use crate::sweep::Found;
+use super::Found;
+use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds, target_trace};
 
 /// The charts of a sweep; empty where nothing completed.
 pub(super) fn charts(outcome: &SweepOutcome) -> Vec<Chart> {
@@ -30,35 +29,6 @@ pub(super) fn charts(outcome: &SweepOutcome) -> Vec<Chart> {
     ]
 }
 
-/// The chart of a search for the highest rate; none where nothing was tried.
-pub(super) fn rate_charts(outcome: &MaxRateOutcome) -> Vec<Chart> {
-    let mut points: Vec<&Point> =
-        outcome.points.iter().filter(|point| !point.latency_ns.is_empty()).collect();
-    points.sort_by(|left, right| left.rate_iops.unwrap_or(0.0).total_cmp(&right.rate_iops.unwrap_or(0.0)));
-    let Some(most) = points.last().and_then(|point| point.rate_iops) else { return Vec::new() };
-    let line = |(name, percentile): (&str, Percentile), colour: &str| {
-        let y = |point: &&Point| point.latency_ns.value_at(percentile).map(|ns| seconds(ns.max(1) as f64));
-        json!({
-            "type": "scatter", "mode": "lines+markers", "name": name,
-            "x": points.iter().map(|point| point.rate_iops.map(rounded)).collect::<Vec<_>>(),
-            "y": points.iter().map(y).collect::<Vec<_>>(), "line": {"color": colour, "width": 2},
-            "hovertemplate": "%{x:,.0f} a second: %{y:.3~s}s",
-        })
-    };
-    let mut traces: Vec<Value> = [("p50", Percentile::P50), ("p99", Percentile::P99)]
-        .into_iter()
-        .zip(COLOURS)
-        .map(|(statistic, colour)| line(statistic, colour))
-        .collect();
-    traces.push(target_trace(most, outcome.latency_ns_p99_target));
-    vec![Chart {
-        id: "rates".into(),
-        title: "Response time against rate".into(),
-        caption: "Every rate that was tried; where p99 crosses the target is what can be promised.",
-        figure: figure(&traces, &rate_axis("arrivals a second"), &latency_axis(), "closest"),
-    }]
-}
-
 fn depth_axis() -> Value {
     json!({"title": {"text": "requests in flight"}, "type": "log", "dtick": std::f64::consts::LOG10_2, "tickformat": "~s"})
 }
@@ -71,7 +41,7 @@ fn curve_traces(found: &Found<'_>, outcome: &SweepOutcome) -> Vec<Value> {
     ];
     let curve: Vec<usize> = found.knees.curve.clone();
     let x: Vec<f64> = curve.iter().map(|index| rounded(found.curve_points[*index].iops)).collect();
-    let names: Vec<String> = curve.iter().map(|index| setting(found.points[*index])).collect();
+    let names: Vec<String> = curve.iter().map(|index| found.points[*index].setting()).collect();
     let mut traces: Vec<Value> = statistics
         .into_iter()
         .zip(COLOURS)
@@ -103,20 +73,11 @@ fn knee_trace(found: &Found<'_>) -> Option<Value> {
     let index = found.knees.choice?.index();
     let p99 = found.points[index].latency_ns.value_at(Percentile::P99)?;
     Some(json!({
-        "type": "scatter", "mode": "markers", "name": format!("use {}", setting(found.points[index])),
+        "type": "scatter", "mode": "markers", "name": format!("use {}", found.points[index].setting()),
         "x": [rounded(found.curve_points[index].iops)], "y": [seconds(p99.max(1) as f64)],
         "marker": {"size": 18, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": 3}},
         "hovertemplate": "%{x:,.0f} IOPS, p99 %{y:.3~s}s",
     }))
-}
-
-fn target_trace(most: f64, target_ns: u64) -> Value {
-    json!({
-        "type": "scatter", "mode": "lines", "name": "p99 target", "x": [0.0, rounded(most)],
-        "y": [seconds(target_ns as f64), seconds(target_ns as f64)],
-        "line": {"color": COLOURS[4], "dash": "longdash", "width": 1},
-        "hovertemplate": "target %{y:.3~s}s",
-    })
 }
 
 fn depth_traces(found: &Found<'_>) -> Vec<Value> {

@@ -1,31 +1,12 @@
-//! The figures of the HTML report, as the chart library reads them. Times are in seconds, so that the
-//! library's SI prefixes give `µs` and `ms` at every zoom.
-
-use std::borrow::Cow;
+//! The charts of a span of a load.
 
 use iostall_measure::{Histogram, Op, Percentile};
+use iostall_model::figures::{LatencyKind, RowKind, per_second, rows};
 use iostall_model::outcome::{IntervalOp, IntervalPoint, RoleOutcome, SpanOutcome};
 use serde_json::{Value, json};
 
-use crate::csv::ops_of;
-use crate::format::shown;
-use iostall_model::figures::{LatencyKind, RowKind, per_second, rows};
-
-/// One chart.
-pub(super) struct Chart {
-    /// Unique in its span.
-    pub(super) id: Cow<'static, str>,
-    /// What it shows.
-    pub(super) title: Cow<'static, str>,
-    /// How to read it.
-    pub(super) caption: &'static str,
-    /// Its traces and layout.
-    pub(super) figure: Value,
-}
-
-/// Colours that stay apart for the colour-blind and on light and dark ground.
-pub(super) const COLOURS: [&str; 8] =
-    ["#3b82c4", "#e07b1a", "#2e9e6b", "#8b63c7", "#d1495b", "#1b9aaa", "#a0703c", "#d65fa0"];
+use super::series::ops_of;
+use crate::chart::{COLOURS, Chart, drawn, figure, latency_axis, rate_axis, rounded, seconds, trace_name};
 
 /// The charts of a span; empty where nothing completed.
 pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
@@ -78,35 +59,11 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             figure: figure(&latency_traces(span), &time_axis(), &latency_axis(), "x unified"),
         },
     ];
-    all.into_iter()
-        .filter(|chart| chart.figure["data"].as_array().is_some_and(|data| !data.is_empty()))
-        .collect()
-}
-
-pub(super) fn figure(traces: &[Value], x: &Value, y: &Value, hover: &str) -> Value {
-    // Where the label is for a whole second, it is there wherever the mouse is; else it belongs to a line nearby.
-    let distance = if hover == "closest" { 20 } else { -1 };
-    let layout = json!({"xaxis": x, "yaxis": y, "hovermode": hover, "hoverdistance": distance});
-    json!({"data": traces, "layout": layout})
-}
-
-/// The name of a trace. The chart library reads names as a small markup, links included: a role's name must
-/// not become any.
-pub(super) fn trace_name(role: &str, rest: &str) -> String {
-    let role = shown(role).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    format!("{role} {rest}")
-}
-
-pub(super) fn latency_axis() -> Value {
-    json!({"title": {"text": "latency"}, "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1})
+    drawn(all)
 }
 
 fn time_axis() -> Value {
     json!({"title": {"text": "seconds from the start of the measured part"}, "rangemode": "tozero"})
-}
-
-pub(super) fn rate_axis(unit: &str) -> Value {
-    json!({"title": {"text": unit}, "rangemode": "tozero", "exponentformat": "SI"})
 }
 
 /// Percentiles at even steps for each nine: the axis is the logarithm of `1 / (1 - p)`.
@@ -122,15 +79,6 @@ fn percentile_axis() -> Value {
         "title": {"text": "percentile"}, "type": "log",
         "tickmode": "array", "tickvals": places, "ticktext": labels,
     })
-}
-
-/// Six significant digits: finer than any screen, and a third of the bytes.
-pub(super) fn rounded(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
-}
-
-pub(super) fn seconds(ns: f64) -> f64 {
-    rounded(ns / 1e9)
 }
 
 /// Every latency of the span: name, colour, dash and histogram. A row keeps its colour; where it has both

@@ -1,21 +1,39 @@
 //! The report of a sweep: which setting to use and why, the knees, the points.
 
+mod charts;
 mod command;
 mod notes;
 mod settings;
 mod summary;
 
-use iostall_measure::Percent;
-use iostall_model::{Point, Profile, Run, SweepOutcome};
+use iostall_model::{Point, Run, SweepOutcome};
 use iostall_stats::knee::{Choice, CurvePoint, Knees};
 
 use self::notes::notes;
 use self::settings::{knees_table, points_table};
-use crate::point::setting;
+use self::summary::summary;
+use super::points;
+use crate::percentiles::ladder;
+use crate::report::Report;
 use crate::section::Section;
-use crate::{facts, tables};
 
-pub(crate) use self::summary::SweepSummary;
+/// The report of a run that is a sweep.
+pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: points::asked(&outcome.profile),
+        headline: points::headline(&outcome.points),
+        line: Box::new(|| points::headline(&outcome.points)),
+        asked: None,
+        opens_one_way: true,
+        sections: Box::new(|| vec![section(run, outcome)]),
+        when_empty: "",
+        charts: Box::new(|| vec![charts::charts(outcome)]),
+        series: Box::new(|| points::series(run, &outcome.points)),
+        summary: Box::new(|| Box::new(summary(run, outcome))),
+    }
+}
 
 /// A sweep with its knees.
 pub(crate) struct Found<'a> {
@@ -57,32 +75,18 @@ pub fn target_missed(outcome: &SweepOutcome) -> bool {
     matches!(Found::of(outcome).knees.choice, Some(Choice::SloMissed(_)))
 }
 
-/// The one section of a sweep.
-pub(crate) fn sections(run: &Run, outcome: &SweepOutcome) -> Vec<Section> {
+/// Which setting to use, and what it rests on.
+fn section(run: &Run, outcome: &SweepOutcome) -> Section {
     let found = Found::of(outcome);
     let chosen = found.knees.choice.map(|choice| found.points[choice.index()]);
-    let details = chosen.and_then(|point| {
-        tables::ladder(&format!("Latency percentiles at {}", setting(point)), &point.latency_ns)
-    });
-    vec![Section {
-        title: "The sweet spot".to_owned(),
+    let details = chosen
+        .and_then(|point| ladder(&format!("Latency percentiles at {}", point.setting()), &point.latency_ns));
+    Section {
         notes: notes(run, outcome, &found),
         tables: vec![knees_table(&found, outcome), points_table(&found, outcome)],
         details: details.into_iter().collect(),
-    }]
-}
-
-/// What a sweep was asked to do, in words.
-pub(crate) fn asked(profile: &Profile) -> String {
-    let role = profile.spans.first().and_then(|span| span.roles.first());
-    let shape = role.map(facts::role_shape).unwrap_or_default();
-    let reads_only = role.is_none_or(|role| role.write_pct <= Percent::ZERO);
-    let order = if reads_only {
-        ""
-    } else {
-        "; writes wear the storage in, so that later settings meet an older device"
-    };
-    format!("{shape}{order}")
+        ..Section::titled("The sweet spot")
+    }
 }
 
 #[cfg(test)]
@@ -102,7 +106,8 @@ mod tests {
 
     fn text(run: &Run) -> String {
         let mut text = String::new();
-        write_text(run, &TextOptions { width: 120, ..TextOptions::default() }, &mut text).unwrap();
+        write_text(&Report::of(run), &TextOptions { width: 120, ..TextOptions::default() }, &mut text)
+            .unwrap();
         text
     }
 
@@ -112,7 +117,7 @@ mod tests {
 
     fn json(run: &Run) -> serde_json::Value {
         let mut bytes = Vec::new();
-        write_json(run, JsonLayout::Pretty, &mut bytes).unwrap();
+        write_json(&Report::of(run), JsonLayout::Pretty, &mut bytes).unwrap();
         assert_eq!(&read_json(&bytes).unwrap(), run);
         serde_json::from_slice(&bytes).unwrap()
     }
@@ -169,14 +174,14 @@ mod tests {
         let value = json(&run);
         assert!(value["summary"]["sweep"]["knees"].as_array().unwrap().is_empty());
         let mut page = String::new();
-        crate::html::write_html(&run, &mut page).unwrap();
+        crate::html::write_html(&Report::of(&run), &mut page).unwrap();
         assert!(!page.contains("class=\"chart\""));
     }
 
     #[test]
     fn the_page_of_a_sweep_draws_the_curve_with_its_knee_and_target() {
         let mut page = String::new();
-        crate::html::write_html(&fixture::sweep(), &mut page).unwrap();
+        crate::html::write_html(&Report::of(&fixture::sweep()), &mut page).unwrap();
         assert!(page.contains("id=\"span-1-curve\"") && page.contains("p99 target"));
         assert!(page.contains("iostall sweep report"));
     }

@@ -1,36 +1,18 @@
 //! Rates and latencies: the main table, and the ladder of percentiles.
 
 use iostall_measure::{Histogram, Percentile};
+use iostall_model::figures::{Row, RowKind, rows};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 use iostall_model::profile::SpanProfile;
 
 use crate::facts;
-use crate::format::{NONE, count, duration, maybe_duration, maybe_number, shown};
+use crate::format::{maybe_duration, maybe_number, shown};
+use crate::percentiles::{ladders, note_doubts, percentile_cell};
 use crate::table::{Column, Severity, Table, TableCell};
-use iostall_model::figures::{Row, RowKind, rows};
-
-/// Said under a table that shows a percentile which its samples cannot support.
-const UNSUPPORTED: &str =
-    "? fewer than 10 samples lie beyond this percentile: it says little more than the maximum does.";
-
-/// A percentile of a histogram; marked where the samples cannot support it.
-pub(crate) fn percentile_cell(histogram: &Histogram, percentile: Percentile) -> TableCell {
-    match histogram.value_at(percentile) {
-        None => NONE.into(),
-        Some(ns) if percentile.is_supported_by(histogram.count()) => duration(ns as f64).into(),
-        Some(ns) => TableCell::from(format!("{}?", duration(ns as f64))).severity(Severity::Caution),
-    }
-}
-
-fn note_doubts(table: &mut Table, cells: &[TableCell]) {
-    if cells.iter().any(|cell| cell.severity == Severity::Caution) {
-        table.note(UNSUPPORTED);
-    }
-}
 
 /// Rates and latencies of a span, grouped by role. Closed loops have service latency only; where a role of
 /// the span is an open loop, a column tells service from response and rows come in pairs.
-pub fn results(span: &SpanOutcome, asked: Option<&SpanProfile>) -> Table {
+pub(super) fn results(span: &SpanOutcome, asked: Option<&SpanProfile>) -> Table {
     let open = span.roles.iter().any(|role| role.open_loop.is_some());
     let mut columns = vec![Column::words("")];
     if open {
@@ -105,7 +87,7 @@ fn strengthen(cell: TableCell) -> TableCell {
 
 /// The ladder of percentiles of a role, a column for each row of [`rows`] and each kind of latency.
 /// `None` where nothing completed.
-pub fn percentiles(role: &RoleOutcome) -> Option<Table> {
+pub(super) fn percentiles(role: &RoleOutcome) -> Option<Table> {
     let rows = rows(role);
     let sets: Vec<(String, &Histogram)> = rows
         .iter()
@@ -120,49 +102,4 @@ pub fn percentiles(role: &RoleOutcome) -> Option<Table> {
         .filter(|(_, histogram)| !histogram.is_empty())
         .collect();
     ladders(&format!("Latency percentiles of {}", shown(&role.name)), &sets)
-}
-
-/// The ladder of percentiles of one latency. `None` where nothing completed.
-pub(crate) fn ladder(caption: &str, latency_ns: &Histogram) -> Option<Table> {
-    let sets = [("latency".to_owned(), latency_ns)];
-    ladders(caption, if latency_ns.is_empty() { &[] } else { &sets })
-}
-
-fn ladders(caption: &str, sets: &[(String, &Histogram)]) -> Option<Table> {
-    if sets.is_empty() {
-        return None;
-    }
-    let mut columns = vec![Column::words("percentile")];
-    columns.extend(sets.iter().map(|(name, _)| Column::numbers(name)));
-    let mut table = Table::new(caption, columns);
-    let whole = |value: fn(&Histogram) -> Option<u64>| {
-        move |histogram: &Histogram| -> TableCell {
-            maybe_duration(value(histogram).map(|ns| ns as f64)).into()
-        }
-    };
-    ladder_line(&mut table, sets, "min", whole(Histogram::min));
-    for (percentile, label) in Percentile::LADDER {
-        let name = match label.strip_suffix("-nines") {
-            Some(nines) => format!("{} % ({nines} nines)", percentile.percent()),
-            None => format!("{} %", percentile.percent()),
-        };
-        ladder_line(&mut table, sets, &name, |histogram| percentile_cell(histogram, percentile));
-    }
-    ladder_line(&mut table, sets, "max", whole(Histogram::max));
-    ladder_line(&mut table, sets, "mean", |histogram| maybe_duration(histogram.mean()).into());
-    ladder_line(&mut table, sets, "std. deviation", |histogram| maybe_duration(histogram.stdev()).into());
-    ladder_line(&mut table, sets, "samples", |histogram| count(histogram.count()).into());
-    Some(table)
-}
-
-fn ladder_line(
-    table: &mut Table,
-    sets: &[(String, &Histogram)],
-    name: &str,
-    cell: impl Fn(&Histogram) -> TableCell,
-) {
-    let mut cells: Vec<TableCell> = vec![name.into()];
-    cells.extend(sets.iter().map(|(_, histogram)| cell(histogram)));
-    note_doubts(table, &cells);
-    table.row(cells);
 }

@@ -5,9 +5,9 @@ use iostall_model::SweepOutcome;
 
 use super::Found;
 use crate::format::{NONE, duration, maybe_number, number, percent};
-use crate::point::{precision, setting};
+use crate::percentiles::percentile_cell;
+use crate::point::precision;
 use crate::table::{Column, Severity, Table, TableCell};
-use crate::tables;
 
 /// The setting that each way of finding a knee chooses.
 pub(super) fn knees_table(found: &Found<'_>, outcome: &SweepOutcome) -> Table {
@@ -28,11 +28,11 @@ pub(super) fn knees_table(found: &Found<'_>, outcome: &SweepOutcome) -> Table {
             None => std::iter::once(by.into()).chain((0..5).map(|_| NONE.into())).collect(),
             Some((point, numbers)) => vec![
                 by.into(),
-                setting(point).into(),
+                point.setting().into(),
                 numbers.in_flight.to_string().into(),
                 number(numbers.iops).into(),
                 duration(numbers.latency_ns_mean).into(),
-                tables::percentile_cell(&point.latency_ns, Percentile::P99),
+                percentile_cell(&point.latency_ns, Percentile::P99),
             ],
         });
     };
@@ -118,8 +118,8 @@ fn point_cells(found: &Found<'_>, index: usize, best: f64, precision_pct: f64) -
         sure,
         maybe_number(point.mib_per_s()).into(),
         duration(numbers.latency_ns_mean).into(),
-        tables::percentile_cell(&point.latency_ns, Percentile::P50),
-        tables::percentile_cell(&point.latency_ns, Percentile::P99),
+        percentile_cell(&point.latency_ns, Percentile::P50),
+        percentile_cell(&point.latency_ns, Percentile::P99),
         format!("{:.0} %", numbers.power() / best * 100.0).into(),
         little,
         TableCell::from(marks.join(", ")).severity(severity),

@@ -5,8 +5,8 @@ use iostall_model::profile::BlockMix;
 use iostall_model::{MatrixOutcome, Point, Run};
 use serde_json::{Value, json};
 
-use super::charts::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds};
-use crate::matrix::{Grid, Pattern};
+use super::{Grid, Pattern};
+use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds};
 
 /// How lines of different devices are told apart; their colour is that of the size.
 const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];

@@ -1,0 +1,71 @@
+//! The charts of a page, as the chart library reads them. Times are in seconds, so that the
+//! library's SI prefixes give `µs` and `ms` at every zoom.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::format::shown;
+
+/// One chart.
+pub struct Chart {
+    /// Unique in its span.
+    pub(crate) id: Cow<'static, str>,
+    /// What it shows.
+    pub(crate) title: Cow<'static, str>,
+    /// How to read it.
+    pub(crate) caption: &'static str,
+    /// Its traces and layout.
+    pub(crate) figure: Value,
+}
+
+/// Colours that stay apart for the colour-blind and on light and dark ground.
+pub(crate) const COLOURS: [&str; 8] =
+    ["#3b82c4", "#e07b1a", "#2e9e6b", "#8b63c7", "#d1495b", "#1b9aaa", "#a0703c", "#d65fa0"];
+
+pub(crate) fn figure(traces: &[Value], x: &Value, y: &Value, hover: &str) -> Value {
+    // Where the label is for a whole second, it is there wherever the mouse is; else it belongs to a line nearby.
+    let distance = if hover == "closest" { 20 } else { -1 };
+    let layout = json!({"xaxis": x, "yaxis": y, "hovermode": hover, "hoverdistance": distance});
+    json!({"data": traces, "layout": layout})
+}
+
+/// The name of a trace. The chart library reads names as a small markup, links included: a role's name must
+/// not become any.
+pub(crate) fn trace_name(role: &str, rest: &str) -> String {
+    let role = shown(role).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    format!("{role} {rest}")
+}
+
+pub(crate) fn latency_axis() -> Value {
+    json!({"title": {"text": "latency"}, "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1})
+}
+
+pub(crate) fn rate_axis(unit: &str) -> Value {
+    json!({"title": {"text": unit}, "rangemode": "tozero", "exponentformat": "SI"})
+}
+
+/// Six significant digits: finer than any screen, and a third of the bytes.
+pub(crate) fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+pub(crate) fn seconds(ns: f64) -> f64 {
+    rounded(ns / 1e9)
+}
+
+/// Those of `charts` in which something is drawn.
+pub(crate) fn drawn(charts: impl IntoIterator<Item = Chart>) -> Vec<Chart> {
+    let has_data = |chart: &Chart| chart.figure["data"].as_array().is_some_and(|data| !data.is_empty());
+    charts.into_iter().filter(has_data).collect()
+}
+
+/// The target that a 99th percentile is to keep, up to a rate of `most`.
+pub(crate) fn target_trace(most: f64, target_ns: u64) -> Value {
+    json!({
+        "type": "scatter", "mode": "lines", "name": "p99 target", "x": [0.0, rounded(most)],
+        "y": [seconds(target_ns as f64), seconds(target_ns as f64)],
+        "line": {"color": COLOURS[4], "dash": "longdash", "width": 1},
+        "hovertemplate": "target %{y:.3~s}s",
+    })
+}

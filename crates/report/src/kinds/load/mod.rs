@@ -1,0 +1,120 @@
+//! The report of a load: a section a span, with rates and latencies of each role.
+
+mod charts;
+mod document;
+mod latency;
+mod line;
+mod resources;
+mod series;
+mod tiles;
+
+use iostall_model::outcome::{RoleOutcome, SpanOutcome};
+use iostall_model::{LoadOutcome, Run};
+
+use crate::facts;
+use crate::format::{duration, shown};
+use crate::report::{Asked, Report};
+use crate::section::{Layout, Section, Sparkline};
+
+/// The report of a run that is a load.
+pub(super) fn report<'a>(run: &'a Run, load: &'a LoadOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: shown(&load.profile.description),
+        shape: String::new(),
+        headline: headline(load),
+        line: Box::new(|| line::line(load)),
+        asked: Some(asked(load)),
+        opens_one_way: true,
+        sections: Box::new(move || {
+            load.spans.iter().enumerate().map(|(index, span)| section(run, load, index, span)).collect()
+        }),
+        when_empty: "Nothing was measured.",
+        charts: Box::new(|| load.spans.iter().map(charts::charts).collect()),
+        series: Box::new(|| series::series(load)),
+        summary: Box::new(|| Box::new(document::summary(load))),
+    }
+}
+
+/// How long was measured, over all spans.
+fn headline(load: &LoadOutcome) -> String {
+    let total: u64 = load.spans.iter().map(|span| span.measured_ns).sum();
+    match load.spans.len() {
+        _ if total == 0 => "nothing measured".to_owned(),
+        0 | 1 => format!("{} measured", duration(total as f64)),
+        many => format!("{} measured in {many} spans", duration(total as f64)),
+    }
+}
+
+fn asked(load: &LoadOutcome) -> Asked {
+    let profile = &load.profile;
+    let several = profile.spans.len() > 1;
+    let part = |(index, span)| (several.then(|| format!("Span {}", index + 1)), facts::asked(span));
+    Asked {
+        subtitle: format!("profile {}, seed {}", shown(&profile.name), profile.seed),
+        parts: profile.spans.iter().enumerate().map(part).collect(),
+    }
+}
+
+fn section(run: &Run, load: &LoadOutcome, index: usize, span: &SpanOutcome) -> Section {
+    let cut = if span.interrupted { ", interrupted" } else { "" };
+    let length = duration(span.measured_ns as f64);
+    let number = index + 1;
+    let (title, heading) = match load.profile.spans.len() {
+        0 | 1 => ("Result".to_owned(), None),
+        many => {
+            let title = format!("Span {number} of {many}");
+            let heading = format!("{title}, {length} measured{cut}");
+            (title, Some(heading))
+        }
+    };
+    let measured =
+        if span.measured_ns == 0 { "nothing measured".to_owned() } else { format!("{length} measured") };
+    Section {
+        title,
+        subtitle: format!("{measured}{cut}"),
+        heading,
+        layout: Layout::Figures,
+        tiles: tiles::tiles(run, span),
+        results: Some(latency::results(span, load.profile.spans.get(index))),
+        sparklines: span.roles.iter().map(sparkline).collect(),
+        tables: resources::tables(span, &run.targets),
+        details: span.roles.iter().filter_map(latency::percentiles).collect(),
+        when_no_charts: "Nothing completed in the measured part: there is nothing to draw.",
+        ..Section::default()
+    }
+}
+
+/// The worst of the operations in each interval.
+fn sparkline(role: &RoleOutcome) -> Sparkline {
+    let worst = role.series.iter().map(|point| point.ops.iter().map(|op| op.latency_ns_p99).max());
+    Sparkline { name: shown(&role.name), latency_ns_p99: worst.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_model::figures::{CpuUse, machine_busy, rows, span_total};
+
+    use crate::fixture;
+
+    #[test]
+    fn a_role_that_reads_and_writes_has_a_total_and_one_that_only_writes_has_none() {
+        let run = fixture::run();
+        let span = &fixture::load(&run).spans[0];
+        let names =
+            |role: usize| rows(&span.roles[role]).iter().map(|row| row.kind.name()).collect::<Vec<_>>();
+        assert_eq!(names(0), ["read", "write", "read+write"]);
+        assert_eq!(names(1), ["write", "sync", "commit"]);
+    }
+
+    #[test]
+    fn nothing_is_divided_by_nothing() {
+        let run = fixture::empty();
+        let span = &fixture::load(&run).spans[0];
+        assert!(rows(&span.roles[0]).is_empty());
+        assert!(span_total(span).is_none());
+        assert_eq!(CpuUse::of_process(span).ns_per_request(), None);
+        assert_eq!(CpuUse::of_process(span).requests_per_cpu_second(), None);
+        assert_eq!(machine_busy(span), None);
+    }
+}

@@ -1,0 +1,33 @@
+//! What each kind of run reports: one module each.
+
+mod copy;
+mod load;
+mod matrix;
+mod max_rate;
+mod moved;
+mod points;
+mod sweep;
+mod verify;
+mod write;
+
+use iostall_model::{Run, RunBody};
+
+pub use self::max_rate::found as max_rate_found;
+pub use self::sweep::target_missed as sweep_target_missed;
+pub use self::write::growing;
+use crate::report::Report;
+
+impl<'a> Report<'a> {
+    /// The report of `run`.
+    pub fn of(run: &'a Run) -> Self {
+        match &run.body {
+            RunBody::Load(outcome) => load::report(run, outcome),
+            RunBody::Sweep(outcome) => sweep::report(run, outcome),
+            RunBody::Matrix(outcome) => matrix::report(run, outcome),
+            RunBody::MaxRate(outcome) => max_rate::report(run, outcome),
+            RunBody::Copy(outcome) => copy::report(run, outcome),
+            RunBody::Verify(outcome) => verify::report(run, outcome),
+            RunBody::Write(outcome) => write::report(run, outcome),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What copies and verifications share: throughput over time, and files that are not what they should be.
+
+use iostall_model::figures::per_second;
+use iostall_model::transfer::{Mismatch, TransferPoint};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, seconds};
+use crate::format::{number, shown};
+use crate::section::Note;
+
+/// What has no spans has nothing derived for scripts.
+#[derive(Serialize)]
+pub(super) struct NoSpans {
+    spans: [(); 0],
+}
+
+impl NoSpans {
+    pub(super) fn new() -> Self {
+        Self { spans: [] }
+    }
+}
+
+/// Decimal megabytes a second, as devices and lines are sold.
+pub(super) fn megabytes(bytes_per_second: Option<f64>) -> String {
+    bytes_per_second.map_or_else(|| "-".to_owned(), |rate| format!("{} MB/s", number(rate / 1e6)))
+}
+
+/// A sentence a file.
+pub(super) fn mismatches(mismatches: &[Mismatch]) -> Vec<Note> {
+    mismatches
+        .iter()
+        .map(|mismatch| {
+            Note::bad(format!("DIFFERENT {}: {}", shown(&mismatch.path), shown(&mismatch.message)))
+        })
+        .collect()
+}
+
+/// The chart of what was moved; none where nothing was.
+pub(super) fn charts(points: &[TransferPoint]) -> Vec<Chart> {
+    drawn([chart(points)])
+}
+
+fn chart(points: &[TransferPoint]) -> Chart {
+    type Side = (&'static str, fn(&TransferPoint) -> u64);
+    const SIDES: [Side; 2] = [("read", |point| point.read_bytes), ("written", |point| point.written_bytes)];
+    let x: Vec<f64> = points.iter().map(|point| seconds(point.start_ns as f64)).collect();
+    let traces: Vec<Value> = SIDES
+        .iter()
+        .zip(COLOURS)
+        .filter(|((_, bytes), _)| points.iter().any(|point| bytes(point) > 0))
+        .map(|((name, bytes), colour)| {
+            let rate =
+                |point: &TransferPoint| per_second(bytes(point) as f64 / 1e6, point.length_ns).map(rounded);
+            json!({
+                "type": "scatter", "mode": if points.len() < 3 { "lines+markers" } else { "lines" },
+                "name": name, "x": x, "y": points.iter().map(rate).collect::<Vec<_>>(),
+                "line": {"color": colour, "width": 2}, "hovertemplate": "%{y:,.0f} MB/s",
+            })
+        })
+        .collect();
+    Chart {
+        id: "moved".into(),
+        title: "Throughput over time".into(),
+        caption: "Data read and written, in megabytes (10^6 bytes) a second.",
+        figure: figure(
+            &traces,
+            &json!({"title": {"text": "seconds from the start"}, "rangemode": "tozero"}),
+            &rate_axis("MB/s"),
+            "x unified",
+        ),
+    }
+}

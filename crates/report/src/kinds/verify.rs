@@ -1,0 +1,72 @@
+//! The report of a verification.
+
+use iostall_model::transfer::TransferPoint;
+use iostall_model::{Run, VerifyOutcome};
+
+use super::moved::{self, NoSpans, megabytes, mismatches};
+use crate::fact::Fact;
+use crate::format::{bytes, count, duration, shown};
+use crate::report::{Field, Report, Series};
+use crate::section::{Layout, Note, Section};
+
+/// In the order of a row's fields.
+const HEADER: [&str; 4] = ["start_s", "length_s", "read_bytes", "written_bytes"];
+
+/// The report of a run that is a verification.
+pub(super) fn report<'a>(run: &'a Run, verify: &'a VerifyOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: String::new(),
+        headline: headline(verify),
+        line: Box::new(|| headline(verify)),
+        asked: None,
+        opens_one_way: false,
+        sections: Box::new(|| vec![section(verify)]),
+        when_empty: "",
+        charts: Box::new(|| vec![moved::charts(&verify.series)]),
+        series: Box::new(|| series(verify)),
+        summary: Box::new(|| Box::new(NoSpans::new())),
+    }
+}
+
+fn section(verify: &VerifyOutcome) -> Section {
+    Section {
+        title: "Result".to_owned(),
+        subtitle: headline(verify),
+        layout: Layout::Facts,
+        notes: notes(verify),
+        facts: vec![Fact { label: "manifest".to_owned(), value: shown(&verify.manifest) }],
+        ..Section::default()
+    }
+}
+
+/// Throughput, a row for each of its points.
+fn series(verify: &VerifyOutcome) -> Series<'_> {
+    let row = |point: &TransferPoint| -> Vec<Field<'_>> {
+        let (start_s, length_s) = (point.start_ns as f64 / 1e9, point.length_ns as f64 / 1e9);
+        vec![start_s.into(), length_s.into(), point.read_bytes.into(), point.written_bytes.into()]
+    };
+    Series { header: &HEADER, rows: Box::new(verify.series.iter().map(row)) }
+}
+
+fn headline(verify: &VerifyOutcome) -> String {
+    let rate = (verify.elapsed_ns > 0).then(|| verify.bytes as f64 / (verify.elapsed_ns as f64 / 1e9));
+    format!(
+        "{} of {} files as they should be; {} read in {}, {}",
+        count(verify.equal),
+        count(verify.files),
+        bytes(verify.bytes),
+        duration(verify.elapsed_ns as f64),
+        megabytes(rate),
+    )
+}
+
+fn notes(verify: &VerifyOutcome) -> Vec<Note> {
+    let mut notes = mismatches(&verify.mismatches);
+    if verify.unchecked() > 0 {
+        let (left, all) = (count(verify.unchecked()), count(verify.files));
+        notes.push(Note::caution(format!("{left} of {all} files were NOT CHECKED: it was stopped before.")));
+    }
+    notes
+}

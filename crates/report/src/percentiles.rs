@@ -1,0 +1,72 @@
+//! Percentiles in tables: one in a cell, and the whole ladder of them.
+
+use iostall_measure::{Histogram, Percentile};
+
+use crate::format::{NONE, count, duration, maybe_duration};
+use crate::table::{Column, Severity, Table, TableCell};
+
+/// Said under a table that shows a percentile which its samples cannot support.
+const UNSUPPORTED: &str =
+    "? fewer than 10 samples lie beyond this percentile: it says little more than the maximum does.";
+
+/// A percentile of a histogram; marked where the samples cannot support it.
+pub(crate) fn percentile_cell(histogram: &Histogram, percentile: Percentile) -> TableCell {
+    match histogram.value_at(percentile) {
+        None => NONE.into(),
+        Some(ns) if percentile.is_supported_by(histogram.count()) => duration(ns as f64).into(),
+        Some(ns) => TableCell::from(format!("{}?", duration(ns as f64))).severity(Severity::Caution),
+    }
+}
+
+/// Says under the table what the mark of a percentile means, where one of `cells` has it.
+pub(crate) fn note_doubts(table: &mut Table, cells: &[TableCell]) {
+    if cells.iter().any(|cell| cell.severity == Severity::Caution) {
+        table.note(UNSUPPORTED);
+    }
+}
+
+/// The ladder of percentiles of one latency. `None` where nothing completed.
+pub(crate) fn ladder(caption: &str, latency_ns: &Histogram) -> Option<Table> {
+    let sets = [("latency".to_owned(), latency_ns)];
+    ladders(caption, if latency_ns.is_empty() { &[] } else { &sets })
+}
+
+/// The ladder of percentiles of several latencies, a column each. `None` where there is none.
+pub(crate) fn ladders(caption: &str, sets: &[(String, &Histogram)]) -> Option<Table> {
+    if sets.is_empty() {
+        return None;
+    }
+    let mut columns = vec![Column::words("percentile")];
+    columns.extend(sets.iter().map(|(name, _)| Column::numbers(name)));
+    let mut table = Table::new(caption, columns);
+    let whole = |value: fn(&Histogram) -> Option<u64>| {
+        move |histogram: &Histogram| -> TableCell {
+            maybe_duration(value(histogram).map(|ns| ns as f64)).into()
+        }
+    };
+    ladder_line(&mut table, sets, "min", whole(Histogram::min));
+    for (percentile, label) in Percentile::LADDER {
+        let name = match label.strip_suffix("-nines") {
+            Some(nines) => format!("{} % ({nines} nines)", percentile.percent()),
+            None => format!("{} %", percentile.percent()),
+        };
+        ladder_line(&mut table, sets, &name, |histogram| percentile_cell(histogram, percentile));
+    }
+    ladder_line(&mut table, sets, "max", whole(Histogram::max));
+    ladder_line(&mut table, sets, "mean", |histogram| maybe_duration(histogram.mean()).into());
+    ladder_line(&mut table, sets, "std. deviation", |histogram| maybe_duration(histogram.stdev()).into());
+    ladder_line(&mut table, sets, "samples", |histogram| count(histogram.count()).into());
+    Some(table)
+}
+
+fn ladder_line(
+    table: &mut Table,
+    sets: &[(String, &Histogram)],
+    name: &str,
+    cell: impl Fn(&Histogram) -> TableCell,
+) {
+    let mut cells: Vec<TableCell> = vec![name.into()];
+    cells.extend(sets.iter().map(|(_, histogram)| cell(histogram)));
+    note_doubts(table, &cells);
+    table.row(cells);
+}
