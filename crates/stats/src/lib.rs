@@ -12,4 +12,5 @@ pub mod plateau;
 pub mod rank;
 pub mod rate_search;
 pub mod summary;
+pub mod trend;
 pub mod work;
