@@ -1,134 +1,114 @@
-//! `cargo run -p iostall-fuzz -- --seconds 60 --seed N`: changes known inputs at random and feeds them to the readers
-//! of what strangers write, until one panics, breaks a promise, or takes too much memory.
+//! `cargo run -p iostall-fuzz -- --seconds 60`: feeds changed inputs to the readers of what strangers write, until one
+//! panics, breaks a promise, or takes too much time or memory.
 //!
-//! Stable Rust and one process: no instrumented build, no coverage feedback. The inputs are short and the grammars small, so
-//! a good dictionary and many tries reach what matters, and a failure is repeated by its seed.
+//! libFuzzer follows which parts of a reader an input reaches. Its instrumentation is LLVM's and works on the stable
+//! toolchain; the program that is instrumented is built beside the others, in `target/fuzz`.
 
-mod corpus;
-mod mutate;
-mod target;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
-use std::io::Write;
-use std::panic::catch_unwind;
-use std::process::ExitCode;
-
+use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use iostall_measure::clock::utc_now;
-use iostall_measure::{Clock, MonotonicClock};
+use iostall_fuzz::{READER_VARIABLE, Reader, root};
+use jiff::Timestamp;
 
-use crate::mutate::Mutator;
-use crate::target::Target;
-
-/// More memory than this for inputs of a few KiB means that something grows without bound.
-const MEMORY_KIB_MAX: u64 = 256 * 1024;
-
-/// Characters of a guilty input that are printed; its seed and try give the rest.
-const SHOWN_MAX: usize = 2000;
-
-/// How often memory and time are looked at.
-const TRIES_PER_LOOK: u64 = 256;
+/// What makes LLVM count which branches are taken and note what is compared with what.
+const INSTRUMENTATION: [&str; 6] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "--cfg=fuzzing",
+];
 
 /// Fuzzes iostall's readers.
 #[derive(Parser)]
 struct Arguments {
-    /// How long.
+    /// How long, for all readers together.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
     /// Which random sequence; default: one from the clock, which is printed.
     #[arg(long)]
-    seed: Option<u64>,
+    seed: Option<u32>,
+    /// Which readers; default: all.
+    #[arg(value_parser = Reader::ALL.map(|reader| reader.name))]
+    readers: Vec<String>,
 }
 
-fn main() -> anyhow::Result<ExitCode> {
+fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
-    let seed = arguments.seed.unwrap_or_else(|| utc_now().as_second().unsigned_abs());
-    let mut out = std::io::stderr();
-    writeln!(out, "fuzz: {} s with --seed {seed}", arguments.seconds)?;
-    let clock = MonotonicClock::new();
-    let end_ns = clock.now_ns() + arguments.seconds * 1_000_000_000;
-    let mut mutator = Mutator::new(seed);
-    let mut tries = 0_u64;
-    while clock.now_ns() < end_ns {
-        for _ in 0..TRIES_PER_LOOK {
-            if let Err(failure) = try_once(&mut mutator) {
-                writeln!(out, "fuzz: --seed {seed}, try {tries}: {failure}")?;
-                return Ok(ExitCode::from(1));
-            }
-            tries += 1;
-        }
-        if let Some(kib) = memory_kib_peak().filter(|kib| *kib > MEMORY_KIB_MAX) {
-            writeln!(
-                out,
-                "fuzz: --seed {seed}, before try {tries}: {kib} KiB of memory, more than {MEMORY_KIB_MAX}"
-            )?;
-            return Ok(ExitCode::from(1));
+    let clock = u32::try_from(Timestamp::now().as_second().rem_euclid(1 << 31)).unwrap_or(1);
+    let seed = arguments.seed.unwrap_or(clock);
+    let chosen: Vec<Reader> = Reader::ALL
+        .into_iter()
+        .filter(|reader| {
+            arguments.readers.is_empty() || arguments.readers.iter().any(|name| name == reader.name)
+        })
+        .collect();
+    let program = build().context("cannot build the instrumented program")?;
+    let seconds = (arguments.seconds / chosen.len() as u64).max(1);
+    for reader in chosen {
+        if !fuzz(&program, reader, seconds, seed).with_context(|| format!("reader {}", reader.name))? {
+            return Ok(ExitCode::FAILURE);
         }
     }
-    writeln!(out, "fuzz: {tries} tries, nothing found")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// One changed input for each target; the error holds the input.
-fn try_once(mutator: &mut Mutator) -> Result<(), String> {
-    for target in Target::ALL {
-        let input = mutator.input(target);
-        let judged = catch_unwind(|| target.check(&input));
-        let problem = match judged {
-            Ok(Ok(())) => continue,
-            Ok(Err(problem)) => problem,
-            Err(_) => "panicked (see above)".to_owned(),
-        };
-        let shown: String = String::from_utf8_lossy(&input).chars().take(SHOWN_MAX).collect();
-        return Err(format!("{}: {problem}\ninput of {} bytes: {shown:?}", target.name(), input.len()));
-    }
-    Ok(())
+/// Where all of it is put.
+fn place() -> PathBuf {
+    root().join("target/fuzz")
 }
 
-/// The most memory this process has had, KiB; `None` where the system does not tell.
-fn memory_kib_peak() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().trim_end_matches("kB").trim_end().parse().ok()
+/// Builds the instrumented program. Named by its target, so that build scripts are not instrumented.
+fn build() -> Result<PathBuf> {
+    let told = Command::new("rustc").arg("-vV").output().context("rustc")?;
+    let told = String::from_utf8_lossy(&told.stdout);
+    let host = told.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc tells no host")?;
+    let flags = INSTRUMENTATION.map(|flag| format!("{flag:?}")).join(",");
+    let built = Command::new("cargo")
+        .args(["build", "--quiet", "--locked", "--package", "iostall-fuzz", "--bin", "fuzz-reader"])
+        .args(["--target", host, "--config", &format!("target.{host}.rustflags=[{flags}]")])
+        .arg("--target-dir")
+        .arg(place())
+        .current_dir(root())
+        .env_remove("RUSTFLAGS")
+        .status()?;
+    ensure!(built.success(), "cargo failed");
+    Ok(place().join(host).join("debug/fuzz-reader"))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_corpus_itself_breaks_no_promise() {
-        for target in Target::ALL {
-            for input in corpus::seeds(target) {
-                assert_eq!(target.check(input), Ok(()), "{}", String::from_utf8_lossy(input));
-            }
-        }
+/// Whether nothing was found. What was learnt of the reader stays in `target/fuzz` for the next time.
+fn fuzz(program: &Path, reader: Reader, seconds: u64, seed: u32) -> Result<bool> {
+    let corpus = place().join("corpus").join(reader.name);
+    fs::create_dir_all(&corpus)?;
+    for (number, seed) in reader.seeds()?.into_iter().enumerate() {
+        fs::copy(&seed, corpus.join(format!("seed-{number}"))).with_context(|| seed.display().to_string())?;
     }
-
-    #[test]
-    fn a_thousand_changed_inputs_break_no_promise() {
-        let mut mutator = Mutator::new(1);
-        for _ in 0..1000 {
-            assert_eq!(try_once(&mut mutator), Ok(()));
-        }
+    let found = place().join(format!("found-{}-", reader.name));
+    let mut command = Command::new(program);
+    command
+        .env(READER_VARIABLE, reader.name)
+        .args([format!("-max_total_time={seconds}"), format!("-seed={seed}")])
+        .args([
+            "-max_len=16384",
+            "-timeout=10",
+            "-rss_limit_mb=1024",
+            "-malloc_limit_mb=4096",
+            "-verbosity=0",
+        ])
+        .args(["-print_final_stats=1".to_owned(), format!("-artifact_prefix={}", found.display())])
+        .args(reader.dictionary().map(|path| format!("-dict={}", path.display())))
+        .arg(&corpus);
+    let ran = command.output()?;
+    let said = String::from_utf8_lossy(&ran.stderr);
+    let tries = said.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    let tries = tries.map_or("?", str::trim);
+    println!("fuzz: {}: {tries} tries in {seconds} s with --seed {seed}", reader.name);
+    if !ran.status.success() {
+        println!("{said}\nAgain: {READER_VARIABLE}={} {} FILE", reader.name, program.display());
     }
-
-    #[test]
-    fn a_seed_gives_the_same_inputs_again() {
-        let inputs = |seed| {
-            let mut mutator = Mutator::new(seed);
-            (0..50).map(|_| mutator.input(Target::CommandLine)).collect::<Vec<_>>()
-        };
-        assert_eq!(inputs(7), inputs(7));
-        assert_ne!(inputs(7), inputs(8));
-    }
-
-    /// Else the promises of a whole profile would never be put to the test.
-    #[test]
-    fn many_changed_inputs_are_still_accepted() {
-        let mut mutator = Mutator::new(3);
-        for target in Target::ALL {
-            let accepted = (0..500).filter(|_| target.accepts(&mutator.input(target))).count();
-            assert!(accepted > 25, "{}: {accepted} of 500", target.name());
-        }
-    }
+    Ok(ran.status.success())
 }

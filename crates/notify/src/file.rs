@@ -80,8 +80,12 @@ struct WrittenClass {
 impl AlertFile {
     /// Reads the file at `path`.
     pub fn read(path: &Path) -> Result<Self, AlertFileError> {
-        let text = ALERTS.text(path)?;
-        let written: Written = toml::from_str(&text).map_err(|error| AlertFileError::Form {
+        Self::parse(&ALERTS.text(path)?, path)
+    }
+
+    /// Reads its text; `path` is for messages.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, AlertFileError> {
+        let written: Written = toml::from_str(text).map_err(|error| AlertFileError::Form {
             path: path.to_owned(),
             reason: error.to_string().trim_end().to_owned(),
         })?;

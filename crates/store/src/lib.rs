@@ -10,6 +10,8 @@ mod batch_error;
 mod document;
 mod entry;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod history;
 mod identity;
 mod location;

@@ -1,5 +1,7 @@
 //! The local store: one SQLite file.
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use history::fuzzing;
 mod history;
 mod migrations;
 mod open;

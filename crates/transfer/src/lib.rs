@@ -1,6 +1,8 @@
 //! Moving large files: one pipeline of readers, a bounded pool of buffers, and writers.
 
 pub mod copy;
+#[cfg(feature = "fuzzing")]
+pub use copy::fuzzing;
 pub mod hash;
 pub mod manifest;
 pub mod paced;

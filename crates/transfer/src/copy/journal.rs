@@ -80,7 +80,7 @@ impl Identity {
     }
 }
 
-fn push_line(text: &mut String, line: &str) {
+pub(super) fn push_line(text: &mut String, line: &str) {
     // Writing into a String cannot fail.
     let _ = writeln!(text, "{line} {:016x}", xxh3_64(line.as_bytes()));
 }
@@ -179,19 +179,25 @@ pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Opti
         Err(InputError::System { source, .. }) => return Err(source),
         Err(error) => return Err(io::Error::other(error)),
     };
+    Ok(claims_of(&text, source))
+}
+
+/// What the journal with this text claims of `source`; `None` where it is no journal.
+pub(super) fn claims_of(text: &str, source: &FileStamp) -> Option<Claims> {
     let mut lines = text.lines();
-    let Some(named) = lines.next().and_then(checked).and_then(Identity::parse) else { return Ok(None) };
+    let named = lines.next().and_then(checked).and_then(Identity::parse)?;
     let mut pieces: Vec<Written> = lines.filter_map(|line| parse(checked(line)?)).collect();
     pieces.sort_by_key(|piece| piece.offset);
     let mut end = 0;
     pieces.retain(|piece| {
-        let follows = piece.offset >= end && piece.length > 0;
+        let piece_end = piece.offset.saturating_add(u64::from(piece.length));
+        let follows = piece.offset >= end && piece.length > 0 && piece_end <= source.size_bytes;
         if follows {
-            end = piece.offset + u64::from(piece.length);
+            end = piece_end;
         }
-        follows && end <= source.size_bytes
+        follows
     });
-    Ok(Some(Claims { source: named.related_to(&Identity::of(source)), pieces }))
+    Some(Claims { source: named.related_to(&Identity::of(source)), pieces })
 }
 
 /// Whether an earlier try to copy `source` to `target` has left something to go on from.

@@ -6,6 +6,8 @@ mod beside;
 mod durable;
 mod error;
 mod file;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod image;
 #[cfg(test)]
 mod into_memory;

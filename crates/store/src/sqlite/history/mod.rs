@@ -7,6 +7,8 @@
 
 mod body;
 mod bytes;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod pending;
 mod reader;
 mod retention;

@@ -40,6 +40,9 @@ pub(super) fn decode(body: &[u8]) -> Option<Rollup> {
     let mut peaks = [None; Peak::ALL.len()];
     for peak in &mut peaks {
         *peak = reader.take()?.checked_sub(1).map(|bits| f64::from_bits(bits.swap_bytes()));
+        if peak.is_some_and(|peak| !peak.is_finite()) {
+            return None;
+        }
     }
     let (reads_by_stall, writes_by_stall) = (histogram(&mut reader)?, histogram(&mut reader)?);
     let totals = Totals { covered_ns, amounts };

@@ -1,0 +1,33 @@
+//! The readers of bodies, as the fuzzer calls them.
+
+use std::collections::BTreeMap;
+
+use iostall_model::Counters;
+
+use super::body::{self, Rows};
+use super::rollup_body;
+
+/// The body of a sample, as it is stored and as what is in its compression. What is accepted is the same when it is written
+/// and read again.
+pub fn sample_body(input: &[u8]) {
+    let _ = body::decode(&mut Rows::new(), input);
+    let Ok(compressed) = zstd::bulk::compress(input, 1) else { return };
+    let mut rows = Rows::new();
+    if body::decode(&mut rows, &compressed).is_none() {
+        return;
+    }
+    let mut again = Rows::new();
+    let written = body::encode(&Rows::new(), &rows).unwrap_or_else(|error| panic!("{error}"));
+    assert!(body::decode(&mut again, &written).is_some(), "its own body is refused");
+    let counters = |rows: &Rows| -> BTreeMap<u32, Counters> {
+        rows.iter().map(|(series, (counters, _))| (*series, *counters)).collect()
+    };
+    assert_eq!(counters(&again), counters(&rows));
+}
+
+/// The body of a roll-up. What is accepted is the same when it is written and read again.
+pub fn rollup_body(input: &[u8]) {
+    if let Some(rollup) = rollup_body::decode(input) {
+        assert_eq!(rollup_body::decode(&rollup_body::encode(&rollup)), Some(rollup));
+    }
+}

@@ -1,0 +1,93 @@
+//! What iostall reads from strangers, and what each reader promises: no panic, no memory without end, and that what it accepts
+//! comes back the same when it is written and read again.
+
+mod readers;
+
+use std::path::{Path, PathBuf};
+
+/// Names the reader to the instrumented program.
+pub const READER_VARIABLE: &str = "IOSTALL_FUZZ_READER";
+
+/// A reader of what strangers write.
+#[derive(Clone, Copy)]
+pub struct Reader {
+    /// Its name, and that of its folder in `corpus` and its file in `dictionaries`.
+    pub name: &'static str,
+    /// Reads an input; panics where a promise is broken.
+    pub check: fn(&[u8]),
+    /// Folders and files with known inputs, from the root of the repository.
+    seeds: &'static [&'static str],
+}
+
+impl Reader {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
+        Self { name: "diskspd-line", check: readers::diskspd::line, seeds: &["fuzz/corpus/diskspd-line"] },
+        Self { name: "diskspd-xml", check: readers::diskspd::xml, seeds: &["fuzz/corpus/diskspd-xml"] },
+        Self { name: "journal", check: readers::transfer::journal, seeds: &["fuzz/corpus/journal"] },
+        Self { name: "manifest", check: readers::transfer::manifest, seeds: &["fuzz/corpus/manifest"] },
+        Self { name: "profile", check: readers::toml::profile, seeds: &["examples"] },
+        Self { name: "rollup-body", check: iostall_store::fuzzing::rollup_body, seeds: &[] },
+        Self { name: "run", check: iostall_store::fuzzing::run, seeds: &["fuzz/corpus/run"] },
+        Self { name: "sample-body", check: iostall_store::fuzzing::sample_body, seeds: &[] },
+        Self { name: "source", check: readers::source::source, seeds: &["fuzz/corpus/source"] },
+    ];
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reader| reader.name == name)
+    }
+
+    /// The files with known inputs.
+    pub fn seeds(&self) -> std::io::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for seed in self.seeds {
+            let path = root().join(seed);
+            if path.is_dir() {
+                for entry in std::fs::read_dir(path)? {
+                    files.push(entry?.path());
+                }
+            } else {
+                files.push(path);
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// The words of its grammar, as libFuzzer reads them.
+    pub fn dictionary(&self) -> Option<PathBuf> {
+        Some(root().join(format!("fuzz/dictionaries/{}.dict", self.name))).filter(|path| path.exists())
+    }
+}
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_inputs_break_no_promise() {
+        for reader in Reader::ALL {
+            for seed in reader.seeds().unwrap() {
+                (reader.check)(&std::fs::read(seed).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn every_folder_and_dictionary_is_that_of_a_reader() {
+        for folder in ["fuzz/corpus", "fuzz/dictionaries"] {
+            for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.file_stem().unwrap().to_str().unwrap();
+                assert!(Reader::named(name).is_some(), "{}", path.display());
+            }
+        }
+    }
+}
