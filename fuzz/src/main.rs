@@ -93,7 +93,7 @@ fn fuzz(program: &Path, reader: Reader, seconds: u64, seed: u32) -> Result<bool>
         .env(READER_VARIABLE, reader.name)
         .args([format!("-max_total_time={seconds}"), format!("-seed={seed}")])
         .args([
-            "-max_len=16384",
+            "-max_len=65536",
             "-timeout=10",
             "-rss_limit_mb=1024",
             "-malloc_limit_mb=4096",

@@ -124,13 +124,12 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
 /// Where the first password behind an equals sign begins.
 pub fn password_at(text: &str) -> Option<usize> {
     text.match_indices('=').map(|(at, _)| at).find_map(|at| {
-        let key = text[..at].trim_end();
-        let begin =
-            key.rfind(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c)).map_or(0, |c| c + 1);
+        let is_boundary = |c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c);
+        let key = text[..at].trim_end().rsplit(is_boundary).next().unwrap_or_default();
         let value = &text[at + 1..];
         let is_prompt =
             value.trim_start().split([';', '&', '#']).next().is_some_and(|word| word.trim() == "prompt");
-        (names_password(&key[begin..]) && !value.trim().is_empty() && !is_prompt).then_some(at + 1)
+        (names_password(key) && !value.trim().is_empty() && !is_prompt).then_some(at + 1)
     })
 }
 
@@ -145,6 +144,16 @@ fn names_password(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A letter beyond ASCII before an equals sign, in any argument of any command, was a panic.
+    #[test]
+    fn keys_of_any_script_are_read() {
+        assert_eq!(
+            without_passwords("host=db1 user=uםbname=x größe=7 é=1"),
+            "host=db1 user=uםbname=x größe=7 é=1"
+        );
+        assert_eq!(without_passwords("größe=7;ü password=x"), "größe=7;ü password=…");
+    }
 
     #[test]
     fn a_name_cannot_drive_the_terminal() {
