@@ -126,9 +126,13 @@ impl Address {
 
     /// Whether nothing of a connection string that was not understood went into a name.
     fn has_no_password(&self) -> bool {
-        [&self.host, &self.user, &self.database]
+        let certificates = match &self.tls {
+            Tls::VerifyWith(path) => path.to_string_lossy(),
+            Tls::Off | Tls::Verify | Tls::Unverified => "".into(),
+        };
+        [self.host.as_str(), &self.user, &self.database, &certificates]
             .into_iter()
-            .all(|name| without_passwords(name) == name.as_str())
+            .all(|name| without_passwords(name) == name)
     }
 
     /// The address as a URL without a password, for whoever typed something else.

@@ -161,6 +161,7 @@ fn no_message_repeats_what_may_be_a_password() {
         "Password=hunter2;Server=h y",
         "Password=a;hunter2;Encrypt=maybe;Server=h",
         "user=u password=hunter2",
+        "sqlserver://iostall@sql1:1433?ca=/etc/ca.pem;Password=hunter2",
         "sqlserver://h/Database=d;Password=hunter2",
         "sqlserver://h/Password=hunter2",
         "jdbc:oracle://h;password=hunter2",
