@@ -5,6 +5,7 @@
 //! toolchain; the program that is instrumented is built beside the others, in `target/fuzz`.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -106,9 +107,10 @@ fn fuzz(program: &Path, reader: Reader, seconds: u64, seed: u32) -> Result<bool>
     let said = String::from_utf8_lossy(&ran.stderr);
     let tries = said.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     let tries = tries.map_or("?", str::trim);
-    println!("fuzz: {}: {tries} tries in {seconds} s with --seed {seed}", reader.name);
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "fuzz: {}: {tries} tries in {seconds} s with --seed {seed}", reader.name)?;
     if !ran.status.success() {
-        println!("{said}\nAgain: {READER_VARIABLE}={} {} FILE", reader.name, program.display());
+        writeln!(out, "{said}\nAgain: {READER_VARIABLE}={} {} FILE", reader.name, program.display())?;
     }
     Ok(ran.status.success())
 }

@@ -13,7 +13,11 @@ pub(crate) fn source(input: &[u8]) {
     }
     let mut with_password =
         vec![format!("{text};Password={PASSWORD}"), format!("{text} password={PASSWORD}")];
-    if !text.contains('@') && text.find(':') == text.find("://") {
+    let has_host = text.split_once(':').is_some_and(|(_, rest)| {
+        rest.strip_prefix("//")
+            .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_alphanumeric()))
+    });
+    if has_host && !text.contains('@') {
         with_password.push(text.replacen("://", &format!("://u:{PASSWORD}@"), 1));
     }
     for text in with_password.iter().filter(|text| text.contains(PASSWORD)) {
