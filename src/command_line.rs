@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::Parser;
 use iostall_measure::foreign::{shown, without_passwords};
+use iostall_session::recorder::Program;
 
 use crate::cli::{self, Cli};
 
@@ -17,9 +18,10 @@ pub(crate) fn parse() -> Cli {
     })
 }
 
-/// The command line as it is kept with a run: whoever reads the run later shall not read a password.
-pub(crate) fn recorded() -> Vec<String> {
-    std::env::args_os().map(|word| kept(&word)).collect()
+/// The program as it is kept with a run: whoever reads the run later shall not read a password.
+pub(crate) fn program() -> Program {
+    let command_line = std::env::args_os().map(|word| kept(&word)).collect();
+    Program { version: env!("CARGO_PKG_VERSION").to_owned(), command_line }
 }
 
 fn kept(word: &OsString) -> String {

@@ -55,6 +55,11 @@ impl std::error::Error for Hinted {
     }
 }
 
+/// Whether a command was stopped before there was anything to keep.
+pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<SessionError>(), Some(SessionError::Interrupted))
+}
+
 /// An input that was not read, with what to do where that is known.
 pub(crate) fn unread(error: InputError) -> anyhow::Error {
     match error.hint() {

@@ -3,17 +3,18 @@
 mod cli;
 mod command_line;
 mod commands;
+mod events;
 mod failure;
+mod frame;
 mod growing_table;
 mod interrupt;
 mod manifest;
-mod measuring;
 mod moment;
 mod output;
 mod printer;
 mod screen;
 mod store;
-mod transferring;
+mod transfer_line;
 mod watching;
 
 use std::process::ExitCode;

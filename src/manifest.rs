@@ -5,9 +5,8 @@ use std::io::Write;
 
 use iostall_model::transfer::HashKind;
 use iostall_model::{Warning, WarningCode};
-use iostall_transfer::CopyLog;
 use iostall_transfer::manifest::{
-    Manifest, ManifestFile, hash_for, is_json, open, partial_path, read, write_json, write_sums,
+    Manifest, hash_for, is_json, open, partial_path, read, write_json, write_sums,
 };
 
 use crate::cli::CopyArgs;
@@ -32,12 +31,6 @@ pub(crate) fn check_partial(args: &CopyArgs, outputs: &mut Outputs, taken: &Take
         }
         _ => Ok(()),
     }
-}
-
-/// What was copied.
-pub(crate) fn list(log: &CopyLog, is_whole: bool) -> Manifest {
-    let files = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
-    Manifest { files, is_partial: !is_whole }
 }
 
 /// Leaves the one place in `outputs` that the list belongs in. Of a copy that is not whole it goes beside the name, which may be

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use iostall_engine::files::Niceness;
 use iostall_measure::{ByteCount, Caching};
 use iostall_model::transfer::{HashKind, Reflink, VerifyMode};
 
@@ -173,6 +174,15 @@ pub(crate) enum NiceChoice {
     Low,
     /// Only where nobody else asks
     Idle,
+}
+
+impl From<NiceChoice> for Niceness {
+    fn from(choice: NiceChoice) -> Self {
+        match choice {
+            NiceChoice::Low => Self::Low,
+            NiceChoice::Idle => Self::Idle,
+        }
+    }
 }
 
 fn transfer_size(text: &str) -> Result<ByteCount, String> {

@@ -1,12 +1,12 @@
 //! `iostall load` and `iostall presets`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate};
 use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, Region};
+use iostall_session::targets::TargetBinding;
 
 const EXAMPLES: &str = "Examples:
   iostall load                                      a scratch file here, the oltp preset, removed afterwards
@@ -55,7 +55,7 @@ pub(crate) struct WhatArgs {
     #[arg(long, value_name = "FILE", help_heading = "What")]
     pub(crate) profile: Option<PathBuf>,
     /// Sends the roles that ask for NAME to PATH, such as log=/log/t.dat
-    #[arg(long = "target", value_name = "NAME=PATH", help_heading = "What")]
+    #[arg(long = "target", value_name = "NAME=PATH", value_parser = binding, help_heading = "What")]
     pub(crate) bindings: Vec<TargetBinding>,
     /// Size of a file that is made; of an existing target, use only so much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]
@@ -188,23 +188,24 @@ pub(crate) enum EngineChoice {
     Null,
 }
 
-/// `NAME=PATH`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TargetBinding {
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
+impl From<EngineChoice> for iostall_session::EngineChoice {
+    fn from(choice: EngineChoice) -> Self {
+        match choice {
+            EngineChoice::Auto => Self::Auto,
+            EngineChoice::Uring => Self::Uring,
+            EngineChoice::Psync => Self::Psync,
+            EngineChoice::Null => Self::Null,
+        }
+    }
 }
 
-impl FromStr for TargetBinding {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some((name, path)) if !name.is_empty() && !path.is_empty() => {
-                Ok(Self { name: name.to_owned(), path: PathBuf::from(path) })
-            }
-            _ => Err(format!("{text:?} is not NAME=PATH, such as log=/log/t.dat")),
+/// `NAME=PATH`.
+fn binding(text: &str) -> Result<TargetBinding, String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+            Ok(TargetBinding { name: name.to_owned(), path: PathBuf::from(path) })
         }
+        _ => Err(format!("{text:?} is not NAME=PATH, such as log=/log/t.dat")),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, OnceArgs, RunA
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
-pub(crate) use load::{EngineChoice, LoadArgs, OutputArgs, PresetsArgs, TargetBinding};
+pub(crate) use load::{LoadArgs, OutputArgs, PresetsArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
 pub(crate) use report::ReportArgs;

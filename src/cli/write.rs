@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use iostall_measure::{ByteCount, Nanos};
+use iostall_model::paced::WriteMethod;
 
 use super::load::OutputArgs;
 
@@ -85,6 +86,16 @@ pub(crate) enum MethodChoice {
     Direct,
     /// Past the page cache, each write durable before the next
     DirectDsync,
+}
+
+impl From<MethodChoice> for WriteMethod {
+    fn from(choice: MethodChoice) -> Self {
+        match choice {
+            MethodChoice::Buffered => Self::Buffered,
+            MethodChoice::Direct => Self::Direct,
+            MethodChoice::DirectDsync => Self::DirectDsync,
+        }
+    }
 }
 
 /// Bytes a second from `622Mbit/s` (decimal, as lines are sold) or `100MB/s`.

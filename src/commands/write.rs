@@ -1,27 +1,20 @@
 //! `iostall write`: one method after the other at one pace after the other → report and store.
 
-mod file;
-mod methods;
-
 use std::path::Path;
 
-use iostall_host::MemoryGroup;
-use iostall_model::PacedOutcome;
 use iostall_model::paced::{MethodOutcome, Pace};
-use iostall_model::{RunBody, Warning, WarningCode};
+use iostall_model::{Run, RunBody};
 use iostall_report::growing;
-use iostall_transfer::paced::sweet_spots;
+use iostall_session::event::{Event, Observer};
+use iostall_session::paced::{PacedRequest, PacedWrite};
 
 use crate::cli::{GlobalArgs, MethodChoice, WriteArgs};
 use crate::failure::{Status, hinted};
+use crate::frame::begin_transfer;
 use crate::growing_table::GrowingTable;
 use crate::output::{self, Delivery, Taken};
 use crate::printer::Printer;
 use crate::store::Recorder;
-use crate::transferring::{Transferring, target};
-
-use file::PacedFile;
-use methods::Methods;
 
 /// What is written where neither a size nor a time is asked for, bytes.
 const TOTAL_BYTES: u64 = 1 << 30;
@@ -35,61 +28,62 @@ const LONG_NS: u64 = 3600 * 1_000_000_000;
 /// Writes, and reports it.
 pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut outputs = output::check(&args.output, &Taken::new(global).targets([&args.file]))?;
-    let paces = paces(args)?;
+    let request = request(args)?;
     let mut recorder = Recorder::begin(global, args.no_store, printer)?;
-    let group = match args.memory_limit {
-        Some(limit) => Some(MemoryGroup::enter(limit.bytes()).map_err(|error| {
-            let hint =
-                format!("`systemd-run --scope -p MemoryMax={} iostall write …` does the same", limit.bytes());
-            hinted(anyhow::Error::new(error).context("cannot limit the memory of this process"), hint)
-        })?),
-        None => None,
+    let transfer = begin_transfer(None, printer)?;
+    let write = PacedWrite::prepare(&request, printer)?;
+    let table = match begin_table(args, printer) {
+        Ok(table) => table,
+        Err(error) => {
+            write.give_up(printer);
+            return Err(error);
+        }
     };
-    // Whatever fails before this leaves no file behind.
-    let transferring = Transferring::begin(None, printer)?;
-    let file = PacedFile::prepare(args)?;
-    let begun = methods::check(args, &file, &paces).and_then(|()| begin_table(args, printer));
-    let total_bytes = total_bytes(args);
-    let written = begun.map(|table| {
-        let methods = transferring.work(|progress| {
-            let table = table.as_ref();
-            Methods { args, file: &file, paces: &paces, total_bytes, progress, table }.write_all()
-        });
-        (methods, table.is_some_and(GrowingTable::finish))
-    });
-    let facts = target(&args.file);
-    let replaced = file.replaced();
-    // What was measured is not lost over a file that may not be removed.
-    if !args.keep
-        && let Err(error) = file.give_back(printer)
-    {
-        printer.warning(&error);
-    }
-    drop(group);
-    let (methods, has_grown) = written?;
-    let outcome = PacedOutcome {
-        sweet_spots: sweet_spots(&methods),
-        interval_bytes: args.interval.bytes(),
-        total_bytes,
-        memory_limit_bytes: args.memory_limit.map(iostall_measure::ByteCount::bytes),
-        methods,
-    };
-    if let Some(failure) = nothing_measured(&outcome) {
-        return Err(failure);
-    }
-    let status = status(&outcome);
-    let name = args.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let run = transferring.run(
-        &name,
-        facts.into_iter().collect(),
-        warnings(&outcome, replaced),
-        RunBody::Write(outcome),
-    );
+    let observer = WithTable { table, printer };
+    let written = write.write(transfer, &observer);
+    let has_grown = observer.table.is_some_and(GrowingTable::finish);
+    let run = written?;
     if has_grown && let Some(path) = &args.output.csv {
         outputs.leave_out(path);
     }
-    let status = if run.interrupted { Status::Interrupted } else { status };
+    let status = if run.interrupted { Status::Interrupted } else { status(&run) };
     Ok(Delivery::new(&outputs, &args.output).give(&run, &mut recorder, status))
+}
+
+fn request(args: &WriteArgs) -> anyhow::Result<PacedRequest> {
+    Ok(PacedRequest {
+        file: args.file.clone(),
+        methods: args.methods.iter().copied().map(Into::into).collect(),
+        paces: paces(args)?,
+        total_bytes: total_bytes(args),
+        duration: args.duration,
+        interval: args.interval,
+        memory_limit: args.memory_limit,
+        overwrite: args.overwrite.clone(),
+        keep: args.keep,
+    })
+}
+
+/// Adds what was measured to the table, and tells the rest.
+struct WithTable<'a> {
+    table: Option<GrowingTable>,
+    printer: &'a Printer,
+}
+
+impl Observer for WithTable<'_> {
+    fn on(&self, event: &Event<'_>) {
+        let line = match event {
+            Event::PacedInterval { method, pace, interval } => {
+                growing::interval(*method, pace.packets_per_burst, interval).ok()
+            }
+            Event::MethodEnded(outcome) => growing::end(outcome).ok(),
+            _ => None,
+        };
+        if let (Some(table), Some(line)) = (&self.table, line) {
+            table.add(line);
+        }
+        self.printer.on(event);
+    }
 }
 
 /// The table that grows while the methods write, where one is wanted and can be had.
@@ -107,21 +101,8 @@ fn begin_table(args: &WriteArgs, printer: &Printer) -> anyhow::Result<Option<Gro
     Ok(table)
 }
 
-/// The failure, where nothing was written at all.
-fn nothing_measured(outcome: &PacedOutcome) -> Option<anyhow::Error> {
-    let causes: Vec<String> = outcome
-        .methods
-        .iter()
-        .filter_map(|method| Some(format!("{}: {}", method.method.name(), method.failed.as_ref()?)))
-        .collect();
-    let nothing = outcome.methods.iter().all(|method| method.bytes == 0);
-    (nothing && !causes.is_empty()).then(|| {
-        let error = anyhow::anyhow!("nothing could be written: {}", causes.join("; "));
-        hinted(error, "make room, or name a file on another file system; `ulimit -f` shows a limit on the size of files")
-    })
-}
-
-fn status(outcome: &PacedOutcome) -> Status {
+fn status(run: &Run) -> Status {
+    let RunBody::Write(outcome) = &run.body else { return Status::Done };
     let is_bad = |method: &MethodOutcome| method.failed.is_some() || method.kept_pace() == Some(false);
     if outcome.methods.iter().any(is_bad) { Status::No } else { Status::Done }
 }
@@ -171,12 +152,4 @@ fn paces(args: &WriteArgs) -> anyhow::Result<Vec<Pace>> {
         return Ok(vec![pace(args.burst, period_ns)]);
     }
     Ok(args.sweep.iter().map(|packets| pace(*packets, period_ns)).collect())
-}
-
-fn warnings(outcome: &PacedOutcome, replaced: Option<Warning>) -> Vec<Warning> {
-    let refused = outcome.methods.iter().filter_map(|method| {
-        let reason = method.refused.as_ref()?;
-        Some(Warning::new(WarningCode::DirectRefused, reason.clone()).about(method.method.name()))
-    });
-    replaced.into_iter().chain(refused).collect()
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use iostall_engine::EngineError;
 use iostall_engine::cpu::process_cpu;
 use iostall_host::{cpu_ticks, device_counters};
+use iostall_measure::Clock;
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
-use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::SpanOutcome;
 use iostall_model::outcome::IntervalPoint;
 
@@ -18,7 +18,7 @@ use crate::run_error::RunError;
 use crate::seat::{Seat, seats};
 use crate::sum::role_outcomes;
 use crate::tally::IntervalReport;
-use crate::window::{StopSign, Window};
+use crate::window::{StopToken, Window};
 use crate::worker::WorkerOutcome;
 
 /// How often the watcher looks at the clock and tells the observer the time.
@@ -52,10 +52,10 @@ impl Observer for () {
 }
 
 /// Runs one span to its end or until `stop` is raised.
-pub fn run_span(
+pub fn run_span<C: Clock>(
     job: SpanJob<'_>,
-    clock: &MonotonicClock,
-    stop: &StopSign,
+    clock: &C,
+    stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<SpanOutcome, RunError> {
     let seats = seats(&job)?;
@@ -104,13 +104,13 @@ pub fn run_span(
 
 /// One worker's thread: makes its engine, says that it is ready, waits for the word, runs. `None`: nobody gave the word,
 /// because another worker could not be made.
-fn work(
+fn work<C: Clock>(
     seat: Seat,
     ready: &Sender<bool>,
     go: &Receiver<Window>,
     reports: Sender<IntervalReport>,
-    clock: MonotonicClock,
-    stop: &StopSign,
+    clock: C,
+    stop: &StopToken,
 ) -> Result<Option<WorkerOutcome>, EngineError> {
     let made = seat.sit();
     // The watcher waits for this word from every worker and is there until then.
@@ -164,11 +164,11 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn watch(
+    fn watch<C: Clock>(
         &mut self,
         incoming: &Receiver<IntervalReport>,
-        clock: &MonotonicClock,
-        stop: &StopSign,
+        clock: &C,
+        stop: &StopToken,
         observer: &mut dyn Observer,
     ) {
         loop {
@@ -206,7 +206,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn finish(self, job: &SpanJob<'_>, outcomes: Vec<(u32, WorkerOutcome)>, stop: &StopSign) -> SpanOutcome {
+    fn finish(self, job: &SpanJob<'_>, outcomes: Vec<(u32, WorkerOutcome)>, stop: &StopToken) -> SpanOutcome {
         let window = self.window.cut_at(stop.at_ns());
         let measured_ns = window.measured_ns();
         let series = self.collector.finish(measured_ns);

@@ -15,7 +15,7 @@ use iostall_engine::pacing::Schedule;
 use iostall_engine::psync::PsyncEngine;
 use iostall_engine::uring::{UringConfig, UringEngine};
 use iostall_engine::{Engine, EngineError, FileHandle, FileIndex};
-use iostall_measure::{MonotonicClock, Nanos, Percent, Rate};
+use iostall_measure::{Clock, Nanos, Percent, Rate};
 use iostall_model::RoleProfile;
 use iostall_model::profile::{Arrivals, WriteData};
 
@@ -28,7 +28,7 @@ use crate::run_error::RunError;
 use crate::source::{WriteSource, ramp};
 use crate::stream::{BurstPace, OpenPace, Pace, Stream, SyncState};
 use crate::tally::{IntervalReport, Tally};
-use crate::window::{StopSign, Window};
+use crate::window::{StopToken, Window};
 use crate::worker::{Worker, WorkerOutcome, WorkerParts};
 
 /// A file that a role's workers share.
@@ -304,12 +304,12 @@ pub(crate) struct ReadyWorker {
 
 impl ReadyWorker {
     /// Runs in `window`.
-    pub(crate) fn run(
+    pub(crate) fn run<C: Clock>(
         self,
         window: Window,
         reports: Sender<IntervalReport>,
-        clock: MonotonicClock,
-        stop: &StopSign,
+        clock: C,
+        stop: &StopToken,
     ) -> Result<WorkerOutcome, EngineError> {
         match self.engine {
             AnyEngine::Uring(engine) => {
@@ -321,14 +321,14 @@ impl ReadyWorker {
     }
 }
 
-fn run_on<E: Engine>(
+fn run_on<E: Engine, C: Clock>(
     engine: E,
     mut seat: Seat,
     buffers: Vec<Buffer>,
     window: Window,
     reports: Sender<IntervalReport>,
-    clock: MonotonicClock,
-    stop: &StopSign,
+    clock: C,
+    stop: &StopToken,
 ) -> Result<WorkerOutcome, EngineError> {
     let targets: Vec<u32> = seat.streams.iter().map(|stream| stream.target).collect();
     let paces: Vec<Pace> = seat

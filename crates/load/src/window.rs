@@ -1,5 +1,6 @@
 //! The moments of a span on the run's clock, and the word to stop early.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use iostall_model::SpanProfile;
@@ -43,21 +44,23 @@ impl Window {
 
 /// How the world outside tells the workers to stop: Ctrl-C, or a worker that cannot go on.
 #[derive(Debug)]
-pub struct StopSign {
+pub struct StopToken {
     at_ns: AtomicU64,
     given_up: AtomicBool,
+    flag: Arc<AtomicBool>,
 }
 
-impl Default for StopSign {
+impl Default for StopToken {
     fn default() -> Self {
-        Self { at_ns: AtomicU64::new(u64::MAX), given_up: AtomicBool::new(false) }
+        Self { at_ns: AtomicU64::new(u64::MAX), given_up: AtomicBool::new(false), flag: Arc::default() }
     }
 }
 
-impl StopSign {
+impl StopToken {
     /// Stops at `now_ns`; the first call counts.
     pub fn raise(&self, now_ns: u64) {
         self.at_ns.fetch_min(now_ns, Ordering::Relaxed);
+        self.flag.store(true, Ordering::Relaxed);
     }
 
     /// Stops at `now_ns` because the load cannot be carried out: nothing but failures.
@@ -74,6 +77,11 @@ impl StopSign {
     /// When the run stops, `u64::MAX` where nobody said so.
     pub fn at_ns(&self) -> u64 {
         self.at_ns.load(Ordering::Relaxed)
+    }
+
+    /// Set when it is raised, for work that has no clock.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
     }
 
     /// Whether it was raised.
@@ -106,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_first_stop_counts() {
-        let sign = StopSign::default();
+        let sign = StopToken::default();
         assert!(!sign.is_raised());
         sign.raise(70);
         sign.raise(90);

@@ -107,6 +107,46 @@ impl Clock for ManualClock {
     }
 }
 
+/// The clock of a run: the machine's, or one that a simulated device moves.
+#[derive(Clone, Debug)]
+pub enum RunClock {
+    /// The machine's.
+    Monotonic(MonotonicClock),
+    /// A simulated device's: a run on it takes no time.
+    Manual(ManualClock),
+}
+
+impl RunClock {
+    /// The machine's clock, from now on.
+    pub fn of_machine() -> Self {
+        Self::Monotonic(MonotonicClock::new())
+    }
+}
+
+impl Clock for RunClock {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        match self {
+            Self::Monotonic(clock) => clock.now_ns(),
+            Self::Manual(clock) => clock.now_ns(),
+        }
+    }
+
+    fn sleep_until(&self, deadline_ns: u64) {
+        match self {
+            Self::Monotonic(clock) => clock.sleep_until(deadline_ns),
+            Self::Manual(clock) => clock.sleep_until(deadline_ns),
+        }
+    }
+
+    fn kernel_wait_ns(&self, wait_ns: u64) -> Option<u64> {
+        match self {
+            Self::Monotonic(clock) => clock.kernel_wait_ns(wait_ns),
+            Self::Manual(clock) => clock.kernel_wait_ns(wait_ns),
+        }
+    }
+}
+
 /// The wall clock, in UTC. For stamps that people read; never for measuring a length of time.
 #[expect(clippy::disallowed_methods, reason = "this is the one room that reads the clock")]
 pub fn utc_now() -> jiff::Timestamp {

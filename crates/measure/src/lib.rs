@@ -7,13 +7,14 @@ pub mod clock;
 pub mod foreign;
 pub mod histogram;
 pub mod moments;
+pub mod number;
 pub mod percentile;
 pub mod platform;
 pub mod request;
 pub mod unavailable;
 pub mod units;
 
-pub use clock::{Clock, ManualClock, MonotonicClock};
+pub use clock::{Clock, ManualClock, MonotonicClock, RunClock};
 pub use histogram::Histogram;
 pub use moments::Moments;
 pub use percentile::Percentile;

@@ -3,9 +3,7 @@
 use iostall_measure::ByteCount;
 
 pub use iostall_measure::foreign::shown;
-
-/// What stands where there is no number.
-pub const NONE: &str = "–";
+pub use iostall_measure::number::{NONE, count, number};
 
 /// Three significant digits, never in scientific form: `1.23`, `12.3`, `123`.
 fn three_digits(value: f64) -> String {
@@ -35,22 +33,6 @@ pub fn duration(ns: f64) -> String {
 /// [`duration`] of what may be missing.
 pub fn maybe_duration(ns: Option<f64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), duration)
-}
-
-/// A whole number with its thousands separated: `1,234,567`.
-pub fn count(value: u64) -> String {
-    separate(&value.to_string())
-}
-
-/// A rate or a mean: three digits at least, whole with separators from 100 on.
-pub fn number(value: f64) -> String {
-    match value {
-        _ if !value.is_finite() => NONE.to_owned(),
-        _ if value == 0.0 => "0".to_owned(),
-        _ if value.abs() < 9.995 => format!("{value:.2}"),
-        _ if value.abs() < 99.95 => format!("{value:.1}"),
-        _ => separate(&format!("{value:.0}")),
-    }
 }
 
 /// [`number`] of what may be missing.
@@ -85,18 +67,6 @@ pub fn bytes(bytes: u64) -> String {
 fn trim_zero(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
-}
-
-fn separate(digits: &str) -> String {
-    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
-    let mut out = String::from(sign);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// `45,210 IOPS · 353 MiB/s · p99 1.20 ms`; a part that is not known is left out.

@@ -3,7 +3,26 @@
 //! Nothing here knows a terminal, a command line or a signal. What is worth a word while a use case runs is an event; what went
 //! wrong is an error that carries what to do about it as data.
 
+pub mod comparison;
+pub mod copy;
+mod depth_search;
+mod engine;
 mod error;
+pub mod event;
+pub mod load;
+pub mod matrix;
 pub mod names;
+pub mod paced;
+pub mod point_runner;
+mod rate_search;
+pub mod recorder;
+mod session;
+pub mod sweep;
+pub mod targets;
+pub mod transfer;
+pub mod verify;
 
+pub use engine::EngineChoice;
 pub use error::SessionError;
+pub use event::{Event, Observer};
+pub use session::{Dependencies, Session};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::guard::is_same_place;
 
-use crate::SessionError;
+use crate::error::SessionError;
 
 /// Refuses two names of one file or device: whoever gives them means two, and would measure one.
 pub fn check_named_once<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<(), SessionError> {

@@ -1,26 +1,22 @@
-//! Sides measured now, in turn: what else happens on the machine then meets both alike.
+//! Sides measured now, in turn.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use iostall_load::preset::preset;
-use iostall_load::profile::{Overrides, check};
-use iostall_model::Profile;
+use iostall_load::profile::{Overrides, check, read_profile};
+use iostall_load::window::StopToken;
+use iostall_model::{Profile, Run};
 use iostall_report::compare::Side;
+use iostall_session::SessionError;
+use iostall_session::comparison::{ComparisonRequest, compare, pair_sides};
 
 use super::need_two;
 use crate::cli::{CompareArgs, GlobalArgs};
-use crate::failure::hinted;
-use crate::measuring::{Session, TargetRequest, Targets, check_named_once, read_profile};
+use crate::frame::begin_session;
 use crate::output::keep;
 use crate::printer::Printer;
 use crate::store::Recorder;
-
-/// One side before it is measured.
-struct Plan {
-    label: String,
-    profile: Profile,
-    paths: Vec<PathBuf>,
-}
 
 /// Measures every side `times` times and keeps each run. The flag says whether it was stopped before its end.
 pub(super) fn measure(
@@ -29,76 +25,31 @@ pub(super) fn measure(
     global: &GlobalArgs,
     printer: &Printer,
 ) -> anyhow::Result<(Vec<Side>, bool)> {
-    let plans = plans(args)?;
-    need_two(plans.len())?;
-    check_named_once(plans.iter().flat_map(|plan| &plan.paths).map(PathBuf::as_path))?;
-    let mut recorder = Recorder::begin(global, false, printer)?;
-    let session = Session::begin(args.load.engine, printer)?;
-    let prepared: Vec<Targets> = plans
-        .iter()
-        .map(|plan| {
-            let (paths, consent) = (plan.paths.clone(), args.safety.consent());
-            let request = TargetRequest {
-                paths,
-                bindings: Vec::new(),
-                sizes: Vec::new(),
-                size: args.load.size,
-                consent,
-            };
-            session.prepare(&request, &plan.profile)
-        })
-        .collect::<anyhow::Result<_>>()?;
-    let mut sides: Vec<Side> =
-        plans.iter().map(|plan| Side { label: plan.label.clone(), runs: Vec::new() }).collect();
-    for time in 0..times {
-        for ((plan, targets), side) in plans.iter().zip(&prepared).zip(&mut sides) {
-            let profile =
-                Profile { seed: plan.profile.seed.wrapping_add(u64::from(time)), ..plan.profile.clone() };
-            let run = session.measure(profile, targets, &format!("compare {}", plan.label))?;
-            let number = keep(&run, &mut recorder, false);
-            let kept = number.map_or_else(|| " (not kept)".to_owned(), |number| format!(" (run {number})"));
-            let line = iostall_report::run_line(&iostall_report::Report::of(&run));
-            printer.note(&format!("{} of {times}, {}: {line}{kept}", time + 1, plan.label));
-            if run.interrupted {
-                // A run that was cut off is kept, and compared with nothing.
-                return Ok((sides, session.interrupted()));
-            }
-            side.runs.push(run);
-        }
-    }
-    Ok((sides, false))
-}
-
-/// The sides that targets and profiles make: one profile on several targets, several on one, or one each.
-fn plans(args: &CompareArgs) -> anyhow::Result<Vec<Plan>> {
-    let profiles = profiles(args)?;
     let paths: Vec<PathBuf> = args.sides.iter().map(PathBuf::from).collect();
-    let count = profiles.len().max(paths.len());
-    if (profiles.len() > 1 && paths.len() > 1 && profiles.len() != paths.len()) || paths.is_empty() {
-        let error =
-            anyhow::anyhow!("{} files and {} profiles do not make pairs", paths.len(), profiles.len());
-        return Err(hinted(error, "name one file, or as many as there are profiles"));
-    }
-    let plan = |index: usize| {
-        let (profile, path) = (&profiles[index % profiles.len()], &paths[index % paths.len()]);
-        let mut label = path.display().to_string();
-        if profiles.len() > 1 {
-            label =
-                if paths.len() > 1 { format!("{} on {label}", profile.name) } else { profile.name.clone() };
-        }
-        Plan { label, profile: profile.clone(), paths: vec![path.clone()] }
+    let sides = pair_sides(&profiles(args)?, &paths)?;
+    need_two(sides.len())?;
+    let request = ComparisonRequest { sides, times, size: args.load.size, consent: args.safety.consent() };
+    let mut recorder = Recorder::begin(global, false, printer)?;
+    let stop = Arc::new(StopToken::default());
+    let session = begin_session(args.load.engine.into(), &stop, printer)?;
+    let mut on_run = |label: &str, time: u32, run: &Run| {
+        let number = keep(run, &mut recorder, false);
+        let kept = number.map_or_else(|| " (not kept)".to_owned(), |number| format!(" (run {number})"));
+        let line = iostall_report::run_line(&iostall_report::Report::of(run));
+        printer.note(&format!("{time} of {times}, {label}: {line}{kept}"));
     };
-    Ok((0..count).map(plan).collect())
+    let measured = compare(&request, &session, &mut on_run)?;
+    let side = |side: iostall_session::comparison::MeasuredSide| Side { label: side.label, runs: side.runs };
+    Ok((measured.into_iter().map(side).collect(), session.interrupted()))
 }
 
-fn profiles(args: &CompareArgs) -> anyhow::Result<Vec<Profile>> {
+fn profiles(args: &CompareArgs) -> Result<Vec<Profile>, SessionError> {
     let mut profiles = Vec::new();
     for path in &args.load.profile {
         profiles.push(read_profile(path)?);
     }
     for name in &args.load.preset {
-        profiles
-            .push(preset(name).map_err(|error| hinted(error, "`iostall presets` tells what each is for"))?);
+        profiles.push(preset(name)?);
     }
     if profiles.is_empty() {
         profiles.push(preset("random-read")?);

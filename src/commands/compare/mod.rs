@@ -10,8 +10,7 @@ use iostall_report::compare::{Comparison, Side};
 use iostall_report::section::Section;
 
 use crate::cli::{CompareArgs, GlobalArgs};
-use crate::failure::{Status, hinted};
-use crate::measuring::Interrupted;
+use crate::failure::{Status, hinted, is_interrupted};
 use crate::output::{Form, Outputs, Taken, text_of_sections};
 use crate::printer::Printer;
 
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
     }
     let (sides, interrupted) = match args.fresh {
         Some(times) => match fresh::measure(args, times, global, printer) {
-            Err(error) if error.is::<Interrupted>() => {
+            Err(error) if is_interrupted(&error) => {
                 printer.error(&error);
                 return Ok(Status::Interrupted);
             }

@@ -2,9 +2,8 @@
 
 use anyhow::anyhow;
 use iostall_model::CopyOutcome;
-use iostall_model::transfer::NotCopied;
+use iostall_transfer::CopyError;
 use iostall_transfer::copy::CopyFailure;
-use iostall_transfer::{CopyError, CopyLog};
 
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
@@ -13,7 +12,7 @@ use crate::printer::Printer;
 const TOLD: usize = 20;
 
 /// Says what could not be copied, a hint only once.
-pub(super) fn tell(failures: &[CopyFailure], printer: &Printer) {
+pub(crate) fn tell(failures: &[CopyFailure], printer: &Printer) {
     let mut last_hint = None;
     for CopyFailure { error, .. } in failures.iter().take(TOLD) {
         let hint = error.hint();
@@ -29,19 +28,6 @@ pub(super) fn tell(failures: &[CopyFailure], printer: &Printer) {
         let error = anyhow!("{more} more cannot be copied");
         printer.error(&hinted(error, "`--json FILE` lists all of them"));
     }
-}
-
-/// As the run keeps it. What ended the copy comes last.
-pub(super) fn not_copied(log: &CopyLog, ended: Option<&CopyError>) -> Vec<NotCopied> {
-    let failed = log.failures.iter().map(|failure| NotCopied {
-        path: failure.source.display().to_string(),
-        message: failure.error.to_string(),
-    });
-    let ended = ended.filter(|error| !error.is_cancelled()).map(|error| NotCopied {
-        path: error.path().map(|path| path.display().to_string()).unwrap_or_default(),
-        message: error.to_string(),
-    });
-    failed.chain(ended).collect()
 }
 
 /// 0 where all is there and as it should be, 1 where a part is, 2 where nothing is.

@@ -4,6 +4,7 @@ use iostall_diskspd::{CacheMode, DiskspdProfile};
 use iostall_load::{PlanError, RunError};
 use iostall_measure::ByteCount;
 use iostall_model::{LoadOutcome, Run, WarningCode};
+use iostall_session::SessionError;
 
 use crate::failure::hinted;
 use crate::printer::Printer;
@@ -69,8 +70,8 @@ fn ranges_moved(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
 }
 
 /// The error with advice in DiskSpd's words, where the error is about what a target can hold.
-pub(super) fn advised(error: anyhow::Error) -> anyhow::Error {
-    let Some(RunError::Plan { source, .. }) = error.downcast_ref::<RunError>() else { return error };
+pub(super) fn advised(error: SessionError) -> anyhow::Error {
+    let SessionError::Run(RunError::Plan { source, .. }) = &error else { return error.into() };
     let hint = match source {
         PlanError::BlockDoesNotFit { .. } => {
             "make -b smaller, the file larger (-c), or -B and -f wider apart"
@@ -81,7 +82,7 @@ pub(super) fn advised(error: anyhow::Error) -> anyhow::Error {
         PlanError::StartOutside { .. } => {
             "make -T smaller or the file larger (-c), or use fewer threads (-t)"
         }
-        _ => return error,
+        _ => return error.into(),
     };
     hinted(error, hint)
 }

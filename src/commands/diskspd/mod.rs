@@ -6,6 +6,7 @@ mod targets;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use iostall_diskspd::command_line::Surroundings;
@@ -15,13 +16,15 @@ use iostall_diskspd::{
     DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, Parsed, Request, parse, to_profile, usage,
 };
 use iostall_engine::Input;
+use iostall_load::window::StopToken;
 use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
 use iostall_model::Run;
+use iostall_session::load::{LoadRequest, load};
 
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
-use crate::failure::{Status, unread};
-use crate::measuring::{Interrupted, Session, has_failures};
+use crate::failure::{Status, is_interrupted, unread};
+use crate::frame::{begin_session, failures};
 use crate::output::{self, Delivery, Outputs, Shown, Taken};
 use crate::printer::Printer;
 use crate::store::Recorder;
@@ -48,7 +51,7 @@ pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) ->
         Ok(status) => status,
         Err(error) => {
             printer.error(&error);
-            if error.is::<Interrupted>() { Status::Interrupted.into() } else { ExitCode::from(EXIT_FAILED) }
+            if is_interrupted(&error) { Status::Interrupted.into() } else { ExitCode::from(EXIT_FAILED) }
         }
     }
 }
@@ -107,15 +110,12 @@ fn carry_out(
     // DiskSpd is silent until its report unless -P or -v asks for more.
     let silent = Printer::new(true, global.color);
     let talks = request.profile.progress > 0 || request.profile.verbose;
-    let session = Session::begin(extras.engine, if talks { printer } else { &silent })?;
-    let prepared = session.prepare(&targets, &mapped.profile)?;
-    let run = session.measure(mapped.profile, &prepared, &extras.name).map_err(doubts::advised)?;
+    let stop = Arc::new(StopToken::default());
+    let session = begin_session(extras.engine.into(), &stop, if talks { printer } else { &silent })?;
+    let asked = LoadRequest { targets, profile: mapped.profile, name: extras.name.clone() };
+    let run = load(asked, &session).map_err(doubts::advised)?;
     doubts::tell(&run, &request.profile, printer);
-    let status = match (session.interrupted(), has_failures(&run)) {
-        (true, _) => Status::Interrupted,
-        (false, true) => Status::No,
-        (false, false) => Status::Done,
-    };
+    let status = if session.interrupted() { Status::Interrupted } else { failures(&run) };
     let mut delivery = Delivery::new(outputs, &extras.output);
     delivery.shown = Shown::Text(report(&run, &request.profile));
     Ok(match delivery.give(&run, &mut recorder, status) {

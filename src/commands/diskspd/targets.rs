@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use iostall_diskspd::{FilePlan, MappedProfile, Unsupported};
 use iostall_engine::guard::{WriteConsent, made_by_iostall};
 use iostall_measure::ByteCount;
+use iostall_session::names::is_named;
+use iostall_session::targets::{OwnSize, TargetBinding, TargetRequest};
 
-use crate::cli::TargetBinding;
 use crate::failure::hinted;
-use crate::measuring::{OwnSize, TargetRequest, is_named};
 use crate::printer::Printer;
 
 /// The targets by the names that the mapped roles use, with DiskSpd's own rules: what is not there is made only
@@ -18,13 +18,7 @@ pub(super) fn target_request(
     consent: &WriteConsent,
     printer: &Printer,
 ) -> anyhow::Result<TargetRequest> {
-    let mut request = TargetRequest {
-        paths: Vec::new(),
-        bindings: Vec::new(),
-        sizes: Vec::new(),
-        size: None,
-        consent: consent.clone(),
-    };
+    let mut request = TargetRequest::of_paths(Vec::new(), None, consent.clone());
     for target in &mapped.targets {
         let (file, path) = (&target.file, PathBuf::from(&target.file.path));
         request.bindings.push(TargetBinding { name: target.name.clone(), path: path.clone() });

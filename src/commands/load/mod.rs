@@ -2,38 +2,28 @@
 
 mod profile;
 
-use iostall_model::{Profile, Run};
+use iostall_session::load::{LoadRequest, load};
+use iostall_session::targets::{TargetRequest, named_or_scratch};
 
 use crate::cli::{GlobalArgs, LoadArgs};
 use crate::failure::Status;
-use crate::measuring::{Keeping, Session, TargetRequest, has_failures, named_or_scratch};
+use crate::frame::{Frame, failures};
 use crate::output::Taken;
 use crate::printer::Printer;
 
 /// Runs a load and reports it.
 pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let profile = profile::resolve(args)?;
-    let (engine, no_store, output) = (args.what.engine, args.no_store, &args.output);
-    let bound = args.what.bindings.iter().map(|binding| binding.path.clone());
-    let named: Vec<_> = args.targets.iter().cloned().chain(bound).collect();
-    let taken = Taken::new(global).targets(named_or_scratch(&named)).inputs(&args.what.profile);
-    let keeping = Keeping { engine, no_store, output, taken, global, printer };
-    keeping.run(|session, _| measure(args, profile, session), status)
-}
-
-fn measure(args: &LoadArgs, profile: Profile, session: &Session<'_>) -> anyhow::Result<Run> {
-    let request = TargetRequest {
-        paths: args.targets.clone(),
-        bindings: args.what.bindings.clone(),
-        sizes: Vec::new(),
-        size: args.what.size,
-        consent: args.safety.consent(),
-    };
-    let targets = session.prepare(&request, &profile)?;
+    let what = &args.what;
     let name = args.name.clone().unwrap_or_else(|| profile.name.clone());
-    session.measure(profile, &targets, &name)
-}
-
-fn status(run: &Run) -> Status {
-    if has_failures(run) { Status::No } else { Status::Done }
+    let targets = TargetRequest {
+        bindings: what.bindings.clone(),
+        ..TargetRequest::of_paths(args.targets.clone(), what.size, args.safety.consent())
+    };
+    let bound = what.bindings.iter().map(|binding| binding.path.clone());
+    let named: Vec<_> = args.targets.iter().cloned().chain(bound).collect();
+    let taken = Taken::new(global).targets(named_or_scratch(&named)).inputs(&what.profile);
+    let (engine, no_store, output) = (what.engine.into(), args.no_store, &args.output);
+    let frame = Frame { engine, no_store, output, taken, global, printer };
+    frame.run(|session, _| Ok(load(LoadRequest { targets, profile, name }, session)?), failures)
 }

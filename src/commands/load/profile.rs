@@ -1,14 +1,14 @@
 //! The profile of a load run: preset or file, with the command line's changes over it.
 
 use iostall_load::preset::preset;
-use iostall_load::profile::{Overrides, check};
+use iostall_load::profile::{Overrides, check, read_profile};
 use iostall_measure::SyncCall;
 use iostall_model::Profile;
 use iostall_model::profile::SyncRule;
+use iostall_session::SessionError;
 
 use crate::cli::LoadArgs;
 use crate::failure::hinted;
-use crate::measuring::read_profile;
 
 /// What is run where nothing was asked for: on a user's file nothing is written.
 const DEFAULT_ON_FILES: &str = "random-read";
@@ -38,12 +38,12 @@ pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
 /// What is asked for before the command line's changes.
 fn base(args: &LoadArgs) -> anyhow::Result<Profile> {
     if let Some(path) = &args.what.profile {
-        return read_profile(path);
+        return Ok(read_profile(path).map_err(SessionError::from)?);
     }
     let nothing_named = args.targets.is_empty() && args.what.bindings.is_empty();
     let default = if nothing_named { DEFAULT_ON_SCRATCH } else { DEFAULT_ON_FILES };
     let name = args.what.preset.as_deref().unwrap_or(default);
-    preset(name).map_err(|error| hinted(error, "`iostall presets` tells what each is for"))
+    Ok(preset(name).map_err(SessionError::from)?)
 }
 
 /// What belongs to the run as a whole.

@@ -19,12 +19,12 @@ use crate::draw::StreamDraw;
 use crate::failures::{Failure, Failures};
 use crate::stream::{Pace, Stream};
 use crate::tally::Tally;
-use crate::window::{StopSign, Window};
+use crate::window::{StopToken, Window};
 
 /// Up to this depth every request gets a time stamp of its own.
 const STAMP_EACH_DEPTH_MAX: usize = 4;
 
-/// Longest sleep without looking at the stop sign.
+/// Longest sleep without looking at the stop token.
 const LOOK_UP_NS: u64 = 50_000_000;
 
 /// One request's place: its buffer while idle, its facts while in flight.
@@ -65,7 +65,7 @@ pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) tally: Tally,
     pub(crate) window: Window,
-    pub(crate) stop: &'a StopSign,
+    pub(crate) stop: &'a StopToken,
     /// Index of each stream's target in the run's list.
     pub(crate) targets: Vec<u32>,
     /// Where given, the depth is that of all streams together, and each request draws its stream.
@@ -86,7 +86,7 @@ pub(crate) struct Worker<'a, E, C> {
     commit: Option<Histogram>,
     failures: Failures,
     window: Window,
-    stop: &'a StopSign,
+    stop: &'a StopToken,
     stamp_each: bool,
     sequence: u64,
     unfinished: u64,

@@ -17,7 +17,7 @@ use crate::plan::{StreamPlace, StreamPlan};
 use crate::source::WriteSource;
 use crate::stream::{OpenPace, Pace, Stream, SyncState};
 use crate::tally::Tally;
-use crate::window::{StopSign, Window};
+use crate::window::{StopToken, Window};
 
 const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;
@@ -94,7 +94,7 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
         buffers,
         tally,
         window,
-        stop: &StopSign::default(),
+        stop: &StopToken::default(),
         targets: vec![0],
         draw: None,
     };

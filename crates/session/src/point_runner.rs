@@ -1,20 +1,21 @@
-//! A run made of many short measurements: points of a sweep, cells of a matrix. What belongs to the machine is looked
-//! at once; doubts of the single measurements are gathered, each kind once.
+//! The point runner: a run made of many short measurements, points of a sweep or cells of a matrix. What belongs to the machine
+//! is looked at once; doubts of the single measurements are gathered, each kind once.
 
-use iostall_host as host;
-use iostall_load::trust::{BusyBefore, Evidence, judge};
-use iostall_measure::clock::utc_now;
-use iostall_measure::platform::{Host, Target};
-use iostall_measure::{Clock, Histogram, Nanos, Percentile};
+use iostall_load::trust::BusyBefore;
+use iostall_measure::platform::Target;
+use iostall_measure::{Clock, Histogram, Nanos, Percent, Percentile};
 use iostall_model::outcome::{EngineUse, RoleOutcome};
 use iostall_model::{
     LoadOutcome, Point, Profile, Repeat, RoleProfile, Run, RunBody, SpanOutcome, SpanProfile, Warning,
     WarningCode,
 };
 use iostall_stats::confidence::{LEVEL, estimate};
-use jiff::Timestamp;
 
-use super::{Session, Targets, record};
+use crate::error::SessionError;
+use crate::event::{Event, Part};
+use crate::recorder::{Ended, RunRecorder};
+use crate::session::{Session, check};
+use crate::targets::Targets;
 
 /// The warm-up before a repeat of a setting that has just run is this part of the first.
 const WARMUP_SHARE: u64 = 5;
@@ -26,48 +27,47 @@ const IGNORED: [WarningCode; 4] =
 
 /// How long and how often a setting is measured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
+pub struct Precision {
     /// Before the first interval.
-    pub(crate) warmup: Nanos,
+    pub warmup: Nanos,
     /// Length of an interval.
-    pub(crate) interval: Nanos,
+    pub interval: Nanos,
     /// Half width of the confidence interval of IOPS, as a share of the mean, at which a point is done.
-    pub(crate) precision: f64,
+    pub half_width: Percent,
     /// Intervals that are measured at least.
-    pub(crate) repeats_min: u32,
+    pub repeats_min: u32,
     /// Intervals after which a point is done however wide its confidence interval.
-    pub(crate) repeats_max: u32,
+    pub repeats_max: u32,
 }
 
-impl Effort {
+impl Precision {
     fn is_done(&self, repeats: &[Repeat]) -> bool {
         let count = u32::try_from(repeats.len()).unwrap_or(u32::MAX);
         let iops: Vec<f64> = repeats.iter().filter_map(Repeat::iops).collect();
-        let sure = || estimate(&iops, LEVEL).is_some_and(|found| found.relative() <= self.precision);
+        let sure =
+            || estimate(&iops, LEVEL).is_some_and(|found| found.relative() <= self.half_width.fraction());
         count >= self.repeats_max || (count >= self.repeats_min && (self.repeats_min == 1 || sure()))
     }
 }
 
 /// One setting to measure.
-pub(crate) struct PointJob<'a> {
+pub struct PointJob<'a> {
     /// What to do.
-    pub(crate) role: &'a RoleProfile,
+    pub role: &'a RoleProfile,
     /// On what.
-    pub(crate) targets: &'a Targets,
+    pub targets: &'a Targets,
     /// Index in the run's targets of the first of them.
-    pub(crate) first_target: u32,
-    /// The run's seed; every interval of a survey gets its own from it, or caches would know its blocks.
-    pub(crate) seed: u64,
+    pub first_target: u32,
+    /// The run's seed; every interval gets its own from it, or caches would know its blocks.
+    pub seed: u64,
     /// What it is called on the live line and in warnings.
-    pub(crate) label: &'a str,
+    pub label: &'a str,
 }
 
 /// See the module.
-pub(crate) struct Survey<'s> {
+pub struct PointRunner<'s> {
     session: &'s Session<'s>,
-    started_utc: Timestamp,
-    started_ns: u64,
-    host: Host,
+    recorder: RunRecorder,
     facts: Vec<Target>,
     busy_before: Vec<BusyBefore>,
     engine: EngineUse,
@@ -76,18 +76,16 @@ pub(crate) struct Survey<'s> {
     doubts: Vec<(Warning, String, u32)>,
 }
 
-impl<'s> Survey<'s> {
+impl<'s> PointRunner<'s> {
     /// Looks at machine and devices. `all` are all targets of the run, in its order.
-    pub(crate) fn begin(session: &'s Session<'s>, all: &[&Targets]) -> Self {
+    pub fn begin(session: &'s Session<'s>, all: &[&Targets]) -> Self {
         let mut devices: Vec<String> = all.iter().flat_map(|targets| targets.devices()).collect();
         devices.sort();
         devices.dedup();
         let busy_before = session.look_before(&devices);
         Self {
             session,
-            started_utc: utc_now(),
-            started_ns: session.clock.now_ns(),
-            host: host::host(),
+            recorder: session.recorder(),
             facts: all.iter().flat_map(|targets| targets.facts()).collect(),
             busy_before,
             engine: EngineUse::default(),
@@ -97,22 +95,26 @@ impl<'s> Survey<'s> {
     }
 
     /// Whether nothing more is to be measured: the user asked to stop, or the load gave up by itself.
-    pub(crate) fn stopped(&self) -> bool {
-        self.session.stop.is_raised()
+    pub fn stopped(&self) -> bool {
+        self.session.stopped()
     }
 
     /// The engine that did the last interval.
-    pub(crate) fn engine(&self) -> EngineUse {
+    pub fn engine(&self) -> EngineUse {
         self.engine.clone()
     }
 
     /// Tells what goes on.
-    pub(crate) fn note(&self, text: &str) {
-        self.session.printer.note(text);
+    pub fn tell(&self, event: &Event<'_>) {
+        self.session.observer().on(event);
     }
 
     /// Measures one setting. `None`: told to stop before an interval was done.
-    pub(crate) fn point(&mut self, job: &PointJob<'_>, effort: &Effort) -> anyhow::Result<Option<Point>> {
+    pub fn point(
+        &mut self,
+        job: &PointJob<'_>,
+        precision: &Precision,
+    ) -> Result<Option<Point>, SessionError> {
         let mut point = Point {
             targets: (job.first_target..).take(job.targets.count()).collect(),
             block_size: job.role.block_size.clone(),
@@ -124,10 +126,10 @@ impl<'s> Survey<'s> {
             repeats: Vec::new(),
             latency_ns: Histogram::new(),
         };
-        while !self.stopped() && !effort.is_done(&point.repeats) {
+        while !self.stopped() && !precision.is_done(&point.repeats) {
             let again = !point.repeats.is_empty();
-            let warmup = if again { Nanos(effort.warmup.0 / WARMUP_SHARE) } else { effort.warmup };
-            self.interval(job, warmup, effort.interval, &mut point)?;
+            let warmup = if again { Nanos(precision.warmup.0 / WARMUP_SHARE) } else { precision.warmup };
+            self.interval(job, warmup, precision.interval, &mut point)?;
         }
         Ok((!point.repeats.is_empty()).then_some(point))
     }
@@ -138,7 +140,7 @@ impl<'s> Survey<'s> {
         warmup: Nanos,
         duration: Nanos,
         point: &mut Point,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), SessionError> {
         let span = SpanProfile {
             warmup,
             duration,
@@ -149,34 +151,26 @@ impl<'s> Survey<'s> {
         };
         let seed = job.seed.wrapping_add(self.intervals);
         self.intervals += 1;
-        let begun_ns = self.session.clock.now_ns();
-        let prefix = format!("{}  ", job.label);
-        let outcome = self.session.run_span(&span, seed, (job.targets, 0), &job.targets.devices(), prefix)?;
+        let begun_ns = self.session.clock().now_ns();
+        let part = Part::Point(job.label);
+        let outcome = self.session.run_span(&span, seed, (job.targets, 0), &job.targets.devices(), part)?;
         let Some(role) = outcome.roles.first() else { return Ok(()) };
         self.engine = role.engine.clone();
         // What the user cut off by more than half says too little about a setting.
         if outcome.measured_ns >= duration.0 / 2 {
-            let start_ns = begun_ns + warmup.0 - self.started_ns;
+            let start_ns = begun_ns + warmup.0 - self.recorder.started_ns();
             let (repeat, latency_ns) = repeat_of(role, outcome.measured_ns, start_ns);
             point.repeats.push(repeat);
             point.latency_ns.merge(&latency_ns);
         }
-        self.judge(job, span, seed, outcome);
+        self.check(job, span, seed, outcome);
         Ok(())
     }
 
-    fn judge(&mut self, job: &PointJob<'_>, span: SpanProfile, seed: u64, outcome: SpanOutcome) {
+    fn check(&mut self, job: &PointJob<'_>, span: SpanProfile, seed: u64, outcome: SpanOutcome) {
         let profile = Profile { name: String::new(), description: String::new(), seed, spans: vec![span] };
         let outcome = LoadOutcome { profile, spans: vec![outcome] };
-        let doubts = judge(&Evidence {
-            host: &self.host,
-            targets: &job.targets.facts(),
-            sizes_after: &job.targets.sizes_now(),
-            least_seen: &job.targets.least_seen(),
-            paths_after: &job.targets.paths_now(),
-            busy_before: &self.busy_before,
-            outcome: &outcome,
-        });
+        let doubts = check(self.recorder.host(), job.targets, &self.busy_before, &outcome);
         for doubt in doubts.into_iter().filter(|doubt| !IGNORED.contains(&doubt.code)) {
             let known = self
                 .doubts
@@ -190,7 +184,7 @@ impl<'s> Survey<'s> {
     }
 
     /// The run.
-    pub(crate) fn finish(self, name: &str, body: RunBody) -> Run {
+    pub fn finish(self, name: &str, body: RunBody) -> Run {
         let interrupted = self.stopped();
         let mut warnings: Vec<Warning> =
             self.doubts.into_iter().map(|(doubt, label, more)| at_setting(doubt, &label, more)).collect();
@@ -198,12 +192,13 @@ impl<'s> Survey<'s> {
             let message = "stopped before its end; what was measured until then is whole";
             warnings.insert(0, Warning::new(WarningCode::Interrupted, message));
         }
-        Run { interrupted, ..record(name, self.started_utc, self.host, self.facts, warnings, body) }
+        let name = name.to_owned();
+        self.recorder.finish(Ended { name, targets: self.facts, warnings, interrupted, body })
     }
 }
 
 /// Whether requests failed, those of a setting that was given up and has no point included.
-pub(crate) fn has_failures(run: &Run) -> bool {
+pub fn has_failures(run: &Run) -> bool {
     run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors)
 }
 

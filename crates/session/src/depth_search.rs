@@ -1,11 +1,14 @@
-//! The order in which settings are tried: requests in flight doubled until throughput stops to grow, then the same
+//! The depth search, the order in which settings are tried: requests in flight doubled until throughput stops to grow, then the same
 //! with more workers, then the gaps around the knees.
 
+use iostall_model::point::setting;
 use iostall_model::{Point, RoleProfile};
-use iostall_report::point::setting_of;
 use iostall_stats::knee::{CurvePoint, Knees};
 
-use crate::measuring::{Effort, PointJob, Survey, Targets};
+use crate::error::SessionError;
+use crate::event::Event;
+use crate::point_runner::{PointJob, PointRunner, Precision};
+use crate::targets::Targets;
 
 /// A step that gives less than this share more throughput gives nothing.
 const GAIN: f64 = 0.05;
@@ -16,41 +19,41 @@ const REFINEMENTS: u32 = 2;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// Most requests in flight over all workers and targets.
-    pub(super) in_flight_max: u64,
+    pub(crate) in_flight_max: u64,
     /// Most workers.
-    pub(super) workers_max: u32,
+    pub(crate) workers_max: u32,
     /// The 99th percentile to keep, nanoseconds.
-    pub(super) latency_ns_p99_target: Option<u64>,
+    pub(crate) latency_ns_p99_target: Option<u64>,
 }
 
-/// A sweep while it goes on.
-pub(super) struct Climb<'a> {
-    survey: Survey<'a>,
+/// A search while it goes on.
+pub(crate) struct DepthSearch<'a> {
+    runner: PointRunner<'a>,
     targets: &'a Targets,
     role: RoleProfile,
     seed: u64,
-    effort: Effort,
+    precision: Precision,
     limits: Limits,
     points: Vec<Point>,
     checked: Option<Point>,
 }
 
-impl<'a> Climb<'a> {
-    pub(super) fn new(
-        survey: Survey<'a>,
+impl<'a> DepthSearch<'a> {
+    pub(crate) fn new(
+        runner: PointRunner<'a>,
         targets: &'a Targets,
         role: RoleProfile,
         seed: u64,
-        effort: Effort,
+        precision: Precision,
         limits: Limits,
     ) -> Self {
-        Self { survey, targets, role, seed, effort, limits, points: Vec::new(), checked: None }
+        Self { runner, targets, role, seed, precision, limits, points: Vec::new(), checked: None }
     }
 
     /// Measures until the knees are known, or until told to stop.
-    pub(super) fn run(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn run(&mut self) -> Result<(), SessionError> {
         self.double()?;
         for _ in 0..REFINEMENTS {
             for (queue_depth, workers) in self.gaps() {
@@ -61,11 +64,11 @@ impl<'a> Climb<'a> {
     }
 
     /// What is needed for the record.
-    pub(super) fn finish(self) -> (Survey<'a>, Vec<Point>, Option<Point>) {
-        (self.survey, self.points, self.checked)
+    pub(crate) fn finish(self) -> (PointRunner<'a>, Vec<Point>, Option<Point>) {
+        (self.runner, self.points, self.checked)
     }
 
-    fn double(&mut self) -> anyhow::Result<()> {
+    fn double(&mut self) -> Result<(), SessionError> {
         let mut best = Best { iops: 0.0, in_flight: 0 };
         let mut workers = 1;
         while workers <= self.limits.workers_max {
@@ -99,20 +102,25 @@ impl<'a> Climb<'a> {
     }
 
     /// Measures one setting and keeps it. `None`: told to stop.
-    fn measure(&mut self, queue_depth: u32, workers: u32) -> anyhow::Result<Option<&Point>> {
-        let Some(point) = self.measure_as(queue_depth, workers, "")? else { return Ok(None) };
+    fn measure(&mut self, queue_depth: u32, workers: u32) -> Result<Option<&Point>, SessionError> {
+        let Some(point) = self.measure_as(queue_depth, workers, false)? else { return Ok(None) };
         self.points.push(point);
         Ok(self.points.last())
     }
 
-    fn measure_as(&mut self, queue_depth: u32, workers: u32, why: &str) -> anyhow::Result<Option<Point>> {
-        let label = setting_of(queue_depth, workers);
+    fn measure_as(
+        &mut self,
+        queue_depth: u32,
+        workers: u32,
+        again: bool,
+    ) -> Result<Option<Point>, SessionError> {
+        let label = setting(queue_depth, workers);
         let role = RoleProfile { queue_depth, workers, ..self.role.clone() };
         let job =
             PointJob { role: &role, targets: self.targets, first_target: 0, seed: self.seed, label: &label };
-        let point = self.survey.point(&job, &self.effort)?;
+        let point = self.runner.point(&job, &self.precision)?;
         if let Some(point) = &point {
-            self.survey.note(&format!("{label}{why}: {}", iostall_report::point::in_words(point)));
+            self.runner.tell(&Event::PointMeasured { label: &label, again, point });
         }
         Ok(point)
     }
@@ -154,12 +162,12 @@ impl<'a> Climb<'a> {
     }
 
     /// Measures the chosen setting once more: storage that lives on credits, or on an empty cache, gives less by now.
-    fn check(&mut self) -> anyhow::Result<()> {
+    fn check(&mut self) -> Result<(), SessionError> {
         let (_, measured, knees) = self.knees();
         let Some(choice) = knees.choice else { return Ok(()) };
         let point = &self.points[measured[choice.index()]];
         let (queue_depth, workers) = (point.queue_depth, point.workers);
-        self.checked = self.measure_as(queue_depth, workers, " again")?;
+        self.checked = self.measure_as(queue_depth, workers, true)?;
         Ok(())
     }
 }

@@ -1,15 +1,16 @@
-//! `iostall sweep --max-rate --p99 5ms`: the most arrivals a second, Poisson as independent users arrive, that are answered in
-//! time.
+//! The rate search: the most arrivals a second, Poisson as independent users arrive, that are answered in time.
 
+use iostall_measure::number::number;
 use iostall_measure::{Nanos, Rate};
 use iostall_model::profile::Arrivals;
 use iostall_model::{Point, RoleProfile};
-use iostall_report::format::number;
-use iostall_report::point::in_words;
 use iostall_stats::rate_search::{RateSearch, Trial};
 
-use super::climb::Limits;
-use crate::measuring::{Effort, PointJob, Survey, Targets};
+use crate::depth_search::Limits;
+use crate::error::SessionError;
+use crate::event::Event;
+use crate::point_runner::{PointJob, PointRunner, Precision};
+use crate::targets::Targets;
 
 /// Rates are found to this share.
 const PRECISION: f64 = 0.05;
@@ -27,31 +28,31 @@ const ARRIVALS_MIN: f64 = 1200.0;
 const CONFIRM_REPEATS: u32 = 3;
 
 /// A search while it goes on.
-pub(super) struct MaxRate<'a> {
-    pub(super) survey: Survey<'a>,
-    pub(super) targets: &'a Targets,
-    pub(super) role: RoleProfile,
-    pub(super) seed: u64,
-    pub(super) effort: Effort,
-    pub(super) limits: Limits,
-    pub(super) p99_ns_target: u64,
+pub(crate) struct RateSearchRun<'a> {
+    pub(crate) runner: PointRunner<'a>,
+    pub(crate) targets: &'a Targets,
+    pub(crate) role: RoleProfile,
+    pub(crate) seed: u64,
+    pub(crate) precision: Precision,
+    pub(crate) limits: Limits,
+    pub(crate) p99_ns_target: u64,
 }
 
 /// What a search measured.
-pub(super) struct Searched {
+pub(crate) struct Searched {
     /// In closed loop, to know where to begin.
-    pub(super) probe: Option<Point>,
-    pub(super) points: Vec<Point>,
+    pub(crate) probe: Option<Point>,
+    pub(crate) points: Vec<Point>,
     /// The last so many points were confirmations.
-    pub(super) confirmations: u32,
+    pub(crate) confirmations: u32,
 }
 
-impl<'a> MaxRate<'a> {
+impl<'a> RateSearchRun<'a> {
     /// Searches to the end, or until told to stop.
-    pub(super) fn run(mut self) -> anyhow::Result<(Survey<'a>, Searched)> {
+    pub(crate) fn run(mut self) -> Result<(PointRunner<'a>, Searched), SessionError> {
         let mut searched = Searched { probe: self.probe()?, points: Vec::new(), confirmations: 0 };
         let Some(closed) = searched.probe.as_ref().and_then(Point::iops).filter(|iops| *iops > 0.0) else {
-            return Ok((self.survey, searched));
+            return Ok((self.runner, searched));
         };
         let floor = (closed * RATE_MIN_SHARE).max(RATE_MIN);
         let ceiling = (closed * RATE_MAX_SHARE).max(floor);
@@ -59,29 +60,28 @@ impl<'a> MaxRate<'a> {
         while let Some(trial) = search.next() {
             let Some(point) = self.try_rate(trial)? else { break };
             let met = point.answers_in_time(self.p99_ns_target);
-            let word = if met { "in time" } else { "too late" };
-            self.survey.note(&format!("{} a second: {} ({word})", number(trial.rate()), in_words(&point)));
+            self.runner.tell(&Event::RateTried { rate_iops: trial.rate(), in_time: met, point: &point });
             searched.points.push(point);
             searched.confirmations += u32::from(matches!(trial, Trial::Confirm(_)));
             search.update(met);
         }
-        Ok((self.survey, searched))
+        Ok((self.runner, searched))
     }
 
-    fn probe(&mut self) -> anyhow::Result<Option<Point>> {
+    fn probe(&mut self) -> Result<Option<Point>, SessionError> {
         let in_flight = PROBE_IN_FLIGHT.min(self.limits.in_flight_max) / self.targets.count() as u64;
         let queue_depth = u32::try_from(in_flight).unwrap_or(1).max(1);
         let role = RoleProfile { queue_depth, workers: 1, ..self.role.clone() };
-        let effort = Effort { repeats_min: 1, repeats_max: 1, ..self.effort };
+        let precision = Precision { repeats_min: 1, repeats_max: 1, ..self.precision };
         let label = format!("closed loop, depth {queue_depth}");
-        let point = self.point(&role, &effort, &label)?;
+        let point = self.point(&role, &precision, &label)?;
         if let Some(point) = &point {
-            self.survey.note(&format!("{label}: {}", in_words(point)));
+            self.runner.tell(&Event::PointMeasured { label: &label, again: false, point });
         }
         Ok(point)
     }
 
-    fn try_rate(&mut self, trial: Trial) -> anyhow::Result<Option<Point>> {
+    fn try_rate(&mut self, trial: Trial) -> Result<Option<Point>, SessionError> {
         let rate = trial.rate();
         let workers = self.limits.workers_max;
         let per_depth = u64::from(workers) * self.targets.count() as u64;
@@ -96,15 +96,20 @@ impl<'a> MaxRate<'a> {
             Trial::Search(_) => 1,
             Trial::Confirm(_) => CONFIRM_REPEATS,
         };
-        let interval = Nanos(self.effort.interval.0.max(Nanos::from_seconds(ARRIVALS_MIN / rate).0));
-        let effort = Effort { interval, repeats_min: repeats, repeats_max: repeats, ..self.effort };
-        let point = self.point(&role, &effort, &format!("{} a second", number(rate)))?;
+        let interval = Nanos(self.precision.interval.0.max(Nanos::from_seconds(ARRIVALS_MIN / rate).0));
+        let precision = Precision { interval, repeats_min: repeats, repeats_max: repeats, ..self.precision };
+        let point = self.point(&role, &precision, &format!("{} a second", number(rate)))?;
         // A confirmation that was cut off confirms nothing.
-        Ok(point.filter(|_| !self.survey.stopped()))
+        Ok(point.filter(|_| !self.runner.stopped()))
     }
 
-    fn point(&mut self, role: &RoleProfile, effort: &Effort, label: &str) -> anyhow::Result<Option<Point>> {
+    fn point(
+        &mut self,
+        role: &RoleProfile,
+        precision: &Precision,
+        label: &str,
+    ) -> Result<Option<Point>, SessionError> {
         let job = PointJob { role, targets: self.targets, first_target: 0, seed: self.seed, label };
-        self.survey.point(&job, effort)
+        self.runner.point(&job, precision)
     }
 }

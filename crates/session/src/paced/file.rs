@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use iostall_engine::files::{PathNow, UnfinishedFile};
 use iostall_engine::guard::{
     GrantReason, HeaderKind, WriteConsent, WriteGrant, check_write, mark_made_by_iostall,
@@ -12,13 +11,13 @@ use iostall_measure::{Caching, Durability};
 use iostall_model::paced::WriteMethod;
 use iostall_model::{Warning, WarningCode};
 
-use crate::cli::WriteArgs;
-use crate::failure::hinted;
-use crate::printer::Printer;
+use super::request::PacedRequest;
+use crate::error::SessionError;
+use crate::event::{Event, Observer};
 
 /// See the module. Nobody else writes to it meanwhile, and whatever its path leads to by then, it is this file that is
 /// written.
-pub(super) struct PacedFile {
+pub(crate) struct PacedFile {
     grant: WriteGrant,
     /// As it was named.
     path: PathBuf,
@@ -28,20 +27,17 @@ pub(super) struct PacedFile {
 
 impl PacedFile {
     /// Makes the file, if it may be written.
-    pub(super) fn prepare(args: &WriteArgs) -> anyhow::Result<Self> {
-        let consent = WriteConsent { overwrite: args.overwrite.clone(), ..WriteConsent::none() };
-        let grant = check_write(&args.file, &consent).map_err(|refusal| {
-            let hint = refusal.hint();
-            hinted(refusal, hint)
-        })?;
+    pub(crate) fn prepare(request: &PacedRequest) -> Result<Self, SessionError> {
+        let consent = WriteConsent { overwrite: request.overwrite.clone(), ..WriteConsent::none() };
+        let path = request.file.clone();
+        let grant = check_write(&path, &consent)?;
         if !grant.file().metadata().is_ok_and(|metadata| metadata.is_file()) {
-            let error =
-                anyhow::anyhow!("{} is a block device: a paced writing grows a file", args.file.display());
-            return Err(hinted(error, "name a file on it, or use `iostall load` for the device itself"));
+            return Err(SessionError::PacedDevice { path });
         }
-        let goes = matches!(grant.reason(), GrantReason::Created | GrantReason::MadeByIostall) && !args.keep;
+        let goes =
+            matches!(grant.reason(), GrantReason::Created | GrantReason::MadeByIostall) && !request.keep;
         let listed = goes.then(|| UnfinishedFile::at(grant.path()));
-        let file = Self { grant, path: args.file.clone(), _listed: listed };
+        let file = Self { grant, path, _listed: listed };
         file.empty()?;
         Ok(file)
     }
@@ -52,30 +48,30 @@ impl PacedFile {
     }
 
     /// Takes everything out of it, and marks it where it is ours: a next run then may write it even if this one dies.
-    fn empty(&self) -> anyhow::Result<()> {
+    fn empty(&self) -> Result<(), SessionError> {
         let file = self.grant.file();
         let mark = || if self.is_ours() { mark_made_by_iostall(file) } else { Ok(()) };
         let made = file.set_len(0).and_then(|()| mark()).and_then(|()| file.sync_all());
-        made.with_context(|| format!("cannot make {}", self.path.display()))
+        made.map_err(|source| SessionError::MakePaced { path: self.path.clone(), source })
     }
 
     /// Empties the file and opens it as the method wants it.
-    pub(super) fn open(&self, method: WriteMethod) -> anyhow::Result<OpenTarget> {
+    pub(crate) fn open(&self, method: WriteMethod) -> Result<OpenTarget, SessionError> {
         self.empty()?;
         let caching = if method == WriteMethod::Buffered { Caching::Buffered } else { Caching::Direct };
         let durability =
             if method == WriteMethod::DirectDsync { Durability::WriteThrough } else { Durability::None };
         let options = OpenOptions { access: Access::Write, caching, durability, exclusive: false };
-        Ok(open_target(&self.grant.open_path(), &options)?)
+        open_target(&self.grant.open_path(), &options).map_err(|error| SessionError::Run(error.into()))
     }
 
     /// What its first packet begins with.
-    pub(super) fn first_header(&self) -> HeaderKind {
+    pub(crate) fn first_header(&self) -> HeaderKind {
         if self.is_ours() { HeaderKind::MadeFile } else { HeaderKind::Block }
     }
 
     /// Whether the path still leads to the file.
-    pub(super) fn replaced(&self) -> Option<Warning> {
+    pub(crate) fn replaced(&self) -> Option<Warning> {
         let message = match PathNow::of(self.grant.file(), &self.path).ok()? {
             PathNow::Same => return None,
             PathNow::Gone => {
@@ -87,17 +83,17 @@ impl PacedFile {
     }
 
     /// Removes what iostall made, and leaves what was there before: an empty file empty, the user's where it is.
-    pub(super) fn give_back(self, printer: &Printer) -> anyhow::Result<()> {
-        match self.grant.reason() {
+    pub(crate) fn give_back(self, observer: &dyn Observer) {
+        let given_back = match self.grant.reason() {
             GrantReason::Created | GrantReason::MadeByIostall => self.grant.remove(),
             GrantReason::Empty => self.grant.file().set_len(0),
             _ => {
-                let path = self.path.display();
-                printer
-                    .note(&format!("{path} was there before, so it stays; what it holds now is test data"));
+                observer.on(&Event::FileStays { path: &self.path });
                 Ok(())
             }
+        };
+        if let Err(cause) = given_back {
+            observer.on(&Event::FileLeft { path: self.grant.path(), cause: &cause });
         }
-        .with_context(|| format!("cannot remove {}", self.grant.path().display()))
     }
 }

@@ -6,18 +6,22 @@ use iostall_model::{MatrixPlan, Point};
 
 /// One cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cell {
-    pub(super) write_pct: Percent,
-    pub(super) access: Access,
-    pub(super) size: BlockSize,
-    pub(super) depth: u32,
+pub struct Cell {
+    /// Share of writes: all or none.
+    pub write_pct: Percent,
+    /// Random or sequential.
+    pub access: Access,
+    /// Size of a request.
+    pub size: BlockSize,
+    /// Requests in flight.
+    pub depth: u32,
     /// Index of the target.
-    pub(super) device: usize,
+    pub device: usize,
 }
 
 impl Cell {
     /// `random read 64K, depth 8`, with the target's number where there are several.
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let access = match self.access {
             Access::Random => "random",
             Access::Sequential => "sequential",
@@ -32,7 +36,7 @@ impl Cell {
     }
 
     /// Whether `point` is this cell's.
-    pub(super) fn is(&self, point: &Point, workers: u32) -> bool {
+    pub(crate) fn is(&self, point: &Point, workers: u32) -> bool {
         point.targets.iter().map(|index| *index as usize).eq([self.device])
             && point.block_size == BlockMix::single(self.size)
             && point.access == self.access
@@ -44,7 +48,7 @@ impl Cell {
 
 /// Reads before writes, which change what later cells meet; devices in turn, so that what else goes on on the machine meets
 /// them alike.
-pub(super) fn cells(plan: &MatrixPlan, devices: usize) -> Vec<Cell> {
+pub fn cells(plan: &MatrixPlan, devices: usize) -> Vec<Cell> {
     let mut cells = Vec::new();
     for write_pct in plan.write_pcts.iter().copied() {
         for access in plan.accesses.iter().copied() {

@@ -1,0 +1,192 @@
+//! Copies: sources → copier → a run, and the list of what was copied.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files;
+use iostall_measure::platform::Target;
+use iostall_model::transfer::NotCopied;
+use iostall_model::{CopyOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_transfer::manifest::{Manifest, ManifestFile};
+use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
+
+use crate::error::SessionError;
+use crate::event::{Event, Observer};
+use crate::transfer::{Transfer, target};
+
+/// Losses of metadata that are told one by one; the rest are counted.
+const LOSSES_TOLD: usize = 5;
+
+/// A copy that is asked for.
+pub struct CopyRequest {
+    /// Files and directories.
+    pub sources: Vec<PathBuf>,
+    /// Where they go.
+    pub destination: PathBuf,
+    /// How.
+    pub options: CopyOptions,
+    /// The rate that `options` keep to, for the record.
+    pub limit: Option<u64>,
+}
+
+/// A copy that has ended.
+pub struct Copied {
+    /// What it came to.
+    pub outcome: CopyOutcome,
+    /// Doubts.
+    pub warnings: Vec<Warning>,
+    /// What ended it before its time.
+    pub ended: Option<CopyError>,
+    /// What was copied.
+    pub list: Manifest,
+    /// Whether there is nothing to list, because everything failed.
+    pub has_nothing: bool,
+    name: String,
+    targets: Vec<Target>,
+    transfer: Transfer,
+}
+
+impl Copied {
+    /// Whether all that was asked for is there.
+    pub fn is_whole(&self) -> bool {
+        !self.list.is_partial
+    }
+
+    /// The list of what was copied, and the run.
+    pub fn into_run(self) -> (Manifest, Run) {
+        let body = RunBody::Copy(Box::new(self.outcome));
+        (self.list, self.transfer.finish(self.name, self.targets, self.warnings, body))
+    }
+}
+
+/// Copies.
+///
+/// # Errors
+/// Where it could not be begun. What ended it later is part of what is [`Copied`].
+pub fn copy(
+    request: &CopyRequest,
+    transfer: Transfer,
+    observer: &dyn Observer,
+) -> Result<Copied, SessionError> {
+    let CopyRequest { sources, destination, options, limit } = request;
+    let (planned, log) = transfer.work(observer, |progress| {
+        let mut copier = Copier::new(options, progress);
+        let done = copier.plan(sources, destination).map(|plan| {
+            // What is known now is told now, and not after the hours that the rest may take.
+            observer.on(&Event::NotCopied(&copier.log().failures));
+            copier.carry_out(plan)
+        });
+        (done, copier.into_log())
+    });
+    let ended = planned?.err();
+    observer.on(&Event::NotCopied(&log.failures[log.failed_at_start..]));
+    let is_whole = ended.is_none() && log.is_whole();
+    let files = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
+    let name = destination.file_name().unwrap_or(destination.as_os_str()).to_string_lossy().into_owned();
+    Ok(Copied {
+        warnings: warnings(&log),
+        list: Manifest { files, is_partial: !is_whole },
+        has_nothing: log.files.is_empty() && !log.failures.is_empty(),
+        targets: log.files.first().and_then(|file| first_target(&file.path)).into_iter().collect(),
+        outcome: outcome(log, ended.as_ref(), options, *limit, &transfer),
+        ended,
+        name,
+        transfer,
+    })
+}
+
+/// What is known of the first file. To find it out is to read the file: its times are then set again.
+fn first_target(path: &Path) -> Option<Target> {
+    let before = files::stamp_of_path(path);
+    let found = target(path);
+    if let (Ok(before), Ok(file)) = (before, File::open(path)) {
+        // Of no matter to its content, and only its owner may.
+        let _ = files::set_times(&file, &before);
+    }
+    found
+}
+
+fn outcome(
+    log: CopyLog,
+    ended: Option<&CopyError>,
+    options: &CopyOptions,
+    limit: Option<u64>,
+    transfer: &Transfer,
+) -> CopyOutcome {
+    let cpu = transfer.cpu();
+    let not_copied = not_copied(&log, ended);
+    CopyOutcome {
+        settings: options.settings(limit),
+        shape: log.shape,
+        counts: log.counts,
+        bytes: log.bytes,
+        hole_bytes: log.hole_bytes,
+        kept_bytes: log.kept_bytes,
+        elapsed_ns: transfer.elapsed_ns(),
+        prepare_ns: log.prepare_ns,
+        sync_ns: log.sync_ns,
+        verify_ns: log.verify_ns,
+        buffer_time: transfer.progress().now().buffer_time,
+        series: transfer.progress().series(),
+        cpu_user_ns: cpu.user_ns,
+        cpu_system_ns: cpu.system_ns,
+        verified_files: log.verified_files,
+        mismatches: log.mismatches,
+        not_copied,
+        remaining: log.remaining,
+        image: log.image,
+    }
+}
+
+/// As the run keeps it. What ended the copy comes last.
+fn not_copied(log: &CopyLog, ended: Option<&CopyError>) -> Vec<NotCopied> {
+    let failed = log.failures.iter().map(|failure| NotCopied {
+        path: failure.source.display().to_string(),
+        message: failure.error.to_string(),
+    });
+    let ended = ended.filter(|error| !error.is_cancelled()).map(|error| NotCopied {
+        path: error.path().map(|path| path.display().to_string()).unwrap_or_default(),
+        message: error.to_string(),
+    });
+    failed.chain(ended).collect()
+}
+
+/// What was not kept, as doubts beside the outcome.
+fn warnings(log: &CopyLog) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = log
+        .losses
+        .iter()
+        .take(LOSSES_TOLD)
+        .map(|(path, loss)| {
+            let message = format!("{} of {} could not be kept: {}", loss.what, path.display(), loss.cause);
+            Warning::new(WarningCode::MetadataLost, message).about(path.display().to_string())
+        })
+        .collect();
+    if log.losses.len() > LOSSES_TOLD {
+        let message = format!("{} more losses of metadata are not listed", log.losses.len() - LOSSES_TOLD);
+        warnings.push(Warning::new(WarningCode::MetadataLost, message));
+    }
+    warnings.extend(sources_in_use(&log.in_use));
+    if let Some(shape) = &log.shape {
+        warnings.extend(shape.caching_reasons.iter().map(|reason| {
+            Warning::new(WarningCode::DirectRefused, format!("not past the page cache: {reason}"))
+        }));
+    }
+    warnings
+}
+
+/// One sentence for all of them: each small file was read until it was the same twice, and each large one has the size and
+/// time that it had before; but together they are of no one moment.
+fn sources_in_use(paths: &[PathBuf]) -> Option<Warning> {
+    let (first, others) = paths.split_first()?;
+    let what = match others.len() {
+        0 => format!("{} was open for writing by another process", first.display()),
+        others => format!("{} and {others} more were open for writing by other processes", first.display()),
+    };
+    let message = format!(
+        "{what} while it was copied: no change was seen in what was read of each file, and all of it \
+        together need not be of one moment"
+    );
+    let hint = "copy a snapshot, or use the backup command of the database";
+    Some(Warning::new(WarningCode::SourceInUse, message).hint(hint))
+}

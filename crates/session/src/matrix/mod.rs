@@ -1,0 +1,137 @@
+//! Every size, pattern and depth in one table.
+
+mod cells;
+mod resume;
+
+use std::path::PathBuf;
+
+use iostall_engine::guard::WriteConsent;
+use iostall_load::preset::preset;
+use iostall_load::profile::check;
+use iostall_measure::Percent;
+use iostall_model::profile::BlockMix;
+use iostall_model::{MatrixOutcome, MatrixPlan, Profile, RoleProfile, Run, RunBody};
+use iostall_store::Store;
+
+use crate::error::SessionError;
+use crate::event::Event;
+use crate::names::check_named_once;
+use crate::point_runner::{PointJob, PointRunner, Precision};
+use crate::session::Session;
+use crate::targets::{TargetRequest, Targets};
+
+pub use cells::{Cell, cells};
+
+/// Intervals of a cell at least: two say nothing about their spread.
+const REPEATS_MIN: u32 = 3;
+
+/// A matrix that is asked for.
+#[derive(Clone, Debug)]
+pub struct MatrixRequest {
+    /// Files and devices, each measured by itself; none: a scratch file.
+    pub paths: Vec<PathBuf>,
+    /// What may be overwritten.
+    pub consent: WriteConsent,
+    /// What is measured of each.
+    pub plan: MatrixPlan,
+    /// As the run is called.
+    pub name: String,
+}
+
+/// A role for each pattern, so that targets are checked for all that will be done to them.
+pub fn matrix_profile(plan: &MatrixPlan) -> Result<Profile, SessionError> {
+    let mut profile = preset("random-read")?;
+    "matrix".clone_into(&mut profile.name);
+    profile.seed = plan.seed;
+    let span = profile.spans.first_mut().ok_or(SessionError::NoRole)?;
+    let base = span.roles.first().ok_or(SessionError::NoRole)?.clone();
+    span.roles.clear();
+    for cell in cells(plan, 1) {
+        let name = format!("cell-{}", span.roles.len());
+        span.roles.push(RoleProfile { name, ..role(&base, plan, &cell) });
+    }
+    check(&profile)?;
+    Ok(profile)
+}
+
+fn role(base: &RoleProfile, plan: &MatrixPlan, cell: &Cell) -> RoleProfile {
+    RoleProfile {
+        block_size: BlockMix::single(cell.size),
+        access: cell.access,
+        write_pct: cell.write_pct,
+        queue_depth: cell.depth,
+        workers: plan.workers,
+        caching: plan.caching,
+        durability: plan.durability,
+        ..base.clone()
+    }
+}
+
+/// Measures the cells; with `earlier`, a store, those that a stopped matrix has not measured yet.
+pub fn matrix(
+    request: MatrixRequest,
+    earlier: Option<&dyn Store>,
+    session: &Session<'_>,
+) -> Result<Run, SessionError> {
+    let MatrixRequest { paths, consent, plan, name } = request;
+    let profile = matrix_profile(&plan)?;
+    let earlier = earlier.map(|store| resume::newest(store, &plan, &paths)).transpose()?;
+    let roles = profile.spans.first().map(|span| span.roles.as_slice()).unwrap_or_default();
+    let base = roles.first().ok_or(SessionError::NoRole)?;
+    check_named_once(paths.iter().map(PathBuf::as_path))?;
+    let devices = prepare(&paths, &consent, &plan, &profile, session)?;
+    let mut runner = PointRunner::begin(session, &devices.iter().collect::<Vec<_>>());
+    let precision = Precision {
+        warmup: plan.warmup,
+        interval: plan.interval,
+        half_width: Percent::new(plan.precision_pct).unwrap_or(Percent::HUNDRED),
+        repeats_min: REPEATS_MIN.min(plan.repeats_max),
+        repeats_max: plan.repeats_max,
+    };
+    let all = cells(&plan, devices.len());
+    let mut points = Vec::with_capacity(all.len());
+    for (index, cell) in all.iter().enumerate() {
+        if let Some(known) = earlier.as_ref().and_then(|earlier| earlier.point(cell, plan.workers)) {
+            points.push(known.clone());
+            continue;
+        }
+        let label = format!("{}/{} {}", index + 1, all.len(), cell.in_words());
+        let role = role(base, &plan, cell);
+        let job = PointJob {
+            role: &role,
+            targets: &devices[cell.device],
+            first_target: u32::try_from(cell.device).unwrap_or(u32::MAX),
+            seed: plan.seed,
+            label: &label,
+        };
+        let point = runner.point(&job, &precision)?;
+        // A cell that was cut off is not kept: whoever resumes measures it whole.
+        if runner.stopped() {
+            break;
+        }
+        if let Some(point) = point {
+            runner.tell(&Event::PointMeasured { label: &label, again: false, point: &point });
+            points.push(point);
+        }
+    }
+    let resumed = earlier.map(|earlier| earlier.run);
+    let outcome = MatrixOutcome { plan, engine: runner.engine(), points, resumed };
+    Ok(runner.finish(&name, RunBody::Matrix(Box::new(outcome))))
+}
+
+/// Each target by itself: the cells of one must not touch the other.
+fn prepare(
+    paths: &[PathBuf],
+    consent: &WriteConsent,
+    plan: &MatrixPlan,
+    profile: &Profile,
+    session: &Session<'_>,
+) -> Result<Vec<Targets>, SessionError> {
+    let requests: Vec<Vec<PathBuf>> = match paths {
+        [] => vec![Vec::new()],
+        paths => paths.iter().map(|path| vec![path.clone()]).collect(),
+    };
+    let prepare =
+        |paths| session.prepare(&TargetRequest::of_paths(paths, plan.size, consent.clone()), profile);
+    requests.into_iter().map(prepare).collect()
+}

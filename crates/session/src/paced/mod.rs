@@ -1,0 +1,94 @@
+//! Paced writes: one method after the other at one pace after the other, on a file that grows.
+
+mod file;
+mod methods;
+mod request;
+
+use iostall_host::MemoryGroup;
+use iostall_measure::ByteCount;
+use iostall_model::paced::MethodOutcome;
+use iostall_model::{PacedOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_transfer::paced::sweet_spots;
+
+use crate::error::SessionError;
+use crate::event::Observer;
+use crate::transfer::{Transfer, target};
+use file::PacedFile;
+use methods::Methods;
+
+pub use request::PacedRequest;
+
+/// A paced write that may begin: all that can be checked before is in order.
+pub struct PacedWrite<'a> {
+    request: &'a PacedRequest,
+    file: PacedFile,
+    /// Limits the memory of the process for as long as it is there.
+    _group: Option<MemoryGroup>,
+}
+
+impl<'a> PacedWrite<'a> {
+    /// Makes the file, and opens it as each method will.
+    pub fn prepare(request: &'a PacedRequest, observer: &dyn Observer) -> Result<Self, SessionError> {
+        let group = request.memory_limit.map(|limit| enter_group(limit.bytes())).transpose()?;
+        let write = Self { request, file: PacedFile::prepare(request)?, _group: group };
+        match methods::check(request, &write.file) {
+            Ok(()) => Ok(write),
+            Err(error) => {
+                write.give_up(observer);
+                Err(error)
+            }
+        }
+    }
+
+    /// Leaves no file behind that was not there, unless it is to stay.
+    pub fn give_up(self, observer: &dyn Observer) {
+        // What was measured is not lost over a file that may not be removed.
+        if !self.request.keep {
+            self.file.give_back(observer);
+        }
+    }
+
+    /// Writes.
+    pub fn write(self, transfer: Transfer, observer: &dyn Observer) -> Result<Run, SessionError> {
+        let (request, file) = (self.request, &self.file);
+        let methods =
+            transfer.work(observer, |progress| Methods { request, file, progress, observer }.write_all());
+        let facts = target(&request.file);
+        let replaced = self.file.replaced();
+        self.give_up(observer);
+        let outcome = PacedOutcome {
+            sweet_spots: sweet_spots(&methods),
+            interval_bytes: request.interval.bytes(),
+            total_bytes: request.total_bytes,
+            memory_limit_bytes: request.memory_limit.map(ByteCount::bytes),
+            methods,
+        };
+        if let Some(failure) = nothing_written(&outcome) {
+            return Err(failure);
+        }
+        let name = request.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let warnings = warnings(&outcome, replaced);
+        Ok(transfer.finish(name, facts.into_iter().collect(), warnings, RunBody::Write(outcome)))
+    }
+}
+
+fn enter_group(limit_bytes: u64) -> Result<MemoryGroup, SessionError> {
+    MemoryGroup::enter(limit_bytes).map_err(|source| SessionError::MemoryLimit { limit_bytes, source })
+}
+
+/// The failure, where nothing was written at all.
+fn nothing_written(outcome: &PacedOutcome) -> Option<SessionError> {
+    let cause =
+        |method: &MethodOutcome| Some(format!("{}: {}", method.method.name(), method.failed.as_ref()?));
+    let causes: Vec<String> = outcome.methods.iter().filter_map(cause).collect();
+    let nothing = outcome.methods.iter().all(|method| method.bytes == 0);
+    (nothing && !causes.is_empty()).then(|| SessionError::NothingWritten { causes: causes.join("; ") })
+}
+
+fn warnings(outcome: &PacedOutcome, replaced: Option<Warning>) -> Vec<Warning> {
+    let refused = outcome.methods.iter().filter_map(|method| {
+        let reason = method.refused.as_ref()?;
+        Some(Warning::new(WarningCode::DirectRefused, reason.clone()).about(method.method.name()))
+    });
+    replaced.into_iter().chain(refused).collect()
+}

@@ -1,0 +1,97 @@
+//! The run recorder: notes how a run begins, and makes its record when it ends. Measuring and moving have the same one.
+
+use iostall_engine::cpu::{CpuTime, process_cpu};
+use iostall_host as host;
+use iostall_measure::clock::utc_now;
+use iostall_measure::platform::{Host, Target};
+use iostall_measure::{Clock, RunClock};
+use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
+use iostall_model::{Run, RunBody, RunId, Warning};
+use jiff::Timestamp;
+
+/// The program that has a run done, as it is kept with the run.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Its version.
+    pub version: String,
+    /// What was typed, without passwords.
+    pub command_line: Vec<String>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct RunRecorder {
+    program: Program,
+    clock: RunClock,
+    started_utc: Timestamp,
+    started_ns: u64,
+    started_cpu: CpuTime,
+    host: Host,
+}
+
+/// What a run came to.
+pub struct Ended {
+    /// As it is called in lists.
+    pub name: String,
+    /// What was measured or moved.
+    pub targets: Vec<Target>,
+    /// Doubts.
+    pub warnings: Vec<Warning>,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+    /// The outcome.
+    pub body: RunBody,
+}
+
+impl RunRecorder {
+    /// A run begins now.
+    pub fn begin(program: Program, clock: RunClock) -> Self {
+        Self {
+            program,
+            started_utc: utc_now(),
+            started_ns: clock.now_ns(),
+            clock,
+            started_cpu: process_cpu(),
+            host: host::host(),
+        }
+    }
+
+    /// The machine.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// On the run's clock, nanoseconds.
+    pub fn started_ns(&self) -> u64 {
+        self.started_ns
+    }
+
+    /// Since the beginning, nanoseconds.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.clock.now_ns() - self.started_ns
+    }
+
+    /// CPU time of the process since the beginning.
+    pub fn cpu(&self) -> CpuTime {
+        process_cpu().since(self.started_cpu)
+    }
+
+    /// The record of a run that ends now.
+    pub fn finish(self, ended: Ended) -> Run {
+        Run {
+            schema: SCHEMA.to_owned(),
+            schema_version: SCHEMA_VERSION,
+            id: RunId::new(self.started_utc),
+            name: ended.name,
+            tool_version: self.program.version,
+            command_line: self.program.command_line,
+            started_utc: self.started_utc,
+            ended_utc: utc_now(),
+            interrupted: ended.interrupted,
+            host: self.host,
+            targets: ended.targets,
+            warnings: ended.warnings,
+            body: ended.body,
+        }
+    }
+}

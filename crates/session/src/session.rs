@@ -1,0 +1,186 @@
+//! What everything that puts load on storage does: choose the engine, prepare the targets, run a profile, and check the
+//! numbers. Use cases differ in the profiles they run and in what they make of the runs.
+
+use iostall_host as host;
+use iostall_load::runner::{Observer as SpanObserver, Phase, run_span};
+use iostall_load::trust::{BusyBefore, Evidence, judge};
+use iostall_load::window::StopToken;
+use iostall_load::{EngineKind, SpanJob};
+use iostall_measure::platform::Host;
+use iostall_measure::{Clock, RunClock};
+use iostall_model::outcome::IntervalPoint;
+use iostall_model::{LoadOutcome, Profile, Run, RunBody, SpanOutcome, SpanProfile, Warning};
+
+use crate::engine::{ChosenEngine, EngineChoice};
+use crate::error::SessionError;
+use crate::event::{Event, Observer, Part, SpanProgress};
+use crate::recorder::{Ended, Program, RunRecorder};
+use crate::targets::{Maker, TargetRequest, Targets};
+
+/// How long the devices are watched before the load begins.
+const LOOK_BEFORE_NS: u64 = 300_000_000;
+
+/// What a session is given.
+pub struct Dependencies<'a> {
+    /// Who has the runs done.
+    pub program: Program,
+    /// The clock of its runs.
+    pub clock: RunClock,
+    /// How the world outside stops it.
+    pub stop: &'a StopToken,
+    /// Who listens.
+    pub observer: &'a dyn Observer,
+}
+
+/// What all runs of one use case share.
+pub struct Session<'a> {
+    program: Program,
+    clock: RunClock,
+    stop: &'a StopToken,
+    observer: &'a dyn Observer,
+    engine: ChosenEngine,
+}
+
+impl<'a> Session<'a> {
+    /// Chooses the engine.
+    pub fn begin(engine: EngineChoice, given: Dependencies<'a>) -> Result<Self, SessionError> {
+        let Dependencies { program, clock, stop, observer } = given;
+        let engine = engine.choose(observer)?;
+        Ok(Self { program, clock, stop, observer, engine })
+    }
+
+    /// Whether the user asked to stop: a load that gave up by itself does not count.
+    pub fn interrupted(&self) -> bool {
+        self.stop.is_raised() && !self.stop.given_up()
+    }
+
+    /// Whether nothing more is to be measured: the user asked to stop, or the load gave up by itself.
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.is_raised()
+    }
+
+    pub(crate) fn observer(&self) -> &'a dyn Observer {
+        self.observer
+    }
+
+    pub(crate) fn clock(&self) -> &RunClock {
+        &self.clock
+    }
+
+    pub(crate) fn recorder(&self) -> RunRecorder {
+        RunRecorder::begin(self.program.clone(), self.clock.clone())
+    }
+
+    /// Checks, makes and describes the targets of `profile`.
+    pub fn prepare(&self, request: &TargetRequest, profile: &Profile) -> Result<Targets, SessionError> {
+        match &self.engine.kind {
+            EngineKind::Null => Ok(Targets::synthetic(request)),
+            kind => {
+                let (observer, stop) = (self.observer, self.stop);
+                Targets::prepare(request, profile, &Maker { kind: *kind, observer, stop })
+            }
+        }
+    }
+
+    /// Runs `profile` on `targets` and checks the numbers. Interrupted, it gives what was measured until then.
+    pub fn measure(&self, profile: Profile, targets: &Targets, name: &str) -> Result<Run, SessionError> {
+        let devices = targets.devices();
+        let busy_before = self.look_before(&devices);
+        let recorder = self.recorder();
+        let spans = self.run_spans(&profile, targets, &devices)?;
+        let interrupted = spans.iter().any(|span| span.interrupted) || spans.len() < profile.spans.len();
+        let outcome = LoadOutcome { profile, spans };
+        let warnings = check(recorder.host(), targets, &busy_before, &outcome);
+        let name = name.to_owned();
+        let body = RunBody::Load(outcome);
+        Ok(recorder.finish(Ended { name, targets: targets.facts(), warnings, interrupted, body }))
+    }
+
+    /// What the devices do before we do anything.
+    pub(crate) fn look_before(&self, devices: &[String]) -> Vec<BusyBefore> {
+        let before = host::device_counters(devices);
+        let from_ns = self.clock.now_ns();
+        self.clock.sleep_until(from_ns + LOOK_BEFORE_NS);
+        let seconds = (self.clock.now_ns() - from_ns) as f64 / 1e9;
+        host::device_counters(devices)
+            .iter()
+            .filter_map(|after| {
+                let then = before.iter().find(|counters| counters.name == after.name)?;
+                let added = after.since(then)?;
+                Some(BusyBefore {
+                    device: added.name.clone(),
+                    busy_share: added.busy_ms as f64 / 1e3 / seconds,
+                    iops: (added.read_requests + added.write_requests) as f64 / seconds,
+                })
+            })
+            .collect()
+    }
+
+    fn run_spans(
+        &self,
+        profile: &Profile,
+        targets: &Targets,
+        devices: &[String],
+    ) -> Result<Vec<SpanOutcome>, SessionError> {
+        let of = profile.spans.len();
+        let mut outcomes = Vec::with_capacity(of);
+        for (index, span) in profile.spans.iter().enumerate() {
+            let part = if of > 1 { Part::Span { number: index + 1, of } } else { Part::Whole };
+            outcomes.push(self.run_span(span, profile.seed, (targets, index), devices, part)?);
+            if self.stopped() {
+                break;
+            }
+        }
+        Ok(outcomes)
+    }
+
+    pub(crate) fn run_span(
+        &self,
+        span: &SpanProfile,
+        seed: u64,
+        (targets, index): (&Targets, usize),
+        devices: &[String],
+        part: Part<'_>,
+    ) -> Result<SpanOutcome, SessionError> {
+        let lengths = [span.warmup, span.duration, span.cooldown];
+        let observer = self.observer;
+        let mut watching = |phase, left_ns, newest: &[Option<&IntervalPoint>]| {
+            targets.look();
+            observer.on(&Event::SpanProgress(SpanProgress { part, phase, left_ns, lengths, newest }));
+        };
+        let of_span = targets.for_span(index);
+        let ChosenEngine { kind: engine, fallback } = &self.engine;
+        let job =
+            SpanJob { span, seed, targets: &of_span, engine: *engine, fallback: fallback.as_ref(), devices };
+        let outcome = run_span(job, &self.clock, self.stop, &mut OnTick(&mut watching));
+        observer.on(&Event::ProgressEnded);
+        Ok(outcome?)
+    }
+}
+
+/// The doubts about `outcome`.
+pub(crate) fn check(
+    host: &Host,
+    targets: &Targets,
+    busy_before: &[BusyBefore],
+    outcome: &LoadOutcome,
+) -> Vec<Warning> {
+    judge(&Evidence {
+        host,
+        targets: &targets.facts(),
+        sizes_after: &targets.sizes_now(),
+        least_seen: &targets.least_seen(),
+        paths_after: &targets.paths_now(),
+        busy_before,
+        outcome,
+    })
+}
+
+/// Has a function hear of every tick.
+struct OnTick<F>(F);
+
+impl<F: FnMut(Phase, u64, &[Option<&IntervalPoint>])> SpanObserver for OnTick<F> {
+    fn tick(&mut self, phase: Phase, left_ns: u64, newest: &[Option<&IntervalPoint>]) {
+        (self.0)(phase, left_ns, newest);
+    }
+}

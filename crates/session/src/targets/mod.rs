@@ -1,0 +1,134 @@
+//! The targets of a run: checked, made where they are not there, opened, described.
+
+mod hold;
+mod make;
+mod named;
+mod ready;
+mod request;
+
+use std::path::PathBuf;
+
+use iostall_engine::files::{FileNow, PathNow};
+use iostall_load::LoadTarget;
+use iostall_measure::ByteCount;
+use iostall_measure::platform::{Target, TargetKind};
+use iostall_model::Profile;
+
+use crate::error::SessionError;
+use crate::names::check_named_once;
+use hold::Hold;
+use make::{Making, scratch_size};
+use named::name_targets;
+use ready::{DEFAULT_SIZE, Ready};
+
+pub(crate) use make::Maker;
+pub use request::{OwnSize, SCRATCH_NAME, TargetBinding, TargetRequest, named_or_scratch};
+
+/// All targets of a run. The scratch file, where there is one, goes with this value.
+pub struct Targets {
+    ready: Vec<Ready>,
+}
+
+impl Targets {
+    /// Checks, makes and describes what is asked for.
+    pub(crate) fn prepare(
+        request: &TargetRequest,
+        profile: &Profile,
+        maker: &Maker<'_>,
+    ) -> Result<Self, SessionError> {
+        let named = name_targets(request, profile)?;
+        check_named_once(named.iter().map(|target| target.path.as_path()))?;
+        let mut size = request.size;
+        if size.is_none() && named.iter().any(|target| target.is_scratch) {
+            size = Some(scratch_size()?);
+        }
+        let making = Making { maker, seed: profile.seed, consent: &request.consent, size };
+        let ready = named.into_iter().map(|target| making.prepare(target)).collect::<Result<_, _>>()?;
+        Ok(Self { ready })
+    }
+
+    /// Stand-ins for the null engine, which opens nothing: one for each name that roles ask for, or one for all.
+    pub(crate) fn synthetic(request: &TargetRequest) -> Self {
+        let stand_in = |name: Option<String>, path: PathBuf, size: Option<ByteCount>| {
+            let size_bytes = size.or(request.size).unwrap_or(DEFAULT_SIZE).bytes();
+            let facts = Target::new(&path, TargetKind::Synthetic, size_bytes);
+            let hold = Hold::nothing(&path);
+            let first_header = hold.first_header();
+            let load = LoadTarget { name, path: path.clone(), open_path: path, size_bytes, first_header };
+            Ready { load, span_bytes: Vec::new(), facts, hold }
+        };
+        let bound = request.bindings.iter().map(|binding| {
+            let own = request.sizes.iter().find(|(name, _)| *name == binding.name);
+            stand_in(Some(binding.name.clone()), binding.path.clone(), own.and_then(|(_, own)| own.made))
+        });
+        let mut ready: Vec<Ready> = bound.collect();
+        if ready.is_empty() || !request.paths.is_empty() {
+            ready.push(stand_in(None, PathBuf::from("null"), None));
+        }
+        Self { ready }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How much of each is used, from its start.
+    pub fn used_bytes(&self) -> Vec<u64> {
+        self.ready.iter().map(|ready| ready.load.size_bytes).collect()
+    }
+
+    /// For the runner, in span `index` of the profile.
+    pub(crate) fn for_span(&self, index: usize) -> Vec<LoadTarget> {
+        let of_span = |ready: &Ready| LoadTarget {
+            size_bytes: ready.span_bytes.get(index).copied().unwrap_or(ready.load.size_bytes),
+            ..ready.load.clone()
+        };
+        self.ready.iter().map(of_span).collect()
+    }
+
+    /// What they are, for the run's record.
+    pub(crate) fn facts(&self) -> Vec<Target> {
+        self.ready.iter().map(|ready| ready.facts.clone()).collect()
+    }
+
+    /// Names of the block devices under them, each once, the lowest layers included.
+    pub(crate) fn devices(&self) -> Vec<String> {
+        fn collect(device: &iostall_measure::platform::Device, names: &mut Vec<String>) {
+            if !names.contains(&device.name) {
+                names.push(device.name.clone());
+            }
+            device.below.iter().for_each(|below| collect(below, names));
+        }
+        let mut names = Vec::new();
+        self.ready
+            .iter()
+            .filter_map(|ready| ready.facts.device.as_ref())
+            .for_each(|device| collect(device, &mut names));
+        names
+    }
+
+    /// Their sizes now.
+    pub(crate) fn sizes_now(&self) -> Vec<Option<u64>> {
+        let size = |ready: &Ready| match ready.facts.kind {
+            TargetKind::File => ready.hold.now().map(|now| now.size_bytes),
+            TargetKind::BlockDevice | TargetKind::Synthetic => Some(ready.facts.size_bytes),
+        };
+        self.ready.iter().map(size).collect()
+    }
+
+    /// Looks whether the files are still what they were. Cheap enough for every tick of a run.
+    pub(crate) fn look(&self) {
+        self.ready.iter().for_each(|ready| ready.hold.look());
+    }
+
+    /// What the path of each leads to now.
+    pub(crate) fn paths_now(&self) -> Vec<PathNow> {
+        self.ready.iter().map(|ready| ready.hold.path_now()).collect()
+    }
+
+    /// The least that was seen of each file.
+    pub(crate) fn least_seen(&self) -> Vec<Option<FileNow>> {
+        self.ready.iter().map(|ready| ready.hold.least_seen()).collect()
+    }
+}

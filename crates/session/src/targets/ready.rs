@@ -1,0 +1,19 @@
+//! A target that may be loaded.
+
+use iostall_load::LoadTarget;
+use iostall_measure::ByteCount;
+use iostall_measure::platform::Target;
+
+use super::hold::Hold;
+
+/// Size of a file that is made where no size is given.
+pub(super) const DEFAULT_SIZE: ByteCount = ByteCount(1 << 30);
+
+/// One target, ready.
+pub(super) struct Ready {
+    pub(super) load: LoadTarget,
+    /// How much of it each span uses; spans beyond the last use what `load` says.
+    pub(super) span_bytes: Vec<u64>,
+    pub(super) facts: Target,
+    pub(super) hold: Hold,
+}

@@ -1,0 +1,135 @@
+//! What everything that moves data does: lower its priority where asked, tell where it is, and make a run of the outcome.
+
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use iostall_engine::cpu::CpuTime;
+use iostall_engine::files::{Niceness, set_niceness};
+use iostall_engine::target_facts;
+use iostall_load::window::StopToken;
+use iostall_measure::RunClock;
+use iostall_measure::platform::Target;
+use iostall_model::{Run, RunBody, Warning};
+use iostall_transfer::Progress;
+
+use crate::error::SessionError;
+use crate::event::{Event, Observer, Speed};
+use crate::recorder::{Ended, Program, RunRecorder};
+
+/// Over how long "now" is, nanoseconds.
+const NOW_NS: u64 = 2_000_000_000;
+/// How often it is told where it is.
+const TICK: Duration = Duration::from_millis(200);
+
+/// One use case that moves data.
+pub struct Transfer {
+    progress: Progress,
+    recorder: RunRecorder,
+}
+
+impl Transfer {
+    /// Lowers the priority of the process where `niceness` says so; `stop` ends the work early.
+    pub fn begin(
+        program: Program,
+        clock: RunClock,
+        stop: &StopToken,
+        niceness: Option<Niceness>,
+    ) -> Result<Self, SessionError> {
+        if let Some(niceness) = niceness {
+            set_niceness(niceness).map_err(SessionError::Priority)?;
+        }
+        Ok(Self { progress: Progress::new(stop.flag()), recorder: RunRecorder::begin(program, clock) })
+    }
+
+    /// Does `work` on a thread of its own and tells meanwhile where it is.
+    pub(crate) fn work<T: Send>(
+        &self,
+        observer: &dyn Observer,
+        work: impl FnOnce(&Progress) -> T + Send,
+    ) -> T {
+        std::thread::scope(|scope| {
+            let (done, is_done) = channel();
+            let worker = scope.spawn(move || {
+                let result = work(&self.progress);
+                // Whoever waits for it is still there: it joins this thread.
+                let _ = done.send(());
+                result
+            });
+            let mut speedometer = Speedometer::default();
+            while is_done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                let now = self.progress.now();
+                let speed = speedometer.read(now.bytes_done, self.elapsed_ns());
+                observer.on(&Event::TransferProgress { now: &now, speed });
+            }
+            observer.on(&Event::ProgressEnded);
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    pub(crate) fn elapsed_ns(&self) -> u64 {
+        self.recorder.elapsed_ns()
+    }
+
+    pub(crate) fn cpu(&self) -> CpuTime {
+        self.recorder.cpu()
+    }
+
+    /// The outcome as a run.
+    pub(crate) fn finish(
+        self,
+        name: String,
+        targets: Vec<Target>,
+        warnings: Vec<Warning>,
+        body: RunBody,
+    ) -> Run {
+        let interrupted = self.progress.is_cancelled();
+        self.recorder.finish(Ended { name, targets, warnings, interrupted, body })
+    }
+}
+
+/// Looks of the last two seconds: when, and how much was done.
+#[derive(Debug, Default)]
+struct Speedometer {
+    seen: Vec<(u64, u64)>,
+}
+
+impl Speedometer {
+    fn read(&mut self, bytes_done: u64, elapsed_ns: u64) -> Speed {
+        self.seen.push((elapsed_ns, bytes_done));
+        self.seen.retain(|(at_ns, _)| elapsed_ns - at_ns <= NOW_NS);
+        let rate = |bytes: u64, over_ns: u64| bytes as f64 / (over_ns as f64 / 1e9).max(1e-3);
+        let bytes_per_s_now = match self.seen.first() {
+            Some((at_ns, bytes)) if elapsed_ns > *at_ns => rate(bytes_done - bytes, elapsed_ns - at_ns),
+            _ => 0.0,
+        };
+        Speed { bytes_per_s_now, bytes_per_s_mean: rate(bytes_done, elapsed_ns) }
+    }
+}
+
+/// What is known of a path, where it is a file.
+pub(crate) fn target(path: &Path) -> Option<Target> {
+    if path.is_file() { target_facts(path, None).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// UBCopy's progress jumped to 100 % at once, or divided by zero.
+    #[test]
+    fn speed_is_that_of_the_last_two_seconds_and_a_number_at_the_very_beginning() {
+        let mut speedometer = Speedometer::default();
+        let begun = speedometer.read(0, 0);
+        assert!(begun.bytes_per_s_now == 0.0 && begun.bytes_per_s_mean == 0.0);
+        speedometer.read(100_000_000, 1_000_000_000);
+        let speed = speedometer.read(400_000_000, 2_000_000_000);
+        assert_eq!((speed.bytes_per_s_now, speed.bytes_per_s_mean), (2e8, 2e8));
+        let speed = speedometer.read(400_000_000, 4_000_000_000);
+        assert_eq!((speed.bytes_per_s_now, speed.bytes_per_s_mean), (0.0, 1e8));
+    }
+}

@@ -1,0 +1,43 @@
+//! Checks files against a list of checksums.
+
+use iostall_model::{Run, RunBody, Warning, WarningCode};
+use iostall_transfer::manifest::Manifest;
+use iostall_transfer::rate::RateLimit;
+use iostall_transfer::verify::verify_files;
+
+use crate::error::SessionError;
+use crate::event::Observer;
+use crate::transfer::{Transfer, target};
+
+/// A verification that is asked for.
+pub struct VerifyRequest<'a> {
+    /// The list.
+    pub list: &'a Manifest,
+    /// As it was named.
+    pub shown: String,
+    /// Bytes a second that are read at most.
+    pub limit: Option<u64>,
+}
+
+/// Reads every file past the page cache.
+pub fn verify(
+    request: VerifyRequest<'_>,
+    transfer: Transfer,
+    observer: &dyn Observer,
+) -> Result<Run, SessionError> {
+    let VerifyRequest { list, shown, limit } = request;
+    let rate = limit.map(RateLimit::new);
+    let mut outcome =
+        transfer.work(observer, |progress| verify_files(&list.files, rate.as_ref(), progress))?;
+    outcome.manifest.clone_from(&shown);
+    let warnings = list.is_partial.then(|| partial_list(&shown)).into_iter().collect();
+    let targets = list.files.iter().take(1).filter_map(|file| target(&file.path)).collect();
+    Ok(transfer.finish(shown, targets, warnings, RunBody::Verify(outcome)))
+}
+
+fn partial_list(shown: &str) -> Warning {
+    let message =
+        format!("{shown} is the list of a copy that did not finish: files that it lacks were not checked");
+    Warning::new(WarningCode::PartialList, message)
+        .hint("the same copy again goes on, and writes the whole list")
+}

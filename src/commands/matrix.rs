@@ -1,0 +1,69 @@
+//! `iostall matrix`: every size, pattern and depth in one table.
+
+use iostall_measure::{Nanos, Percent};
+use iostall_model::MatrixPlan;
+use iostall_session::matrix::{MatrixRequest, cells, matrix, matrix_profile};
+use iostall_session::targets::named_or_scratch;
+use iostall_store::Store;
+
+use crate::cli::{GlobalArgs, MatrixArgs};
+use crate::failure::{Status, hinted};
+use crate::frame::{Frame, failures};
+use crate::output::Taken;
+use crate::printer::Printer;
+use crate::store;
+
+/// What all cells of a quick matrix share; the rest of the minute is for everything between them.
+const QUICK_NS: u64 = 42_000_000_000;
+/// A quick cell's warm-up is this part of its time.
+const QUICK_WARMUP_SHARE: u64 = 5;
+
+/// Measures the cells and reports them.
+pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let plan = plan(args)?;
+    matrix_profile(&plan)?;
+    let (paths, consent, name) = (args.targets.clone(), args.safety.consent(), args.name.clone());
+    let request = MatrixRequest { paths, consent, plan, name };
+    let taken = Taken::new(global).targets(named_or_scratch(&args.targets));
+    let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
+    let frame = Frame { engine, no_store, output, taken, global, printer };
+    frame.run(
+        |session, kept_in| {
+            // What there is to go on from is in the store: without it, this cannot be done.
+            let opened = if args.resume && kept_in.is_none() { Some(store::open(global)?) } else { None };
+            let earlier = kept_in.or(opened.as_ref()).filter(|_| args.resume);
+            Ok(matrix(request, earlier.map(|store| store as &dyn Store), session)?)
+        },
+        failures,
+    )
+}
+
+fn plan(args: &MatrixArgs) -> anyhow::Result<MatrixPlan> {
+    let effort = &args.effort;
+    let mut plan = MatrixPlan {
+        sizes: args.sizes.clone(),
+        accesses: args.access.clone(),
+        write_pcts: if args.read_only { vec![Percent::ZERO] } else { vec![Percent::ZERO, Percent::HUNDRED] },
+        depths: args.depths.clone(),
+        workers: args.workers,
+        caching: args.caching,
+        durability: args.durability,
+        size: args.size,
+        seed: args.seed,
+        warmup: effort.warmup,
+        interval: effort.interval,
+        precision_pct: effort.precision.percent(),
+        repeats_max: effort.repeats_max,
+    };
+    if plan.interval.0 == 0 {
+        let error = anyhow::anyhow!("--interval 0 measures nothing");
+        return Err(hinted(error, "write a length of time, such as --interval 1s"));
+    }
+    if args.quick {
+        let each_ns = QUICK_NS / cells(&plan, args.targets.len().max(1)).len() as u64;
+        plan.warmup = Nanos(each_ns / QUICK_WARMUP_SHARE);
+        plan.interval = Nanos(each_ns - plan.warmup.0);
+        plan.repeats_max = 1;
+    }
+    Ok(plan)
+}

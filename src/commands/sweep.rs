@@ -1,0 +1,80 @@
+//! `iostall sweep`: more and more requests in flight, until the storage gives no more for them.
+
+use iostall_load::Overrides;
+use iostall_model::{MaxRateOutcome, Run, SweepOutcome};
+use iostall_report::{max_rate_found, sweep_target_missed};
+use iostall_session::point_runner::Precision;
+use iostall_session::sweep::{SweepRequest, sweep, sweep_profile};
+use iostall_session::targets::{TargetRequest, named_or_scratch};
+
+use crate::cli::{GlobalArgs, PatternArgs, SweepArgs};
+use crate::failure::{Status, hinted};
+use crate::frame::{Frame, failures};
+use crate::output::Taken;
+use crate::printer::Printer;
+
+/// Intervals of a setting at least: two say nothing about their spread.
+const REPEATS_MIN: u32 = 3;
+
+/// Sweeps and reports.
+pub(crate) fn run(args: &SweepArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let request = request(args)?;
+    let taken = Taken::new(global).targets(named_or_scratch(&args.targets));
+    let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
+    let frame = Frame { engine, no_store, output, taken, global, printer };
+    frame.run(|session, _| Ok(sweep(request, session)?), status)
+}
+
+fn request(args: &SweepArgs) -> anyhow::Result<SweepRequest> {
+    let profile = sweep_profile(Overrides { seed: Some(args.seed), ..shape(&args.pattern) })?;
+    Ok(SweepRequest {
+        targets: TargetRequest::of_paths(args.targets.clone(), args.size, args.safety.consent()),
+        profile,
+        precision: precision(args)?,
+        in_flight_max: args.in_flight_max,
+        workers_max: args.workers_max,
+        target_latency: args.target_latency,
+        promise: args.p99,
+        name: args.name.clone(),
+    })
+}
+
+fn shape(pattern: &PatternArgs) -> Overrides {
+    Overrides {
+        block_size: Some(pattern.block_size.clone()),
+        write_pct: Some(pattern.write_pct),
+        access: Some(pattern.access),
+        distribution: pattern.distribution.clone(),
+        region: pattern.region,
+        caching: Some(pattern.caching),
+        durability: Some(pattern.durability),
+        ..Overrides::default()
+    }
+}
+
+fn precision(args: &SweepArgs) -> anyhow::Result<Precision> {
+    let effort = &args.effort;
+    if effort.interval.0 == 0 {
+        let error = anyhow::anyhow!("--interval 0 measures nothing");
+        return Err(hinted(error, "write a length of time, such as --interval 1s"));
+    }
+    if args.in_flight_max < args.targets.len().max(1) as u64 {
+        let error = anyhow::anyhow!("--in-flight-max {} is less than one a target", args.in_flight_max);
+        return Err(hinted(error, "give at least the number of targets"));
+    }
+    Ok(Precision {
+        warmup: effort.warmup,
+        interval: effort.interval,
+        half_width: effort.precision,
+        repeats_min: REPEATS_MIN.min(effort.repeats_max),
+        repeats_max: effort.repeats_max,
+    })
+}
+
+/// The answer is no where requests failed, no setting met the latency target, or no rate was found.
+fn status(run: &Run) -> Status {
+    let outcome = &run.body;
+    let missed = outcome.as_kind::<SweepOutcome>().is_some_and(sweep_target_missed)
+        || outcome.as_kind::<MaxRateOutcome>().is_some_and(|search| max_rate_found(search).is_none());
+    if missed { Status::No } else { failures(run) }
+}
