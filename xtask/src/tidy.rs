@@ -4,6 +4,7 @@ mod arrows;
 mod circles;
 mod code;
 mod documents;
+mod kinds;
 mod platform;
 mod product;
 mod program;
@@ -49,10 +50,11 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All of them.
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 19] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
     circles::files_use_each_other_less_and_less,
+    kinds::every_kind_of_run_is_answered_for,
     platform::linux_has_two_rooms,
     code::files_fit_in_a_head,
     code::modules_have_names_that_say_something,

@@ -76,7 +76,7 @@ fn read(file: &SourceFile) -> Option<Module> {
 
 impl<'ast> Visit<'ast> for Module {
     fn visit_item(&mut self, item: &'ast Item) {
-        match (is_for_tests(attributes(item)), item) {
+        match (is_for_tests(item_attributes(item)), item) {
             (true, Item::Mod(declared)) => self.test_modules.push(declared.ident.to_string()),
             (true, _) => {}
             (false, _) => visit::visit_item(self, item),
@@ -84,12 +84,7 @@ impl<'ast> Visit<'ast> for Module {
     }
 
     fn visit_impl_item(&mut self, item: &'ast ImplItem) {
-        let attributes: &[Attribute] = match item {
-            ImplItem::Fn(function) => &function.attrs,
-            ImplItem::Const(constant) => &constant.attrs,
-            _ => &[],
-        };
-        if !is_for_tests(attributes) {
+        if !is_for_tests(impl_attributes(item)) {
             visit::visit_impl_item(self, item);
         }
     }
@@ -149,7 +144,7 @@ impl Module {
     }
 }
 
-fn attributes(item: &Item) -> &[Attribute] {
+pub(super) fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,
@@ -166,8 +161,16 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
+pub(super) fn impl_attributes(item: &ImplItem) -> &[Attribute] {
+    match item {
+        ImplItem::Fn(function) => &function.attrs,
+        ImplItem::Const(constant) => &constant.attrs,
+        _ => &[],
+    }
+}
+
 /// `#[cfg(test)]`.
-fn is_for_tests(attributes: &[Attribute]) -> bool {
+pub(super) fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
