@@ -12,7 +12,8 @@ use iostall_model::Run;
 use iostall_report::json::JsonLayout;
 use iostall_report::section::Section;
 use iostall_report::{
-    Report, TextOptions, text_to_svg, write_csv, write_html, write_json, write_sections, write_text,
+    Report, TextOptions, text_to_svg, write_csv, write_html, write_json, write_markdown, write_sections,
+    write_text,
 };
 use iostall_store::RunNumber;
 
@@ -34,6 +35,7 @@ pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
         ("--json", Form::Json, args.json.as_deref()),
         ("--csv", Form::Csv, args.csv.as_deref()),
         ("--html", Form::Html, args.html.as_deref()),
+        ("--markdown", Form::Markdown, args.markdown.as_deref()),
         ("--svg", Form::Svg, args.svg.as_deref()),
     ]
 }
@@ -161,6 +163,7 @@ fn write_form(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) -> 
         Form::Json => Ok(write_json(&Report::of(run), JsonLayout::Pretty, out)?),
         Form::Csv => Ok(write_csv(&Report::of(run), out)?),
         Form::Html => page(out, |text| write_html(&Report::of(run), text)),
+        Form::Markdown => page(out, |text| write_markdown(&Report::of(run), text)),
         Form::Svg => {
             let options = TextOptions { width: SVG_WIDTH, colour: true, unicode: true, percentiles };
             let text = text_of(run, &options)?;

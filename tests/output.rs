@@ -295,7 +295,13 @@ fn a_result_never_takes_the_place_of_what_is_copied() {
 #[test]
 fn only_a_former_result_of_the_same_form_makes_room() {
     let here = with_target();
-    let forms = [("--json", "o.json"), ("--csv", "o.csv"), ("--html", "o.html"), ("--svg", "o.svg")];
+    let forms = [
+        ("--json", "o.json"),
+        ("--csv", "o.csv"),
+        ("--html", "o.html"),
+        ("--svg", "o.svg"),
+        ("--markdown", "o.md"),
+    ];
     for (flag, name) in forms {
         here.run(&load(&[flag, name, "t.dat"])).expect_status(0);
         let first = fs::metadata(here.path(name)).unwrap().ino();

@@ -67,3 +67,15 @@ fn many_runs_at_once_are_all_kept() {
     let list: serde_json::Value = serde_json::from_str(&list).unwrap();
     assert_eq!(list.as_array().unwrap().len(), 6);
 }
+
+/// A DBA had to make a picture of the terminal for a ticket, because no output could be pasted there as it was.
+#[test]
+fn a_kept_run_is_written_as_markdown_for_a_ticket() {
+    let here = Workspace::new();
+    measure(&here, "ticket");
+    here.run(&["runs", "show", "last", "--markdown", "run.md"]).expect_status(0);
+    let text = std::fs::read_to_string(here.path("run.md")).unwrap();
+    assert!(text.starts_with("# iostall load: ticket\n"), "{text}");
+    assert!(text.contains("### Rates and latency") && text.contains("| --- |"), "{text}");
+    here.run(&["verify", "--markdown", "run.md", "run.md"]).expect_status(2);
+}

@@ -167,6 +167,9 @@ pub(crate) struct OutputArgs {
     /// Writes one self-contained page with charts
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
+    /// Writes the report as Markdown, to be pasted into a ticket
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) markdown: Option<PathBuf>,
     /// Writes the text report as a picture (SVG)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! `iostall verify`: manifest → every file past the page cache → report and store.
 
-use iostall_model::{Run, RunBody};
+use iostall_model::{Run, VerifyOutcome};
 use iostall_session::verify::{self, VerifyRequest};
 use iostall_transfer::manifest::{self, Manifest};
 
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
 
 /// Files that are all equal are no whole copy where the list does not have all of it.
 fn status(run: &Run, list: &Manifest) -> Status {
-    let RunBody::Verify(outcome) = &run.body else { return Status::Done };
+    let Some(outcome) = run.body.as_kind::<VerifyOutcome>() else { return Status::Done };
     let is_good = outcome.mismatches.is_empty() && !list.is_partial;
     match outcome.unchecked() {
         1.. => Status::Interrupted,

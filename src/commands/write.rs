@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use iostall_model::paced::{MethodOutcome, Pace};
-use iostall_model::{Run, RunBody};
+use iostall_model::{PacedOutcome, Run};
 use iostall_report::growing;
 use iostall_session::event::{Event, Observer};
 use iostall_session::paced::{PacedRequest, PacedWrite};
@@ -102,7 +102,7 @@ fn begin_table(args: &WriteArgs, printer: &Printer) -> anyhow::Result<Option<Gro
 }
 
 fn status(run: &Run) -> Status {
-    let RunBody::Write(outcome) = &run.body else { return Status::Done };
+    let Some(outcome) = run.body.as_kind::<PacedOutcome>() else { return Status::Done };
     let is_bad = |method: &MethodOutcome| method.failed.is_some() || method.kept_pace() == Some(false);
     if outcome.methods.iter().any(is_bad) { Status::No } else { Status::Done }
 }

@@ -1,5 +1,6 @@
 //! The forms of a result, and how to tell a former one of the same form from a file of somebody else's.
 
+use iostall_report::markdown::HEADING;
 use iostall_transfer::manifest::begins_manifest;
 
 /// What is read of a file to see what it is, bytes: a name in a manifest may be 4 KiB long.
@@ -17,6 +18,8 @@ pub(crate) enum Form {
     Csv,
     /// A page.
     Html,
+    /// A text with marks, for tickets.
+    Markdown,
     /// A picture.
     Svg,
     /// Checksums of copied files; with `may_replace` in the place of any file that is not precious by itself.
@@ -33,6 +36,7 @@ impl Form {
             Self::Json => "JSON document",
             Self::Csv => "CSV table of iostall's",
             Self::Html => "HTML page",
+            Self::Markdown => "Markdown report of iostall's",
             Self::Svg => "SVG picture",
             Self::Manifest { .. } => "manifest",
         }
@@ -53,6 +57,7 @@ impl Form {
             Self::Json => begins("{"),
             Self::Csv => is_table(head),
             Self::Html => begins("<!doctype html") || begins("<html"),
+            Self::Markdown => begins(HEADING),
             Self::Svg => begins("<svg") || begins("<?xml"),
             Self::Manifest { may_replace } => may_replace || begins_manifest(head),
         }
@@ -77,15 +82,24 @@ mod tests {
         let json: &[u8] = b"{\n  \"schema\": \"iostall-run\"";
         let csv: &[u8] = b"span,start_s,length_s,role\r\n1,0,1,data\r\n";
         let html: &[u8] = b"<!DOCTYPE html><html>";
+        let markdown: &[u8] = b"# iostall load: oltp\n";
         let svg: &[u8] = b"<svg xmlns=";
         let sums: &[u8] = b"d41d8cd98f00b204e9800998ecf8427e  a\n";
-        let all =
-            [(Form::Json, json), (Form::Csv, csv), (Form::Html, html), (Form::Svg, svg), (manifest, sums)];
+        let all = [
+            (Form::Json, json),
+            (Form::Csv, csv),
+            (Form::Html, html),
+            (Form::Markdown, markdown),
+            (Form::Svg, svg),
+            (manifest, sums),
+        ];
         for (form, _) in all {
             for (other, head) in all {
                 assert_eq!(form.may_replace(head), form == other, "{form:?} over {other:?}");
             }
-            for head in [&b"precious"[..], &[0; 4096], b"\x01\x0f\0\0", b"id,name\n1,x\n", b"\xff\xfe"] {
+            for head in
+                [&b"precious"[..], &[0; 4096], b"\x01\x0f\0\0", b"id,name\n1,x\n", b"# Notes\n", b"\xff\xfe"]
+            {
                 assert!(!form.may_replace(head), "{form:?} over {head:?}");
             }
             assert!(form.may_replace(b""), "an empty file has nothing to lose");

@@ -3,7 +3,7 @@
 use iostall_model::Run;
 
 use crate::json::JsonLayout;
-use crate::{Report, TextOptions, fixture, write_csv, write_html, write_json, write_text};
+use crate::{Report, TextOptions, fixture, write_csv, write_html, write_json, write_markdown, write_text};
 
 /// A run of each kind, and of a load those that have nothing, two spans, or an end before time.
 fn runs() -> Vec<(&'static str, Run)> {
@@ -46,6 +46,15 @@ fn text() {
         text.push_str("\n======== narrow, coloured, all percentiles\n");
         write_text(&Report::of(&run), &narrow, &mut text).unwrap();
         insta::assert_snapshot!(format!("text-{name}"), text.replace('\u{1b}', "^"));
+    }
+}
+
+#[test]
+fn markdown() {
+    for (name, run) in runs() {
+        let mut text = String::new();
+        write_markdown(&Report::of(&run), &mut text).unwrap();
+        insta::assert_snapshot!(format!("markdown-{name}"), text);
     }
 }
 

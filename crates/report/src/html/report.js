@@ -23,7 +23,8 @@
       font: { family: font, size: 12, color: text },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: dim, activecolor: accent },
       showlegend: true,
-      legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
+      // At the bottom of the chart's box, whose room is then the legend's: it cannot cover the axes however many lines it has.
+      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0 },
       hoverlabel: { bgcolor: ground, bordercolor: grid, font: { color: text, family: font }, namelength: -1 },
     };
     for (const axis of axes) {

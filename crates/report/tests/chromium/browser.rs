@@ -45,6 +45,21 @@ for (const level of ['error', 'warn']) {
 /// Runs when the charts are drawn: moves the mouse over each chart and writes down what is there.
 const PROBE: &str = r"<script>
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+// What the legend shares a pixel with: the plot, the labels and titles of its axes, or the edge of the chart.
+const covered = (chart) => {
+  const legend = chart.querySelector('.legend');
+  if (!legend) return [];
+  const box = legend.getBoundingClientRect();
+  const names = ['.nsewdrag', '.xtick', '.ytick', '.xtitle', '.ytitle'];
+  const parts = names.flatMap((name) => [...chart.querySelectorAll(name)].map((part) => [name, part]));
+  const meets = ([, part]) => {
+    const other = part.getBoundingClientRect();
+    return other.width > 0 && box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
+  };
+  const whole = chart.getBoundingClientRect();
+  const out = box.bottom > whole.bottom + 1 || box.left < whole.left - 1 || box.right > whole.right + 1;
+  return [...parts.filter(meets).map(([name]) => name), ...(out ? ['edge'] : [])];
+};
 addEventListener('load', async () => {
   while (!document.documentElement.hasAttribute('data-charts')) await pause(50);
   const charts = [...document.querySelectorAll('.chart')];
@@ -75,6 +90,7 @@ addEventListener('load', async () => {
       maps: chart.querySelectorAll('.heatmaplayer image').length,
       shades: chart.querySelectorAll('.shapelayer path').length,
       bar: chart.querySelectorAll('.modebar-btn').length,
+      covered: covered(chart),
     })),
     hovers,
     legend: [...document.querySelectorAll('.legendtext')].map((label) => label.textContent),

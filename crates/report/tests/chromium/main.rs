@@ -28,6 +28,8 @@ fn counts<'a>(seen: &'a Value, what: &str) -> Vec<(&'a str, u64)> {
 fn assert_drawn(seen: &Value) {
     for chart in seen["charts"].as_array().unwrap() {
         assert!(chart["drawn"].as_u64() >= Some(1) && chart["bar"].as_u64() > Some(3), "{chart}");
+        // The story: the legend of many lines lay over the axis below the plot, and neither could be read.
+        assert_eq!(chart["covered"], Value::Array(Vec::new()), "{chart}");
     }
 }
 
@@ -74,6 +76,23 @@ fn the_page_shows_the_tables_and_the_warnings_and_fits_its_window() {
     assert!(seen["warningsHeight"].as_f64() > Some(40.0));
     assert!(seen["warnings"].as_str().unwrap().contains("the target (8 GiB) fits in memory (32 GiB)"));
     assert!(seen["text"].as_str().unwrap().contains("1.78 ms"));
+    assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
+}
+
+/// Two roles were the most that a page had been looked at with; a profile may have a dozen, with long names.
+#[test]
+fn a_legend_of_many_long_names_covers_nothing() {
+    let mut run = fixture::run();
+    let load = fixture::load_mut(&mut run);
+    let like = load.spans[0].roles[0].clone();
+    for number in 0..6 {
+        let mut role = like.clone();
+        role.name = format!("pages of the tenant with number {number} and a long name");
+        load.spans[0].roles.push(role);
+    }
+    let Some((seen, log)) = opened(&page(&run)) else { return };
+    assert_quiet(&seen, &log);
+    assert_drawn(&seen);
     assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
 }
 

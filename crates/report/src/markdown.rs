@@ -1,0 +1,229 @@
+//! A report as Markdown (tables as GitHub and GitLab have them), to be pasted into a ticket.
+
+use std::fmt::{self, Write};
+
+use iostall_model::Run;
+
+use crate::fact::Fact;
+use crate::facts::{self, Detail};
+use crate::format::shown;
+use crate::report::{Asked, Report};
+use crate::section::{Note, Part, Section};
+use crate::table::{Severity, Table, TableCell, TableLine};
+use crate::warnings;
+
+/// Begins every such document, so that a former one is known again.
+pub const HEADING: &str = "# iostall ";
+
+/// Writes a report. Fails only where `out` does.
+pub fn write_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
+    head(report, out)?;
+    warnings(report.run, out)?;
+    let sections = (report.sections)();
+    if sections.is_empty() {
+        writeln!(out, "\n{}", report.when_empty)?;
+    }
+    sections.iter().try_for_each(|one| section(one, out))?;
+    if let Some(all) = &report.asked {
+        asked(all, out)?;
+    }
+    writeln!(out, "\n## What it ran on\n")?;
+    facts(&facts::ran_on(report, Detail::Full), out)?;
+    writeln!(out, "- **command line**: {}", code(&facts::command_line(report.run)))
+}
+
+fn head(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
+    let run = report.run;
+    writeln!(out, "{HEADING}{}: {}", run.body.kind(), escaped(&shown(&run.name)))?;
+    for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
+        writeln!(out, "\n{}", escaped(words))?;
+    }
+    let when = facts::moment(run.started_utc);
+    let said = escaped(&report.headline);
+    writeln!(out, "\n{when} · {said} · iostall {} · run {}", escaped(&run.tool_version), run.id)?;
+    if run.interrupted {
+        writeln!(out, "\n**Interrupted: what follows holds for the part that ran.**")?;
+    }
+    Ok(())
+}
+
+/// First, as on a page: whoever reads the numbers in a ticket has not seen the terminal.
+fn warnings(run: &Run, out: &mut impl Write) -> fmt::Result {
+    if run.warnings.is_empty() {
+        return Ok(());
+    }
+    let plural = if run.warnings.len() == 1 { "" } else { "s" };
+    writeln!(out, "\n## {} warning{plural}: read the numbers with this in mind\n", run.warnings.len())?;
+    for warning in &run.warnings {
+        let (title, message) = (warnings::title(warning), shown(&warning.message));
+        write!(out, "- **{}**: {}", escaped(&title), escaped(&message))?;
+        if let Some(hint) = &warning.hint {
+            write!(out, " What to do: {}", escaped(&shown(hint)))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn section(section: &Section, out: &mut impl Write) -> fmt::Result {
+    writeln!(out, "\n## {}", escaped(&section.title))?;
+    if !section.subtitle.is_empty() {
+        writeln!(out, "\n{}", escaped(&section.subtitle))?;
+    }
+    for part in section.layout.page() {
+        match part {
+            Part::Notes => notes(&section.notes, out)?,
+            Part::Results => section.results.iter().try_for_each(|one| table(one, out))?,
+            Part::Tables => section.tables.iter().try_for_each(|one| table(one, out))?,
+            Part::Details => section.details.iter().try_for_each(|one| table(one, out))?,
+            Part::Facts if !section.facts.is_empty() => {
+                writeln!(out)?;
+                facts(&section.facts, out)?;
+            }
+            // Tiles repeat what the tables have, and nothing is drawn here.
+            Part::Facts | Part::Tiles | Part::Sparklines | Part::Charts => {}
+        }
+    }
+    Ok(())
+}
+
+fn notes(notes: &[Note], out: &mut impl Write) -> fmt::Result {
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    notes.iter().try_for_each(|note| writeln!(out, "- {}", emphasised(note.severity, &note.text)))
+}
+
+fn asked(asked: &Asked, out: &mut impl Write) -> fmt::Result {
+    writeln!(out, "\n## What was asked\n\n{}", escaped(&asked.subtitle))?;
+    for (title, part) in &asked.parts {
+        if let Some(title) = title {
+            writeln!(out, "\n### {}", escaped(title))?;
+        }
+        writeln!(out)?;
+        facts(part, out)?;
+    }
+    Ok(())
+}
+
+fn facts(facts: &[Fact], out: &mut impl Write) -> fmt::Result {
+    facts
+        .iter()
+        .try_for_each(|fact| writeln!(out, "- **{}**: {}", escaped(&fact.label), escaped(&fact.value)))
+}
+
+fn table(table: &Table, out: &mut impl Write) -> fmt::Result {
+    writeln!(out, "\n### {}\n", escaped(&table.caption))?;
+    let heads = table.columns.iter().map(|column| format!(" {} |", escaped(&column.name)));
+    writeln!(out, "|{}", heads.collect::<String>())?;
+    let rules = table.columns.iter().map(|column| if column.right { " ---: |" } else { " --- |" });
+    writeln!(out, "|{}", rules.collect::<String>())?;
+    table.lines.iter().try_for_each(|line| writeln!(out, "|{}", row(table.columns.len(), line)))?;
+    if !table.notes.is_empty() {
+        writeln!(out)?;
+    }
+    table.notes.iter().try_for_each(|note| writeln!(out, "- {}", escaped(note)))
+}
+
+fn row(columns: usize, line: &TableLine) -> String {
+    match line {
+        TableLine::Cells(cells) => cells.iter().map(cell).collect(),
+        // Markdown has no cell over several columns: the first has all of it.
+        TableLine::Group { title, note } => {
+            let note = if note.is_empty() { String::new() } else { format!(" {}", escaped(note)) };
+            format!(" **{}**{note} |{}", escaped(title), "  |".repeat(columns - 1))
+        }
+    }
+}
+
+fn cell(cell: &TableCell) -> String {
+    format!(" {} |", emphasised(cell.severity, &cell.text))
+}
+
+fn emphasised(severity: Severity, text: &str) -> String {
+    let text = escaped(text);
+    match severity {
+        Severity::Strong | Severity::Bad if !text.is_empty() => format!("**{text}**"),
+        Severity::Plain | Severity::Caution | Severity::Good | Severity::Strong | Severity::Bad => text,
+    }
+}
+
+/// A text as it is, whatever it would mean as Markdown or HTML: names of files come from strangers.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, character) in text.chars().enumerate() {
+        match character {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => out.extend(['\\', character]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            // An entity between name and domain, a number or a person's name: no ticket system makes a link of it.
+            '@' => out.push_str("&#64;"),
+            '#' => out.push_str("&#35;"),
+            '+' | '-' | '=' if index == 0 && text.len() > 1 => out.extend(['\\', character]),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A text between more backticks than it has in a row.
+fn code(text: &str) -> String {
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    format!("{fence} {} {fence}", text.replace(char::is_control, " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn written(run: &Run) -> String {
+        let mut out = String::new();
+        write_markdown(&Report::of(run), &mut out).unwrap();
+        out
+    }
+
+    /// A file called `<img src=…>` or `|` in a pasted report must not load a picture or break a table.
+    #[test]
+    fn no_name_or_message_becomes_markup() {
+        let text = written(&fixture::hostile());
+        let (text, command_line) = text.rsplit_once("- **command line**: ").unwrap();
+        assert!(!text.contains("<script") && !text.contains("<b>") && !text.contains('\u{1b}'), "{text}");
+        assert!(command_line.starts_with("` ") && command_line.ends_with(" `\n"), "{command_line}");
+        assert_eq!(escaped("a|b*c_[d](e)`f`@g #1 <h>"), r"a\|b\*c\_\[d\](e)\`f\`&#64;g &#35;1 &lt;h&gt;");
+        assert_eq!(code("a `` b"), "``` a `` b ```");
+    }
+
+    #[test]
+    fn every_row_of_a_table_has_as_many_cells_as_its_head() {
+        for run in [fixture::run(), fixture::sweep(), fixture::matrix(), fixture::write(), fixture::hostile()]
+        {
+            let text = written(&run);
+            let mut width = 0;
+            for line in text.lines() {
+                let cells = line.replace(r"\|", "").matches('|').count();
+                match line.starts_with('|') {
+                    true if width == 0 => width = cells,
+                    true => assert_eq!(cells, width, "{line}"),
+                    false => width = 0,
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_figure_of_every_table_and_the_warnings_are_in_the_document() {
+        let text = written(&fixture::run());
+        for words in [
+            "# iostall load: oltp",
+            "2 warnings",
+            "1.78 ms",
+            "Latency percentiles of data",
+            "## What was asked",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}
