@@ -1,5 +1,6 @@
-//! Moving large files: one pipeline of readers, a bounded pool of buffers, and writers.
+//! Moving large files: one pipeline from a source through stages to any number of sinks, with a bounded pool of buffers.
 
+mod buffers;
 pub mod copy;
 #[cfg(feature = "fuzzing")]
 pub use copy::fuzzing;
@@ -10,7 +11,6 @@ pub mod pipeline;
 pub mod plan;
 pub mod progress;
 pub mod rate;
-mod rig;
 pub mod shape;
 pub mod verify;
 

@@ -1,50 +1,28 @@
-//! What a file is cut into: pieces to move, holes to leave, parts that are already there.
+//! What a file is cut into: extents to move, holes to leave, ranges that are at the destination already.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Every boundary between data, holes and kept parts lies on a multiple of this, bytes: the memory page, the
+use iostall_engine::FileIndex;
+
+use crate::pipeline::{Extent, Source, Step};
+
+/// Every boundary between data, holes and resumed ranges lies on a multiple of this, bytes: the memory page, the
 /// block of most file systems, and a multiple of every sector size in use.
 pub const PLAN_ALIGN: u64 = 4096;
 
-/// Where a piece is read from, and with that what becomes of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// From the source; written to the destination.
-    Source,
-    /// From the destination, where it has been proven to be; only hashed.
-    Kept,
-}
-
-/// At most one transfer's worth of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Where it begins, bytes.
-    pub offset: u64,
-    /// Bytes of the file in it; the last piece may end anywhere.
-    pub length: u32,
-    /// Where it is read.
-    pub origin: Origin,
-}
-
-/// What comes next in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// A piece.
-    Piece(Piece),
-    /// A hole: nothing to move, zeros to hash.
-    Hole {
-        /// Where it begins, bytes.
-        offset: u64,
-        /// Bytes.
-        length: u64,
-    },
-}
+/// Index of the file that is read, among those of the engine.
+pub const SOURCE: FileIndex = FileIndex(0);
+/// Index of the file that is written, and from which resumed ranges are read.
+pub const TARGET: FileIndex = FileIndex(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Hole,
-    Data(Origin),
+    /// To be copied from the source.
+    Data,
+    /// At the destination already; only read there, for its checksum.
+    Resumed,
 }
 
 /// The steps of a file in ascending order. They cover it from 0 to its size without gap or overlap.
@@ -60,12 +38,12 @@ impl Plan {
         Self::new(size_bytes, std::slice::from_ref(&(0..size_bytes)), &[], transfer_bytes)
     }
 
-    /// For a file of `size_bytes` with data in the ranges `data` and holes between, of which the ranges `kept`
-    /// are already on the destination. Both lists ascend and do not overlap; what lies beyond the size is
-    /// ignored. Data is widened and kept ranges are narrowed to [`PLAN_ALIGN`]; a transfer size is rounded up to it.
-    pub fn new(size_bytes: u64, data: &[Range<u64>], kept: &[Range<u64>], transfer_bytes: u32) -> Self {
+    /// For a file of `size_bytes` with data in the ranges `data` and holes between, of which the ranges `resumed`
+    /// are at the destination already. Both lists ascend and do not overlap; what lies beyond the size is
+    /// ignored. Data is widened and resumed ranges are narrowed to [`PLAN_ALIGN`]; a transfer size is rounded up to it.
+    pub fn new(size_bytes: u64, data: &[Range<u64>], resumed: &[Range<u64>], transfer_bytes: u32) -> Self {
         let data = widen(data, size_bytes);
-        let kept: Vec<_> = kept.iter().filter_map(|range| narrow(range, size_bytes)).collect();
+        let resumed: Vec<_> = resumed.iter().filter_map(|range| narrow(range, size_bytes)).collect();
         let mut parts = VecDeque::new();
         let mut at = 0;
         for range in data {
@@ -73,7 +51,7 @@ impl Plan {
                 parts.push_back((at..range.start, Content::Hole));
             }
             at = range.end;
-            cut_out(range, &kept, &mut parts);
+            cut_out(range, &resumed, &mut parts);
         }
         if at < size_bytes {
             parts.push_back((at..size_bytes, Content::Hole));
@@ -82,10 +60,10 @@ impl Plan {
         Self { parts, transfer_bytes: transfer_bytes.max(1).next_multiple_of(align) }
     }
 
-    /// The same without the parts that are kept: for when nothing is hashed and they need not be read.
-    pub fn without_kept(mut self) -> Self {
+    /// The same without the resumed ranges: for when nothing is hashed and they need not be read.
+    pub fn without_resumed(mut self) -> Self {
         for (_, content) in &mut self.parts {
-            if *content == Content::Data(Origin::Kept) {
+            if *content == Content::Resumed {
                 *content = Content::Hole;
             }
         }
@@ -106,7 +84,7 @@ impl Plan {
 
     /// Ranges to be written, for preallocation.
     pub fn ranges_to_write(&self) -> Vec<Range<u64>> {
-        let data = self.parts.iter().filter(|(_, content)| *content == Content::Data(Origin::Source));
+        let data = self.parts.iter().filter(|(_, content)| *content == Content::Data);
         data.map(|(range, _)| range.clone()).collect()
     }
 }
@@ -121,11 +99,11 @@ impl Iterator for Plan {
             Content::Hole => {
                 let length = range.end - offset;
                 self.parts.pop_front();
-                Some(Step::Hole { offset, length })
+                Some(Step::Hole { file: SOURCE, offset, length })
             }
-            Content::Data(origin) => {
+            content => {
                 let transfer_bytes = u64::from(self.transfer_bytes);
-                // To the next multiple of the transfer size, so that pieces of one size meet the same places
+                // To the next multiple of the transfer size, so that extents of one size meet the same places
                 // of the device whatever the holes before them.
                 let end = ((offset / transfer_bytes + 1) * transfer_bytes).min(range.end);
                 range.start = end;
@@ -133,9 +111,16 @@ impl Iterator for Plan {
                     self.parts.pop_front();
                 }
                 let length = u32::try_from(end - offset).unwrap_or(self.transfer_bytes);
-                Some(Step::Piece(Piece { offset, length, origin }))
+                let file = if content == Content::Resumed { TARGET } else { SOURCE };
+                Some(Step::Read(Extent { file, offset, length }))
             }
         }
+    }
+}
+
+impl Source for Plan {
+    fn next(&mut self) -> Option<Step> {
+        Iterator::next(self)
     }
 }
 
@@ -161,22 +146,22 @@ fn narrow(range: &Range<u64>, size_bytes: u64) -> Option<Range<u64>> {
     (start < end).then_some(start..end)
 }
 
-/// Appends `range` as data, those parts of it that are in `kept` as kept.
-fn cut_out(range: Range<u64>, kept: &[Range<u64>], parts: &mut VecDeque<(Range<u64>, Content)>) {
+/// Appends `range` as data, those parts of it that are in `resumed` as such.
+fn cut_out(range: Range<u64>, resumed: &[Range<u64>], parts: &mut VecDeque<(Range<u64>, Content)>) {
     let mut at = range.start;
-    for keep in kept {
-        let (start, end) = (keep.start.max(at), keep.end.min(range.end));
+    for there in resumed {
+        let (start, end) = (there.start.max(at), there.end.min(range.end));
         if start >= end {
             continue;
         }
         if at < start {
-            parts.push_back((at..start, Content::Data(Origin::Source)));
+            parts.push_back((at..start, Content::Data));
         }
-        parts.push_back((start..end, Content::Data(Origin::Kept)));
+        parts.push_back((start..end, Content::Resumed));
         at = end;
     }
     if at < range.end {
-        parts.push_back((at..range.end, Content::Data(Origin::Source)));
+        parts.push_back((at..range.end, Content::Data));
     }
 }
 
@@ -188,8 +173,8 @@ mod tests {
     #[test]
     fn a_file_without_holes_is_cut_at_multiples_of_the_transfer_size() {
         let steps: Vec<_> = Plan::whole(10_000, 4096).collect();
-        let piece = |offset, length| Step::Piece(Piece { offset, length, origin: Origin::Source });
-        assert_eq!(steps, [piece(0, 4096), piece(4096, 4096), piece(8192, 1808)]);
+        let read = |offset, length| Step::Read(Extent { file: SOURCE, offset, length });
+        assert_eq!(steps, [read(0, 4096), read(4096, 4096), read(8192, 1808)]);
     }
 
     #[test]
@@ -200,11 +185,11 @@ mod tests {
     #[test]
     fn a_file_that_is_all_hole_moves_nothing() {
         let steps: Vec<_> = Plan::new(5000, &[], &[], 4096).collect();
-        assert_eq!(steps, [Step::Hole { offset: 0, length: 5000 }]);
+        assert_eq!(steps, [Step::Hole { file: SOURCE, offset: 0, length: 5000 }]);
     }
 
-    /// What each byte (in units of 512) is: 'h'ole, 's'ource or 'k'ept, by looking at the lists alone.
-    fn oracle(size: u64, data: &[Range<u64>], kept: &[Range<u64>]) -> Vec<char> {
+    /// What each byte (in units of 512) is: 'h'ole, 's'ource or 'r'esumed, by looking at the lists alone.
+    fn oracle(size: u64, data: &[Range<u64>], resumed: &[Range<u64>]) -> Vec<char> {
         let touches = |ranges: &[Range<u64>], block: Range<u64>| {
             ranges.iter().any(|range| range.start < block.end.min(size) && block.start < range.end.min(size))
         };
@@ -218,7 +203,7 @@ mod tests {
                 let block = start..start + PLAN_ALIGN;
                 match () {
                     () if !touches(data, block.clone()) => 'h',
-                    () if covers(kept, block) => 'k',
+                    () if covers(resumed, block) => 'r',
                     () => 's',
                 }
             })
@@ -238,19 +223,19 @@ mod tests {
         fn steps_cover_the_file_once_and_agree_with_the_oracle(
             size in 1u64..200_000,
             data in ranges(220_000),
-            kept in ranges(220_000),
+            resumed in ranges(220_000),
             transfer in prop::sample::select(vec![4096u32, 8192, 65536]),
         ) {
             let mut at = 0;
             let mut seen = Vec::new();
-            for step in Plan::new(size, &data, &kept, transfer) {
+            for step in Plan::new(size, &data, &resumed, transfer) {
                 let (offset, length, what) = match step {
-                    Step::Hole { offset, length } => (offset, length, 'h'),
-                    Step::Piece(piece) => {
-                        prop_assert!(piece.length <= transfer);
-                        prop_assert_eq!(piece.offset % PLAN_ALIGN, 0);
-                        let what = if piece.origin == Origin::Kept { 'k' } else { 's' };
-                        (piece.offset, u64::from(piece.length), what)
+                    Step::Hole { offset, length, .. } => (offset, length, 'h'),
+                    Step::Read(Extent { file, offset, length }) => {
+                        prop_assert!(length <= transfer);
+                        prop_assert_eq!(offset % PLAN_ALIGN, 0);
+                        let what = if file == TARGET { 'r' } else { 's' };
+                        (offset, u64::from(length), what)
                     }
                 };
                 prop_assert_eq!(offset, at);
@@ -260,7 +245,7 @@ mod tests {
                 seen.extend(std::iter::repeat_n(what, usize::try_from(blocks).unwrap()));
             }
             prop_assert_eq!(at, size);
-            prop_assert_eq!(seen, oracle(size, &data, &kept));
+            prop_assert_eq!(seen, oracle(size, &data, &resumed));
         }
     }
 }

@@ -5,13 +5,13 @@ use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::VerifyOutcome;
 use iostall_model::transfer::Mismatch;
 
+use crate::buffers::BufferSet;
 use crate::copy::CopyError;
 use crate::copy::read_back::Reader;
 use crate::manifest::ManifestFile;
 use crate::pipeline::{HashWanted, PipelineError};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
-use crate::rig::Rig;
 
 /// Bytes a read: large, because nothing is written in between.
 const TRANSFER_BYTES: u32 = 4 << 20;
@@ -29,16 +29,16 @@ pub fn verify_files(
 ) -> Result<VerifyOutcome, CopyError> {
     let clock = MonotonicClock::new();
     let begun_ns = clock.now_ns();
-    let mut rig = Rig::new(BUFFERS, TRANSFER_BYTES)
+    let mut buffers = BufferSet::new(BUFFERS, TRANSFER_BYTES)
         .map_err(CopyError::system("map buffers to check", std::path::Path::new("files")))?;
     for file in files {
-        let bytes = files::stamp_of_path(&file.path).map_or(0, |stamp| stamp.size_bytes);
+        let bytes = files::stamp_of_path(&file.path).map_or(0, |stat| stat.size_bytes);
         progress.add_total(1, bytes);
     }
     let mut outcome = VerifyOutcome { files: files.len() as u64, ..VerifyOutcome::default() };
     for file in files {
         let mut reader =
-            Reader { rig: &mut rig, clock: &clock, progress, rate, transfer_bytes: TRANSFER_BYTES };
+            Reader { buffers: &mut buffers, clock: &clock, progress, rate, transfer_bytes: TRANSFER_BYTES };
         match check(file, &mut reader, progress, &mut outcome.bytes) {
             Ok(None) => outcome.equal += 1,
             Ok(Some(mismatch)) => outcome.mismatches.push(mismatch),
@@ -64,9 +64,9 @@ fn check(
     progress: &Progress,
     bytes: &mut u64,
 ) -> Result<Option<Mismatch>, CopyError> {
-    let stamp = files::stamp_of_path(&file.path).map_err(CopyError::system("find", &file.path))?;
+    let stat = files::stamp_of_path(&file.path).map_err(CopyError::system("find", &file.path))?;
     let size_bytes = match file.bytes {
-        _ if stamp.kind == FileKind::Regular => stamp.size_bytes,
+        _ if stat.kind == FileKind::Regular => stat.size_bytes,
         // An image that was written onto a device ends where the list says.
         Some(bytes) if files::is_block_device(&file.path) => bytes,
         // A pipe would be waited for.
@@ -74,7 +74,7 @@ fn check(
     };
     progress.begin_file(&file.path, size_bytes, "checking");
     let block_bytes = (file.block_bytes > 0).then_some(file.block_bytes);
-    let wanted = HashWanted { whole: Some(file.digest.kind()), block_bytes, pieces: false };
+    let wanted = HashWanted { whole: Some(file.digest.kind()), block_bytes, frames: false };
     let found = reader.hashes(&file.path, size_bytes, wanted)?;
     *bytes += size_bytes;
     if found.whole.as_ref() == Some(&file.digest) {

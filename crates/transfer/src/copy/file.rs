@@ -1,70 +1,60 @@
 //! One large file: through the pipeline into an unfinished destination, made durable, checked, then named.
 
-use std::os::fd::AsFd as _;
 use std::path::Path;
 
+use iostall_engine::Access;
 use iostall_engine::files;
-use iostall_engine::{Access, Engine as _, FileIndex};
 use iostall_host as host;
 use iostall_measure::Clock as _;
-use iostall_model::outcome::EngineUse;
 use iostall_model::transfer::{Reflink, VerifyMode};
 
-use super::Copier;
-use super::behind::DropBehind;
 use super::beside::journal_path;
+use super::context::CopyContext;
+use super::endpoint::Endpoint;
 use super::error::CopyError;
-use super::journal::{FileJournal, remove_journal};
-use super::log::CopiedFile;
-use super::part::{Part, Replace, directory_of};
-use super::read_back::{Reader, compare};
-use super::recheck::Copied;
-use super::resume::{clear_holes, joined, kept_where_cancelled};
-use super::side::Side;
+use super::journal::{DurableRange, FileJournal, remove_journal};
+use super::log::{CopyLog, Filled};
+use super::mover::{Mover, Transfer};
+use super::part::{Part, directory_of};
+use super::read_back::{BLOCK_BYTES, compare};
+use super::recheck::{Copied, Recheck, expect_no_writers};
+use super::resume::{clear_holes, joined, kept_where_cancelled, resumed_ranges};
 use super::target::check_target;
-use crate::pipeline::{
-    Behind, FileHashes, HashStage, HashWanted, Job, Journal, Pipeline, PipelineError, Written,
-};
 use crate::plan::Plan;
-use crate::rig::Rig;
-use crate::shape::{Shape, ShapeReason};
 
-/// Blocks by which a difference is found, bytes.
-pub(super) const BLOCK_BYTES: u64 = 1 << 20;
-
-/// What has been put into an unfinished destination.
-#[derive(Default)]
-pub(super) struct Filled {
-    hashes: FileHashes,
-    hole_bytes: u64,
-    kept_bytes: u64,
-    is_clone: bool,
+/// Copies single regular files.
+pub(super) struct FileCopier<'c, 'a> {
+    pub(super) context: &'c CopyContext<'a>,
+    pub(super) mover: &'c mut Mover<'a>,
+    pub(super) log: &'c mut CopyLog,
 }
 
-impl Filled {
-    /// All of it was read and written.
-    pub(super) fn moved(hashes: FileHashes) -> Self {
-        Self { hashes, ..Self::default() }
-    }
+/// A file on its way: its source, what it is written into, and its name in the end.
+struct Unfinished<'f> {
+    from: &'f Endpoint,
+    part: &'f Part,
+    target: &'f Path,
 }
 
-impl Copier<'_> {
+impl FileCopier<'_, '_> {
     /// Copies the regular file `source` to the name `target`.
     ///
     /// On any error `target` is what it was before. What had been written is removed, or kept under the name of
     /// an unfinished destination where a journal makes it worth going on from.
-    pub fn copy_file(&mut self, source: &Path, target: &Path) -> Result<(), CopyError> {
-        let from = Side::open(source, Access::Read, self.options.source_caching)?;
-        check_target(source, &from.stamp, target, self.options.overwrite, &self.destinations)?;
-        self.progress.begin_file(target, from.stamp.size_bytes, "copying");
-        self.expect_no_writers(&from);
-        let part = Part::acquire(target, from.stamp.uid)?;
-        match self.fill_and_check(&from, &part, target) {
+    pub(super) fn copy(&mut self, source: &Path, target: &Path) -> Result<(), CopyError> {
+        let options = self.context.options;
+        let from = Endpoint::open(source, Access::Read, options.source_caching)?;
+        check_target(source, &from.stat, target, options.overwrite, &self.context.destinations)?;
+        self.context.progress.begin_file(target, from.stat.size_bytes, "copying");
+        expect_no_writers(&from, &self.context.clock, self.log);
+        let part = Part::acquire(target, from.stat.uid)?;
+        match self.fill_and_check(&Unfinished { from: &from, part: &part, target }) {
             Ok(Some(filled)) => {
-                part.publish(self.replace())?;
+                part.publish(self.context.replace())?;
                 // The journal has done its work; one that stays is overruled by the finished file.
                 let _ = remove_journal(target);
-                self.note(&from, target, filled);
+                self.context.progress.end_file();
+                self.log.add_large_file(target, from.stat.size_bytes, filled);
                 Ok(())
             }
             Ok(None) => {
@@ -82,120 +72,108 @@ impl Copier<'_> {
         }
     }
 
-    /// What becomes of files that are at the destination.
-    pub(super) fn replace(&self) -> Replace<'_> {
-        if self.options.overwrite { Replace::Older(&self.named, &self.destinations) } else { Replace::Never }
-    }
-
-    pub(super) fn note(&mut self, from: &Side, target: &Path, filled: Filled) {
-        let bytes = from.stamp.size_bytes;
-        self.progress.end_file();
-        self.log.counts.files += 1;
-        self.log.counts.reflinked_files += u64::from(filled.is_clone);
-        self.log.counts.resumed_files += u64::from(filled.kept_bytes > 0);
-        self.log.bytes += bytes;
-        self.log.hole_bytes += filled.hole_bytes;
-        self.log.kept_bytes += filled.kept_bytes;
-        let FileHashes { whole: digest, blocks } = filled.hashes;
-        self.log.files.push(CopiedFile {
-            path: target.to_owned(),
-            bytes,
-            digest,
-            blocks,
-            block_bytes: BLOCK_BYTES,
-        });
-    }
-
     /// `None` where the destination was read back and differs.
-    fn fill_and_check(
-        &mut self,
-        from: &Side,
-        part: &Part,
-        target: &Path,
-    ) -> Result<Option<Filled>, CopyError> {
-        let mut filled = self.fill(from, part, target)?;
-        let size_bytes = from.stamp.size_bytes;
-        part.file().set_len(size_bytes).map_err(CopyError::system("set the size of", part.path()))?;
+    fn fill_and_check(&mut self, file: &Unfinished<'_>) -> Result<Option<Filled>, CopyError> {
+        let Unfinished { from, part, target } = *file;
+        let mut filled = self.fill(file)?;
+        part.file()
+            .set_len(from.stat.size_bytes)
+            .map_err(CopyError::system("set the size of", part.path()))?;
         let copied =
             if filled.is_clone { Copied::Shared } else { Copied::Moved(filled.hashes.whole.as_ref()) };
-        // After the last read of it: a change before this moment is in the copy only in part.
-        let losses = self.complete(from, part, target, copied)?;
+        // After the last read of it: a change before this is in the copy only in part.
+        let recheck = Recheck { context: self.context, from, part, target };
+        let losses = recheck.complete(self.mover, self.log, copied)?;
         self.log.losses.extend(losses.into_iter().map(|loss| (target.to_owned(), loss)));
-        if self.options.verify == VerifyMode::None
-            || (filled.is_clone && self.options.verify == VerifyMode::OnTheFly)
-        {
-            return Ok(Some(filled));
+        let is_checked = match self.context.options.verify {
+            VerifyMode::None => return Ok(Some(filled)),
+            VerifyMode::OnTheFly if filled.is_clone => return Ok(Some(filled)),
+            VerifyMode::OnTheFly => true,
+            VerifyMode::ReadBack => self.read_back(file, &mut filled)?,
+        };
+        self.log.verified_files += u64::from(is_checked);
+        Ok(is_checked.then_some(filled))
+    }
+
+    /// Reads the destination again from the media; whether it is equal.
+    fn read_back(&mut self, file: &Unfinished<'_>, filled: &mut Filled) -> Result<bool, CopyError> {
+        let Unfinished { from, part, target } = *file;
+        let (clock, size_bytes) = (&self.context.clock, from.stat.size_bytes);
+        let begun_ns = clock.now_ns();
+        self.context.progress.begin_file(target, size_bytes, "reading back");
+        let found = self
+            .mover
+            .read_back(part.path(), size_bytes)
+            .map_err(|error| kept_where_cancelled(error, from.path(), target))?;
+        self.log.verify_ns += clock.now_ns() - begun_ns;
+        // Reading has moved its access time. That it cannot be set was noted when it was set first.
+        let _ = files::set_times(part.file(), &from.stat);
+        if filled.is_clone {
+            // One set of blocks: there is nothing to compare it with, but a checksum to give.
+            filled.hashes = found;
+            return Ok(true);
         }
-        if self.options.verify == VerifyMode::ReadBack || filled.is_clone {
-            let begun_ns = self.clock.now_ns();
-            self.progress.begin_file(target, size_bytes, "reading back");
-            let found = self
-                .read_back(part.path(), size_bytes)
-                .map_err(|error| kept_where_cancelled(error, from.path(), target))?;
-            self.log.verify_ns += self.clock.now_ns() - begun_ns;
-            // Reading has moved its access time. That it cannot be set was told when it was set first.
-            let _ = files::set_times(part.file(), &from.stamp);
-            if filled.is_clone {
-                // One set of blocks: there is nothing to compare it with, but a checksum to give.
-                filled.hashes = found;
-            } else if let Some(mismatch) =
-                compare(target, from.path(), part.path(), &filled.hashes, &found, BLOCK_BYTES)
-            {
-                self.log.mismatches.push(mismatch);
-                return Ok(None);
-            }
-            self.log.verified_files += 1;
-        }
-        Ok(Some(filled))
+        let mismatch = compare(target, from.path(), part.path(), &filled.hashes, &found, BLOCK_BYTES);
+        let is_equal = mismatch.is_none();
+        self.log.mismatches.extend(mismatch);
+        Ok(is_equal)
     }
 
     /// Puts the data into the unfinished destination, by whatever way is best.
-    fn fill(&mut self, from: &Side, part: &Part, target: &Path) -> Result<Filled, CopyError> {
-        let size_bytes = from.stamp.size_bytes;
-        if self.options.reflink != Reflink::Never && size_bytes > 0 {
-            if files::clone_blocks(from.file(), part.file())
-                .map_err(CopyError::system("share blocks with", part.path()))?
-            {
-                self.progress.add_done(size_bytes);
-                return Ok(Filled { is_clone: true, ..Filled::default() });
-            }
-            if self.options.reflink == Reflink::Always {
-                return Err(CopyError::NoReflink { from: from.path().to_owned(), to: target.to_owned() });
-            }
+    fn fill(&mut self, file: &Unfinished<'_>) -> Result<Filled, CopyError> {
+        if self.share_blocks(file)? {
+            return Ok(Filled { is_clone: true, ..Filled::default() });
         }
-        let to = Side::open(part.path(), Access::ReadWrite, self.options.target_caching)?;
-        let same_device = self.share_a_device(from.path(), from.stamp.device, part.path(), to.stamp.device);
-        self.prepare_rig(same_device, from.path())?;
-        let kept = self.kept_pieces(from, &to, target)?;
-        if kept.is_empty() {
+        let Unfinished { from, part, target } = *file;
+        let (options, size_bytes) = (self.context.options, from.stat.size_bytes);
+        let to = Endpoint::open(part.path(), Access::ReadWrite, options.target_caching)?;
+        let same_device =
+            self.mover.devices.share(from.path(), from.stat.device, part.path(), to.stat.device);
+        let resumed = resumed_ranges(self.context, self.mover, from, &to, target, same_device)?;
+        if resumed.is_empty() {
             part.file().set_len(0).map_err(CopyError::system("empty", part.path()))?;
         }
         let data = files::data_ranges(from.file(), size_bytes)
             .map_err(CopyError::system("look for holes in", from.path()))?;
-        let ranges = joined(&kept);
-        if kept.is_empty() && data.first() == Some(&(0..size_bytes)) {
-            self.tune(from, &to)?;
-            self.prepare_rig(same_device, from.path())?;
+        if resumed.is_empty() && data.first() == Some(&(0..size_bytes)) {
+            self.mover.tune(from, &to)?;
         }
-        let mut plan = Plan::new(size_bytes, &data, &ranges, self.shape().transfer_bytes);
+        let ranges = joined(&resumed);
+        let mut plan = Plan::new(size_bytes, &data, &ranges, self.mover.shape(same_device).transfer_bytes);
         let hole_bytes = plan.hole_bytes();
-        if !kept.is_empty() {
+        if !resumed.is_empty() {
             clear_holes(part.file(), &plan.holes()).map_err(CopyError::system("clear", part.path()))?;
         }
-        if self.options.verify == VerifyMode::None {
-            plan = plan.without_kept();
-            self.progress.add_done(0);
+        if options.verify == VerifyMode::None {
+            plan = plan.without_resumed();
         }
         self.reserve(&plan, &to)?;
-        let journal = self.begin_journal(from, target, &kept)?;
-        let hashes = self.move_data(from, &to, target, plan, journal, same_device)?;
+        let journal = self.begin_journal(from, target, &resumed)?;
+        let hashes = self.mover.run(Transfer { from, to: &to, target, plan, journal, same_device })?;
         let kept_bytes = ranges.iter().map(|range| range.end - range.start).sum();
         Ok(Filled { hashes, hole_bytes, kept_bytes, is_clone: false })
     }
 
+    /// Shares the blocks of the source where that is wanted and can be had.
+    fn share_blocks(&self, file: &Unfinished<'_>) -> Result<bool, CopyError> {
+        let Unfinished { from, part, target } = *file;
+        let (reflink, size_bytes) = (self.context.options.reflink, from.stat.size_bytes);
+        if reflink == Reflink::Never || size_bytes == 0 {
+            return Ok(false);
+        }
+        let is_shared = files::clone_blocks(from.file(), part.file())
+            .map_err(CopyError::system("share blocks with", part.path()))?;
+        if is_shared {
+            self.context.progress.add_done(size_bytes);
+        } else if reflink == Reflink::Always {
+            return Err(CopyError::NoReflink { from: from.path().to_owned(), to: target.to_owned() });
+        }
+        Ok(is_shared)
+    }
+
     /// Room for everything that will be written, so that a full file system is met before the first byte.
-    fn reserve(&mut self, plan: &Plan, to: &Side) -> Result<(), CopyError> {
-        let begun_ns = self.clock.now_ns();
+    fn reserve(&mut self, plan: &Plan, to: &Endpoint) -> Result<(), CopyError> {
+        let begun_ns = self.context.clock.now_ns();
         let ranges = plan.ranges_to_write();
         let in_memory = host::file_system_of(to.path()).is_some_and(|found| found.kind == "tmpfs");
         if in_memory {
@@ -203,7 +181,7 @@ impl Copier<'_> {
             let wanted: u64 = ranges.iter().map(|range| range.end - range.start).sum();
             let free = files::free_bytes(directory_of(to.path()))
                 .map_err(CopyError::system("ask for free space at", to.path()))?;
-            if wanted > free.saturating_add(to.stamp.allocated_bytes) {
+            if wanted > free.saturating_add(to.stat.allocated_bytes) {
                 let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
                 return Err(CopyError::system("reserve room for", to.path())(full));
             }
@@ -216,158 +194,24 @@ impl Copier<'_> {
                 }
             }
         }
-        self.log.prepare_ns += self.clock.now_ns() - begun_ns;
+        self.log.prepare_ns += self.context.clock.now_ns() - begun_ns;
         Ok(())
     }
 
     fn begin_journal(
         &self,
-        from: &Side,
+        from: &Endpoint,
         target: &Path,
-        kept: &[Written],
+        resumed: &[DurableRange],
     ) -> Result<Option<FileJournal>, CopyError> {
-        let interval_bytes = self.options.checkpoint_bytes;
-        let is_short = kept.is_empty() && from.stamp.size_bytes < interval_bytes.saturating_mul(2);
+        let interval_bytes = self.context.options.checkpoint_bytes;
+        let is_short = resumed.is_empty() && from.stat.size_bytes < interval_bytes.saturating_mul(2);
         if interval_bytes == 0 || is_short {
             return Ok(None);
         }
         let path = journal_path(target);
-        let journal = FileJournal::begin(target, &from.stamp, kept, interval_bytes)
+        let journal = FileJournal::begin(target, &from.stat, resumed, interval_bytes)
             .map_err(CopyError::system("write the journal", &path))?;
         Ok(Some(journal))
-    }
-
-    pub(super) fn move_data(
-        &mut self,
-        from: &Side,
-        to: &Side,
-        target: &Path,
-        plan: Plan,
-        mut journal: Option<FileJournal>,
-        same_device: bool,
-    ) -> Result<FileHashes, CopyError> {
-        let wanted = self.wanted(journal.is_some());
-        let hashes = if wanted.is_nothing() {
-            None
-        } else {
-            Some(HashStage::new(wanted).map_err(CopyError::system("start a thread to hash", from.path()))?)
-        };
-        let shape = self.shape();
-        let why = self.shape_reason();
-        let Some((_, rig)) = &mut self.rig else { unreachable!("prepared before") };
-        let engine = rig.engine(&[from.file().as_fd(), to.file().as_fd()])?;
-        let granted = engine.report();
-        let mut behind = DropBehind::new(from.to_drop(), to.to_drop());
-        let mut pipeline = Pipeline::new(engine, self.clock.clone(), rig.lend());
-        let moved = pipeline.run(Job {
-            source: FileIndex(0),
-            target: Some(FileIndex(1)),
-            plan,
-            source_align: from.align,
-            target_align: to.align,
-            reads_max: shape.reads_max,
-            writes_max: shape.writes_max,
-            hashes,
-            rate: self.options.rate.as_deref(),
-            journal: journal.as_mut().map(|journal| journal as &mut dyn Journal),
-            behind: behind.as_mut().map(|behind| behind as &mut dyn Behind),
-            progress: self.progress,
-        });
-        rig.take_back(pipeline.into_buffers()).map_err(CopyError::system("map buffers for", from.path()))?;
-        self.log.shape.get_or_insert_with(|| {
-            let mut described = shape.describe(same_device, why);
-            described.source_caching = from.caching();
-            described.target_caching = to.caching();
-            described.caching_reasons = [from, to]
-                .iter()
-                .filter_map(|side| Some(format!("{}: {}", side.path().display(), side.reason()?)))
-                .collect();
-            described.engine = EngineUse {
-                name: granted.name.to_owned(),
-                features: granted.features,
-                refused: granted.refused,
-            };
-            described
-        });
-        moved.map(|moved| moved.hashes).map_err(|cause| {
-            let worth_keeping = !matches!(cause, PipelineError::SourceShrank { .. });
-            let kept = worth_keeping && journal.is_some_and(|journal| journal.has_pieces());
-            CopyError::Moving { from: from.path().to_owned(), to: target.to_owned(), cause, kept }
-        })
-    }
-
-    /// The checksums of a file, from the media.
-    pub(super) fn read_back(&mut self, path: &Path, size_bytes: u64) -> Result<FileHashes, CopyError> {
-        let wanted = self.wanted(false);
-        self.hashes_of(path, size_bytes, wanted)
-    }
-
-    /// Those checksums of a file that are wanted, from the media.
-    pub(super) fn hashes_of(
-        &mut self,
-        path: &Path,
-        size_bytes: u64,
-        wanted: HashWanted,
-    ) -> Result<FileHashes, CopyError> {
-        self.prepare_rig(true, path)?;
-        let transfer_bytes = self.shape().transfer_bytes;
-        let Some((_, rig)) = &mut self.rig else { unreachable!("prepared just now") };
-        let mut reader = Reader {
-            rig,
-            clock: &self.clock,
-            progress: self.progress,
-            rate: self.options.rate.as_deref(),
-            transfer_bytes,
-        };
-        reader.hashes(path, size_bytes, wanted)
-    }
-
-    fn wanted(&self, journaled: bool) -> HashWanted {
-        let verified = self.options.verify != VerifyMode::None;
-        HashWanted {
-            whole: verified.then_some(self.options.hash),
-            block_bytes: (self.options.verify == VerifyMode::ReadBack).then_some(BLOCK_BYTES),
-            pieces: journaled,
-        }
-    }
-
-    pub(super) fn shape(&self) -> Shape {
-        match &self.rig {
-            Some((shape, _)) => *shape,
-            None => self.choose_shape(true),
-        }
-    }
-
-    fn shape_reason(&self) -> ShapeReason {
-        match self.tuned {
-            Some(_) => ShapeReason::Measured,
-            None if self.options.transfer_bytes.is_some() || self.options.depth.is_some() => {
-                ShapeReason::Asked
-            }
-            None => ShapeReason::Usual,
-        }
-    }
-
-    pub(super) fn choose_shape(&self, same_device: bool) -> Shape {
-        let options = self.options;
-        if let Some(tuned) = self.tuned {
-            return tuned;
-        }
-        let mut shape = Shape::choose(same_device, self.is_hashed(), options.transfer_bytes, options.depth);
-        if let Some(rate) = &options.rate {
-            shape.transfer_bytes = shape.transfer_bytes.min(rate.request_bytes_max());
-        }
-        shape
-    }
-
-    /// Maps the buffers when they are first needed, and again where another pair of devices wants others.
-    pub(super) fn prepare_rig(&mut self, same_device: bool, path: &Path) -> Result<(), CopyError> {
-        let shape = self.choose_shape(same_device);
-        if self.rig.as_ref().is_none_or(|(mapped, _)| *mapped != shape) {
-            let rig = Rig::new(shape.buffer_count(), shape.transfer_bytes)
-                .map_err(CopyError::system("map buffers for", path))?;
-            self.rig = Some((shape, rig));
-        }
-        Ok(())
     }
 }

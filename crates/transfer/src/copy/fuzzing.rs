@@ -28,9 +28,9 @@ pub fn journal(lines: &str) {
     }
     let Some(claims) = claims_of(&text, &SOURCE) else { return };
     let mut end = 0;
-    for piece in &claims.pieces {
-        assert!(piece.offset >= end && piece.length > 0, "{piece:?}");
-        end = piece.offset + u64::from(piece.length);
+    for range in &claims.ranges {
+        assert!(range.offset >= end && range.length > 0, "{range:?}");
+        end = range.offset + u64::from(range.length);
     }
     assert!(end <= SOURCE.size_bytes, "{end}");
 }

@@ -11,12 +11,14 @@ use iostall_engine::guard::{self, GrantReason, WriteGrant};
 use iostall_measure::Clock as _;
 use iostall_model::transfer::{DeviceImage, VerifyMode};
 
-use super::Copier;
+use super::context::CopyContext;
+use super::endpoint::Endpoint;
 use super::error::CopyError;
-use super::file::{BLOCK_BYTES, Filled};
-use super::read_back::compare;
-use super::recheck::source_is_unmodified;
-use super::side::Side;
+use super::file::FileCopier;
+use super::log::Filled;
+use super::mover::Transfer;
+use super::read_back::{BLOCK_BYTES, compare};
+use super::recheck::{expect_no_writers, source_is_unmodified};
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
 
@@ -29,14 +31,14 @@ pub(super) struct ImagePlan {
     grant: WriteGrant,
 }
 
-impl Copier<'_> {
+impl ImagePlan {
     /// `None` where the destination is no block device.
-    pub(super) fn plan_image(
-        &mut self,
+    pub(super) fn find(
+        context: &CopyContext<'_>,
         sources: &[PathBuf],
         destination: &Path,
-    ) -> Result<Option<ImagePlan>, CopyError> {
-        let consent = &self.options.consent;
+    ) -> Result<Option<Self>, CopyError> {
+        let consent = &context.options.consent;
         let shown = destination.display();
         let refused = |message: String| CopyError::Names { message };
         if !files::is_block_device(destination) {
@@ -52,8 +54,8 @@ impl Copier<'_> {
                 "{shown} is a block device, which takes one file, and there are several"
             )));
         };
-        let stamp = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
-        if stamp.kind != FileKind::Regular {
+        let stat = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
+        if stat.kind != FileKind::Regular {
             return Err(refused(format!(
                 "{} is not a regular file, and only such a one is written onto the device {shown}",
                 source.display()
@@ -62,79 +64,78 @@ impl Copier<'_> {
         let grant = guard::check_write(destination, consent)?;
         let device_bytes = grant.size_bytes().map_err(CopyError::system("measure", destination))?;
         let (source, device) = (source.clone(), destination.to_owned());
-        let plan = ImagePlan { source, device, device_bytes, grant };
-        plan.check_size(stamp.size_bytes)?;
-        let passes = if self.options.verify == VerifyMode::ReadBack { 2 } else { 1 };
-        self.progress.add_total(1, stamp.size_bytes * passes);
+        let plan = Self { source, device, device_bytes, grant };
+        plan.check_size(stat.size_bytes)?;
+        let passes = if context.options.verify == VerifyMode::ReadBack { 2 } else { 1 };
+        context.progress.add_total(1, stat.size_bytes * passes);
         Ok(Some(plan))
     }
 
     /// Writes the image, holes as zeros, flushes the device and reads it again where that was asked for.
-    pub(super) fn write_image(&mut self, plan: &ImagePlan) -> Result<(), CopyError> {
-        let from = Side::open(&plan.source, Access::Read, self.options.source_caching)?;
-        plan.check_size(from.stamp.size_bytes)?;
-        let to = Side::of_device(&plan.grant, &plan.device, Access::ReadWrite, self.options.target_caching)?;
-        let replaced = match plan.grant.reason() {
+    pub(super) fn write(&self, copier: &mut FileCopier<'_, '_>) -> Result<(), CopyError> {
+        let options = copier.context.options;
+        let from = Endpoint::open(&self.source, Access::Read, options.source_caching)?;
+        let image_bytes = from.stat.size_bytes;
+        self.check_size(image_bytes)?;
+        let to = Endpoint::of_device(&self.grant, &self.device, Access::ReadWrite, options.target_caching)?;
+        let replaced = match self.grant.reason() {
             GrantReason::DestroySignatures(found) => found.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
         };
-        let image_bytes = from.stamp.size_bytes;
-        self.log.image = Some(DeviceImage {
-            device: plan.device.display().to_string(),
-            device_bytes: plan.device_bytes,
+        copier.log.image = Some(DeviceImage {
+            device: self.device.display().to_string(),
+            device_bytes: self.device_bytes,
             image_bytes,
             padding_bytes: image_bytes.next_multiple_of(u64::from(to.align)) - image_bytes,
             replaced,
         });
-        let written = self.fill_device(&from, &to, plan);
-        let hashes = written.map_err(|cause| CopyError::DeviceUnfinished {
-            source_file: plan.source.clone(),
-            device: plan.device.clone(),
+        let written = self.fill(copier, &from, &to).map_err(|cause| CopyError::DeviceUnfinished {
+            source_file: self.source.clone(),
+            device: self.device.clone(),
             cause: Box::new(cause),
         })?;
-        if let Some(hashes) = hashes {
-            self.note(&from, &plan.device, Filled::moved(hashes));
+        if let Some(hashes) = written {
+            copier.context.progress.end_file();
+            copier.log.add_large_file(&self.device, image_bytes, Filled { hashes, ..Filled::default() });
         }
         Ok(())
     }
 
     /// `None` where it was read back and differs.
-    fn fill_device(
-        &mut self,
-        from: &Side,
-        to: &Side,
-        plan: &ImagePlan,
+    fn fill(
+        &self,
+        copier: &mut FileCopier<'_, '_>,
+        from: &Endpoint,
+        to: &Endpoint,
     ) -> Result<Option<FileHashes>, CopyError> {
-        let (device, size_bytes) = (plan.device.as_path(), from.stamp.size_bytes);
-        self.progress.begin_file(device, size_bytes, "writing the image to");
-        let same_device =
-            self.share_a_device(from.path(), from.stamp.device, device, to.stamp.special_device);
-        self.prepare_rig(same_device, from.path())?;
-        self.expect_no_writers(from);
-        let whole = Plan::whole(size_bytes, self.shape().transfer_bytes);
-        let hashes = self.move_data(from, to, device, whole, None, same_device)?;
-        let begun_ns = self.clock.now_ns();
+        let FileCopier { context, mover, log } = copier;
+        let (clock, progress) = (&context.clock, context.progress);
+        let (device, size_bytes) = (self.device.as_path(), from.stat.size_bytes);
+        progress.begin_file(device, size_bytes, "writing the image to");
+        let same_device = mover.devices.share(from.path(), from.stat.device, device, to.stat.special_device);
+        expect_no_writers(from, clock, log);
+        let plan = Plan::whole(size_bytes, mover.shape(same_device).transfer_bytes);
+        let hashes = mover.run(Transfer { from, to, target: device, plan, journal: None, same_device })?;
+        let begun_ns = clock.now_ns();
         to.file().sync_all().map_err(CopyError::system("flush", device))?;
-        self.log.sync_ns += self.clock.now_ns() - begun_ns;
+        log.sync_ns += clock.now_ns() - begun_ns;
         source_is_unmodified(from)?;
-        if self.options.verify == VerifyMode::ReadBack {
-            let begun_ns = self.clock.now_ns();
-            self.progress.begin_file(device, size_bytes, "reading back");
-            let by_descriptor = plan.grant.open_path();
-            let found = self.read_back(&by_descriptor, size_bytes)?;
-            self.log.verify_ns += self.clock.now_ns() - begun_ns;
+        if context.options.verify == VerifyMode::ReadBack {
+            let begun_ns = clock.now_ns();
+            progress.begin_file(device, size_bytes, "reading back");
+            let by_descriptor = self.grant.open_path();
+            let found = mover.read_back(&by_descriptor, size_bytes)?;
+            log.verify_ns += clock.now_ns() - begun_ns;
             let differs = compare(device, from.path(), &by_descriptor, &hashes, &found, BLOCK_BYTES);
             if let Some(mismatch) = differs {
-                self.log.mismatches.push(mismatch);
+                log.mismatches.push(mismatch);
                 return Ok(None);
             }
-            self.log.verified_files += 1;
+            log.verified_files += 1;
         }
         Ok(Some(hashes))
     }
-}
 
-impl ImagePlan {
     fn check_size(&self, image_bytes: u64) -> Result<(), CopyError> {
         if image_bytes <= self.device_bytes {
             return Ok(());

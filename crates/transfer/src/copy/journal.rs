@@ -1,7 +1,7 @@
 //! What of an unfinished destination is on stable media: what an interrupted copy goes on from.
 //!
 //! A text file beside the unfinished destination. The first line names the source as it was; each further
-//! line one piece that was written and synced, with its checksum. Every line ends in a checksum of itself, so
+//! line one range that was written and synced, with its checksum. Every line ends in a checksum of itself, so
 //! that a line torn by a crash counts as not there. The journal is synced after the data; and what it says
 //! is believed only when the destination, read again past the cache, agrees.
 
@@ -16,11 +16,10 @@ use iostall_measure::ByteCount;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::beside::{journal_path, new_journal_path};
-use crate::pipeline::{Journal, Written};
 
 const MAGIC: &str = "iostall-journal 1";
 
-/// The pieces of some twenty terabytes; whatever else lies under that name is not read into memory.
+/// The ranges of some twenty terabytes; whatever else lies under that name is not read into memory.
 const JOURNAL: Input = Input { what: "journal", limit: ByteCount(1 << 30) };
 
 /// What a journal says about its source. Without the device number: it may be another after a restart.
@@ -90,24 +89,35 @@ fn checked(line: &str) -> Option<&str> {
     (sum.len() == 16 && u64::from_str_radix(sum, 16).ok()? == xxh3_64(line.as_bytes())).then_some(line)
 }
 
+/// A range of a destination that is on stable media.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DurableRange {
+    /// Where it begins, bytes.
+    pub(super) offset: u64,
+    /// Bytes.
+    pub(super) length: u32,
+    /// XXH3 of its data.
+    pub(super) hash: u64,
+}
+
 /// A journal being written.
 pub(super) struct FileJournal {
     file: File,
     interval_bytes: u64,
-    pieces: usize,
+    ranges: usize,
 }
 
 impl FileJournal {
     /// Whether there is anything to go on from.
-    pub(super) fn has_pieces(&self) -> bool {
-        self.pieces > 0
+    pub(super) fn has_ranges(&self) -> bool {
+        self.ranges > 0
     }
 
-    /// Begins one for a copy of `source` to `target`, with the pieces that are already known to be there.
+    /// Begins one for a copy of `source` to `target`, with the ranges that are already known to be there.
     pub(super) fn begin(
         target: &Path,
         source: &FileStamp,
-        kept: &[Written],
+        kept: &[DurableRange],
         interval_bytes: u64,
     ) -> io::Result<Self> {
         // Never half of an old one and half of a new one: the new one is written under another name first. Only the
@@ -118,7 +128,7 @@ impl FileJournal {
             _ => {}
         }
         let file = File::create_new(&fresh)?;
-        let mut journal = Self { file, interval_bytes, pieces: 0 };
+        let mut journal = Self { file, interval_bytes, ranges: 0 };
         let mut text = String::new();
         push_line(&mut text, &Identity::of(source).line());
         journal.file.write_all(text.as_bytes())?;
@@ -126,21 +136,21 @@ impl FileJournal {
         std::fs::rename(&fresh, journal_path(target))?;
         Ok(journal)
     }
-}
 
-impl Journal for FileJournal {
-    fn interval_bytes(&self) -> u64 {
+    /// How many bytes are written between two entries.
+    pub(super) fn interval_bytes(&self) -> u64 {
         self.interval_bytes
     }
 
-    fn append(&mut self, pieces: &[Written]) -> io::Result<()> {
-        let mut text = String::with_capacity(pieces.len() * 64);
-        for piece in pieces {
-            push_line(&mut text, &format!("{} {} {:016x}", piece.offset, piece.length, piece.hash));
+    /// These ranges are on stable media: the destination was synced after they were written.
+    pub(super) fn append(&mut self, ranges: &[DurableRange]) -> io::Result<()> {
+        let mut text = String::with_capacity(ranges.len() * 64);
+        for range in ranges {
+            push_line(&mut text, &format!("{} {} {:016x}", range.offset, range.length, range.hash));
         }
         self.file.write_all(text.as_bytes())?;
         self.file.sync_data()?;
-        self.pieces += pieces.len();
+        self.ranges += ranges.len();
         Ok(())
     }
 }
@@ -166,7 +176,7 @@ pub(super) struct Claims {
     /// What became of its source since.
     pub(super) source: Source,
     /// What was written and synced, ascending and without overlap, within the source as it is now.
-    pub(super) pieces: Vec<Written>,
+    pub(super) ranges: Vec<DurableRange>,
 }
 
 /// What the journal of `target` claims of `source`; `None` where there is no journal.
@@ -186,18 +196,18 @@ pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Opti
 pub(super) fn claims_of(text: &str, source: &FileStamp) -> Option<Claims> {
     let mut lines = text.lines();
     let named = lines.next().and_then(checked).and_then(Identity::parse)?;
-    let mut pieces: Vec<Written> = lines.filter_map(|line| parse(checked(line)?)).collect();
-    pieces.sort_by_key(|piece| piece.offset);
+    let mut ranges: Vec<DurableRange> = lines.filter_map(|line| parse(checked(line)?)).collect();
+    ranges.sort_by_key(|range| range.offset);
     let mut end = 0;
-    pieces.retain(|piece| {
-        let piece_end = piece.offset.saturating_add(u64::from(piece.length));
-        let follows = piece.offset >= end && piece.length > 0 && piece_end <= source.size_bytes;
+    ranges.retain(|range| {
+        let range_end = range.offset.saturating_add(u64::from(range.length));
+        let follows = range.offset >= end && range.length > 0 && range_end <= source.size_bytes;
         if follows {
-            end = piece_end;
+            end = range_end;
         }
         follows
     });
-    Some(Claims { source: named.related_to(&Identity::of(source)), pieces })
+    Some(Claims { source: named.related_to(&Identity::of(source)), ranges })
 }
 
 /// Whether an earlier try to copy `source` to `target` has left something to go on from.
@@ -206,14 +216,14 @@ pub(super) fn is_unfinished(target: &Path, source: &FileStamp) -> bool {
     claims.is_some_and(|claims| matches!(claims.source, Source::Same | Source::Touched))
 }
 
-fn parse(line: &str) -> Option<Written> {
+fn parse(line: &str) -> Option<DurableRange> {
     let mut words = line.split(' ');
-    let piece = Written {
+    let range = DurableRange {
         offset: words.next()?.parse().ok()?,
         length: words.next()?.parse().ok()?,
         hash: u64::from_str_radix(words.next()?, 16).ok()?,
     };
-    words.next().is_none().then_some(piece)
+    words.next().is_none().then_some(range)
 }
 
 #[cfg(test)]
@@ -221,12 +231,12 @@ mod tests {
     use super::*;
     use iostall_engine::files;
 
-    fn piece(offset: u64, length: u32) -> Written {
-        Written { offset, length, hash: offset ^ 0xdead }
+    fn range(offset: u64, length: u32) -> DurableRange {
+        DurableRange { offset, length, hash: offset ^ 0xdead }
     }
 
-    fn pieces_of(target: &Path, source: &FileStamp) -> Vec<Written> {
-        read_journal(target, source).unwrap().map(|claims| claims.pieces).unwrap_or_default()
+    fn ranges_of(target: &Path, source: &FileStamp) -> Vec<DurableRange> {
+        read_journal(target, source).unwrap().map(|claims| claims.ranges).unwrap_or_default()
     }
 
     #[test]
@@ -236,10 +246,10 @@ mod tests {
         std::fs::write(&source_path, vec![1; 100_000]).unwrap();
         let source = files::stamp_of_path(&source_path).unwrap();
         let path = dir.path().join("x");
-        let mut journal = FileJournal::begin(&path, &source, &[piece(0, 4096)], 1).unwrap();
-        journal.append(&[piece(8192, 4096), piece(4096, 4096)]).unwrap();
+        let mut journal = FileJournal::begin(&path, &source, &[range(0, 4096)], 1).unwrap();
+        journal.append(&[range(8192, 4096), range(4096, 4096)]).unwrap();
         let claims = read_journal(&path, &source).unwrap().unwrap();
-        assert_eq!(claims.pieces, [piece(0, 4096), piece(4096, 4096), piece(8192, 4096)]);
+        assert_eq!(claims.ranges, [range(0, 4096), range(4096, 4096), range(8192, 4096)]);
         assert!(read_journal(&dir.path().join("none"), &source).unwrap().is_none());
         for (now, expected) in [
             (source, Source::Same),
@@ -254,7 +264,7 @@ mod tests {
             assert_eq!(is_unfinished(&path, &now), goes_on, "{now:?}");
         }
         let shorter = FileStamp { size_bytes: 5000, ..source };
-        assert_eq!(read_journal(&path, &shorter).unwrap().unwrap().pieces, [piece(0, 4096)]);
+        assert_eq!(read_journal(&path, &shorter).unwrap().unwrap().ranges, [range(0, 4096)]);
     }
 
     #[test]
@@ -265,19 +275,19 @@ mod tests {
         let source = files::stamp_of_path(&source_path).unwrap();
         let target = dir.path().join("x");
         let path = journal_path(&target);
-        FileJournal::begin(&target, &source, &[piece(0, 4096), piece(4096, 4096)], 1).unwrap();
+        FileJournal::begin(&target, &source, &[range(0, 4096), range(4096, 4096)], 1).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let pieces = pieces_of(&target, &source);
-            assert!(pieces.len() < 2 || cut + 1 == whole.len(), "cut at {cut}");
-            assert!(pieces.iter().all(|found| [piece(0, 4096), piece(4096, 4096)].contains(found)));
+            let ranges = ranges_of(&target, &source);
+            assert!(ranges.len() < 2 || cut + 1 == whole.len(), "cut at {cut}");
+            assert!(ranges.iter().all(|found| [range(0, 4096), range(4096, 4096)].contains(found)));
         }
         for at in 0..whole.len() - 1 {
             let mut damaged = whole.clone();
             damaged[at] ^= 1;
             std::fs::write(&path, &damaged).unwrap();
-            assert!(pieces_of(&target, &source).len() < 2, "damaged at {at}");
+            assert!(ranges_of(&target, &source).len() < 2, "damaged at {at}");
         }
     }
 
@@ -289,8 +299,8 @@ mod tests {
         let source = files::stamp_of_path(&source_path).unwrap();
         let target = dir.path().join("n".repeat(255));
         std::os::unix::fs::symlink(&source_path, new_journal_path(&target)).unwrap();
-        FileJournal::begin(&target, &source, &[piece(0, 4096)], 1).unwrap();
-        assert_eq!(pieces_of(&target, &source), [piece(0, 4096)]);
+        FileJournal::begin(&target, &source, &[range(0, 4096)], 1).unwrap();
+        assert_eq!(ranges_of(&target, &source), [range(0, 4096)]);
         assert_eq!(std::fs::read(&source_path).unwrap(), vec![1; 100_000]);
         assert!(!new_journal_path(&target).exists());
     }

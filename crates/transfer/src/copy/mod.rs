@@ -1,9 +1,10 @@
 //! Copying files and trees.
 
-mod already;
-mod behind;
 mod beside;
+mod context;
+mod devices;
 mod durable;
+mod endpoint;
 mod error;
 mod file;
 #[cfg(feature = "fuzzing")]
@@ -15,13 +16,16 @@ mod journal;
 mod kept_time;
 mod links;
 mod log;
+mod mover;
 mod options;
+mod page_cache;
 mod part;
+mod plan;
 pub(crate) mod read_back;
 mod recheck;
 mod resume;
 mod room;
-mod side;
+mod sink;
 mod small;
 mod steady;
 mod target;
@@ -31,58 +35,32 @@ mod tests;
 mod traps;
 mod tree;
 mod tree_mark;
-mod tune;
+mod up_to_date;
 mod walk;
 
-use std::collections::HashMap;
-use std::path::Path;
-
-use iostall_engine::guard::Destinations;
-use iostall_host as host;
-use iostall_measure::MonotonicClock;
-use iostall_measure::platform::Device;
-use iostall_model::transfer::VerifyMode;
+use std::path::{Path, PathBuf};
 
 pub use beside::{is_part_name, journal_path, part_path};
 pub use error::CopyError;
 pub use log::{CopiedFile, CopyFailure, CopyLog};
 pub use options::{CHECKPOINT_BYTES, CopyOptions, Resume, SMALL_FILE_BYTES, Specials, Symlinks};
-pub use tree::CopyPlan;
+pub use plan::CopyPlan;
 pub use walk::pair_names;
 
 use crate::progress::Progress;
-use crate::rig::Rig;
-use crate::shape::Shape;
 
 /// Copies, and remembers what it has done.
 pub struct Copier<'a> {
-    options: &'a CopyOptions,
-    progress: &'a Progress,
-    clock: MonotonicClock,
-    rig: Option<(Shape, Rig)>,
-    /// The fastest shape, once it was measured.
-    tuned: Option<Shape>,
-    /// Whether two file systems, by their device numbers, stand on one device.
-    shared_devices: HashMap<(u64, u64), bool>,
-    named: part::Named,
-    destinations: Destinations,
+    context: context::CopyContext<'a>,
+    mover: mover::Mover<'a>,
     log: CopyLog,
 }
 
 impl<'a> Copier<'a> {
     /// One that has done nothing.
     pub fn new(options: &'a CopyOptions, progress: &'a Progress) -> Self {
-        Self {
-            options,
-            progress,
-            clock: MonotonicClock::new(),
-            rig: None,
-            tuned: None,
-            shared_devices: HashMap::new(),
-            named: part::Named::default(),
-            destinations: Destinations::new(&options.consent),
-            log: CopyLog::default(),
-        }
+        let context = context::CopyContext::new(options, progress);
+        Self { context, mover: mover::Mover::new(options, progress), log: CopyLog::default() }
     }
 
     /// What it has done so far.
@@ -92,32 +70,26 @@ impl<'a> Copier<'a> {
 
     /// What it has done.
     pub fn into_log(self) -> CopyLog {
-        self.log
+        CopyLog { shape: self.mover.into_described(), ..self.log }
     }
 
-    fn is_hashed(&self) -> bool {
-        self.options.verify != VerifyMode::None || self.options.checkpoint_bytes > 0
+    /// Copies files and trees: each source to `destination`, or into it where it is a directory.
+    ///
+    /// What cannot be copied is noted in the log, and the rest is copied. An error is what ended the copy.
+    pub fn copy_all(&mut self, sources: &[PathBuf], destination: &Path) -> Result<(), CopyError> {
+        let plan = self.plan(sources, destination)?;
+        self.carry_out(plan)
     }
 
-    /// Whether source and destination share a device, the file systems being numbered `one` and `other`.
-    fn share_a_device(&mut self, source: &Path, one: u64, target: &Path, other: u64) -> bool {
-        if one == other {
-            return true;
-        }
-        *self.shared_devices.entry((one, other)).or_insert_with(|| {
-            let (Some(source), Some(target)) = (host::device_of(source), host::device_of(target)) else {
-                return false;
-            };
-            let source = bottoms_of(&source);
-            bottoms_of(&target).iter().any(|name| source.contains(name))
-        })
+    /// Looks at everything. What is known by then not to be copied is in the log; an error is what makes the whole copy
+    /// impossible.
+    pub fn plan(&mut self, sources: &[PathBuf], destination: &Path) -> Result<CopyPlan, CopyError> {
+        CopyPlan::make(&self.context, &mut self.log, sources, destination)
     }
-}
 
-/// Names of the devices that a device stands on in the end: two partitions of one disk share it.
-fn bottoms_of(device: &Device) -> Vec<String> {
-    if device.below.is_empty() {
-        return vec![device.name.clone()];
+    /// Does what was planned.
+    pub fn carry_out(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
+        let Self { context, mover, log } = self;
+        tree::TreeCopier { files: file::FileCopier { context, mover, log } }.carry_out(plan)
     }
-    device.below.iter().flat_map(bottoms_of).collect()
 }

@@ -5,22 +5,25 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use iostall_engine::{Access, FileIndex, files};
+use iostall_engine::{Access, files};
 use iostall_measure::{Caching, Clock};
 use iostall_model::transfer::Mismatch;
 
-use super::behind::DropBehind;
+use super::endpoint::Endpoint;
 use super::error::CopyError;
-use super::side::Side;
-use crate::pipeline::{Behind, FileHashes, HashStage, HashWanted, Job, Pipeline, PipelineError};
+use super::page_cache::PlannedSource;
+use crate::buffers::BufferSet;
+use crate::pipeline::{Checksums, FileHashes, HashWanted, Job, Pipeline, PipelineError, StageWorkers};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::rate::RateLimit;
-use crate::rig::Rig;
+
+/// Blocks by which a difference is found, bytes.
+pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
 
 /// What a file is read with.
 pub(crate) struct Reader<'a, C> {
-    pub(crate) rig: &'a mut Rig,
+    pub(crate) buffers: &'a mut BufferSet,
     pub(crate) clock: &'a C,
     pub(crate) progress: &'a Progress,
     pub(crate) rate: Option<&'a RateLimit>,
@@ -36,36 +39,32 @@ impl<C: Clock> Reader<'_, C> {
         size_bytes: u64,
         wanted: HashWanted,
     ) -> Result<FileHashes, CopyError> {
-        let side = Side::open(path, Access::Read, Caching::Direct)?;
-        if !side.is_direct() {
+        let file = Endpoint::open(path, Access::Read, Caching::Direct)?;
+        if !file.is_direct() {
             files::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
         }
-        let data = files::data_ranges(side.file(), size_bytes)
+        let data = files::data_ranges(file.file(), size_bytes)
             .map_err(CopyError::system("look for holes in", path))?;
         let plan = Plan::new(size_bytes, &data, &[], self.transfer_bytes);
-        let stage = HashStage::new(wanted).map_err(CopyError::system("start a thread to hash", path))?;
-        let engine = self.rig.engine(&[side.file().as_fd()])?;
-        let mut behind = DropBehind::new(side.to_drop(), None);
-        let mut pipeline = Pipeline::new(engine, self.clock.clone(), self.rig.lend());
+        let engine = self.buffers.engine(&[file.file().as_fd()])?;
+        let mut source = PlannedSource::new(plan, file.buffered());
+        let mut checksums = Checksums::new(wanted);
+        let mut pipeline = Pipeline::new(engine, self.clock.clone(), self.buffers.take());
         let moved = pipeline.run(Job {
-            source: FileIndex(0),
-            target: None,
-            plan,
-            source_align: side.align,
-            target_align: 1,
-            reads_max: self.rig.buffer_count(),
-            writes_max: 0,
-            hashes: Some(stage),
+            source: &mut source,
+            stages: vec![StageWorkers::in_order(&mut checksums)],
+            sinks: Vec::new(),
+            aligns: &[file.align],
+            reads_max: self.buffers.buffer_count(),
             rate: self.rate,
-            journal: None,
-            behind: behind.as_mut().map(|behind| behind as &mut dyn Behind),
             progress: self.progress,
         });
-        self.rig
-            .take_back(pipeline.into_buffers())
+        self.buffers
+            .put_back(pipeline.into_buffers())
             .map_err(CopyError::system("map buffers to read", path))?;
         let failed = |cause: PipelineError| CopyError::Reading { path: path.to_owned(), cause };
-        Ok(moved.map_err(failed)?.hashes)
+        moved.map_err(failed)?;
+        Ok(checksums.finish())
     }
 }
 

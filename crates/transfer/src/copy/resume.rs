@@ -7,111 +7,104 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use iostall_engine::files;
-use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_measure::Clock as _;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Copier;
 use super::beside::journal_path;
+use super::context::CopyContext;
+use super::endpoint::Endpoint;
 use super::error::CopyError;
-use super::journal::{Claims, Source, has_journal, read_journal};
+use super::journal::{Claims, DurableRange, Source, has_journal, read_journal};
+use super::mover::Mover;
 use super::options::Resume;
-use super::side::Side;
-use crate::pipeline::{PipelineError, Written};
+use crate::pipeline::PipelineError;
 use crate::plan::PLAN_ALIGN;
-use crate::rate::RateLimit;
 
 /// How long to sleep at most while the rate holds us back, nanoseconds: cancelling is looked for in between.
 const HOLD_POLL_NS: u64 = 100_000_000;
 
-impl Copier<'_> {
-    /// What an earlier try has left and the destination, read past the cache, confirms. Where anything of the source was
-    /// changed since, it has to confirm it as well.
-    pub(super) fn kept_pieces(
-        &mut self,
-        from: &Side,
-        to: &Side,
-        target: &Path,
-    ) -> Result<Vec<Written>, CopyError> {
-        let Some(Claims { source, pieces: claimed }) = self.claims(from, target)? else {
-            return Ok(Vec::new());
-        };
-        if !to.is_direct() {
-            files::drop_from_cache(to.path())
-                .map_err(CopyError::system("drop from the page cache", to.path()))?;
-        }
-        let files: &[&File] = if source == Source::Same { &[to.file()] } else { &[from.file(), to.file()] };
-        let Some((_, rig)) = &mut self.rig else { return Ok(Vec::new()) };
-        self.progress.begin_file(target, from.stamp.size_bytes, "checking what is there of");
-        let mut buffers = rig.lend();
-        let mut kept = Vec::with_capacity(claimed.len());
-        let mut is_cancelled = false;
-        for piece in claimed {
-            let Some(buffer) = buffers.first_mut() else { break };
-            let bytes = u64::from(piece.length) * files.len() as u64;
-            is_cancelled = !may_go_on(self.options.rate.as_deref(), &self.clock, bytes, &|| {
-                self.progress.is_cancelled()
-            });
-            if is_cancelled {
-                break;
-            }
-            if files.iter().all(|file| is_there(file, &piece, buffer)) {
-                kept.push(piece);
-            }
-        }
-        rig.take_back(buffers).map_err(CopyError::system("map buffers for", to.path()))?;
+/// What an earlier try has left and the destination, read past the cache, confirms. Where anything of the source was
+/// changed since, it has to confirm it as well.
+pub(super) fn resumed_ranges(
+    context: &CopyContext<'_>,
+    mover: &mut Mover<'_>,
+    from: &Endpoint,
+    to: &Endpoint,
+    target: &Path,
+    same_device: bool,
+) -> Result<Vec<DurableRange>, CopyError> {
+    let Some(Claims { source, ranges: claimed }) = claims(context.options.resume, from, target)? else {
+        return Ok(Vec::new());
+    };
+    if !to.is_direct() {
+        files::drop_from_cache(to.path())
+            .map_err(CopyError::system("drop from the page cache", to.path()))?;
+    }
+    let files: &[&File] = if source == Source::Same { &[to.file()] } else { &[from.file(), to.file()] };
+    context.progress.begin_file(target, from.stat.size_bytes, "checking what is there of");
+    let (_, set) = mover.buffers(same_device, from.path())?;
+    let mut buffers = set.take();
+    let mut confirmed = Vec::with_capacity(claimed.len());
+    let mut is_cancelled = false;
+    for range in claimed {
+        let Some(buffer) = buffers.first_mut() else { break };
+        let bytes = u64::from(range.length) * files.len() as u64;
+        is_cancelled = !may_go_on(context, bytes);
         if is_cancelled {
-            return Err(CopyError::Moving {
-                from: from.path().to_owned(),
-                to: target.to_owned(),
-                cause: PipelineError::Cancelled,
-                kept: true,
-            });
+            break;
         }
-        self.progress.begin_file(target, from.stamp.size_bytes, "copying");
-        Ok(kept)
+        if files.iter().all(|file| is_there(file, &range, buffer)) {
+            confirmed.push(range);
+        }
     }
+    set.put_back(buffers).map_err(CopyError::system("map buffers for", to.path()))?;
+    if is_cancelled {
+        return Err(CopyError::Moving {
+            from: from.path().to_owned(),
+            to: target.to_owned(),
+            cause: PipelineError::Cancelled,
+            kept: true,
+        });
+    }
+    context.progress.begin_file(target, from.stat.size_bytes, "copying");
+    Ok(confirmed)
+}
 
-    /// What the journal of an earlier try claims, where that may be gone on from.
-    fn claims(&self, from: &Side, target: &Path) -> Result<Option<Claims>, CopyError> {
-        let claims = match self.options.resume {
-            Resume::Never => return Ok(None),
-            Resume::Matching | Resume::Always => read_journal(target, &from.stamp)
-                .map_err(CopyError::system("read the journal", &journal_path(target)))?,
-        };
-        Ok(claims.filter(|claims| match claims.source {
-            Source::Another => false,
-            Source::Modified => self.options.resume == Resume::Always,
-            Source::Same | Source::Touched => true,
-        }))
+/// What the journal of an earlier try claims, where that may be gone on from.
+fn claims(resume: Resume, from: &Endpoint, target: &Path) -> Result<Option<Claims>, CopyError> {
+    if resume == Resume::Never {
+        return Ok(None);
     }
+    let claims = read_journal(target, &from.stat)
+        .map_err(CopyError::system("read the journal", &journal_path(target)))?;
+    Ok(claims.filter(|claims| match claims.source {
+        Source::Another => false,
+        Source::Modified => resume == Resume::Always,
+        Source::Same | Source::Touched => true,
+    }))
 }
 
 /// Waits until the rate allows so many bytes; whether to go on at all.
-fn may_go_on(
-    rate: Option<&RateLimit>,
-    clock: &MonotonicClock,
-    bytes: u64,
-    is_cancelled: &dyn Fn() -> bool,
-) -> bool {
+fn may_go_on(context: &CopyContext<'_>, bytes: u64) -> bool {
     loop {
-        if is_cancelled() {
+        if context.progress.is_cancelled() {
             return false;
         }
-        let Some(rate) = rate else { return true };
-        let now_ns = clock.now_ns();
+        let Some(rate) = &context.options.rate else { return true };
+        let now_ns = context.clock.now_ns();
         match rate.take(bytes, now_ns) {
             Ok(()) => return true,
-            Err(due_ns) => clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
+            Err(due_ns) => context.clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
         }
     }
 }
 
-/// Whether the piece is in the file. Read part by part, since an earlier try may have had larger buffers; one that
+/// Whether the range is in the file. Read part by part, since an earlier try may have had larger buffers; one that
 /// cannot be read is not there.
-fn is_there(file: &File, piece: &Written, buffer: &mut [u8]) -> bool {
+fn is_there(file: &File, range: &DurableRange, buffer: &mut [u8]) -> bool {
     let align = usize::try_from(PLAN_ALIGN).unwrap_or(4096);
     let mut state = Xxh3::new();
-    let (mut offset, mut left) = (piece.offset, piece.length as usize);
+    let (mut offset, mut left) = (range.offset, range.length as usize);
     while left > 0 {
         let wanted = left.min(buffer.len());
         let asked = wanted.next_multiple_of(align).min(buffer.len());
@@ -124,7 +117,7 @@ fn is_there(file: &File, piece: &Written, buffer: &mut [u8]) -> bool {
         offset += wanted as u64;
         left -= wanted;
     }
-    state.digest() == piece.hash
+    state.digest() == range.hash
 }
 
 /// Makes holes of these ranges of an unfinished destination that was taken over: nothing is written there, so whatever
@@ -147,11 +140,11 @@ pub(super) fn clear_holes(file: &File, holes: &[Range<u64>]) -> io::Result<()> {
     Ok(())
 }
 
-/// Pieces as ranges, neighbours joined.
-pub(super) fn joined(pieces: &[Written]) -> Vec<Range<u64>> {
+/// The same with neighbours joined.
+pub(super) fn joined(durable: &[DurableRange]) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
-    for piece in pieces {
-        let range = piece.offset..piece.offset + u64::from(piece.length);
+    for one in durable {
+        let range = one.offset..one.offset + u64::from(one.length);
         match ranges.last_mut() {
             Some(last) if last.end == range.start => last.end = range.end,
             _ => ranges.push(range),

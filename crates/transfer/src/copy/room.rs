@@ -7,10 +7,10 @@ use iostall_engine::files;
 use iostall_host as host;
 use iostall_model::transfer::Reflink;
 
-use super::Copier;
 use super::beside::part_path;
 use super::error::CopyError;
 use super::log::CopyFailure;
+use super::options::CopyOptions;
 use super::part::directory_of;
 use super::walk::{Action, Entry, Inventory};
 
@@ -41,7 +41,7 @@ impl Places {
             return Some(*at);
         }
         let at = match files::stamp_of_path(directory) {
-            Ok(stamp) => self.on_device(directory, stamp.device)?,
+            Ok(stat) => self.on_device(directory, stat.device)?,
             Err(_) => self.of(directory_of(directory))?,
         };
         self.of_directory.insert(directory.to_owned(), at);
@@ -61,45 +61,42 @@ impl Places {
     }
 }
 
-impl Copier<'_> {
-    /// Leaves out files that are too large for their file system, and refuses all where the rest does not fit. What cannot
-    /// be known here (compression, quotas, what others write meanwhile) is met when it is there.
-    pub(super) fn check_room(&self, inventory: &mut Inventory) -> Result<(), CopyError> {
-        let mut places = Places::default();
-        let mut too_large = Vec::new();
-        for (index, entry) in inventory.entries.iter().enumerate() {
-            if entry.action != Action::File {
-                continue;
-            }
-            let Some(place) = places.of(directory_of(&entry.target)) else { continue };
-            let place = &mut places.all[place];
-            match place.largest_bytes.filter(|largest| entry.stamp.size_bytes > *largest) {
-                Some(largest_bytes) => too_large.push((index, largest_bytes, place.directory.clone())),
-                None => place.needed_bytes += self.more_bytes(entry, place),
-            }
+/// Leaves out files that are too large for their file system, and refuses all where the rest does not fit. What cannot
+/// be known here (compression, quotas, what others write meanwhile) is met when it is there.
+pub(super) fn check_room(options: &CopyOptions, inventory: &mut Inventory) -> Result<(), CopyError> {
+    let mut places = Places::default();
+    let mut too_large = Vec::new();
+    for (index, entry) in inventory.entries.iter().enumerate() {
+        if entry.action != Action::File {
+            continue;
         }
-        for (index, largest_bytes, directory) in too_large.into_iter().rev() {
-            let entry = inventory.entries.remove(index);
-            let (path, size_bytes) = (entry.source.clone(), entry.stamp.size_bytes);
-            let error = CopyError::TooLarge { path, size_bytes, directory, largest_bytes };
-            if !self.options.goes_on_after(&error) {
-                return Err(error);
-            }
-            inventory.failures.push(CopyFailure::of(&entry, error));
+        let Some(place) = places.of(directory_of(&entry.target)) else { continue };
+        let place = &mut places.all[place];
+        match place.largest_bytes.filter(|largest| entry.stat.size_bytes > *largest) {
+            Some(largest_bytes) => too_large.push((index, largest_bytes, place.directory.clone())),
+            None => place.needed_bytes += more_bytes(options, entry, place),
         }
-        places.all.iter().try_for_each(check_fits)
     }
+    for (index, largest_bytes, directory) in too_large.into_iter().rev() {
+        let entry = inventory.entries.remove(index);
+        let (path, size_bytes) = (entry.source.clone(), entry.stat.size_bytes);
+        let error = CopyError::TooLarge { path, size_bytes, directory, largest_bytes };
+        if !options.goes_on_after(&error) {
+            return Err(error);
+        }
+        inventory.failures.push(CopyFailure::of(&entry, error));
+    }
+    places.all.iter().try_for_each(check_fits)
+}
 
-    /// What a file takes beyond what it replaces and what an earlier try has left of it.
-    fn more_bytes(&self, entry: &Entry, place: &Place) -> i128 {
-        if place.shares && self.options.reflink != Reflink::Never && entry.stamp.device == place.device {
-            return 0;
-        }
-        let there =
-            |path: &Path| files::stamp_of_link(path).map_or(0, |stamp| i128::from(stamp.allocated_bytes));
-        let data_bytes = entry.stamp.size_bytes.min(entry.stamp.allocated_bytes);
-        i128::from(data_bytes) - there(&entry.target) - there(&part_path(&entry.target))
+/// What a file takes beyond what it replaces and what an earlier try has left of it.
+fn more_bytes(options: &CopyOptions, entry: &Entry, place: &Place) -> i128 {
+    if place.shares && options.reflink != Reflink::Never && entry.stat.device == place.device {
+        return 0;
     }
+    let there = |path: &Path| files::stamp_of_link(path).map_or(0, |stat| i128::from(stat.allocated_bytes));
+    let data_bytes = entry.stat.size_bytes.min(entry.stat.allocated_bytes);
+    i128::from(data_bytes) - there(&entry.target) - there(&part_path(&entry.target))
 }
 
 fn check_fits(place: &Place) -> Result<(), CopyError> {

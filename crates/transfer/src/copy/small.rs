@@ -13,19 +13,18 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 use iostall_engine::files::{self, Loss, Writers};
-use iostall_measure::{Clock, MonotonicClock};
+use iostall_measure::Clock as _;
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
+use super::context::CopyContext;
 use super::durable::FileSystems;
 use super::error::CopyError;
-use super::log::{CopiedFile, CopyFailure};
-use super::options::CopyOptions;
-use super::part::{Part, Replace, directory_of};
+use super::log::{CopiedFile, CopyFailure, CopyLog};
+use super::part::{Part, directory_of};
 use super::steady::read_steady;
 use super::walk::Entry;
 use crate::hash::{Digest, Hasher};
 use crate::pipeline::PipelineError;
-use crate::progress::Progress;
 
 /// Most files of a batch.
 const BATCH_FILES_MAX: usize = 16_384;
@@ -38,26 +37,9 @@ const HOLD_POLL_NS: u64 = 100_000_000;
 
 /// What is shared by the workers.
 pub(super) struct SmallFiles<'a> {
-    pub(super) options: &'a CopyOptions,
-    pub(super) progress: &'a Progress,
-    pub(super) clock: &'a MonotonicClock,
-    /// What becomes of files that are there.
-    pub(super) replace: Replace<'a>,
+    pub(super) context: &'a CopyContext<'a>,
     /// Where they go.
     pub(super) file_systems: &'a FileSystems,
-}
-
-/// What became of a batch.
-#[derive(Default)]
-pub(super) struct BatchLog {
-    pub(super) files: Vec<CopiedFile>,
-    pub(super) losses: Vec<(PathBuf, Loss)>,
-    pub(super) mismatches: Vec<Mismatch>,
-    pub(super) failures: Vec<CopyFailure>,
-    /// Sources that somebody could write to while they were read.
-    pub(super) in_use: Vec<PathBuf>,
-    pub(super) verified_files: u64,
-    pub(super) sync_ns: u64,
 }
 
 /// An unfinished small file. It stays open, and with that locked, until it has its name or goes: another copy to the same
@@ -80,11 +62,11 @@ pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (at, entry) in entries.iter().enumerate() {
-        if at > start && (at - start >= files_max || bytes + entry.stamp.size_bytes > BATCH_BYTES) {
+        if at > start && (at - start >= files_max || bytes + entry.stat.size_bytes > BATCH_BYTES) {
             batches.push(&entries[start..at]);
             (start, bytes) = (at, 0);
         }
-        bytes += entry.stamp.size_bytes;
+        bytes += entry.stat.size_bytes;
     }
     if start < entries.len() {
         batches.push(&entries[start..]);
@@ -117,15 +99,19 @@ impl SmallFiles<'_> {
     pub(super) fn copy_batches<'e>(
         &self,
         batches: &[&'e [&'e Entry]],
-        mut note: impl FnMut(BatchLog),
+        mut note: impl FnMut(CopyLog),
     ) -> Result<(), CopyError> {
         std::thread::scope(|scope| {
             let mut before: Option<ScopedJoinHandle<'_, _>> = None;
             let mut result = Ok(());
             for batch in batches {
                 if let Some(entry) = batch.first() {
-                    let bytes = batch.iter().map(|entry| entry.stamp.size_bytes).sum();
-                    self.progress.begin_file(directory_of(&entry.target), bytes, "copying small files in");
+                    let bytes = batch.iter().map(|entry| entry.stat.size_bytes).sum();
+                    self.context.progress.begin_file(
+                        directory_of(&entry.target),
+                        bytes,
+                        "copying small files in",
+                    );
                 }
                 let (written, ended) = self.write_batch(batch);
                 if let Some(before) = before.take() {
@@ -166,12 +152,12 @@ impl SmallFiles<'_> {
     }
 
     /// Makes a batch durable, checks it where that was asked for, and names its files.
-    fn finish_batch(&self, batch: WrittenBatch<'_>) -> (BatchLog, Result<(), CopyError>) {
+    fn finish_batch(&self, batch: WrittenBatch<'_>) -> (CopyLog, Result<(), CopyError>) {
         let WrittenBatch { parts, losses, in_use, failures } = batch;
-        let mut log = BatchLog { losses, failures, in_use, ..BatchLog::default() };
-        let begun_ns = self.clock.now_ns();
+        let mut log = CopyLog { losses, failures, in_use, ..CopyLog::default() };
+        let begun_ns = self.context.clock.now_ns();
         let synced = self.file_systems.sync();
-        log.sync_ns += self.clock.now_ns() - begun_ns;
+        log.sync_ns += self.context.clock.now_ns() - begun_ns;
         // Whatever has no name by the end of this goes with the list.
         let finished = synced.and_then(|()| self.finish(&parts, &mut log));
         (log, finished)
@@ -179,7 +165,7 @@ impl SmallFiles<'_> {
 
     /// Checks what is durable, where that was asked for, and gives each file its final name. What was named is noted,
     /// whatever became of the others.
-    fn finish(&self, parts: &[Unfinished<'_>], log: &mut BatchLog) -> Result<(), CopyError> {
+    fn finish(&self, parts: &[Unfinished<'_>], log: &mut CopyLog) -> Result<(), CopyError> {
         let results = Mutex::new(Vec::with_capacity(parts.len()));
         let (mut failures, ended) = self.for_each(
             parts,
@@ -191,7 +177,7 @@ impl SmallFiles<'_> {
             },
         );
         log.failures.append(&mut failures);
-        let checked = self.options.verify == VerifyMode::ReadBack;
+        let checked = self.context.options.verify == VerifyMode::ReadBack;
         let mut named = HashSet::with_capacity(parts.len());
         for (target, mismatch) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
             match mismatch {
@@ -205,7 +191,7 @@ impl SmallFiles<'_> {
             log.verified_files += u64::from(checked);
             log.files.push(CopiedFile {
                 path: part.entry.target.clone(),
-                bytes: part.entry.stamp.size_bytes,
+                bytes: part.entry.stat.size_bytes,
                 digest: part.digest.clone(),
                 blocks: Vec::new(),
                 block_bytes: 0,
@@ -225,7 +211,7 @@ impl SmallFiles<'_> {
         entry_of: impl Fn(&'i T) -> &'i Entry + Sync,
         work: impl Fn(&mut Vec<u8>, &'i T) -> Result<(), CopyError> + Sync,
     ) -> (Vec<CopyFailure>, Result<(), CopyError>) {
-        let workers = (self.options.workers.max(1) as usize).min(items.len().max(1));
+        let workers = (self.context.options.workers.max(1) as usize).min(items.len().max(1));
         let sections: Vec<(&[T], AtomicUsize)> = items
             .chunks(items.len().div_ceil(workers).max(1))
             .map(|part| (part, AtomicUsize::new(0)))
@@ -233,7 +219,7 @@ impl SmallFiles<'_> {
         let stop = AtomicBool::new(false);
         let (failures, ended) = (Mutex::new(Vec::new()), Mutex::new(None));
         let failed = |item: &'i T, error: CopyError| {
-            if self.options.goes_on_after(&error) {
+            if self.context.options.goes_on_after(&error) {
                 let failure = CopyFailure::of(entry_of(item), error);
                 failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
             } else {
@@ -264,24 +250,24 @@ impl SmallFiles<'_> {
 
     /// Reads a source and writes its unfinished destination.
     fn write_part<'e>(&self, buffer: &mut Vec<u8>, entry: &'e Entry) -> Result<Written<'e>, CopyError> {
-        let Entry { source, target, stamp, .. } = entry;
+        let Entry { source, target, stat, .. } = entry;
         self.may_go_on(entry)?;
         let from = File::open(source).map_err(CopyError::system("open", source))?;
-        let (now, writers) = read_steady(&from, source, stamp, buffer, self.clock)?;
-        let part = Part::create(target, stamp.mode)?;
+        let (now, writers) = read_steady(&from, source, stat, buffer, &self.context.clock)?;
+        let part = Part::create(target, stat.mode)?;
         part.file().write_all(buffer).map_err(CopyError::system("write", part.path()))?;
         let losses = files::copy_metadata(&from, &now, part.file());
         let bytes = buffer.len() as u64;
-        self.progress.note_moved(self.clock.now_ns(), bytes, bytes);
-        self.progress.add_done(bytes);
-        let hashed = self.options.verify != VerifyMode::None;
+        self.context.progress.note_moved(self.context.clock.now_ns(), bytes, bytes);
+        self.context.progress.add_done(bytes);
+        let hashed = self.context.options.verify != VerifyMode::None;
         let digest = hashed.then(|| self.digest(buffer));
         let part = Unfinished { entry, part, digest };
         Ok(Written { part, losses, is_in_use: writers == Writers::Some })
     }
 
     fn digest(&self, data: &[u8]) -> Digest {
-        let mut hasher = Hasher::new(self.options.hash);
+        let mut hasher = Hasher::new(self.context.options.hash);
         hasher.update(data);
         hasher.finish()
     }
@@ -289,7 +275,7 @@ impl SmallFiles<'_> {
     /// Waits until the rate allows the next file; an error when the copy was cancelled meanwhile.
     fn may_go_on(&self, entry: &Entry) -> Result<(), CopyError> {
         loop {
-            if self.progress.is_cancelled() {
+            if self.context.progress.is_cancelled() {
                 return Err(CopyError::Moving {
                     from: entry.source.clone(),
                     to: entry.target.clone(),
@@ -297,11 +283,11 @@ impl SmallFiles<'_> {
                     kept: false,
                 });
             }
-            let Some(rate) = &self.options.rate else { return Ok(()) };
-            let now_ns = self.clock.now_ns();
-            match rate.take(entry.stamp.size_bytes, now_ns) {
+            let Some(rate) = &self.context.options.rate else { return Ok(()) };
+            let now_ns = self.context.clock.now_ns();
+            match rate.take(entry.stat.size_bytes, now_ns) {
                 Ok(()) => return Ok(()),
-                Err(due_ns) => self.clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
+                Err(due_ns) => self.context.clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
             }
         }
     }
@@ -312,7 +298,7 @@ impl SmallFiles<'_> {
         part: &Unfinished<'_>,
     ) -> Result<Option<Mismatch>, CopyError> {
         let path = part.part.path();
-        if self.options.verify == VerifyMode::ReadBack {
+        if self.context.options.verify == VerifyMode::ReadBack {
             files::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
             buffer.clear();
             let mut copy = File::open(path).map_err(CopyError::system("open", path))?;
@@ -321,18 +307,18 @@ impl SmallFiles<'_> {
                 return Ok(Some(differs(&part.entry.source, &part.entry.target, buffer)));
             }
             // Reading has moved its access time. That it cannot be set was told when it was set first.
-            let _ = files::set_times(part.part.file(), &part.entry.stamp);
+            let _ = files::set_times(part.part.file(), &part.entry.stat);
         }
-        part.part.name(self.replace)?;
-        self.progress.end_file();
+        part.part.name(self.context.replace())?;
+        self.context.progress.end_file();
         Ok(None)
     }
 }
 
 /// Waits for a batch and hands over what became of it.
 fn noted(
-    batch: ScopedJoinHandle<'_, (BatchLog, Result<(), CopyError>)>,
-    note: &mut impl FnMut(BatchLog),
+    batch: ScopedJoinHandle<'_, (CopyLog, Result<(), CopyError>)>,
+    note: &mut impl FnMut(CopyLog),
 ) -> Result<(), CopyError> {
     let (log, finished) = batch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     note(log);

@@ -139,9 +139,9 @@ fn a_cancelled_copy_leaves_nothing_that_looks_whole() {
 
 /// Puts an unfinished copy of `from` there, as a killed process leaves it: `pieces` of 64 KiB in the journal.
 pub(super) fn leave_unfinished(from: &Path, to: &Path, pieces: u64, damage: Option<u64>) {
+    use super::journal::DurableRange;
     use super::journal::FileJournal;
     use crate::hash::piece_hash;
-    use crate::pipeline::Written;
 
     let stamp = files::stamp_of_path(from).unwrap();
     let data = fs::read(from).unwrap();
@@ -151,7 +151,7 @@ pub(super) fn leave_unfinished(from: &Path, to: &Path, pieces: u64, damage: Opti
     for at in 0..pieces {
         let piece = &data[usize::try_from(at << 16).unwrap()..][..1 << 16];
         part.write_all_at(piece, at << 16).unwrap();
-        kept.push(Written { offset: at << 16, length: 1 << 16, hash: piece_hash(piece) });
+        kept.push(DurableRange { offset: at << 16, length: 1 << 16, hash: piece_hash(piece) });
     }
     if let Some(at) = damage {
         part.write_all_at(b"damage", at).unwrap();

@@ -8,13 +8,13 @@ use iostall_engine::guard::Destinations;
 use iostall_model::transfer::{Mismatch, VerifyMode};
 
 use super::beside::new_journal_path;
-use super::journal::FileJournal;
+use super::journal::{DurableRange, FileJournal};
 use super::part::Part;
 use super::tests::{Room, content, copy_with, leave_unfinished, options};
 use super::walk::{Inventory, pair_names};
 use super::*;
 use crate::hash::{Hasher, piece_hash};
-use crate::pipeline::{PipelineError, Written};
+use crate::pipeline::PipelineError;
 
 /// Small files had unfinished destinations that nobody locked. A second copy to the same names removed them and made its
 /// own, the first gave those their final names while they were being written, and ended with success.
@@ -68,7 +68,7 @@ fn an_interrupted_copy_is_continued_with_smaller_requests_too() {
     let (from, to) = (room.write("from", 700_000), room.path("to"));
     let (stamp, data) = (files::stamp_of_path(&from).unwrap(), content(700_000));
     fs::write(part_path(&to), &data).unwrap();
-    let piece = |offset: usize, length: usize| Written {
+    let piece = |offset: usize, length: usize| DurableRange {
         offset: offset as u64,
         length: u32::try_from(length).unwrap(),
         hash: piece_hash(&data[offset..][..length]),
@@ -201,7 +201,10 @@ fn a_further_name_of_a_file_that_came_back_different_is_not_made() {
         message: String::new(),
     });
     fs::rename(room.path("copy"), room.path("elsewhere")).unwrap();
-    copier.make_links(&inventory).unwrap();
+    let Copier { context, mover, log } = &mut copier;
+    let mut files = super::file::FileCopier { context, mover, log };
+    let mut links = super::links::LinkMaker::new(&mut files, &inventory);
+    inventory.entries.iter().for_each(|entry| links.make_or_note(entry).unwrap());
     assert_eq!(room.names("elsewhere"), ["a"]);
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_engine::guard::{Destinations, Refusal};
+use iostall_model::transfer::Reflink;
 
 use super::beside::is_part_name;
 use super::error::CopyError;
@@ -31,7 +32,7 @@ pub(super) enum Action {
     /// Made anew.
     Special,
     /// Whole and unchanged since an earlier try.
-    AlreadyThere,
+    UpToDate,
 }
 
 /// One thing to copy.
@@ -39,13 +40,28 @@ pub(super) enum Action {
 pub(super) struct Entry {
     pub(super) source: PathBuf,
     pub(super) target: PathBuf,
-    pub(super) stamp: FileStamp,
+    pub(super) stat: FileStamp,
     pub(super) action: Action,
 }
 
 impl CopyFailure {
     pub(super) fn of(entry: &Entry, error: CopyError) -> Self {
         Self { source: entry.source.clone(), target: entry.target.clone(), error }
+    }
+}
+
+impl Entry {
+    /// Its source and its destination.
+    pub(super) fn paths(&self) -> (&Path, &Path) {
+        (&self.source, &self.target)
+    }
+
+    /// Whether a file goes by the path for small files. Holes, and sharing blocks where it is a must, need the other.
+    pub(super) fn is_small(&self, options: &CopyOptions) -> bool {
+        let FileStamp { size_bytes, allocated_bytes, .. } = self.stat;
+        // One of no more than a block has no holes, or is kept in its inode.
+        let has_holes = size_bytes > 4096 && allocated_bytes + 4096 <= size_bytes;
+        size_bytes < options.small_file_bytes && !has_holes && options.reflink != Reflink::Always
     }
 }
 
@@ -68,7 +84,7 @@ pub(super) struct Inventory {
 /// Where each source goes: to `destination` itself, or into it where it is a directory.
 pub fn pair_names(sources: &[PathBuf], destination: &Path) -> Result<Vec<(PathBuf, PathBuf)>, CopyError> {
     let names = |message: String| CopyError::Names { message };
-    let is_directory = files::stamp_of_path(destination).is_ok_and(|stamp| stamp.kind == FileKind::Directory);
+    let is_directory = files::stamp_of_path(destination).is_ok_and(|stat| stat.kind == FileKind::Directory);
     // The directory that an earlier try has made is what it was to be, and not something to copy into.
     let into = is_directory
         && match sources {
@@ -82,7 +98,7 @@ pub fn pair_names(sources: &[PathBuf], destination: &Path) -> Result<Vec<(PathBu
         )));
     }
     let is_of_file =
-        |source: &PathBuf| files::stamp_of_path(source).is_ok_and(|stamp| stamp.kind != FileKind::Directory);
+        |source: &PathBuf| files::stamp_of_path(source).is_ok_and(|stat| stat.kind != FileKind::Directory);
     if !into && names_a_directory(destination) && sources.iter().any(is_of_file) {
         return Err(Refusal::NoDirectory { path: destination.to_owned() }.into());
     }
@@ -143,18 +159,18 @@ impl Inventory {
 
     fn take_source(&mut self, source: &Path, target: &Path, walk: &Walk<'_>) -> Result<(), CopyError> {
         // What the user names is meant itself: a link on the command line is followed, as `cp -H` does.
-        let stamp = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
-        if stamp.kind == FileKind::Directory {
-            refuse_into_itself(source, &stamp, target)?;
+        let stat = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
+        if stat.kind == FileKind::Directory {
+            refuse_into_itself(source, &stat, target)?;
             self.roots.insert(target.to_owned());
-            let walk = Walk { device: Some(stamp.device), ..*walk };
-            return walk.directory(self, source, target, stamp, &mut Vec::new());
+            let walk = Walk { device: Some(stat.device), ..*walk };
+            return walk.directory(self, source, target, stat, &mut Vec::new());
         }
         // What is left out of a tree is no answer to who asks for this one.
-        if stamp.kind == FileKind::Special && walk.options.specials == Specials::Skip {
+        if stat.kind == FileKind::Special && walk.options.specials == Specials::Skip {
             return Err(CopyError::Special { path: source.to_owned() });
         }
-        self.add(source, target, stamp, walk)
+        self.add(source, target, stat, walk)
     }
 
     /// Notes what failed with one source; an error where the copy does not go on after it.
@@ -174,6 +190,16 @@ impl Inventory {
         Ok(())
     }
 
+    /// Entries that an earlier try has finished.
+    pub(super) fn up_to_date(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.action == Action::UpToDate)
+    }
+
+    /// Directories, each before those in it.
+    pub(super) fn directories(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.action == Action::Directory)
+    }
+
     /// Regular files that will be copied.
     pub(super) fn files(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.action == Action::File)
@@ -183,11 +209,11 @@ impl Inventory {
         &mut self,
         source: &Path,
         target: &Path,
-        stamp: FileStamp,
+        stat: FileStamp,
         walk: &Walk<'_>,
     ) -> Result<(), CopyError> {
         let options = walk.options;
-        let action = match stamp.kind {
+        let action = match stat.kind {
             FileKind::Directory => Action::Directory,
             FileKind::Symlink if options.symlinks == Symlinks::Skip => return Ok(()),
             FileKind::Symlink => Action::Symlink,
@@ -199,37 +225,34 @@ impl Inventory {
                 Specials::Keep => Action::Special,
                 Specials::Refuse => return Err(CopyError::Special { path: source.to_owned() }),
             },
-            FileKind::Regular => self.file_action(&stamp, target),
+            FileKind::Regular => self.file_action(&stat, target),
         };
-        let action = if self.leaves_finished && self.is_already_there(&stamp, target) {
-            Action::AlreadyThere
-        } else {
-            action
-        };
-        if !matches!(action, Action::AlreadyThere | Action::Directory) {
-            check_target(source, &stamp, target, options.overwrite, walk.destinations)?;
+        let action =
+            if self.leaves_finished && self.is_up_to_date(&stat, target) { Action::UpToDate } else { action };
+        if !matches!(action, Action::UpToDate | Action::Directory) {
+            check_target(source, &stat, target, options.overwrite, walk.destinations)?;
         }
-        self.entries.push(Entry { source: source.to_owned(), target: target.to_owned(), stamp, action });
+        self.entries.push(Entry { source: source.to_owned(), target: target.to_owned(), stat, action });
         Ok(())
     }
 
     /// A finished file of an earlier try: it got its name when it was whole, and its times with it.
-    fn is_already_there(&mut self, stamp: &FileStamp, target: &Path) -> bool {
+    fn is_up_to_date(&mut self, stat: &FileStamp, target: &Path) -> bool {
         let Ok(there) = files::stamp_of_link(target) else { return false };
-        there.kind == stamp.kind
-            && stamp.kind != FileKind::Directory
-            && there.size_bytes == stamp.size_bytes
-            && self.time_steps.is_kept_as(stamp.modified_ns, there.modified_ns, target, there.device)
+        there.kind == stat.kind
+            && stat.kind != FileKind::Directory
+            && there.size_bytes == stat.size_bytes
+            && self.time_steps.is_kept_as(stat.modified_ns, there.modified_ns, target, there.device)
     }
 
-    fn file_action(&mut self, stamp: &FileStamp, target: &Path) -> Action {
-        if stamp.links < 2 {
+    fn file_action(&mut self, stat: &FileStamp, target: &Path) -> Action {
+        if stat.links < 2 {
             return Action::File;
         }
-        if let Some(first) = self.first_names.get(&(stamp.device, stamp.inode)) {
+        if let Some(first) = self.first_names.get(&(stat.device, stat.inode)) {
             return Action::HardLink(first.clone());
         }
-        self.first_names.insert((stamp.device, stamp.inode), target.to_owned());
+        self.first_names.insert((stat.device, stat.inode), target.to_owned());
         Action::File
     }
 }
@@ -237,11 +260,11 @@ impl Inventory {
 /// Whether an earlier try of this copy has left something unfinished: a tree with its mark, or a file with its journal.
 fn is_begun(source: &Path, target: &Path) -> bool {
     tree_mark::is_of(target, source)
-        || files::stamp_of_path(source).is_ok_and(|stamp| is_unfinished(target, &stamp))
+        || files::stamp_of_path(source).is_ok_and(|stat| is_unfinished(target, &stat))
 }
 
 /// Whether the destination would lie in the source: found by walking up from it, whatever links and mounts are between.
-fn refuse_into_itself(source: &Path, stamp: &FileStamp, target: &Path) -> Result<(), CopyError> {
+fn refuse_into_itself(source: &Path, stat: &FileStamp, target: &Path) -> Result<(), CopyError> {
     let mut at = target.to_owned();
     // The part of the path that does not exist yet will be made in the part that does.
     while files::stamp_of_path(&at).is_err() {
@@ -249,7 +272,7 @@ fn refuse_into_itself(source: &Path, stamp: &FileStamp, target: &Path) -> Result
     }
     let mut at = fs::canonicalize(&at).map_err(CopyError::system("resolve", target))?;
     loop {
-        if files::stamp_of_path(&at).is_ok_and(|above| above.is_same_file(stamp)) {
+        if files::stamp_of_path(&at).is_ok_and(|above| above.is_same_file(stat)) {
             return Err(CopyError::IntoItself { from: source.to_owned(), to: target.to_owned() });
         }
         match at.parent() {
@@ -286,10 +309,10 @@ impl Walk<'_> {
         inventory: &mut Inventory,
         source: &Path,
         target: &Path,
-        stamp: FileStamp,
+        stat: FileStamp,
         above: &mut Vec<(FileStamp, PathBuf)>,
     ) -> Result<(), CopyError> {
-        if let Some((_, ancestor)) = above.iter().find(|(over, _)| over.is_same_file(&stamp)) {
+        if let Some((_, ancestor)) = above.iter().find(|(over, _)| over.is_same_file(&stat)) {
             return Err(CopyError::Loop { path: source.to_owned(), ancestor: ancestor.clone() });
         }
         refuse_other_kind(source, target)?;
@@ -299,8 +322,8 @@ impl Walk<'_> {
         // Before it is made at the destination: one that cannot be read is not there as an empty one.
         let listed: Result<Vec<_>, _> = fs::read_dir(source).and_then(Iterator::collect);
         let listed = listed.map_err(CopyError::system("read the directory", source))?;
-        inventory.add(source, target, stamp, self)?;
-        above.push((stamp, source.to_owned()));
+        inventory.add(source, target, stat, self)?;
+        above.push((stat, source.to_owned()));
         let mut names: Vec<_> = listed.into_iter().map(|entry| entry.file_name()).collect();
         // In one order on every file system, so that what a copy did up to an error can be told.
         names.sort_unstable();
@@ -320,17 +343,17 @@ impl Walk<'_> {
         copy: &Path,
         above: &mut Vec<(FileStamp, PathBuf)>,
     ) -> Result<(), CopyError> {
-        let stamp = match self.options.symlinks {
+        let stat = match self.options.symlinks {
             Symlinks::Follow => files::stamp_of_path(path),
             Symlinks::Keep | Symlinks::Skip => files::stamp_of_link(path),
         };
-        let stamp = stamp.map_err(CopyError::system("look at", path))?;
-        if stamp.kind != FileKind::Directory {
-            return inventory.add(path, copy, stamp, self);
+        let stat = stat.map_err(CopyError::system("look at", path))?;
+        if stat.kind != FileKind::Directory {
+            return inventory.add(path, copy, stat, self);
         }
-        if self.options.one_file_system && self.device.is_some_and(|device| device != stamp.device) {
+        if self.options.one_file_system && self.device.is_some_and(|device| device != stat.device) {
             return Ok(());
         }
-        self.directory(inventory, path, copy, stamp, above)
+        self.directory(inventory, path, copy, stat, above)
     }
 }

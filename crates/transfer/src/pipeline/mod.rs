@@ -1,24 +1,41 @@
-//! The pipeline: reads, checksums and writes of one file at once, through a bounded set of buffers.
+//! The pipeline: what a [`Source`] names is read, goes through stages, and is written where [`Sink`]s say.
 //!
-//! Each buffer goes read → (checksum) → write → free. Reads and writes are in flight together and
-//! complete in any order; a buffer carries the offset and the length of what is in it, so nothing is
-//! ever written that was not read. What a short read leaves is read again, what a short write leaves is
-//! written again. The first failure stops new requests; the pipeline then waits for those in flight, so that
-//! no buffer is lost and no request outlives its file.
+//! ```text
+//! Source ── extents ──► reads ──► Frame ──► stages, each on its workers ──► Sinks ──► writes
+//!                         ▲                                                            │
+//!                         └──────────────────── free buffers ◄─────────────────────────┘
+//! ```
+//!
+//! One thread does the I/O of a job and owns its state; workers of stages are handed one frame at a time. There are
+//! as many buffers as the pipeline was made with and never more: when all are in use nothing is read, so a slow sink
+//! or stage holds the source back. A frame owns its buffer, so nothing is ever written that was not read, and its bytes
+//! are where they were read: copying is this pipeline without a stage that changes them, and with one sink.
+//!
+//! Reads and writes are in flight together and complete in any order. What a short read leaves is read again, what a
+//! short write leaves is written again. The first failure stops new requests; the pipeline then waits for those in
+//! flight, so that no buffer is lost and no request outlives its file.
 
+mod checksums;
 mod flow;
-mod hashing;
+mod frame;
+mod sink;
+mod source;
+mod stage;
 #[cfg(test)]
 mod tests;
+mod workers;
 
-use iostall_engine::{Buffer, Completion, Engine, EngineError, FileIndex, IoFailure};
+use iostall_engine::{Buffer, Completion, Engine, EngineError, IoFailure};
 use iostall_measure::Clock;
 use iostall_model::transfer::BufferTime;
 use thiserror::Error;
 
-pub use hashing::{FileHashes, HashStage, HashWanted};
+pub use checksums::{Checksums, FileHashes, HashWanted};
+pub use frame::{Extent, Frame};
+pub use sink::{Checkpoint, Placement, Sink, Written};
+pub use source::{Source, Step};
+pub use stage::{OrderedStage, Stage, StageFailure, StageWorkers};
 
-use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
@@ -31,80 +48,39 @@ pub struct Pipeline<E, C> {
     completions: Vec<Completion>,
 }
 
-/// One file to move.
+/// What to move.
 pub struct Job<'a> {
-    /// Index of the source in the engine's files.
-    pub source: FileIndex,
-    /// Index of the destination; `None` reads only.
-    pub target: Option<FileIndex>,
-    /// The steps.
-    pub plan: Plan,
-    /// What offsets and lengths of reads must be multiples of, bytes; 1 for buffered reads.
-    pub source_align: u32,
-    /// What offsets and lengths of writes must be multiples of, bytes; 1 for buffered writes. The last write is
-    /// padded with zeros up to it: trim the file afterwards.
-    pub target_align: u32,
+    /// What is read.
+    pub source: &'a mut dyn Source,
+    /// What happens to each frame, one stage after the other.
+    pub stages: Vec<StageWorkers<'a>>,
+    /// Where frames go; with none, they are only read.
+    pub sinks: Vec<&'a mut dyn Sink>,
+    /// For each of the engine's files, what offsets and lengths of requests must be multiples of, bytes: a power of
+    /// two, 1 for buffered ones. The last write to a file is padded with zeros up to it: trim the file afterwards.
+    pub aligns: &'a [u32],
     /// Most reads in flight.
     pub reads_max: u32,
-    /// Most writes in flight.
-    pub writes_max: u32,
-    /// Checksums between reading and writing.
-    pub hashes: Option<HashStage>,
-    /// How fast.
+    /// How fast bytes may be read.
     pub rate: Option<&'a RateLimit>,
-    /// Where pieces known to be on stable media are written down.
-    pub journal: Option<&'a mut dyn Journal>,
-    /// Who gives back what passes through the page cache, where it is not passed by.
-    pub behind: Option<&'a mut dyn Behind>,
-    /// Who looks on, and may cancel.
+    /// Is told what is done, and stops the job when it is cancelled.
     pub progress: &'a Progress,
-}
-
-/// A piece that has been written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// Where.
-    pub offset: u64,
-    /// Bytes.
-    pub length: u32,
-    /// XXH3 of its data.
-    pub hash: u64,
-}
-
-/// Keeps what is durable, so that a copy can be continued after a crash.
-pub trait Journal {
-    /// How many bytes are written between two entries.
-    fn interval_bytes(&self) -> u64;
-
-    /// These pieces are on stable media: the destination was synced after they were written.
-    fn append(&mut self, pieces: &[Written]) -> std::io::Result<()>;
-}
-
-/// Follows behind a transfer.
-pub trait Behind {
-    /// So many bytes at this offset of the source were read.
-    fn read(&mut self, offset: u64, length: u32);
-
-    /// So many bytes at this offset of the destination were written.
-    fn written(&mut self, offset: u64, length: u32);
 }
 
 /// What a job did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Bytes of the file read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes of the file written, padding not counted.
+    /// Bytes written, padding not counted.
     pub written_bytes: u64,
     /// Bytes in holes.
     pub hole_bytes: u64,
-    /// Checksums that were wanted.
-    pub hashes: FileHashes,
     /// Where buffers spent their time.
     pub time: BufferTime,
 }
 
-/// Why a job stopped.
+/// Why a job stopped: the first thing that failed.
 #[derive(Debug, Error)]
 pub enum PipelineError {
     /// The system failed a read.
@@ -127,7 +103,7 @@ pub enum PipelineError {
         /// What the system said.
         cause: IoFailure,
     },
-    /// The system failed `fdatasync` of the destination.
+    /// The system failed `fdatasync` of a destination.
     #[error("making written data durable: {0}")]
     Sync(IoFailure),
     /// The source is shorter than it was.
@@ -142,7 +118,24 @@ pub enum PipelineError {
         /// Where.
         offset: u64,
     },
-    /// The journal could not be written.
+    /// A stage could not work on a frame.
+    #[error("the data at offset {offset}: {cause}")]
+    Stage {
+        /// Where the frame comes from.
+        offset: u64,
+        /// What the stage said.
+        cause: StageFailure,
+    },
+    /// Every sink left a frame to the others.
+    #[error("no destination takes the data at offset {offset}")]
+    NoSink {
+        /// Where the frame comes from.
+        offset: u64,
+    },
+    /// A thread for a stage could not be started.
+    #[error("starting a thread: {0}")]
+    Thread(std::io::Error),
+    /// A sink could not note what is durable.
     #[error("writing the journal: {0}")]
     Journal(std::io::Error),
     /// The engine broke.
@@ -154,11 +147,11 @@ pub enum PipelineError {
 }
 
 impl<E: Engine, C: Clock> Pipeline<E, C> {
-    /// A pipeline over `engine`, whose capacity must be above the number of `buffers`: one more request is
-    /// needed for syncing. Buffers must come from one pool and be of one size.
+    /// A pipeline over `engine`. Buffers must come from one pool and be of one size. The engine needs a capacity above
+    /// their number; where sinks have checkpoints, a request for each buffer and one for each sink.
     ///
     /// # Panics
-    /// When there is no buffer or the engine's capacity is too small.
+    /// When there is no buffer or the engine's capacity is not above their number.
     pub fn new(engine: E, clock: C, buffers: Vec<Buffer>) -> Self {
         let buffer_count = u32::try_from(buffers.len()).unwrap_or(u32::MAX);
         assert!(buffer_count > 0, "a pipeline needs a buffer");
@@ -169,9 +162,12 @@ impl<E: Engine, C: Clock> Pipeline<E, C> {
     /// Carries out one job. After an error that is not the engine's own, the pipeline is ready for the next job.
     ///
     /// # Panics
-    /// When a piece of the plan is larger than a buffer.
+    /// When an extent is larger than a buffer, when the job's workers leave no buffer to read into, when more sinks have
+    /// checkpoints than the engine's capacity allows, and with the panic of a worker.
     pub fn run(&mut self, job: Job<'_>) -> Result<Moved, PipelineError> {
-        flow::Flow::new(self, job).run()
+        let spares: usize = job.stages.iter().map(StageWorkers::spare_buffers).sum();
+        assert!(spares < self.free.len(), "{spares} workers leave no buffer to read into");
+        std::thread::scope(|scope| flow::Flow::new(self, job, scope)?.run())
     }
 
     /// The engine.

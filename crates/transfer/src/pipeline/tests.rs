@@ -1,17 +1,17 @@
 //! The pipeline on a simulated device: whatever goes wrong, the bytes are right or there is an error.
 
 use iostall_engine::sim::{Faults, SimConfig, SimDevice, SimEngine, SimFile};
-use iostall_engine::{BufferPool, FileIndex, Pages};
+use iostall_engine::{BufferPool, Pages};
 use iostall_measure::ManualClock;
 use iostall_model::transfer::{HashKind, LimitSide};
 use proptest::prelude::*;
 
 use super::*;
 use crate::hash::{Hasher, piece_hash};
-use crate::plan::Plan;
+use crate::plan::{Plan, SOURCE, TARGET};
 
-const SOURCE: FileIndex = FileIndex(0);
-const TARGET: FileIndex = FileIndex(1);
+mod striped;
+
 /// Small, so that a small file has many pieces.
 const PIECE: u32 = 4096;
 
@@ -47,7 +47,7 @@ impl Bench {
 
     fn pipeline(&self, buffers: u32) -> Pipeline<SimEngine, ManualClock> {
         let (_, pool) = BufferPool::new(buffers, PIECE, Pages::Small).unwrap();
-        let engine = SimEngine::new(self.device.clone(), buffers + 1);
+        let engine = SimEngine::new(self.device.clone(), buffers + 3);
         Pipeline::new(engine, self.device.clock().clone(), pool)
     }
 
@@ -60,42 +60,74 @@ impl Bench {
     }
 }
 
-fn job(plan: Plan, progress: &Progress) -> Job<'_> {
-    Job {
-        source: SOURCE,
-        target: Some(TARGET),
-        plan,
-        source_align: 512,
-        target_align: 512,
-        reads_max: 3,
-        writes_max: 3,
-        hashes: None,
-        rate: None,
-        journal: None,
-        behind: None,
-        progress,
+/// One file, to which every frame goes where it came from.
+#[derive(Default)]
+struct OneFile {
+    checkpoint_bytes: Option<u64>,
+    durable: Vec<Written>,
+}
+
+impl Sink for OneFile {
+    fn writes_max(&self) -> u32 {
+        3
     }
+
+    fn place(&mut self, frame: &mut Frame) -> Placement {
+        let Extent { file, offset, .. } = frame.origin();
+        if file == TARGET { Placement::Skip } else { Placement::Write { file: TARGET, offset } }
+    }
+
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        Some(Checkpoint { file: TARGET, interval_bytes: self.checkpoint_bytes? })
+    }
+
+    fn is_durable(&mut self, frames: &[Written]) -> std::io::Result<()> {
+        self.durable.extend_from_slice(frames);
+        Ok(())
+    }
+}
+
+/// How a file is copied here.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Hashed {
+    No,
+    OnCaller,
+    OnThread,
+}
+
+fn copy<C: Clock, E: Engine>(
+    pipeline: &mut Pipeline<E, C>,
+    mut plan: Plan,
+    sink: &mut dyn Sink,
+    hashed: Hashed,
+    rate: Option<&RateLimit>,
+    progress: &Progress,
+) -> Result<(Moved, FileHashes), PipelineError> {
+    let mut checksums = Checksums::new(wanted());
+    let stages = match hashed {
+        Hashed::No => vec![],
+        Hashed::OnCaller => vec![StageWorkers::in_order(&mut checksums).on_caller()],
+        Hashed::OnThread => vec![StageWorkers::in_order(&mut checksums).on_threads()],
+    };
+    let moved = pipeline.run(Job {
+        source: &mut plan,
+        stages,
+        sinks: vec![sink],
+        aligns: &[512, 512],
+        reads_max: 3,
+        rate,
+        progress,
+    })?;
+    Ok((moved, checksums.finish()))
+}
+
+fn simple_copy(bench: &Bench, buffers: u32, plan: Plan) -> Result<(Moved, FileHashes), PipelineError> {
+    let mut sink = OneFile::default();
+    copy(&mut bench.pipeline(buffers), plan, &mut sink, Hashed::OnCaller, None, &Progress::default())
 }
 
 fn wanted() -> HashWanted {
-    HashWanted { whole: Some(HashKind::Md5), block_bytes: Some(8192), pieces: true }
-}
-
-#[derive(Default)]
-struct Ledger {
-    interval_bytes: u64,
-    pieces: Vec<Written>,
-}
-
-impl Journal for Ledger {
-    fn interval_bytes(&self) -> u64 {
-        self.interval_bytes
-    }
-
-    fn append(&mut self, pieces: &[Written]) -> std::io::Result<()> {
-        self.pieces.extend_from_slice(pieces);
-        Ok(())
-    }
+    HashWanted { whole: Some(HashKind::Md5), block_bytes: Some(8192), frames: true }
 }
 
 fn faults(short: f64, eio_at: &[u64]) -> SimConfig {
@@ -118,9 +150,10 @@ proptest! {
         let bench = Bench::new(seed, size, faults(short, &[]));
         let mut pipeline = bench.pipeline(buffers);
         let progress = Progress::default();
-        let mut job = job(Plan::whole(size as u64, PIECE), &progress);
-        job.hashes = hashed.then(|| HashStage::inline(wanted()));
-        let moved = pipeline.run(job).unwrap();
+        let plan = Plan::whole(size as u64, PIECE);
+        let on = if hashed { Hashed::OnCaller } else { Hashed::No };
+        let (moved, hashes) =
+            copy(&mut pipeline, plan, &mut OneFile::default(), on, None, &progress).unwrap();
         prop_assert_eq!(moved.read_bytes, size as u64);
         prop_assert_eq!(moved.written_bytes, size as u64);
         prop_assert_eq!(progress.now().bytes_done, size as u64);
@@ -130,9 +163,9 @@ proptest! {
         if hashed {
             let mut hasher = Hasher::new(HashKind::Md5);
             hasher.update(&bench.data);
-            prop_assert_eq!(moved.hashes.whole, Some(hasher.finish()));
+            prop_assert_eq!(hashes.whole, Some(hasher.finish()));
             let blocks: Vec<u64> = bench.data.chunks(8192).map(piece_hash).collect();
-            prop_assert_eq!(moved.hashes.blocks, blocks);
+            prop_assert_eq!(hashes.blocks, blocks);
         }
     }
 
@@ -146,9 +179,9 @@ proptest! {
         let bench = Bench::new(seed, size, faults(0.2, &[at]));
         let mut pipeline = bench.pipeline(5);
         let progress = Progress::default();
-        let mut job = job(Plan::whole(size as u64, PIECE), &progress);
-        job.hashes = hashed.then(|| HashStage::inline(wanted()));
-        match pipeline.run(job) {
+        let plan = Plan::whole(size as u64, PIECE);
+        let on = if hashed { Hashed::OnCaller } else { Hashed::No };
+        match copy(&mut pipeline, plan, &mut OneFile::default(), on, None, &progress) {
             // The n-th request was never made.
             Ok(_) => prop_assert!(bench.target(size) == bench.data),
             Err(PipelineError::Read { cause, .. } | PipelineError::Write { cause, .. }) => {
@@ -165,16 +198,14 @@ proptest! {
         let bench = Bench::new(seed, size, faults(0.1, &[eio_at]));
         let mut pipeline = bench.pipeline(6);
         let progress = Progress::default();
-        let mut ledger = Ledger { interval_bytes: 16_384, pieces: Vec::new() };
-        let mut job = job(Plan::whole(size as u64, PIECE), &progress);
-        job.hashes = Some(HashStage::inline(wanted()));
-        job.journal = Some(&mut ledger);
-        let _ = pipeline.run(job);
+        let mut sink = OneFile { checkpoint_bytes: Some(16_384), durable: Vec::new() };
+        let plan = Plan::whole(size as u64, PIECE);
+        let _ = copy(&mut pipeline, plan, &mut sink, Hashed::OnCaller, None, &progress);
         let durable = bench.device.crash(seed ^ 1).swap_remove(1);
-        for piece in ledger.pieces {
-            let mut data = vec![0; piece.length as usize];
-            durable.read(piece.offset, &mut data);
-            prop_assert_eq!(piece_hash(&data), piece.hash, "piece at {}", piece.offset);
+        for frame in sink.durable {
+            let mut data = vec![0; frame.at.length as usize];
+            durable.read(frame.at.offset, &mut data);
+            prop_assert_eq!(piece_hash(&data), frame.checksum, "frame at {}", frame.at.offset);
         }
     }
 }
@@ -183,19 +214,14 @@ proptest! {
 #[test]
 fn the_checksum_is_of_the_whole_file_below_at_and_above_a_buffer() {
     for size in [0, 1, 4095, 4096, 4097, 8192, 50_000] {
-        for threaded in [false, true] {
+        for hashed in [Hashed::OnCaller, Hashed::OnThread] {
             let bench = Bench::new(1, size, SimConfig::default());
-            let progress = Progress::default();
-            let mut job = job(Plan::whole(size as u64, PIECE), &progress);
-            job.hashes = Some(if threaded {
-                HashStage::threaded(wanted()).unwrap()
-            } else {
-                HashStage::inline(wanted())
-            });
-            let moved = bench.pipeline(7).run(job).unwrap();
+            let (mut sink, plan) = (OneFile::default(), Plan::whole(size as u64, PIECE));
+            let copied = copy(&mut bench.pipeline(7), plan, &mut sink, hashed, None, &Progress::default());
+            let (_, hashes) = copied.unwrap();
             let mut hasher = Hasher::new(HashKind::Md5);
             hasher.update(&bench.data);
-            assert_eq!(moved.hashes.whole, Some(hasher.finish()), "{size} bytes");
+            assert_eq!(hashes.whole, Some(hasher.finish()), "{size} bytes");
             assert_eq!(bench.target(size), bench.data);
         }
     }
@@ -206,8 +232,7 @@ fn the_checksum_is_of_the_whole_file_below_at_and_above_a_buffer() {
 fn a_source_that_became_shorter_is_an_error_and_not_a_wait() {
     for (size, expected) in [(10_000usize, 20_000u64), (8192, 12_288), (0, 1), (8192, 8193)] {
         let bench = Bench::new(2, size, SimConfig::default());
-        let progress = Progress::default();
-        let error = bench.pipeline(4).run(job(Plan::whole(expected, PIECE), &progress)).unwrap_err();
+        let error = simple_copy(&bench, 4, Plan::whole(expected, PIECE)).unwrap_err();
         let PipelineError::SourceShrank { offset } = error else { panic!("{error}") };
         assert!((size as u64..expected).contains(&offset), "{offset}");
     }
@@ -217,8 +242,7 @@ fn a_source_that_became_shorter_is_an_error_and_not_a_wait() {
 #[test]
 fn of_a_source_that_grew_as_much_is_copied_as_there_was() {
     let bench = Bench::new(3, 20_000, SimConfig::default());
-    let progress = Progress::default();
-    let moved = bench.pipeline(4).run(job(Plan::whole(9_999, PIECE), &progress)).unwrap();
+    let (moved, _) = simple_copy(&bench, 4, Plan::whole(9_999, PIECE)).unwrap();
     assert_eq!(moved.written_bytes, 9_999);
     assert_eq!(bench.target(9_999), bench.data[..9_999]);
     let mut padding = vec![1; 241];
@@ -231,8 +255,7 @@ fn a_full_destination_is_an_error_that_says_so() {
     let full = SimFile { size_bytes: 0, space_bytes: Some(30_000), ..SimFile::default() };
     let config = SimConfig { files: vec![SimFile::default(), full], ..SimConfig::default() };
     let bench = Bench::new(4, 100_000, config);
-    let progress = Progress::default();
-    let error = bench.pipeline(4).run(job(Plan::whole(100_000, PIECE), &progress)).unwrap_err();
+    let error = simple_copy(&bench, 4, Plan::whole(100_000, PIECE)).unwrap_err();
     let PipelineError::Write { cause, .. } = error else { panic!("{error}") };
     assert_eq!(cause.symbol(), "ENOSPC");
 }
@@ -242,34 +265,28 @@ fn holes_are_neither_read_nor_written_and_count_as_zeros() {
     let bench = Bench::new(5, 60_000, SimConfig::default());
     let mut expected = bench.data.clone();
     expected[8192..40_960].fill(0);
-    let progress = Progress::default();
     let plan = Plan::new(60_000, &[0..8192, 40_960..60_000], &[], PIECE);
-    let mut job = job(plan, &progress);
-    job.hashes = Some(HashStage::inline(wanted()));
-    let moved = bench.pipeline(4).run(job).unwrap();
+    let (moved, hashes) = simple_copy(&bench, 4, plan).unwrap();
     assert_eq!(moved.hole_bytes, 32_768);
     assert_eq!(moved.read_bytes, 60_000 - 32_768);
     assert_eq!(bench.target(60_000), expected);
     let mut hasher = Hasher::new(HashKind::Md5);
     hasher.update(&expected);
-    assert_eq!(moved.hashes.whole, Some(hasher.finish()));
+    assert_eq!(hashes.whole, Some(hasher.finish()));
 }
 
 #[test]
-fn what_is_kept_is_read_from_the_destination_and_only_hashed() {
+fn a_resumed_range_is_read_from_the_destination_and_only_hashed() {
     let bench = Bench::new(6, 40_000, SimConfig::default());
     bench.device.fill(TARGET, 0, &bench.data[..16_384]);
-    let progress = Progress::default();
     let plan =
         Plan::new(40_000, std::slice::from_ref(&(0..40_000)), std::slice::from_ref(&(0..16_384)), PIECE);
-    let mut job = job(plan, &progress);
-    job.hashes = Some(HashStage::inline(wanted()));
-    let moved = bench.pipeline(4).run(job).unwrap();
+    let (moved, hashes) = simple_copy(&bench, 4, plan).unwrap();
     assert_eq!(moved.written_bytes, 40_000 - 16_384);
     assert_eq!(bench.target(40_000), bench.data);
     let mut hasher = Hasher::new(HashKind::Md5);
     hasher.update(&bench.data);
-    assert_eq!(moved.hashes.whole, Some(hasher.finish()));
+    assert_eq!(hashes.whole, Some(hasher.finish()));
 }
 
 #[test]
@@ -278,7 +295,9 @@ fn a_cancelled_copy_stops_and_gives_its_buffers_back() {
     let cancel = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let progress = Progress::new(cancel);
     let mut pipeline = bench.pipeline(4);
-    let error = pipeline.run(job(Plan::whole(100_000, PIECE), &progress)).unwrap_err();
+    let plan = Plan::whole(100_000, PIECE);
+    let copied = copy(&mut pipeline, plan, &mut OneFile::default(), Hashed::No, None, &progress);
+    let error = copied.unwrap_err();
     assert!(matches!(error, PipelineError::Cancelled));
     assert_eq!(pipeline.into_buffers().len(), 4);
 }
@@ -290,8 +309,25 @@ fn reads_and_writes_overlap_so_that_time_tends_to_the_slower_side() {
     let config = SimConfig { service_ns_base: 1_000_000, service_ns_tail_mean: 0, ..SimConfig::default() };
     let bench = Bench::new(8, 100 * PIECE as usize, config);
     let progress = Progress::default();
-    let mut job = job(Plan::whole(100 * u64::from(PIECE), PIECE), &progress);
-    (job.reads_max, job.writes_max) = (1, 1);
+    struct OneAtATime;
+    impl Sink for OneAtATime {
+        fn writes_max(&self) -> u32 {
+            1
+        }
+        fn place(&mut self, frame: &mut Frame) -> Placement {
+            Placement::Write { file: TARGET, offset: frame.origin().offset }
+        }
+    }
+    let (mut plan, mut sink) = (Plan::whole(100 * u64::from(PIECE), PIECE), OneAtATime);
+    let job = Job {
+        source: &mut plan,
+        stages: Vec::new(),
+        sinks: vec![&mut sink],
+        aligns: &[512, 512],
+        reads_max: 1,
+        rate: None,
+        progress: &progress,
+    };
     bench.pipeline(3).run(job).unwrap();
     assert_eq!(bench.device.clock().now_ns(), 101_000_000);
 }
@@ -301,9 +337,10 @@ fn a_rate_is_held_and_named_as_the_limit() {
     let bench = Bench::new(9, 400_000, SimConfig::default());
     let progress = Progress::default();
     let rate = RateLimit::new(1_000_000);
-    let mut job = job(Plan::whole(400_000, PIECE), &progress);
-    job.rate = Some(&rate);
-    let moved = bench.pipeline(6).run(job).unwrap();
+    let plan = Plan::whole(400_000, PIECE);
+    let copied =
+        copy(&mut bench.pipeline(6), plan, &mut OneFile::default(), Hashed::No, Some(&rate), &progress);
+    let (moved, _) = copied.unwrap();
     let seconds = bench.device.clock().now_ns() as f64 / 1e9;
     assert!((0.36..0.42).contains(&seconds), "{seconds} s for 0.4 s of data");
     assert_eq!(moved.time.limit(), Some(LimitSide::Rate));

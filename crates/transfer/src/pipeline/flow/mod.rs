@@ -1,19 +1,26 @@
 //! One job on its way through a pipeline.
 
-mod settling;
+mod reads;
+mod writes;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::thread::Scope;
 
-use iostall_engine::{Buffer, Engine, Request, RequestOp, Wait};
+use iostall_engine::{Buffer, Completion, Engine, FileIndex, Wait};
 use iostall_measure::Clock;
 use iostall_model::transfer::BufferTime;
 
-use super::{Job, Moved, Pipeline, PipelineError, Written};
-use crate::plan::{Origin, Piece, Step};
+use super::frame::{Extent, Frame, Head};
+use super::sink::{Sink, Written};
+use super::source::Source;
+use super::workers::{Finished, RunningStage};
+use super::{Job, Moved, Pipeline, PipelineError};
+use crate::progress::Progress;
+use crate::rate::RateLimit;
 
-/// How long to stay with the engine while checksums are being computed elsewhere, nanoseconds: short enough
-/// that a finished buffer starts its write soon, long enough to cost nothing.
-const HASH_POLL_NS: u64 = 200_000;
+/// How long to stay with the engine while stages are at work elsewhere, nanoseconds: short enough
+/// that a finished frame starts its write soon, long enough to cost nothing.
+const STAGE_POLL_NS: u64 = 200_000;
 /// How long to sleep at most while reads are held back, nanoseconds: cancelling is looked for in between.
 const HOLD_POLL_NS: u64 = 100_000_000;
 /// How often a request that moves nothing or is refused as interrupted is tried again.
@@ -23,72 +30,129 @@ const TRIES_MAX: u32 = 8;
 #[derive(Clone, Copy, Debug)]
 enum Slot {
     Idle,
-    Read { piece: Piece, tries: u32 },
-    Write { piece: Piece, hash: u64, offset: u64, length: u32, tries: u32 },
-    Sync,
+    Read(ReadPart),
+    Write(WritePart),
+    Sync { sink: usize },
 }
 
-/// A full buffer.
-struct Full {
-    piece: Piece,
-    buffer: Buffer,
-    hash: u64,
+/// A read of what is still missing of a frame.
+#[derive(Clone, Copy, Debug)]
+struct ReadPart {
+    sequence: u64,
+    origin: Extent,
+    /// Bytes that were read before: they are at the end of the buffer.
+    filled: u32,
+    tries: u32,
+}
+
+/// A write of what is still missing of a frame.
+#[derive(Clone, Copy, Debug)]
+struct WritePart {
+    head: Head,
+    sink: usize,
+    file: FileIndex,
+    /// Where the frame begins in the file.
+    frame_offset: u64,
+    offset: u64,
+    length: u32,
+    tries: u32,
+}
+
+/// A sink and what is on its way to it.
+struct SinkState<'j> {
+    sink: &'j mut dyn Sink,
+    writing: u32,
+    unsynced: Vec<Written>,
+    unsynced_bytes: u64,
+    being_synced: Option<Vec<Written>>,
 }
 
 pub(super) struct Flow<'p, 'j, E, C> {
     pipeline: &'p mut Pipeline<E, C>,
-    job: Job<'j>,
+    source: &'j mut dyn Source,
+    stages: Vec<RunningStage<'j>>,
+    sinks: Vec<SinkState<'j>>,
+    aligns: &'j [u32],
+    reads_max: u32,
+    rate: Option<&'j RateLimit>,
+    progress: &'j Progress,
     slots: Vec<Slot>,
-    next_piece: Option<Piece>,
-    /// What short reads left, by offset: read before anything new.
-    left_over: BTreeMap<u64, Piece>,
-    /// Full buffers whose write has not begun.
-    ready: VecDeque<Full>,
+    next_sequence: u64,
+    /// The next extent to read and its sequence number.
+    next_read: Option<(u64, Extent)>,
+    /// Frames whose write has not begun.
+    ready: VecDeque<Frame>,
+    /// Sinks in the order in which they are asked.
+    asked: Vec<usize>,
     reading: u32,
-    writing: u32,
     held_until_ns: Option<u64>,
-    unsynced: Vec<Written>,
-    unsynced_bytes: u64,
-    being_synced: Option<Vec<Written>>,
     failure: Option<PipelineError>,
     moved: Moved,
     accounted_ns: u64,
 }
 
 impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
-    pub(super) fn new(pipeline: &'p mut Pipeline<E, C>, job: Job<'j>) -> Self {
-        let accounted_ns = pipeline.clock.now_ns();
-        Self {
-            slots: vec![Slot::Idle; pipeline.buffer_count as usize + 1],
-            pipeline,
-            job,
-            next_piece: None,
-            left_over: BTreeMap::new(),
-            ready: VecDeque::new(),
-            reading: 0,
+    pub(super) fn new<'scope>(
+        pipeline: &'p mut Pipeline<E, C>,
+        job: Job<'j>,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<Self, PipelineError>
+    where
+        'j: 'scope,
+    {
+        let mut stages = Vec::with_capacity(job.stages.len());
+        for stage in job.stages {
+            match RunningStage::start(stage, &mut pipeline.free, scope) {
+                Ok(running) => stages.push(running),
+                Err(error) => {
+                    pipeline.free.extend(stages.into_iter().flat_map(RunningStage::close));
+                    return Err(PipelineError::Thread(error));
+                }
+            }
+        }
+        let state = |sink| SinkState {
+            sink,
             writing: 0,
-            held_until_ns: None,
             unsynced: Vec::new(),
             unsynced_bytes: 0,
             being_synced: None,
+        };
+        let sinks: Vec<_> = job.sinks.into_iter().map(state).collect();
+        Ok(Self {
+            source: job.source,
+            stages,
+            aligns: job.aligns,
+            reads_max: job.reads_max,
+            rate: job.rate,
+            progress: job.progress,
+            slots: vec![Slot::Idle; pipeline.buffer_count as usize + sinks.len()],
+            next_sequence: 0,
+            next_read: None,
+            ready: VecDeque::new(),
+            asked: (0..sinks.len()).collect(),
+            sinks,
+            reading: 0,
+            held_until_ns: None,
             failure: None,
             moved: Moved::default(),
-            accounted_ns,
-        }
+            accounted_ns: pipeline.clock.now_ns(),
+            pipeline,
+        })
     }
 
     pub(super) fn run(mut self) -> Result<Moved, PipelineError> {
         loop {
-            if self.failure.is_none() && self.job.progress.is_cancelled() {
+            if self.failure.is_none() && self.progress.is_cancelled() {
                 self.failure = Some(PipelineError::Cancelled);
             }
             if self.failure.is_none() {
                 self.start_reads();
                 self.start_writes();
-            } else {
+            }
+            if self.failure.is_some() {
                 self.give_up_what_waits();
             }
-            self.start_sync();
+            self.start_syncs();
             if self.is_over() {
                 break;
             }
@@ -96,170 +160,55 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
             self.account();
             let mut completions = std::mem::take(&mut self.pipeline.completions);
             for completion in completions.drain(..) {
-                self.settle(completion);
+                self.complete(completion);
             }
             self.pipeline.completions = completions;
-            self.take_hashed(false);
+            self.take_finished(false);
         }
-        self.job.progress.set_in_flight(0, 0);
-        self.job.progress.add_buffer_time(&self.moved.time);
-        if let Some(stage) = self.job.hashes.take() {
-            self.moved.hashes = stage.finish();
-        }
+        self.progress.set_in_flight(0, 0);
+        self.progress.add_buffer_time(&self.moved.time);
+        self.pipeline.free.extend(self.stages.into_iter().flat_map(RunningStage::close));
         match self.failure {
             Some(failure) => Err(failure),
             None => Ok(self.moved),
         }
     }
 
-    fn hashing(&self) -> usize {
-        self.job.hashes.as_ref().map_or(0, super::HashStage::held)
+    /// What offsets and lengths of requests to a file must be multiples of.
+    fn align(&self, file: FileIndex) -> u32 {
+        self.aligns.get(usize::from(file.0)).copied().unwrap_or(1)
+    }
+
+    fn writing(&self) -> u32 {
+        self.sinks.iter().map(|sink| sink.writing).sum()
+    }
+
+    fn held_by_stages(&self) -> usize {
+        self.stages.iter().map(RunningStage::held).sum()
+    }
+
+    fn at_work(&self) -> u32 {
+        self.stages.iter().map(RunningStage::at_work).sum()
     }
 
     fn is_over(&self) -> bool {
-        let in_motion = self.pipeline.engine.in_flight() > 0 || self.hashing() > 0;
-        let to_do = self.next_piece.is_some() || !self.left_over.is_empty() || !self.ready.is_empty();
+        let in_motion = self.pipeline.engine.in_flight() > 0 || self.held_by_stages() > 0;
+        let to_do = self.next_read.is_some() || !self.ready.is_empty();
         !in_motion && (self.failure.is_some() || !to_do)
-    }
-
-    /// The next piece to read, if any: what short reads left comes first, and the lowest of it, because
-    /// everything behind it in the file may be waiting for it.
-    fn pick(&mut self) -> Option<(Piece, bool)> {
-        if let Some((_, piece)) = self.left_over.first_key_value() {
-            return Some((*piece, true));
-        }
-        while self.next_piece.is_none() {
-            match self.job.plan.next()? {
-                Step::Piece(piece) => self.next_piece = Some(piece),
-                Step::Hole { offset, length } => {
-                    self.moved.hole_bytes += length;
-                    self.job.progress.add_done(length);
-                    if let Some(stage) = &mut self.job.hashes {
-                        stage.offer_hole(offset, length);
-                    }
-                }
-            }
-        }
-        Some((self.next_piece?, false))
-    }
-
-    fn start_reads(&mut self) {
-        self.held_until_ns = None;
-        while self.reading < self.job.reads_max {
-            let Some((piece, is_left_over)) = self.pick() else { return };
-            // The last free buffer is for what short reads leave: if pieces behind it took them all and waited
-            // for their turn to be hashed, nothing would ever move again.
-            let reserved = usize::from(!is_left_over && self.pipeline.buffer_count > 1);
-            if self.pipeline.free.len() <= reserved {
-                return;
-            }
-            if let Some(rate) = self.job.rate
-                && let Err(due_ns) = rate.take(piece.length.into(), self.pipeline.clock.now_ns())
-            {
-                self.held_until_ns = Some(due_ns);
-                return;
-            }
-            let Some(buffer) = self.pipeline.free.pop() else { return };
-            if is_left_over {
-                self.left_over.remove(&piece.offset);
-            } else {
-                self.next_piece = None;
-            }
-            self.read(piece, buffer, 0);
-        }
-    }
-
-    fn read(&mut self, piece: Piece, buffer: Buffer, tries: u32) {
-        let (file, align) = match (piece.origin, self.job.target) {
-            (Origin::Kept, Some(target)) => (target, self.job.target_align),
-            _ => (self.job.source, self.job.source_align),
-        };
-        let length = piece.length.next_multiple_of(align);
-        let token = buffer.index();
-        self.slots[token as usize] = Slot::Read { piece, tries };
-        self.reading += 1;
-        let offset = piece.offset;
-        self.pipeline.engine.push(Request {
-            token,
-            op: RequestOp::Read,
-            file,
-            offset,
-            length,
-            buffer: Some(buffer),
-        });
-    }
-
-    fn start_writes(&mut self) {
-        let Some(_) = self.job.target else { return };
-        while self.writing < self.job.writes_max {
-            let Some(Full { piece, mut buffer, hash }) = self.ready.pop_front() else { return };
-            let length = piece.length.next_multiple_of(self.job.target_align);
-            // What is behind the end of the data is from an earlier piece.
-            buffer[piece.length as usize..length as usize].fill(0);
-            self.write(
-                Slot::Write { piece, hash, offset: piece.offset, length, tries: 0 },
-                piece.offset,
-                length,
-                buffer,
-            );
-        }
-    }
-
-    fn write(&mut self, slot: Slot, offset: u64, length: u32, buffer: Buffer) {
-        let Some(file) = self.job.target else { return };
-        let token = buffer.index();
-        self.slots[token as usize] = slot;
-        self.writing += 1;
-        self.pipeline.engine.push(Request {
-            token,
-            op: RequestOp::Write,
-            file,
-            offset,
-            length,
-            buffer: Some(buffer),
-        });
-    }
-
-    /// When enough has been written since the last entry of the journal, or at a failure: makes it durable.
-    fn start_sync(&mut self) {
-        let (Some(journal), Some(file)) = (&self.job.journal, self.job.target) else { return };
-        let due = match &self.failure {
-            None => self.unsynced_bytes >= journal.interval_bytes(),
-            // What is on the way out is waited for first; a destination that fails is not asked again.
-            Some(PipelineError::Cancelled | PipelineError::Read { .. }) => {
-                !self.unsynced.is_empty() && self.reading + self.writing == 0 && self.hashing() == 0
-            }
-            Some(_) => false,
-        };
-        if !due || self.being_synced.is_some() {
-            return;
-        }
-        self.being_synced = Some(std::mem::take(&mut self.unsynced));
-        self.unsynced_bytes = 0;
-        let token = self.pipeline.buffer_count;
-        self.slots[token as usize] = Slot::Sync;
-        self.pipeline.engine.push(Request {
-            token,
-            op: RequestOp::Fdatasync,
-            file,
-            offset: 0,
-            length: 0,
-            buffer: None,
-        });
     }
 
     fn wait(&mut self) -> Result<(), PipelineError> {
         let now_ns = self.pipeline.clock.now_ns();
         let held_ns = self.held_until_ns.map(|until_ns| until_ns.saturating_sub(now_ns).min(HOLD_POLL_NS));
-        let at_work = self.job.hashes.as_ref().map_or(0, super::HashStage::at_work);
-        self.job.progress.set_in_flight(self.reading, self.writing);
+        let at_work = self.at_work();
+        self.progress.set_in_flight(self.reading, self.writing());
         if self.pipeline.engine.in_flight() > 0 {
-            let poll_ns = (at_work > 0).then_some(HASH_POLL_NS);
+            let poll_ns = (at_work > 0).then_some(STAGE_POLL_NS);
             let timeout_ns = [held_ns, poll_ns].into_iter().flatten().min();
             let wait = Wait { completions: 1, timeout_ns };
             self.pipeline.engine.submit(wait, &mut self.pipeline.completions)?;
         } else if at_work > 0 {
-            self.take_hashed(true);
+            self.take_finished(true);
         } else if let Some(held_ns) = held_ns {
             self.pipeline.clock.sleep_until(now_ns + held_ns);
         }
@@ -270,14 +219,86 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
     fn account(&mut self) {
         let now_ns = self.pipeline.clock.now_ns();
         let passed_ns = now_ns - std::mem::replace(&mut self.accounted_ns, now_ns);
+        let writing = u64::from(self.writing()) + self.ready.len() as u64;
+        let held = self.held_by_stages() as u64;
         let time = &mut self.moved.time;
         *time = BufferTime {
             reading_ns: time.reading_ns + passed_ns * u64::from(self.reading),
-            hashing_ns: time.hashing_ns
-                + passed_ns * self.job.hashes.as_ref().map_or(0, |stage| stage.held() as u64),
-            writing_ns: time.writing_ns + passed_ns * (u64::from(self.writing) + self.ready.len() as u64),
+            hashing_ns: time.hashing_ns + passed_ns * held,
+            writing_ns: time.writing_ns + passed_ns * writing,
             held_ns: time.held_ns + if self.held_until_ns.is_some() { passed_ns } else { 0 },
             elapsed_ns: time.elapsed_ns + passed_ns,
         };
     }
+
+    fn complete(&mut self, completion: Completion) {
+        let slot = std::mem::replace(&mut self.slots[completion.token as usize], Slot::Idle);
+        match (slot, completion.buffer) {
+            (Slot::Read(part), Some(buffer)) => {
+                self.reading -= 1;
+                self.complete_read(part, buffer, completion.result);
+            }
+            (Slot::Write(part), Some(buffer)) => {
+                self.sinks[part.sink].writing -= 1;
+                self.complete_write(part, buffer, completion.result);
+            }
+            (Slot::Sync { sink }, _) => self.complete_sync(sink, completion.result),
+            (slot, _) => unreachable!("token {} came back without its buffer: {slot:?}", completion.token),
+        }
+    }
+
+    /// Takes a frame to its next stage, or where there is none to the sinks.
+    fn pass_on(&mut self, frame: Frame, next_stage: usize) {
+        if self.failure.is_some() {
+            self.pipeline.free.push(frame.buffer);
+        } else if let Some(stage) = self.stages.get_mut(next_stage) {
+            stage.offer(frame);
+        } else if self.sinks.is_empty() {
+            self.finish_unwritten(frame);
+        } else {
+            self.ready.push_back(frame);
+        }
+    }
+
+    /// Takes on what stages are through with; with `wait`, stays for one where nothing is.
+    fn take_finished(&mut self, wait: bool) {
+        for index in 0..self.stages.len() {
+            let mut wait = wait;
+            while let Some(Finished { frame, result }) = self.stages[index].take(wait) {
+                wait = false;
+                match result {
+                    Ok(()) => self.pass_on(frame, index + 1),
+                    Err(cause) => {
+                        let offset = frame.origin().offset;
+                        self.fail(frame.buffer, PipelineError::Stage { offset, cause });
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish_unwritten(&mut self, frame: Frame) {
+        self.progress.add_done(frame.origin().length.into());
+        self.pipeline.free.push(frame.buffer);
+    }
+
+    fn fail(&mut self, buffer: Buffer, failure: PipelineError) {
+        self.pipeline.free.push(buffer);
+        // The first failure is the cause; what follows is its wake.
+        self.failure.get_or_insert(failure);
+    }
+
+    /// After a failure: takes back every buffer that waits for something that will not happen.
+    fn give_up_what_waits(&mut self) {
+        self.pipeline.free.extend(self.ready.drain(..).map(|frame| frame.buffer));
+        for stage in &mut self.stages {
+            self.pipeline.free.extend(stage.abandon().into_iter().map(|frame| frame.buffer));
+        }
+        self.held_until_ns = None;
+    }
+}
+
+/// The largest multiple of `align`, a power of two, within `bytes`.
+fn whole_blocks(bytes: u32, align: u32) -> u32 {
+    bytes / align * align
 }

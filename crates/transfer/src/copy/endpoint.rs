@@ -12,25 +12,25 @@ use super::error::CopyError;
 use crate::plan::PLAN_ALIGN;
 
 /// A file that is open as it should be, with what it was when it was opened.
-pub(super) struct Side {
+pub(crate) struct Endpoint {
     open: OpenTarget,
-    pub(super) stamp: FileStamp,
+    pub(super) stat: FileStamp,
     /// What requests must be multiples of, bytes.
     pub(super) align: u32,
 }
 
-impl Side {
+impl Endpoint {
     pub(super) fn open(path: &Path, access: Access, caching: Caching) -> Result<Self, CopyError> {
         let options = OpenOptions { access, caching, durability: Durability::None, exclusive: false };
         // Opening reads a little to see whether direct requests are served: the last reading is the one before that.
         let before = files::stamp_of_path(path).ok();
         let open = open_target(path, &options)?;
-        let mut stamp = files::stamp(&open).map_err(CopyError::system("look at", path))?;
-        if let Some(before) = before.filter(|before| before.is_same_file(&stamp)) {
-            stamp.accessed_ns = before.accessed_ns;
+        let mut stat = files::stamp(&open).map_err(CopyError::system("look at", path))?;
+        if let Some(before) = before.filter(|before| before.is_same_file(&stat)) {
+            stat.accessed_ns = before.accessed_ns;
         }
         let align = if files::is_direct(&open) { u32::try_from(PLAN_ALIGN).unwrap_or(4096) } else { 1 };
-        Ok(Self { open, stamp, align })
+        Ok(Self { open, stat, align })
     }
 
     /// The device that may be written to, by the descriptor that the permission was given for.
@@ -43,10 +43,10 @@ impl Side {
         let options = OpenOptions { access, caching, durability: Durability::None, exclusive: false };
         let mut open = open_target(&grant.open_path(), &options)?;
         device.clone_into(&mut open.path);
-        let stamp = files::stamp(&open).map_err(CopyError::system("look at", device))?;
+        let stat = files::stamp(&open).map_err(CopyError::system("look at", device))?;
         let sector = open.direct.as_ref().and_then(|direct| direct.offset_align);
         let align = if files::is_direct(&open) { sector.unwrap_or(4096) } else { 1 };
-        Ok(Self { open, stamp, align })
+        Ok(Self { open, stat, align })
     }
 
     pub(super) fn file(&self) -> &File {
@@ -67,8 +67,8 @@ impl Side {
         self.open.direct.as_ref()?.reason.as_deref()
     }
 
-    /// A handle for dropping pages behind, where there are any.
-    pub(super) fn to_drop(&self) -> Option<File> {
+    /// A handle for dropping its pages from the cache, where requests go through it.
+    pub(super) fn buffered(&self) -> Option<File> {
         if files::is_direct(&self.open) { None } else { self.file().try_clone().ok() }
     }
 

@@ -9,15 +9,15 @@ use iostall_engine::{
 };
 use iostall_measure::Unavailable;
 
-/// One pool, mapped and touched once, and lent to one engine after the other.
-pub(crate) struct Rig {
+/// Buffers of one size in one pool, mapped and touched once, for one engine after the other.
+pub(crate) struct BufferSet {
     pool: BufferPool,
     buffers: Vec<Buffer>,
     buffer_count: u32,
     buffer_bytes: u32,
 }
 
-impl Rig {
+impl BufferSet {
     /// Maps the buffers, on huge pages where they can be had: a device takes a request of scattered small
     /// pages only in parts.
     pub(crate) fn new(buffer_count: u32, buffer_bytes: u32) -> io::Result<Self> {
@@ -25,22 +25,22 @@ impl Rig {
         Ok(Self { pool, buffers, buffer_count, buffer_bytes })
     }
 
-    /// How many buffers there are, lent ones included.
+    /// How many buffers there are, those in use included.
     pub(crate) fn buffer_count(&self) -> u32 {
         self.buffer_count
     }
 
-    /// Lends all buffers.
+    /// Takes all buffers out of the set.
     ///
     /// # Panics
-    /// When they are lent already.
-    pub(crate) fn lend(&mut self) -> Vec<Buffer> {
-        assert_eq!(self.buffers.len(), self.buffer_count as usize, "the buffers are lent already");
+    /// When they are in use.
+    pub(crate) fn take(&mut self) -> Vec<Buffer> {
+        assert_eq!(self.buffers.len(), self.buffer_count as usize, "the buffers are in use");
         std::mem::take(&mut self.buffers)
     }
 
-    /// Takes the buffers back. After an engine broke some are missing: the pool is then made anew.
-    pub(crate) fn take_back(&mut self, buffers: Vec<Buffer>) -> io::Result<()> {
+    /// Puts the buffers back. After an engine broke some are missing: the pool is then rebuilt.
+    pub(crate) fn put_back(&mut self, buffers: Vec<Buffer>) -> io::Result<()> {
         self.buffers = buffers;
         if self.buffers.len() < self.buffer_count as usize {
             *self = Self::new(self.buffer_count, self.buffer_bytes)?;
@@ -127,16 +127,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_that_a_broken_engine_lost_are_made_anew_at_their_size() {
-        let mut rig = Rig::new(3, 64 << 10).unwrap();
+    fn buffers_that_a_broken_engine_lost_are_rebuilt_at_their_size() {
+        let mut set = BufferSet::new(3, 64 << 10).unwrap();
         for lost in 1..=3 {
-            let mut buffers = rig.lend();
+            let mut buffers = set.take();
             buffers.truncate(3 - lost);
-            rig.take_back(buffers).unwrap();
-            let buffers = rig.lend();
+            set.put_back(buffers).unwrap();
+            let buffers = set.take();
             assert_eq!(buffers.len(), 3);
             assert!(buffers.iter().all(|buffer| buffer.len() == 64 << 10));
-            rig.take_back(buffers).unwrap();
+            set.put_back(buffers).unwrap();
         }
     }
 }

@@ -1,0 +1,54 @@
+//! Files that an earlier try has finished: counted, and where a check or a list was asked for, read like all others.
+
+use iostall_engine::Access;
+use iostall_engine::files::FileKind;
+use iostall_measure::Clock as _;
+use iostall_model::transfer::VerifyMode;
+
+use super::endpoint::Endpoint;
+use super::error::CopyError;
+use super::file::FileCopier;
+use super::read_back::{BLOCK_BYTES, compare};
+use super::recheck::source_is_unmodified;
+use super::walk::{Entry, Inventory};
+
+/// Counts what is up to date. That it has its name, size and time proves that a copy finished it; where checksums were
+/// asked for, they are made of the source, and with `read-back` the destination is compared.
+pub(super) fn confirm_up_to_date(
+    copier: &mut FileCopier<'_, '_>,
+    inventory: &Inventory,
+) -> Result<(), CopyError> {
+    let options = copier.context.options;
+    for entry in inventory.up_to_date() {
+        copier.log.counts.already_there += 1;
+        if entry.stat.kind == FileKind::Regular && options.verify != VerifyMode::None {
+            let confirmed = confirm(copier, entry);
+            copier.log.note(options, entry.paths(), confirmed)?;
+            copier.context.progress.end_file();
+        }
+    }
+    Ok(())
+}
+
+fn confirm(copier: &mut FileCopier<'_, '_>, entry: &Entry) -> Result<(), CopyError> {
+    let FileCopier { context, mover, log } = copier;
+    let Entry { source, target, .. } = entry;
+    let from = Endpoint::open(source, Access::Read, context.options.source_caching)?;
+    let size_bytes = from.stat.size_bytes;
+    context.progress.begin_file(target, size_bytes, "reading again for");
+    let hashes = mover.read_back(source, size_bytes)?;
+    source_is_unmodified(&from)?;
+    if context.options.verify == VerifyMode::ReadBack {
+        let begun_ns = context.clock.now_ns();
+        context.progress.begin_file(target, size_bytes, "reading back");
+        let found = mover.read_back(target, size_bytes)?;
+        log.verify_ns += context.clock.now_ns() - begun_ns;
+        if let Some(mismatch) = compare(target, source, target, &hashes, &found, BLOCK_BYTES) {
+            log.mismatches.push(mismatch);
+            return Ok(());
+        }
+        log.verified_files += 1;
+    }
+    log.add_checked(target, size_bytes, hashes);
+    Ok(())
+}

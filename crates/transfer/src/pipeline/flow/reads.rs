@@ -1,0 +1,108 @@
+//! Frames filled from the source.
+
+use iostall_engine::{Buffer, Engine, IoFailure, Request, RequestOp};
+use iostall_measure::Clock;
+
+use super::{Flow, ReadPart, Slot, TRIES_MAX, whole_blocks};
+use crate::pipeline::frame::{Extent, Frame};
+use crate::pipeline::{PipelineError, Step};
+
+impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
+    pub(super) fn start_reads(&mut self) {
+        self.held_until_ns = None;
+        while self.reading < self.reads_max {
+            // Known before a buffer is asked for: a source that has more is no end.
+            let Some((sequence, origin)) = self.next_extent() else { return };
+            if self.pipeline.free.is_empty() {
+                return;
+            }
+            if let Some(rate) = self.rate
+                && let Err(due_ns) = rate.take(origin.length.into(), self.pipeline.clock.now_ns())
+            {
+                self.held_until_ns = Some(due_ns);
+                return;
+            }
+            let Some(buffer) = self.pipeline.free.pop() else { return };
+            self.next_read = None;
+            self.read(ReadPart { sequence, origin, filled: 0, tries: 0 }, buffer);
+        }
+    }
+
+    /// What to read next, if anything. Holes before it go to the stages.
+    fn next_extent(&mut self) -> Option<(u64, Extent)> {
+        while self.next_read.is_none() {
+            let step = self.source.next()?;
+            let sequence = self.next_sequence;
+            self.next_sequence += 1;
+            match step {
+                Step::Read(extent) => self.next_read = Some((sequence, extent)),
+                Step::Hole { length, .. } => {
+                    self.moved.hole_bytes += length;
+                    self.progress.add_done(length);
+                    self.stages.iter_mut().for_each(|stage| stage.offer_hole(sequence, length));
+                }
+            }
+        }
+        self.next_read
+    }
+
+    fn read(&mut self, part: ReadPart, buffer: Buffer) {
+        let Extent { file, offset, length } = part.origin;
+        let token = buffer.index();
+        self.slots[token as usize] = Slot::Read(part);
+        self.reading += 1;
+        self.pipeline.engine.push(Request {
+            token,
+            op: RequestOp::Read,
+            file,
+            offset: offset + u64::from(part.filled),
+            length: (length - part.filled).next_multiple_of(self.align(file)),
+            buffer: Some(buffer),
+        });
+    }
+
+    pub(super) fn complete_read(
+        &mut self,
+        part: ReadPart,
+        mut buffer: Buffer,
+        result: Result<u32, IoFailure>,
+    ) {
+        let ReadPart { sequence, origin, filled, tries } = part;
+        let (offset, length) = (origin.offset + u64::from(filled), origin.length - filled);
+        let again = ReadPart { tries: tries + 1, ..part };
+        let moved = match result {
+            Ok(moved) => moved,
+            Err(cause) if cause.is_transient() && tries < TRIES_MAX && self.failure.is_none() => {
+                return self.read(again, buffer);
+            }
+            Err(cause) => return self.fail(buffer, PipelineError::Read { offset, length, cause }),
+        };
+        // A read of a whole block at the end of the file brings more than asked for only if the file grew; how
+        // much belongs to this job was settled when it began.
+        let usable = if moved >= length { length } else { whole_blocks(moved, self.align(origin.file)) };
+        if usable == 0 && (moved == 0 || tries >= TRIES_MAX) {
+            // Short of a block and not at the end: either the file ends here now, or the rest comes another time.
+            let offset = offset + u64::from(moved);
+            return self.fail(buffer, PipelineError::SourceShrank { offset });
+        }
+        self.moved.read_bytes += u64::from(usable);
+        self.progress.note_moved(self.accounted_ns, usable.into(), 0);
+        if usable < length {
+            if self.failure.is_some() {
+                return self.pipeline.free.push(buffer);
+            }
+            // A request always begins at the start of its buffer: what is there goes to the end, behind what went there
+            // before. Short reads are rare enough for that.
+            buffer.rotate_left(usable as usize);
+            let part = ReadPart { filled: filled + usable, tries: 0, ..part };
+            return self.read(if usable == 0 { again } else { part }, buffer);
+        }
+        if filled > 0 {
+            buffer.rotate_left(usable as usize);
+            let start = buffer.len() - origin.length as usize;
+            buffer.copy_within(start.., 0);
+        }
+        self.source.was_read(&origin);
+        self.pass_on(Frame::new(sequence, origin, buffer), 0);
+    }
+}

@@ -1,0 +1,592 @@
+//! Frames that change their length, shared out over several sinks: what a backup does with the pipeline.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex};
+
+use iostall_engine::sim::{Faults, SimConfig, SimDevice, SimEngine, SimFile};
+use iostall_engine::{Buffer, BufferPool, FileIndex, Pages};
+use iostall_measure::ManualClock;
+use proptest::prelude::*;
+
+use super::content;
+use crate::hash::piece_hash;
+use crate::pipeline::*;
+
+/// Two files to read, three to write.
+const SOURCES: u16 = 2;
+const SINKS: u16 = 3;
+const RAW_BYTES: u32 = 4096;
+/// Sequence, file, offset, length of the data, length as stored, XXH3 of the data.
+const HEADER_BYTES: usize = 40;
+const BUFFER_BYTES: u32 = 8192;
+const ALIGN: u32 = 512;
+
+/// Pieces of all sources, file after file.
+struct Pieces {
+    files: Vec<u64>,
+    at: (usize, u64),
+}
+
+impl Pieces {
+    fn new(sizes: &[usize]) -> Self {
+        Self { files: sizes.iter().map(|size| *size as u64).collect(), at: (0, 0) }
+    }
+}
+
+impl Source for Pieces {
+    fn next(&mut self) -> Option<Step> {
+        let (mut file, mut offset) = self.at;
+        while offset >= *self.files.get(file)? {
+            (file, offset) = (file + 1, 0);
+        }
+        let length = (self.files[file] - offset).min(RAW_BYTES.into());
+        self.at = (file, offset + length);
+        let index = FileIndex(u16::try_from(file).unwrap());
+        Some(Step::Read(Extent { file: index, offset, length: u32::try_from(length).unwrap() }))
+    }
+}
+
+/// What stands before the bytes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Header {
+    sequence: u64,
+    origin: Extent,
+    stored: u32,
+    hash: u64,
+}
+
+impl Header {
+    fn put(&self, into: &mut [u8]) {
+        let Extent { file, offset, length } = self.origin;
+        for (at, value) in [
+            self.sequence,
+            file.0.into(),
+            offset,
+            u64::from(length) << 32 | u64::from(self.stored),
+            self.hash,
+        ]
+        .iter()
+        .enumerate()
+        {
+            into[at * 8..at * 8 + 8].copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    fn get(from: &[u8]) -> Self {
+        let value = |at: usize| u64::from_le_bytes(from[at * 8..at * 8 + 8].try_into().unwrap());
+        let lengths = value(3);
+        let origin = Extent {
+            file: FileIndex(u16::try_from(value(1)).unwrap()),
+            offset: value(2),
+            length: u32::try_from(lengths >> 32).unwrap(),
+        };
+        let stored = u32::try_from(lengths & 0xffff_ffff).unwrap();
+        Self { sequence: value(0), origin, stored, hash: value(4) }
+    }
+}
+
+/// Compresses each frame behind a header of its own.
+struct Compress {
+    fails_at: Option<u64>,
+}
+
+impl Stage for Compress {
+    fn apply(&mut self, frame: &mut Frame, spare: &mut Buffer) -> Result<(), StageFailure> {
+        if self.fails_at == Some(frame.sequence()) {
+            return Err("no more".into());
+        }
+        let stored = zstd::bulk::compress_to_buffer(frame.bytes(), &mut spare[HEADER_BYTES..], 1)?;
+        let stored = u32::try_from(stored)?;
+        let hash = piece_hash(frame.bytes());
+        Header { sequence: frame.sequence(), origin: frame.origin(), stored, hash }.put(spare);
+        frame.replace(spare, u32::try_from(HEADER_BYTES)? + stored);
+        Ok(())
+    }
+}
+
+/// Makes the frame what it was, and says where it came from.
+struct Decompress;
+
+impl Stage for Decompress {
+    fn apply(&mut self, frame: &mut Frame, spare: &mut Buffer) -> Result<(), StageFailure> {
+        let header = Header::get(frame.bytes());
+        let stored = &frame.bytes()[HEADER_BYTES..HEADER_BYTES + header.stored as usize];
+        let length = zstd::bulk::decompress_to_buffer(stored, &mut spare[..])?;
+        if piece_hash(&spare[..length]) != header.hash {
+            return Err("another checksum".into());
+        }
+        frame.replace(spare, u32::try_from(length)?);
+        frame.set_origin(header.origin);
+        Ok(())
+    }
+}
+
+/// Appends frames to one stripe.
+struct Stripe {
+    file: FileIndex,
+    end: u64,
+    written: Vec<Written>,
+    durable: Vec<Written>,
+    checkpoint_bytes: Option<u64>,
+}
+
+impl Stripe {
+    fn all(checkpoint_bytes: Option<u64>) -> Vec<Self> {
+        let stripe = |index| Self {
+            file: FileIndex(SOURCES + index),
+            end: 0,
+            written: Vec::new(),
+            durable: Vec::new(),
+            checkpoint_bytes,
+        };
+        (0..SINKS).map(stripe).collect()
+    }
+}
+
+impl Sink for Stripe {
+    fn writes_max(&self) -> u32 {
+        2
+    }
+
+    fn place(&mut self, frame: &mut Frame) -> Placement {
+        let offset = self.end;
+        self.end += (frame.bytes().len() as u64).next_multiple_of(ALIGN.into());
+        Placement::Write { file: self.file, offset }
+    }
+
+    fn was_written(&mut self, written: &Written) {
+        self.written.push(*written);
+    }
+
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        Some(Checkpoint { file: self.file, interval_bytes: self.checkpoint_bytes? })
+    }
+
+    fn is_durable(&mut self, frames: &[Written]) -> std::io::Result<()> {
+        self.durable.extend_from_slice(frames);
+        Ok(())
+    }
+}
+
+struct Bench {
+    device: SimDevice,
+    data: Vec<Vec<u8>>,
+}
+
+impl Bench {
+    fn new(seed: u64, sizes: &[usize], space_bytes: Option<u64>, faults: Faults) -> Self {
+        let sources = sizes.iter().map(|size| SimFile { size_bytes: *size as u64, ..SimFile::default() });
+        let empty = SimFile { size_bytes: 0, space_bytes, ..SimFile::default() };
+        let files: Vec<_> = sources.chain((0..SINKS).map(|_| empty)).collect();
+        let config = SimConfig { seed, files, faults, ..SimConfig::default() };
+        let device = SimDevice::new(config, ManualClock::new());
+        // Some of it compresses well, some not at all.
+        let mixed = |at: usize, size: usize| {
+            let mut data = content(seed ^ at as u64, size);
+            let every_other = data.chunks_mut(1000).enumerate().filter(|(index, _)| index % 3 != 0);
+            every_other.for_each(|(index, part)| part.fill(index.to_le_bytes()[0]));
+            data
+        };
+        let data: Vec<_> = sizes.iter().enumerate().map(|(at, size)| mixed(at, *size)).collect();
+        for (index, data) in (0..).zip(&data) {
+            device.fill(FileIndex(index), 0, data);
+        }
+        Self { device, data }
+    }
+
+    fn pipeline(&self, buffers: u32) -> Pipeline<SimEngine, ManualClock> {
+        let (_, pool) = BufferPool::new(buffers, BUFFER_BYTES, Pages::Small).unwrap();
+        let engine = SimEngine::new(self.device.clone(), buffers + u32::from(SINKS));
+        Pipeline::new(engine, self.device.clock().clone(), pool)
+    }
+
+    fn sizes(&self) -> Vec<usize> {
+        self.data.iter().map(Vec::len).collect()
+    }
+}
+
+const ALIGNS: [u32; 5] = [1, 1, ALIGN, ALIGN, ALIGN];
+
+fn job<'a>(
+    source: &'a mut dyn Source,
+    stages: Vec<StageWorkers<'a>>,
+    sinks: Vec<&'a mut dyn Sink>,
+    progress: &'a Progress,
+) -> Job<'a> {
+    Job { source, stages, sinks, aligns: &ALIGNS, reads_max: 4, rate: None, progress }
+}
+
+fn backup(
+    bench: &Bench,
+    pipeline: &mut Pipeline<SimEngine, ManualClock>,
+    stripes: &mut [Stripe],
+    workers: &mut [Compress],
+    progress: &Progress,
+) -> Result<Moved, PipelineError> {
+    let mut source = Pieces::new(&bench.sizes());
+    let on_caller = workers.len() == 1;
+    let stage = StageWorkers::any_order(workers.iter_mut().map(|worker| worker as &mut dyn Stage));
+    let stage = if on_caller { stage.on_caller() } else { stage };
+    let sinks = stripes.iter_mut().map(|stripe| stripe as &mut dyn Sink).collect();
+    pipeline.run(job(&mut source, vec![stage], sinks, progress))
+}
+
+fn compressors(count: usize, fails_at: Option<u64>) -> Vec<Compress> {
+    (0..count).map(|_| Compress { fails_at }).collect()
+}
+
+/// Reads the stripes frame by frame, without the pipeline, and puts the files together again.
+fn read_back(bench: &Bench, stripes: &[Stripe]) -> Vec<Vec<u8>> {
+    let mut frames = BTreeMap::new();
+    for written in stripes.iter().flat_map(|stripe| &stripe.written) {
+        let mut stored = vec![0; written.at.length as usize];
+        bench.device.live(written.at.file).read(written.at.offset, &mut stored);
+        let header = Header::get(&stored);
+        assert_eq!((header.sequence, header.origin), (written.sequence, written.origin));
+        let data = zstd::bulk::decompress(&stored[HEADER_BYTES..], RAW_BYTES as usize).unwrap();
+        assert!(frames.insert(header.sequence, (header.origin, data)).is_none(), "a frame twice");
+    }
+    let mut files = vec![Vec::new(); usize::from(SOURCES)];
+    for (origin, data) in frames.into_values() {
+        let file = &mut files[usize::from(origin.file.0)];
+        // In the order of their numbers they are in the order of the source.
+        assert_eq!((file.len() as u64, data.len()), (origin.offset, origin.length as usize));
+        file.extend_from_slice(&data);
+    }
+    files
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_is_compressed_and_striped_reads_back_in_order(
+        seed: u64,
+        sizes in prop::array::uniform2(0usize..150_000),
+        short in 0.0..0.6f64,
+        buffers in 4u32..12,
+        workers in 1usize..4,
+    ) {
+        let faults = Faults { short_probability: short, ..Faults::default() };
+        let bench = Bench::new(seed, &sizes, None, faults);
+        let mut pipeline = bench.pipeline(buffers);
+        let mut stripes = Stripe::all(None);
+        let progress = Progress::default();
+        let moved =
+            backup(&bench, &mut pipeline, &mut stripes, &mut compressors(workers, None), &progress).unwrap();
+        prop_assert!(read_back(&bench, &stripes) == bench.data, "the stripes hold something else");
+        prop_assert_eq!(moved.read_bytes, (sizes[0] + sizes[1]) as u64);
+        prop_assert_eq!(progress.now().bytes_done, moved.read_bytes);
+        // No buffer more than there were, and none lost, the workers' spare ones included.
+        let mut indices: Vec<_> = pipeline.into_buffers().iter().map(Buffer::index).collect();
+        indices.sort_unstable();
+        prop_assert_eq!(indices, (0..buffers).collect::<Vec<_>>());
+    }
+
+    /// The first failure is what is told, wherever it happens, and the job ends with every buffer back.
+    #[test]
+    fn a_failure_in_any_part_ends_all_parts_with_its_cause(
+        seed: u64,
+        sizes in prop::array::uniform2(20_000usize..60_000),
+        part in 0u8..3,
+        at in 0u64..20,
+        workers in 1usize..4,
+    ) {
+        let faults = Faults { eio_at: if part == 0 { vec![at] } else { vec![] }, ..Faults::default() };
+        let bench = Bench::new(seed, &sizes, (part == 1).then_some(512), faults);
+        let mut pipeline = bench.pipeline(8);
+        let mut stripes = Stripe::all(Some(8192));
+        let fails_at = (part == 2).then_some(at % 5);
+        let mut workers = compressors(workers, fails_at);
+        let copied = backup(&bench, &mut pipeline, &mut stripes, &mut workers, &Progress::default());
+        match (part, copied) {
+            (0, Err(PipelineError::Read { cause, .. } | PipelineError::Write { cause, .. }))
+            | (0, Err(PipelineError::Sync(cause))) => prop_assert_eq!(cause.symbol(), "EIO"),
+            // The n-th request was never made.
+            (0, Ok(_)) => prop_assert!(read_back(&bench, &stripes) == bench.data),
+            (1, Err(PipelineError::Write { cause, .. })) => prop_assert_eq!(cause.symbol(), "ENOSPC"),
+            (2, Err(PipelineError::Stage { cause, .. })) => prop_assert_eq!(cause.to_string(), "no more"),
+            (part, other) => prop_assert!(false, "part {part}: {other:?}"),
+        }
+        prop_assert_eq!(pipeline.into_buffers().len(), 8);
+        // What a sink was told to be durable is, whatever happened after.
+        let durable = bench.device.crash(seed ^ 3);
+        for frame in stripes.iter().flat_map(|stripe| &stripe.durable) {
+            let mut stored = vec![0; frame.at.length as usize];
+            durable[usize::from(frame.at.file.0)].read(frame.at.offset, &mut stored);
+            prop_assert_eq!(Header::get(&stored).sequence, frame.sequence);
+            prop_assert!(zstd::bulk::decompress(&stored[HEADER_BYTES..], RAW_BYTES as usize).is_ok());
+        }
+    }
+
+    /// A restore is the same pipeline the other way: three stripes in, two files out, each frame where it belongs.
+    #[test]
+    fn stripes_are_restored_by_the_pipeline_itself(seed: u64, sizes in prop::array::uniform2(1usize..80_000)) {
+        let bench = Bench::new(seed, &sizes, None, Faults::default());
+        let mut stripes = Stripe::all(None);
+        let mut workers = compressors(2, None);
+        backup(&bench, &mut bench.pipeline(8), &mut stripes, &mut workers, &Progress::default()).unwrap();
+        // Where the sources were is what a crash left there: nothing of them.
+        for (file, size) in (0..SOURCES).zip(&sizes) {
+            bench.device.fill(FileIndex(file), 0, &vec![0xee; *size]);
+        }
+        let stored = stripes.iter().flat_map(|stripe| &stripe.written).map(|written| written.at).collect();
+        let (mut source, mut files) = (Stored(stored), InPlace);
+        let (mut one, mut other) = (Decompress, Decompress);
+        let workers: [&mut dyn Stage; 2] = [&mut one, &mut other];
+        let progress = Progress::default();
+        let restore = job(&mut source, vec![StageWorkers::any_order(workers)], vec![&mut files], &progress);
+        bench.pipeline(6).run(restore).unwrap();
+        for (file, data) in (0..SOURCES).zip(&bench.data) {
+            let mut restored = vec![0; data.len()];
+            bench.device.live(FileIndex(file)).read(0, &mut restored);
+            prop_assert!(restored == *data, "file {file} differs");
+        }
+    }
+}
+
+/// Frames of stripes, wherever they lie.
+struct Stored(std::collections::VecDeque<Extent>);
+
+impl Source for Stored {
+    fn next(&mut self) -> Option<Step> {
+        self.0.pop_front().map(Step::Read)
+    }
+}
+
+/// Writes frames to where they say they came from.
+struct InPlace;
+
+impl Sink for InPlace {
+    fn writes_max(&self) -> u32 {
+        4
+    }
+
+    fn place(&mut self, frame: &mut Frame) -> Placement {
+        let Extent { file, offset, .. } = frame.origin();
+        Placement::Write { file, offset }
+    }
+}
+
+/// The first worker waits until the second is through with a later frame.
+struct Late<'a> {
+    waits: bool,
+    had: Vec<u64>,
+    later_is_through: &'a (Mutex<bool>, Condvar),
+}
+
+impl Stage for Late<'_> {
+    fn apply(&mut self, frame: &mut Frame, _spare: &mut Buffer) -> Result<(), StageFailure> {
+        self.had.push(frame.sequence());
+        let (through, changed) = self.later_is_through;
+        let mut through = through.lock().unwrap();
+        if self.waits {
+            drop(changed.wait_while(through, |through| !*through).unwrap());
+        } else {
+            *through = true;
+            changed.notify_all();
+        }
+        Ok(())
+    }
+}
+
+/// Notes the order in which frames reach it.
+#[derive(Default)]
+struct Order(Vec<u64>);
+
+impl OrderedStage for Order {
+    fn frame(&mut self, frame: &mut Frame) -> Result<(), StageFailure> {
+        self.0.push(frame.sequence());
+        Ok(())
+    }
+
+    fn hole(&mut self, _length: u64) {}
+}
+
+/// A backup whose checksum is of the stored bytes would be of frames in any order, had the order not been restored.
+#[test]
+fn frames_overtake_each_other_in_a_stage_and_are_in_order_in_the_next() {
+    let bench = Bench::new(5, &[40_000, 40_000], None, Faults::default());
+    let later_is_through = (Mutex::new(false), Condvar::new());
+    let mut first = Late { waits: true, had: Vec::new(), later_is_through: &later_is_through };
+    let mut second = Late { waits: false, had: Vec::new(), later_is_through: &later_is_through };
+    let (mut order, mut source, mut stripes) =
+        (Order::default(), Pieces::new(&bench.sizes()), Stripe::all(None));
+    let workers: [&mut dyn Stage; 2] = [&mut first, &mut second];
+    let stages = vec![StageWorkers::any_order(workers), StageWorkers::in_order(&mut order)];
+    let sinks = stripes.iter_mut().map(|stripe| stripe as &mut dyn Sink).collect();
+    let progress = Progress::default();
+    bench.pipeline(8).run(job(&mut source, stages, sinks, &progress)).unwrap();
+    assert_eq!(order.0, (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn frames_finish_out_of_order_and_are_written_as_they_finish() {
+    let bench = Bench::new(6, &[8192, 0], None, Faults::default());
+    let later_is_through = (Mutex::new(false), Condvar::new());
+    let mut first = Late { waits: true, had: Vec::new(), later_is_through: &later_is_through };
+    let mut second = Late { waits: false, had: Vec::new(), later_is_through: &later_is_through };
+    let (mut source, mut stripes) = (Pieces::new(&bench.sizes()), Stripe::all(None));
+    let workers: [&mut dyn Stage; 2] = [&mut first, &mut second];
+    let sinks = vec![&mut stripes[0] as &mut dyn Sink];
+    let progress = Progress::default();
+    let stages = vec![StageWorkers::any_order(workers)];
+    bench.pipeline(6).run(job(&mut source, stages, sinks, &progress)).unwrap();
+    let written = &stripes[0].written;
+    let at = |sequence| written.iter().find(|frame| frame.sequence == sequence).unwrap().at.offset;
+    // The engine may have read either of them first.
+    assert!(at(second.had[0]) < at(first.had[0]), "the second worker was through first: {written:?}");
+}
+
+/// One stripe on a slow disk held up the others when frames were dealt out in turn.
+#[test]
+fn a_sink_that_takes_less_gets_fewer_frames() {
+    struct Slow(Stripe);
+    impl Sink for Slow {
+        fn writes_max(&self) -> u32 {
+            1
+        }
+        fn place(&mut self, frame: &mut Frame) -> Placement {
+            self.0.place(frame)
+        }
+        fn was_written(&mut self, written: &Written) {
+            self.0.was_written(written);
+        }
+    }
+    let bench = Bench::new(7, &[400_000, 0], None, Faults::default());
+    let [one, other, _] = <[Stripe; 3]>::try_from(Stripe::all(None)).ok().unwrap();
+    let (mut slow, mut fast, mut source) = (Slow(one), other, Pieces::new(&bench.sizes()));
+    let mut stage = Compress { fails_at: None };
+    let stages = vec![StageWorkers::any_order([&mut stage as &mut dyn Stage]).on_caller()];
+    let progress = Progress::default();
+    let sinks: Vec<&mut dyn Sink> = vec![&mut slow, &mut fast];
+    bench.pipeline(12).run(job(&mut source, stages, sinks, &progress)).unwrap();
+    assert!(slow.0.written.len() < fast.written.len());
+    assert!(read_back(&bench, &[slow.0, fast]) == bench.data);
+}
+
+/// Takes frames only in turn: what a tape or an upload of parts does.
+struct InTurn(Stripe, u64);
+
+impl Sink for InTurn {
+    fn writes_max(&self) -> u32 {
+        1
+    }
+
+    fn place(&mut self, frame: &mut Frame) -> Placement {
+        if frame.sequence() != self.1 {
+            return Placement::Later;
+        }
+        self.1 += 1;
+        self.0.place(frame)
+    }
+}
+
+#[test]
+fn a_sink_may_take_frames_in_turn_and_none_that_takes_nothing_hangs() {
+    for (first, buffers) in [(0, 4), (0, 7), (3, 5)] {
+        let bench = Bench::new(8, &[90_000, 10_000], None, Faults::default());
+        let [stripe, ..] = <[Stripe; 3]>::try_from(Stripe::all(None)).ok().unwrap();
+        let (mut sink, mut source) = (InTurn(stripe, first), Pieces::new(&bench.sizes()));
+        let mut workers = compressors(3, None);
+        let stage = StageWorkers::any_order(workers.iter_mut().map(|worker| worker as &mut dyn Stage));
+        let progress = Progress::default();
+        let mut pipeline = bench.pipeline(buffers);
+        let moved = pipeline.run(job(&mut source, vec![stage], vec![&mut sink], &progress));
+        match moved {
+            Ok(_) => assert_eq!((first, sink.1), (0, 25)),
+            Err(PipelineError::NoSink { .. }) => assert!(first > 0),
+            Err(other) => panic!("{other}"),
+        }
+        assert_eq!(pipeline.into_buffers().len(), buffers as usize);
+    }
+}
+
+#[test]
+fn a_cancelled_backup_ends_with_its_threads_and_gives_its_buffers_back() {
+    struct CancelAt<'a>(&'a std::sync::atomic::AtomicBool);
+    impl Stage for CancelAt<'_> {
+        fn apply(&mut self, frame: &mut Frame, _spare: &mut Buffer) -> Result<(), StageFailure> {
+            if frame.sequence() == 5 {
+                self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+            Ok(())
+        }
+    }
+    let cancel = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let bench = Bench::new(9, &[400_000, 0], None, Faults::default());
+    let (mut stripes, mut source) = (Stripe::all(None), Pieces::new(&bench.sizes()));
+    let mut stage = CancelAt(&cancel);
+    let progress = Progress::new(cancel.clone());
+    let sinks = stripes.iter_mut().map(|stripe| stripe as &mut dyn Sink).collect();
+    let mut pipeline = bench.pipeline(6);
+    let stages = vec![StageWorkers::any_order([&mut stage as &mut dyn Stage])];
+    let error = pipeline.run(job(&mut source, stages, sinks, &progress)).unwrap_err();
+    assert!(matches!(error, PipelineError::Cancelled), "{error}");
+    assert_eq!(pipeline.into_buffers().len(), 6);
+}
+
+/// A panic in a worker's thread took the frame with it, and whoever waited for the frame waited for ever.
+#[test]
+fn a_worker_that_panics_ends_the_job_and_hangs_nobody() {
+    struct Panics;
+    impl Stage for Panics {
+        fn apply(&mut self, frame: &mut Frame, _spare: &mut Buffer) -> Result<(), StageFailure> {
+            assert_ne!(frame.sequence(), 2, "meant to");
+            Ok(())
+        }
+    }
+    let bench = Bench::new(10, &[100_000, 0], None, Faults::default());
+    let (mut stripes, mut source) = (Stripe::all(None), Pieces::new(&bench.sizes()));
+    let (mut one, mut other) = (Panics, Panics);
+    let progress = Progress::default();
+    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let workers: [&mut dyn Stage; 2] = [&mut one, &mut other];
+        let sinks = stripes.iter_mut().map(|stripe| stripe as &mut dyn Sink).collect();
+        let stages = vec![StageWorkers::any_order(workers)];
+        bench.pipeline(6).run(job(&mut source, stages, sinks, &progress))
+    }));
+    assert!(ended.is_err());
+}
+
+/// However slow the sinks are, no more is read than fits into the buffers.
+#[test]
+fn a_slow_sink_holds_the_source_back() {
+    struct Counts {
+        read: std::cell::Cell<u32>,
+    }
+    struct Counting<'a>(Pieces, &'a Counts);
+    impl Source for Counting<'_> {
+        fn next(&mut self) -> Option<Step> {
+            self.0.next()
+        }
+        fn was_read(&mut self, _extent: &Extent) {
+            self.1.read.set(self.1.read.get() + 1);
+        }
+    }
+    struct Bounded<'a>(Stripe, &'a Counts, u32);
+    impl Sink for Bounded<'_> {
+        fn writes_max(&self) -> u32 {
+            1
+        }
+        fn place(&mut self, frame: &mut Frame) -> Placement {
+            self.0.place(frame)
+        }
+        fn was_written(&mut self, written: &Written) {
+            self.0.was_written(written);
+            let in_memory = self.1.read.get() - u32::try_from(self.0.written.len()).unwrap();
+            self.2 = self.2.max(in_memory);
+        }
+    }
+    let bench = Bench::new(11, &[800_000, 0], None, Faults::default());
+    let counts = Counts { read: std::cell::Cell::new(0) };
+    let [stripe, ..] = <[Stripe; 3]>::try_from(Stripe::all(None)).ok().unwrap();
+    let mut source = Counting(Pieces::new(&bench.sizes()), &counts);
+    let mut sink = Bounded(stripe, &counts, 0);
+    let mut stage = Compress { fails_at: None };
+    let progress = Progress::default();
+    let stages = vec![StageWorkers::any_order([&mut stage as &mut dyn Stage]).on_caller()];
+    bench.pipeline(5).run(job(&mut source, stages, vec![&mut sink], &progress)).unwrap();
+    assert_eq!(counts.read.get(), 196);
+    assert!((2..=4).contains(&sink.2), "{} frames in 4 buffers", sink.2);
+}
