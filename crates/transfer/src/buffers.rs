@@ -1,7 +1,6 @@
 //! The buffers of a transfer and an engine for each pair of files.
 
 use std::io;
-use std::os::fd::BorrowedFd;
 
 use iostall_engine::{
     Buffer, BufferPool, Completion, Engine, EngineError, EngineReport, FileHandle, Pages, PsyncEngine,
@@ -49,14 +48,12 @@ impl BufferSet {
     }
 
     /// An engine over `files` with room for every buffer and one sync.
-    pub(crate) fn engine(&self, files: &[BorrowedFd<'_>]) -> Result<AnyEngine, EngineError> {
-        let files: Vec<FileHandle<'_>> = files.iter().map(FileHandle::from).collect();
-        let config =
-            UringConfig { capacity: self.buffer_count + 1, files: &files, buffers: Some(&self.pool) };
+    pub(crate) fn engine(&self, files: &[FileHandle<'_>]) -> Result<AnyEngine, EngineError> {
+        let config = UringConfig { capacity: self.buffer_count + 1, files, buffers: Some(&self.pool) };
         match UringEngine::new(&config) {
             Ok(engine) => Ok(AnyEngine::Uring(Box::new(engine))),
             Err(unavailable) => {
-                let engine = PsyncEngine::new(self.buffer_count + 1, &files)?;
+                let engine = PsyncEngine::new(self.buffer_count + 1, files)?;
                 Ok(AnyEngine::Psync { engine, instead_of: unavailable.without_ring() })
             }
         }

@@ -85,9 +85,9 @@ fn check(
     let shorter = file.bytes.filter(|expected| *expected != size_bytes);
     Ok(Some(match (differing, shorter) {
         (Some(block), _) => {
-            let start = block as u64 * file.block_bytes;
-            let end = (start + file.block_bytes).min(size_bytes);
-            mismatch(file, Some(start), format!("first differs between bytes {start} and {end}"))
+            let first = block as u64 * file.block_bytes;
+            let end = (first + file.block_bytes).min(size_bytes);
+            mismatch(file, Some(first), format!("first differs between bytes {first} and {end}"))
         }
         (None, Some(expected)) => mismatch(
             file,

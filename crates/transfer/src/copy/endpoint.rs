@@ -5,7 +5,7 @@ use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp};
 use iostall_engine::guard::WriteGrant;
-use iostall_engine::{Access, OpenOptions, OpenTarget, open_target};
+use iostall_engine::{Access, FileHandle, OpenOptions, OpenTarget, open_target};
 use iostall_measure::{Caching, Durability};
 
 use super::error::CopyError;
@@ -51,6 +51,11 @@ impl Endpoint {
 
     pub(super) fn file(&self) -> &File {
         self.open.file()
+    }
+
+    /// The file as an engine takes it.
+    pub(super) fn handle(&self) -> FileHandle<'_> {
+        FileHandle::from(self.file())
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -19,20 +19,20 @@ use super::walk::{Action, Entry, Inventory};
 pub(super) struct LinkMaker<'l, 'c, 'a> {
     copier: &'l mut FileCopier<'c, 'a>,
     /// Where in the log a copied file is that others are further names of.
-    copied: HashMap<PathBuf, usize>,
+    copied_at: HashMap<PathBuf, usize>,
     failed: HashSet<PathBuf>,
 }
 
 impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
     /// For the links and nodes of `inventory`.
     pub(super) fn new(copier: &'l mut FileCopier<'c, 'a>, inventory: &Inventory) -> Self {
-        let (mut copied, mut failed) = (HashMap::new(), HashSet::new());
+        let (mut copied_at, mut failed) = (HashMap::new(), HashSet::new());
         if inventory.entries.iter().any(|entry| matches!(entry.action, Action::HardLink(_))) {
             let log = &copier.log;
-            copied = log.files.iter().enumerate().map(|(at, file)| (file.path.clone(), at)).collect();
+            copied_at = log.files.iter().enumerate().map(|(at, file)| (file.path.clone(), at)).collect();
             failed = log.failures.iter().map(|failure| failure.target.clone()).collect();
         }
-        Self { copier, copied, failed }
+        Self { copier, copied_at, failed }
     }
 
     /// Makes one, if it is one; notes what failed with it, where that does not end the copy.
@@ -84,7 +84,7 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
         }
         log.counts.hard_links += 1;
         // A list of the copy has every name that a file can be read by.
-        if let Some(file) = self.copied.get(first).and_then(|at| log.files.get(*at)).cloned() {
+        if let Some(file) = self.copied_at.get(first).and_then(|at| log.files.get(*at)).cloned() {
             log.files.push(CopiedFile { path: entry.target.clone(), ..file });
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! Moves the bytes of one file at a time, with buffers that are mapped once.
 
-use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use iostall_engine::{Engine as _, EngineReport};
@@ -118,7 +117,7 @@ impl<'a> Mover<'a> {
         let wanted = self.wanted(journal.is_some());
         let (rate, progress, clock) = (self.options.rate.as_deref(), self.progress, self.clock.clone());
         let (shape, buffers) = self.buffers(same_device, from.path())?;
-        let engine = buffers.engine(&[from.file().as_fd(), to.file().as_fd()])?;
+        let engine = buffers.engine(&[from.handle(), to.handle()])?;
         let granted = engine.report();
         let mut source = PlannedSource::new(plan, from.buffered());
         let mut sink = FileSink {
@@ -238,7 +237,7 @@ impl<'a> Mover<'a> {
         let path = from.path();
         let mut buffers = BufferSet::new(shape.buffer_count(), shape.transfer_bytes)
             .map_err(CopyError::system("map buffers for", path))?;
-        let engine = buffers.engine(&[from.file().as_fd(), to.file().as_fd()])?;
+        let engine = buffers.engine(&[from.handle(), to.handle()])?;
         // Its own: what is tried is not what is done.
         let progress = Progress::default();
         let mut plan = Plan::whole(sample_bytes, shape.transfer_bytes);

@@ -1,7 +1,6 @@
 //! Reading a finished destination again, from the media, and saying where it differs.
 
 use std::fs::File;
-use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -46,7 +45,7 @@ impl<C: Clock> Reader<'_, C> {
         let data = files::data_ranges(file.file(), size_bytes)
             .map_err(CopyError::system("look for holes in", path))?;
         let plan = Plan::new(size_bytes, &data, &[], self.transfer_bytes);
-        let engine = self.buffers.engine(&[file.file().as_fd()])?;
+        let engine = self.buffers.engine(&[file.handle()])?;
         let mut source = PlannedSource::new(plan, file.buffered());
         let mut checksums = Checksums::new(wanted);
         let mut pipeline = Pipeline::new(engine, self.clock.clone(), self.buffers.take());

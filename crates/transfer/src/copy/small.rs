@@ -154,7 +154,7 @@ impl SmallFiles<'_> {
     /// Makes a batch durable, checks it where that was asked for, and names its files.
     fn finish_batch(&self, batch: WrittenBatch<'_>) -> (CopyLog, Result<(), CopyError>) {
         let WrittenBatch { parts, losses, in_use, failures } = batch;
-        let mut log = CopyLog { losses, failures, in_use, ..CopyLog::default() };
+        let mut log = CopyLog { failures, losses, in_use, ..CopyLog::default() };
         let begun_ns = self.context.clock.now_ns();
         let synced = self.file_systems.sync();
         log.sync_ns += self.context.clock.now_ns() - begun_ns;

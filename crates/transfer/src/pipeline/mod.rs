@@ -16,8 +16,10 @@
 //! flight, so that no buffer is lost and no request outlives its file.
 
 mod checksums;
+mod error;
 mod flow;
 mod frame;
+mod job;
 mod sink;
 mod source;
 mod stage;
@@ -25,126 +27,19 @@ mod stage;
 mod tests;
 mod workers;
 
-use iostall_engine::{Buffer, Completion, Engine, EngineError, IoFailure};
+use iostall_engine::{Buffer, Engine};
 use iostall_measure::Clock;
-use iostall_model::transfer::BufferTime;
-use thiserror::Error;
 
 pub use checksums::{Checksums, FileHashes, HashWanted};
+pub use error::PipelineError;
 pub use frame::{Extent, Frame};
+pub use job::{Job, Moved};
 pub use sink::{Checkpoint, Placement, Sink, Written};
 pub use source::{Source, Step};
 pub use stage::{OrderedStage, Stage, StageFailure, StageWorkers};
 
-use crate::progress::Progress;
-use crate::rate::RateLimit;
-
-/// An engine, a clock and the buffers that go around.
-pub struct Pipeline<E, C> {
-    engine: E,
-    clock: C,
-    free: Vec<Buffer>,
-    buffer_count: u32,
-    completions: Vec<Completion>,
-}
-
-/// What to move.
-pub struct Job<'a> {
-    /// What is read.
-    pub source: &'a mut dyn Source,
-    /// What happens to each frame, one stage after the other.
-    pub stages: Vec<StageWorkers<'a>>,
-    /// Where frames go; with none, they are only read.
-    pub sinks: Vec<&'a mut dyn Sink>,
-    /// For each of the engine's files, what offsets and lengths of requests must be multiples of, bytes: a power of
-    /// two, 1 for buffered ones. The last write to a file is padded with zeros up to it: trim the file afterwards.
-    pub aligns: &'a [u32],
-    /// Most reads in flight.
-    pub reads_max: u32,
-    /// How fast bytes may be read.
-    pub rate: Option<&'a RateLimit>,
-    /// Is told what is done, and stops the job when it is cancelled.
-    pub progress: &'a Progress,
-}
-
-/// What a job did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Bytes written, padding not counted.
-    pub written_bytes: u64,
-    /// Bytes in holes.
-    pub hole_bytes: u64,
-    /// Where buffers spent their time.
-    pub time: BufferTime,
-}
-
-/// Why a job stopped: the first thing that failed.
-#[derive(Debug, Error)]
-pub enum PipelineError {
-    /// The system failed a read.
-    #[error("reading {length} bytes at offset {offset}: {cause}")]
-    Read {
-        /// Where.
-        offset: u64,
-        /// How much.
-        length: u32,
-        /// What the system said.
-        cause: IoFailure,
-    },
-    /// The system failed a write.
-    #[error("writing {length} bytes at offset {offset}: {cause}")]
-    Write {
-        /// Where.
-        offset: u64,
-        /// How much.
-        length: u32,
-        /// What the system said.
-        cause: IoFailure,
-    },
-    /// The system failed `fdatasync` of a destination.
-    #[error("making written data durable: {0}")]
-    Sync(IoFailure),
-    /// The source is shorter than it was.
-    #[error("the source became shorter while it was read: nothing at offset {offset}")]
-    SourceShrank {
-        /// Where data was expected.
-        offset: u64,
-    },
-    /// The system takes no bytes and gives no reason.
-    #[error("no byte could be written at offset {offset}, and the system gives no reason")]
-    NothingWritten {
-        /// Where.
-        offset: u64,
-    },
-    /// A stage could not work on a frame.
-    #[error("the data at offset {offset}: {cause}")]
-    Stage {
-        /// Where the frame comes from.
-        offset: u64,
-        /// What the stage said.
-        cause: StageFailure,
-    },
-    /// Every sink left a frame to the others.
-    #[error("no destination takes the data at offset {offset}")]
-    NoSink {
-        /// Where the frame comes from.
-        offset: u64,
-    },
-    /// A thread for a stage could not be started.
-    #[error("starting a thread: {0}")]
-    Thread(std::io::Error),
-    /// A sink could not note what is durable.
-    #[error("writing the journal: {0}")]
-    Journal(std::io::Error),
-    /// The engine broke.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// It was told to stop.
-    #[error("cancelled")]
-    Cancelled,
-}
+/// Moves what jobs name, one job at a time.
+pub struct Pipeline<E, C>(job::Equipment<E, C>);
 
 impl<E: Engine, C: Clock> Pipeline<E, C> {
     /// A pipeline over `engine`. Buffers must come from one pool and be of one size. The engine needs a capacity above
@@ -156,7 +51,7 @@ impl<E: Engine, C: Clock> Pipeline<E, C> {
         let buffer_count = u32::try_from(buffers.len()).unwrap_or(u32::MAX);
         assert!(buffer_count > 0, "a pipeline needs a buffer");
         assert!(engine.capacity() > buffer_count, "a pipeline needs a request more than it has buffers");
-        Self { engine, clock, free: buffers, buffer_count, completions: Vec::new() }
+        Self(job::Equipment { engine, clock, free: buffers, buffer_count, completions: Vec::new() })
     }
 
     /// Carries out one job. After an error that is not the engine's own, the pipeline is ready for the next job.
@@ -166,17 +61,17 @@ impl<E: Engine, C: Clock> Pipeline<E, C> {
     /// checkpoints than the engine's capacity allows, and with the panic of a worker.
     pub fn run(&mut self, job: Job<'_>) -> Result<Moved, PipelineError> {
         let spares: usize = job.stages.iter().map(StageWorkers::spare_buffers).sum();
-        assert!(spares < self.free.len(), "{spares} workers leave no buffer to read into");
-        std::thread::scope(|scope| flow::Flow::new(self, job, scope)?.run())
+        assert!(spares < self.0.free.len(), "{spares} workers leave no buffer to read into");
+        std::thread::scope(|scope| flow::Flow::new(&mut self.0, job, scope)?.run())
     }
 
     /// The engine.
     pub fn engine(&self) -> &E {
-        &self.engine
+        &self.0.engine
     }
 
     /// Takes it apart, to use the buffers with another engine.
     pub fn into_buffers(self) -> Vec<Buffer> {
-        self.free
+        self.0.free
     }
 }

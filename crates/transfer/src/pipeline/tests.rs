@@ -9,6 +9,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::hash::{Hasher, piece_hash};
 use crate::plan::{Plan, SOURCE, TARGET};
+use crate::progress::Progress;
+use crate::rate::RateLimit;
 
 mod striped;
 
@@ -161,9 +163,9 @@ proptest! {
         prop_assert_eq!(bench.device.live(TARGET).size_bytes(), (size as u64).next_multiple_of(512));
         prop_assert_eq!(pipeline.into_buffers().len(), buffers as usize);
         if hashed {
-            let mut hasher = Hasher::new(HashKind::Md5);
-            hasher.update(&bench.data);
-            prop_assert_eq!(hashes.whole, Some(hasher.finish()));
+            let mut md5 = Hasher::new(HashKind::Md5);
+            md5.update(&bench.data);
+            prop_assert_eq!(hashes.whole, Some(md5.finish()));
             let blocks: Vec<u64> = bench.data.chunks(8192).map(piece_hash).collect();
             prop_assert_eq!(hashes.blocks, blocks);
         }
@@ -219,9 +221,9 @@ fn the_checksum_is_of_the_whole_file_below_at_and_above_a_buffer() {
             let (mut sink, plan) = (OneFile::default(), Plan::whole(size as u64, PIECE));
             let copied = copy(&mut bench.pipeline(7), plan, &mut sink, hashed, None, &Progress::default());
             let (_, hashes) = copied.unwrap();
-            let mut hasher = Hasher::new(HashKind::Md5);
-            hasher.update(&bench.data);
-            assert_eq!(hashes.whole, Some(hasher.finish()), "{size} bytes");
+            let mut md5 = Hasher::new(HashKind::Md5);
+            md5.update(&bench.data);
+            assert_eq!(hashes.whole, Some(md5.finish()), "{size} bytes");
             assert_eq!(bench.target(size), bench.data);
         }
     }
@@ -270,9 +272,9 @@ fn holes_are_neither_read_nor_written_and_count_as_zeros() {
     assert_eq!(moved.hole_bytes, 32_768);
     assert_eq!(moved.read_bytes, 60_000 - 32_768);
     assert_eq!(bench.target(60_000), expected);
-    let mut hasher = Hasher::new(HashKind::Md5);
-    hasher.update(&expected);
-    assert_eq!(hashes.whole, Some(hasher.finish()));
+    let mut md5 = Hasher::new(HashKind::Md5);
+    md5.update(&expected);
+    assert_eq!(hashes.whole, Some(md5.finish()));
 }
 
 #[test]
@@ -284,9 +286,9 @@ fn a_resumed_range_is_read_from_the_destination_and_only_hashed() {
     let (moved, hashes) = simple_copy(&bench, 4, plan).unwrap();
     assert_eq!(moved.written_bytes, 40_000 - 16_384);
     assert_eq!(bench.target(40_000), bench.data);
-    let mut hasher = Hasher::new(HashKind::Md5);
-    hasher.update(&bench.data);
-    assert_eq!(hashes.whole, Some(hasher.finish()));
+    let mut md5 = Hasher::new(HashKind::Md5);
+    md5.update(&bench.data);
+    assert_eq!(hashes.whole, Some(md5.finish()));
 }
 
 #[test]
@@ -302,6 +304,19 @@ fn a_cancelled_copy_stops_and_gives_its_buffers_back() {
     assert_eq!(pipeline.into_buffers().len(), 4);
 }
 
+/// One write at a time.
+struct OneAtATime;
+
+impl Sink for OneAtATime {
+    fn writes_max(&self) -> u32 {
+        1
+    }
+
+    fn place(&mut self, frame: &mut Frame) -> Placement {
+        Placement::Write { file: TARGET, offset: frame.origin().offset }
+    }
+}
+
 #[test]
 fn reads_and_writes_overlap_so_that_time_tends_to_the_slower_side() {
     // Each request takes 1 ms, and the device serves as many as there are: 100 pieces one after the other, read
@@ -309,15 +324,6 @@ fn reads_and_writes_overlap_so_that_time_tends_to_the_slower_side() {
     let config = SimConfig { service_ns_base: 1_000_000, service_ns_tail_mean: 0, ..SimConfig::default() };
     let bench = Bench::new(8, 100 * PIECE as usize, config);
     let progress = Progress::default();
-    struct OneAtATime;
-    impl Sink for OneAtATime {
-        fn writes_max(&self) -> u32 {
-            1
-        }
-        fn place(&mut self, frame: &mut Frame) -> Placement {
-            Placement::Write { file: TARGET, offset: frame.origin().offset }
-        }
-    }
     let (mut plan, mut sink) = (Plan::whole(100 * u64::from(PIECE), PIECE), OneAtATime);
     let job = Job {
         source: &mut plan,

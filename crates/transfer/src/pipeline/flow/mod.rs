@@ -10,11 +10,12 @@ use iostall_engine::{Buffer, Completion, Engine, FileIndex, Wait};
 use iostall_measure::Clock;
 use iostall_model::transfer::BufferTime;
 
+use super::error::PipelineError;
 use super::frame::{Extent, Frame, Head};
+use super::job::{Equipment, Job, Moved};
 use super::sink::{Sink, Written};
 use super::source::Source;
 use super::workers::{Finished, RunningStage};
-use super::{Job, Moved, Pipeline, PipelineError};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
@@ -68,7 +69,7 @@ struct SinkState<'j> {
 }
 
 pub(super) struct Flow<'p, 'j, E, C> {
-    pipeline: &'p mut Pipeline<E, C>,
+    equipment: &'p mut Equipment<E, C>,
     source: &'j mut dyn Source,
     stages: Vec<RunningStage<'j>>,
     sinks: Vec<SinkState<'j>>,
@@ -93,7 +94,7 @@ pub(super) struct Flow<'p, 'j, E, C> {
 
 impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
     pub(super) fn new<'scope>(
-        pipeline: &'p mut Pipeline<E, C>,
+        equipment: &'p mut Equipment<E, C>,
         job: Job<'j>,
         scope: &'scope Scope<'scope, '_>,
     ) -> Result<Self, PipelineError>
@@ -102,10 +103,10 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
     {
         let mut stages = Vec::with_capacity(job.stages.len());
         for stage in job.stages {
-            match RunningStage::start(stage, &mut pipeline.free, scope) {
+            match RunningStage::start(stage, &mut equipment.free, scope) {
                 Ok(running) => stages.push(running),
                 Err(error) => {
-                    pipeline.free.extend(stages.into_iter().flat_map(RunningStage::close));
+                    equipment.free.extend(stages.into_iter().flat_map(RunningStage::close));
                     return Err(PipelineError::Thread(error));
                 }
             }
@@ -125,7 +126,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
             reads_max: job.reads_max,
             rate: job.rate,
             progress: job.progress,
-            slots: vec![Slot::Idle; pipeline.buffer_count as usize + sinks.len()],
+            slots: vec![Slot::Idle; equipment.buffer_count as usize + sinks.len()],
             next_sequence: 0,
             next_read: None,
             ready: VecDeque::new(),
@@ -135,8 +136,8 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
             held_until_ns: None,
             failure: None,
             moved: Moved::default(),
-            accounted_ns: pipeline.clock.now_ns(),
-            pipeline,
+            accounted_ns: equipment.clock.now_ns(),
+            equipment,
         })
     }
 
@@ -158,16 +159,16 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
             }
             self.wait()?;
             self.account();
-            let mut completions = std::mem::take(&mut self.pipeline.completions);
+            let mut completions = std::mem::take(&mut self.equipment.completions);
             for completion in completions.drain(..) {
                 self.complete(completion);
             }
-            self.pipeline.completions = completions;
+            self.equipment.completions = completions;
             self.take_finished(false);
         }
         self.progress.set_in_flight(0, 0);
         self.progress.add_buffer_time(&self.moved.time);
-        self.pipeline.free.extend(self.stages.into_iter().flat_map(RunningStage::close));
+        self.equipment.free.extend(self.stages.into_iter().flat_map(RunningStage::close));
         match self.failure {
             Some(failure) => Err(failure),
             None => Ok(self.moved),
@@ -192,32 +193,32 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
     }
 
     fn is_over(&self) -> bool {
-        let in_motion = self.pipeline.engine.in_flight() > 0 || self.held_by_stages() > 0;
+        let in_motion = self.equipment.engine.in_flight() > 0 || self.held_by_stages() > 0;
         let to_do = self.next_read.is_some() || !self.ready.is_empty();
         !in_motion && (self.failure.is_some() || !to_do)
     }
 
     fn wait(&mut self) -> Result<(), PipelineError> {
-        let now_ns = self.pipeline.clock.now_ns();
+        let now_ns = self.equipment.clock.now_ns();
         let held_ns = self.held_until_ns.map(|until_ns| until_ns.saturating_sub(now_ns).min(HOLD_POLL_NS));
         let at_work = self.at_work();
         self.progress.set_in_flight(self.reading, self.writing());
-        if self.pipeline.engine.in_flight() > 0 {
+        if self.equipment.engine.in_flight() > 0 {
             let poll_ns = (at_work > 0).then_some(STAGE_POLL_NS);
             let timeout_ns = [held_ns, poll_ns].into_iter().flatten().min();
             let wait = Wait { completions: 1, timeout_ns };
-            self.pipeline.engine.submit(wait, &mut self.pipeline.completions)?;
+            self.equipment.engine.submit(wait, &mut self.equipment.completions)?;
         } else if at_work > 0 {
             self.take_finished(true);
         } else if let Some(held_ns) = held_ns {
-            self.pipeline.clock.sleep_until(now_ns + held_ns);
+            self.equipment.clock.sleep_until(now_ns + held_ns);
         }
         Ok(())
     }
 
     /// Books the time since the last look on what the buffers were doing meanwhile.
     fn account(&mut self) {
-        let now_ns = self.pipeline.clock.now_ns();
+        let now_ns = self.equipment.clock.now_ns();
         let passed_ns = now_ns - std::mem::replace(&mut self.accounted_ns, now_ns);
         let writing = u64::from(self.writing()) + self.ready.len() as u64;
         let held = self.held_by_stages() as u64;
@@ -250,7 +251,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
     /// Takes a frame to its next stage, or where there is none to the sinks.
     fn pass_on(&mut self, frame: Frame, next_stage: usize) {
         if self.failure.is_some() {
-            self.pipeline.free.push(frame.buffer);
+            self.equipment.free.push(frame.buffer);
         } else if let Some(stage) = self.stages.get_mut(next_stage) {
             stage.offer(frame);
         } else if self.sinks.is_empty() {
@@ -279,20 +280,20 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
 
     fn finish_unwritten(&mut self, frame: Frame) {
         self.progress.add_done(frame.origin().length.into());
-        self.pipeline.free.push(frame.buffer);
+        self.equipment.free.push(frame.buffer);
     }
 
     fn fail(&mut self, buffer: Buffer, failure: PipelineError) {
-        self.pipeline.free.push(buffer);
+        self.equipment.free.push(buffer);
         // The first failure is the cause; what follows is its wake.
         self.failure.get_or_insert(failure);
     }
 
     /// After a failure: takes back every buffer that waits for something that will not happen.
     fn give_up_what_waits(&mut self) {
-        self.pipeline.free.extend(self.ready.drain(..).map(|frame| frame.buffer));
+        self.equipment.free.extend(self.ready.drain(..).map(|frame| frame.buffer));
         for stage in &mut self.stages {
-            self.pipeline.free.extend(stage.abandon().into_iter().map(|frame| frame.buffer));
+            self.equipment.free.extend(stage.abandon().into_iter().map(|frame| frame.buffer));
         }
         self.held_until_ns = None;
     }

@@ -13,16 +13,16 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         while self.reading < self.reads_max {
             // Known before a buffer is asked for: a source that has more is no end.
             let Some((sequence, origin)) = self.next_extent() else { return };
-            if self.pipeline.free.is_empty() {
+            if self.equipment.free.is_empty() {
                 return;
             }
             if let Some(rate) = self.rate
-                && let Err(due_ns) = rate.take(origin.length.into(), self.pipeline.clock.now_ns())
+                && let Err(due_ns) = rate.take(origin.length.into(), self.equipment.clock.now_ns())
             {
                 self.held_until_ns = Some(due_ns);
                 return;
             }
-            let Some(buffer) = self.pipeline.free.pop() else { return };
+            let Some(buffer) = self.equipment.free.pop() else { return };
             self.next_read = None;
             self.read(ReadPart { sequence, origin, filled: 0, tries: 0 }, buffer);
         }
@@ -51,7 +51,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         let token = buffer.index();
         self.slots[token as usize] = Slot::Read(part);
         self.reading += 1;
-        self.pipeline.engine.push(Request {
+        self.equipment.engine.push(Request {
             token,
             op: RequestOp::Read,
             file,
@@ -89,7 +89,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         self.progress.note_moved(self.accounted_ns, usable.into(), 0);
         if usable < length {
             if self.failure.is_some() {
-                return self.pipeline.free.push(buffer);
+                return self.equipment.free.push(buffer);
             }
             // A request always begins at the start of its buffer: what is there goes to the end, behind what went there
             // before. Short reads are rare enough for that.

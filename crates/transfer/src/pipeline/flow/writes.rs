@@ -32,8 +32,8 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
                 }
             }
         }
-        let may_read = self.next_read.is_some() && !self.pipeline.free.is_empty();
-        let is_in_motion = self.pipeline.engine.in_flight() > 0 || self.held_by_stages() > 0;
+        let may_read = self.next_read.is_some() && !self.equipment.free.is_empty();
+        let is_in_motion = self.equipment.engine.in_flight() > 0 || self.held_by_stages() > 0;
         if !is_in_motion
             && !may_read
             && let Some(frame) = self.ready.front()
@@ -76,7 +76,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         let token = buffer.index();
         self.slots[token as usize] = Slot::Write(part);
         self.sinks[part.sink].writing += 1;
-        self.pipeline.engine.push(Request {
+        self.equipment.engine.push(Request {
             token,
             op: RequestOp::Write,
             file: part.file,
@@ -99,11 +99,11 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
             Err(cause) => return self.fail(buffer, PipelineError::Write { offset, length, cause }),
         };
         if moved >= length {
-            self.pipeline.free.push(buffer);
+            self.equipment.free.push(buffer);
             return self.note_written(&part);
         }
         if self.failure.is_some() {
-            return self.pipeline.free.push(buffer);
+            return self.equipment.free.push(buffer);
         }
         let done = whole_blocks(moved, self.align(part.file));
         let tries = if done == 0 { tries + 1 } else { 0 };
@@ -151,9 +151,9 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
             }
             state.being_synced = Some(std::mem::take(&mut state.unsynced));
             state.unsynced_bytes = 0;
-            let slot = self.pipeline.buffer_count as usize + index;
+            let slot = self.equipment.buffer_count as usize + index;
             self.slots[slot] = Slot::Sync { sink: index };
-            self.pipeline.engine.push(Request {
+            self.equipment.engine.push(Request {
                 token: u32::try_from(slot).unwrap_or(u32::MAX),
                 op: RequestOp::Fdatasync,
                 file: checkpoint.file,

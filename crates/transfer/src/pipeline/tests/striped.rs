@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::content;
 use crate::hash::piece_hash;
 use crate::pipeline::*;
+use crate::progress::Progress;
 
 /// Two files to read, three to write.
 const SOURCES: u16 = 2;
@@ -300,8 +301,14 @@ proptest! {
         let mut workers = compressors(workers, fails_at);
         let copied = backup(&bench, &mut pipeline, &mut stripes, &mut workers, &Progress::default());
         match (part, copied) {
-            (0, Err(PipelineError::Read { cause, .. } | PipelineError::Write { cause, .. }))
-            | (0, Err(PipelineError::Sync(cause))) => prop_assert_eq!(cause.symbol(), "EIO"),
+            (
+                0,
+                Err(
+                    PipelineError::Read { cause, .. }
+                    | PipelineError::Write { cause, .. }
+                    | PipelineError::Sync(cause),
+                ),
+            ) => prop_assert_eq!(cause.symbol(), "EIO"),
             // The n-th request was never made.
             (0, Ok(_)) => prop_assert!(read_back(&bench, &stripes) == bench.data),
             (1, Err(PipelineError::Write { cause, .. })) => prop_assert_eq!(cause.symbol(), "ENOSPC"),
