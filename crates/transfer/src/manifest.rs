@@ -1,5 +1,6 @@
 //! Lists of files and their checksums: the format of the `*sum` tools, and JSON.
 
+mod error;
 mod name;
 
 use std::ffi::OsString;
@@ -11,10 +12,11 @@ use iostall_engine::input::{self, Input, InputError};
 use iostall_measure::ByteCount;
 use iostall_model::transfer::HashKind;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
+pub use error::ManifestError;
 pub use name::{hash_for, is_json, partial_path};
 
+use self::error::LINE_BYTES_MAX;
 use self::name::named_hash;
 use crate::copy::CopiedFile;
 use crate::hash::{Digest, from_hex, hex};
@@ -36,8 +38,6 @@ pub struct Manifest {
     pub is_partial: bool,
 }
 
-/// The longest line that is read: a digest, and a name of the longest that Linux knows with every byte escaped.
-const LINE_BYTES_MAX: u64 = 16 << 10;
 /// So much of a line that is none is shown.
 const LINE_SHOWN: usize = 200;
 
@@ -54,55 +54,6 @@ pub struct ManifestFile {
     pub blocks: Vec<u64>,
     /// Size of those blocks; 0 where there are none.
     pub block_bytes: u64,
-}
-
-/// Why a manifest cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ManifestError {
-    /// A line is not one.
-    #[error("line {line} is not a checksum and a name: {text:?}")]
-    Line {
-        /// Counted from 1.
-        line: usize,
-        /// What it says.
-        text: String,
-    },
-    /// A line without an end.
-    #[error("line {line} is longer than {LINE_BYTES_MAX} bytes")]
-    LongLine {
-        /// Counted from 1.
-        line: usize,
-    },
-    /// It could not be read to its end.
-    #[error("it cannot be read: {0}")]
-    Read(String),
-    /// The kind of checksum cannot be told.
-    #[error("line {line} has {digits} hexadecimal digits, which could be {could_be}")]
-    Ambiguous {
-        /// Counted from 1.
-        line: usize,
-        /// How many.
-        digits: usize,
-        /// Which kinds have so many.
-        could_be: String,
-    },
-    /// The JSON form is not what it should be.
-    #[error("not a manifest of iostall: {0}")]
-    Json(String),
-    /// The name of a list says another checksum than what was asked for.
-    #[error("its name says {named}, and --hash says {asked}")]
-    Contradiction {
-        /// What the name says.
-        named: HashKind,
-        /// What `--hash` says.
-        asked: HashKind,
-    },
-    /// The name of a list says a checksum that is not made here.
-    #[error("its name says {0}, which is not made here: xxh3, blake3, sha256, md5 and crc32c are")]
-    OtherHash(String),
-    /// Nothing is listed.
-    #[error("it lists no file")]
-    Empty,
 }
 
 impl From<&CopiedFile> for Option<ManifestFile> {

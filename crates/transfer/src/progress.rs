@@ -1,4 +1,4 @@
-//! What a transfer tells while it runs, and how it is told to stop.
+//! What a transfer reports while it runs, and how it is stopped.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -71,7 +71,7 @@ impl Progress {
         Self { cancel, ..Self::default() }
     }
 
-    /// Whether it was told to stop.
+    /// Whether it is to stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }

@@ -1,11 +1,14 @@
 //! What all parts of one copy share and none changes.
 
 use iostall_engine::guard::Destinations;
-use iostall_measure::MonotonicClock;
+use iostall_measure::{Clock as _, MonotonicClock};
 
 use super::options::CopyOptions;
 use super::part::{Named, Replace};
 use crate::progress::Progress;
+
+/// How long to sleep at most while the rate holds a copy back, nanoseconds: cancelling is looked for in between.
+const HOLD_POLL_NS: u64 = 100_000_000;
 
 /// The request of a copy, and what it looks at and reports to meanwhile.
 pub(super) struct CopyContext<'a> {
@@ -20,6 +23,21 @@ impl<'a> CopyContext<'a> {
     pub(super) fn new(options: &'a CopyOptions, progress: &'a Progress) -> Self {
         let destinations = Destinations::new(&options.consent);
         Self { options, progress, clock: MonotonicClock::new(), destinations, named: Named::default() }
+    }
+
+    /// Waits until the rate allows so many bytes more; `false` when the copy is cancelled.
+    pub(super) fn wait_for_rate(&self, bytes: u64) -> bool {
+        loop {
+            if self.progress.is_cancelled() {
+                return false;
+            }
+            let Some(rate) = &self.options.rate else { return true };
+            let now_ns = self.clock.now_ns();
+            match rate.take(bytes, now_ns) {
+                Ok(()) => return true,
+                Err(due_ns) => self.clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
+            }
+        }
     }
 
     /// What becomes of files that are at the destination.

@@ -196,6 +196,11 @@ impl CopyError {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }
 
+    /// The user stopped the copy of `from`; what was written is `kept` or not.
+    pub(super) fn cancelled(from: &Path, to: &Path, kept: bool) -> Self {
+        Self::Moving { from: from.to_owned(), to: to.to_owned(), cause: PipelineError::Cancelled, kept }
+    }
+
     /// What it is about, the source where there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {

@@ -20,6 +20,7 @@ use super::read_back::{BLOCK_BYTES, compare};
 use super::recheck::{Copied, Recheck, expect_no_writers};
 use super::resume::{clear_holes, joined, kept_where_cancelled, resumed_ranges};
 use super::target::check_target;
+use crate::pipeline::FileHashes;
 use crate::plan::Plan;
 
 /// Copies single regular files.
@@ -85,38 +86,45 @@ impl FileCopier<'_, '_> {
         let recheck = Recheck { context: self.context, from, part, target };
         let losses = recheck.complete(self.mover, self.log, copied)?;
         self.log.losses.extend(losses.into_iter().map(|loss| (target.to_owned(), loss)));
-        let is_checked = match self.context.options.verify {
-            VerifyMode::None => return Ok(Some(filled)),
-            VerifyMode::OnTheFly if filled.is_clone => return Ok(Some(filled)),
-            VerifyMode::OnTheFly => true,
-            VerifyMode::ReadBack => self.read_back(file, &mut filled)?,
-        };
-        self.log.verified_files += u64::from(is_checked);
-        Ok(is_checked.then_some(filled))
+        match self.context.options.verify {
+            VerifyMode::None => Ok(Some(filled)),
+            VerifyMode::OnTheFly => {
+                self.log.verified_files += u64::from(!filled.is_clone);
+                Ok(Some(filled))
+            }
+            VerifyMode::ReadBack => Ok(self.is_read_back(file, &mut filled)?.then_some(filled)),
+        }
     }
 
-    /// Reads the destination again from the media; whether it is equal.
-    fn read_back(&mut self, file: &Unfinished<'_>, filled: &mut Filled) -> Result<bool, CopyError> {
+    /// Whether the destination, read again from the media, is equal.
+    fn is_read_back(&mut self, file: &Unfinished<'_>, filled: &mut Filled) -> Result<bool, CopyError> {
         let Unfinished { from, part, target } = *file;
-        let (clock, size_bytes) = (&self.context.clock, from.stat.size_bytes);
-        let begun_ns = clock.now_ns();
-        self.context.progress.begin_file(target, size_bytes, "reading back");
         let found = self
-            .mover
-            .read_back(part.path(), size_bytes)
+            .read_again(target, part.path(), from.stat.size_bytes)
             .map_err(|error| kept_where_cancelled(error, from.path(), target))?;
-        self.log.verify_ns += clock.now_ns() - begun_ns;
         // Reading has moved its access time. That it cannot be set was noted when it was set first.
         let _ = files::set_times(part.file(), &from.stat);
         if filled.is_clone {
             // One set of blocks: there is nothing to compare it with, but a checksum to give.
             filled.hashes = found;
-            return Ok(true);
+            return Ok(self.log.note_compared(None));
         }
-        let mismatch = compare(target, from.path(), part.path(), &filled.hashes, &found, BLOCK_BYTES);
-        let is_equal = mismatch.is_none();
-        self.log.mismatches.extend(mismatch);
-        Ok(is_equal)
+        let differs = compare(target, from.path(), part.path(), &filled.hashes, &found, BLOCK_BYTES);
+        Ok(self.log.note_compared(differs))
+    }
+
+    /// The checksums of a copy from the media; `shown` is its name in the progress.
+    pub(super) fn read_again(
+        &mut self,
+        shown: &Path,
+        copy: &Path,
+        size_bytes: u64,
+    ) -> Result<FileHashes, CopyError> {
+        let begun_ns = self.context.clock.now_ns();
+        self.context.progress.begin_file(shown, size_bytes, "reading back");
+        let found = self.mover.read_back(copy, size_bytes)?;
+        self.log.verify_ns += self.context.clock.now_ns() - begun_ns;
+        Ok(found)
     }
 
     /// Puts the data into the unfinished destination, by whatever way is best.

@@ -120,18 +120,13 @@ impl ImagePlan {
         to.file().sync_all().map_err(CopyError::system("flush", device))?;
         log.sync_ns += clock.now_ns() - begun_ns;
         source_is_unmodified(from)?;
-        if context.options.verify == VerifyMode::ReadBack {
-            let begun_ns = clock.now_ns();
-            progress.begin_file(device, size_bytes, "reading back");
+        if copier.context.options.verify == VerifyMode::ReadBack {
             let by_descriptor = self.grant.open_path();
-            let found = mover.read_back(&by_descriptor, size_bytes)?;
-            log.verify_ns += clock.now_ns() - begun_ns;
+            let found = copier.read_again(device, &by_descriptor, size_bytes)?;
             let differs = compare(device, from.path(), &by_descriptor, &hashes, &found, BLOCK_BYTES);
-            if let Some(mismatch) = differs {
-                log.mismatches.push(mismatch);
+            if !copier.log.note_compared(differs) {
                 return Ok(None);
             }
-            log.verified_files += 1;
         }
         Ok(Some(hashes))
     }

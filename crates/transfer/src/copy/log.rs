@@ -109,6 +109,14 @@ impl CopyLog {
         self.files.push(CopiedFile { path, bytes, digest, blocks, block_bytes });
     }
 
+    /// Notes what a comparison of a copy with its source has found; whether they are equal.
+    pub(super) fn note_compared(&mut self, found: Option<Mismatch>) -> bool {
+        let is_equal = found.is_none();
+        self.verified_files += u64::from(is_equal);
+        self.mismatches.extend(found);
+        is_equal
+    }
+
     /// A batch of small files is through.
     pub(super) fn add_batch(&mut self, mut batch: CopyLog) {
         let files = batch.files.len() as u64;

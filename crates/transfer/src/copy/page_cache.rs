@@ -26,7 +26,7 @@ impl PlannedSource {
 
 impl Source for PlannedSource {
     fn next(&mut self) -> Option<Step> {
-        Iterator::next(&mut self.plan)
+        self.plan.next()
     }
 
     fn was_read(&mut self, extent: &Extent) {

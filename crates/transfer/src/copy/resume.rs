@@ -7,7 +7,6 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use iostall_engine::files;
-use iostall_measure::Clock as _;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::beside::journal_path;
@@ -19,9 +18,6 @@ use super::mover::Mover;
 use super::options::Resume;
 use crate::pipeline::PipelineError;
 use crate::plan::PLAN_ALIGN;
-
-/// How long to sleep at most while the rate holds us back, nanoseconds: cancelling is looked for in between.
-const HOLD_POLL_NS: u64 = 100_000_000;
 
 /// What an earlier try has left and the destination, read past the cache, confirms. Where anything of the source was
 /// changed since, it has to confirm it as well.
@@ -49,7 +45,7 @@ pub(super) fn resumed_ranges(
     for range in claimed {
         let Some(buffer) = buffers.first_mut() else { break };
         let bytes = u64::from(range.length) * files.len() as u64;
-        is_cancelled = !may_go_on(context, bytes);
+        is_cancelled = !context.wait_for_rate(bytes);
         if is_cancelled {
             break;
         }
@@ -59,12 +55,7 @@ pub(super) fn resumed_ranges(
     }
     set.put_back(buffers).map_err(CopyError::system("map buffers for", to.path()))?;
     if is_cancelled {
-        return Err(CopyError::Moving {
-            from: from.path().to_owned(),
-            to: target.to_owned(),
-            cause: PipelineError::Cancelled,
-            kept: true,
-        });
+        return Err(CopyError::cancelled(from.path(), target, true));
     }
     context.progress.begin_file(target, from.stat.size_bytes, "copying");
     Ok(confirmed)
@@ -82,21 +73,6 @@ fn claims(resume: Resume, from: &Endpoint, target: &Path) -> Result<Option<Claim
         Source::Modified => resume == Resume::Always,
         Source::Same | Source::Touched => true,
     }))
-}
-
-/// Waits until the rate allows so many bytes; whether to go on at all.
-fn may_go_on(context: &CopyContext<'_>, bytes: u64) -> bool {
-    loop {
-        if context.progress.is_cancelled() {
-            return false;
-        }
-        let Some(rate) = &context.options.rate else { return true };
-        let now_ns = context.clock.now_ns();
-        match rate.take(bytes, now_ns) {
-            Ok(()) => return true,
-            Err(due_ns) => context.clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
-        }
-    }
 }
 
 /// Whether the range is in the file. Read part by part, since an earlier try may have had larger buffers; one that
@@ -153,12 +129,12 @@ pub(super) fn joined(durable: &[DurableRange]) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Whoever interrupts the check has a copy that needs no more than it: where there is a journal, the part is kept.
+/// A copy that is interrupted while it is checked needs nothing but the check: where there is a journal, the part is kept.
 pub(super) fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path) -> CopyError {
     let kept = has_journal(target);
     match error {
-        CopyError::Reading { cause: cause @ PipelineError::Cancelled, .. } => {
-            CopyError::Moving { from: from.to_owned(), to: target.to_owned(), cause, kept }
+        CopyError::Reading { cause: PipelineError::Cancelled, .. } => {
+            CopyError::cancelled(from, target, kept)
         }
         other => other,
     }

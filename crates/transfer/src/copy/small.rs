@@ -24,7 +24,6 @@ use super::part::{Part, directory_of};
 use super::steady::read_steady;
 use super::walk::Entry;
 use crate::hash::{Digest, Hasher};
-use crate::pipeline::PipelineError;
 
 /// Most files of a batch.
 const BATCH_FILES_MAX: usize = 16_384;
@@ -32,9 +31,6 @@ const BATCH_FILES_MAX: usize = 16_384;
 const OTHER_FILES: u64 = 128;
 /// Most bytes of a batch.
 const BATCH_BYTES: u64 = 1 << 30;
-/// How long to sleep at most while files are held back, nanoseconds: cancelling is looked for in between.
-const HOLD_POLL_NS: u64 = 100_000_000;
-
 /// What is shared by the workers.
 pub(super) struct SmallFiles<'a> {
     pub(super) context: &'a CopyContext<'a>,
@@ -251,7 +247,9 @@ impl SmallFiles<'_> {
     /// Reads a source and writes its unfinished destination.
     fn write_part<'e>(&self, buffer: &mut Vec<u8>, entry: &'e Entry) -> Result<Written<'e>, CopyError> {
         let Entry { source, target, stat, .. } = entry;
-        self.may_go_on(entry)?;
+        if !self.context.wait_for_rate(stat.size_bytes) {
+            return Err(CopyError::cancelled(source, target, false));
+        }
         let from = File::open(source).map_err(CopyError::system("open", source))?;
         let (now, writers) = read_steady(&from, source, stat, buffer, &self.context.clock)?;
         let part = Part::create(target, stat.mode)?;
@@ -272,26 +270,6 @@ impl SmallFiles<'_> {
         hasher.finish()
     }
 
-    /// Waits until the rate allows the next file; an error when the copy was cancelled meanwhile.
-    fn may_go_on(&self, entry: &Entry) -> Result<(), CopyError> {
-        loop {
-            if self.context.progress.is_cancelled() {
-                return Err(CopyError::Moving {
-                    from: entry.source.clone(),
-                    to: entry.target.clone(),
-                    cause: PipelineError::Cancelled,
-                    kept: false,
-                });
-            }
-            let Some(rate) = &self.context.options.rate else { return Ok(()) };
-            let now_ns = self.context.clock.now_ns();
-            match rate.take(entry.stat.size_bytes, now_ns) {
-                Ok(()) => return Ok(()),
-                Err(due_ns) => self.context.clock.sleep_until(due_ns.min(now_ns + HOLD_POLL_NS)),
-            }
-        }
-    }
-
     fn check_and_name(
         &self,
         buffer: &mut Vec<u8>,
@@ -306,7 +284,7 @@ impl SmallFiles<'_> {
             if Some(self.digest(buffer)) != part.digest {
                 return Ok(Some(differs(&part.entry.source, &part.entry.target, buffer)));
             }
-            // Reading has moved its access time. That it cannot be set was told when it was set first.
+            // Reading has moved its access time. That it cannot be set was noted when it was set first.
             let _ = files::set_times(part.part.file(), &part.entry.stat);
         }
         part.part.name(self.context.replace())?;

@@ -19,7 +19,6 @@ use super::small::{SmallFiles, batches};
 use super::tree_mark;
 use super::up_to_date::confirm_up_to_date;
 use super::walk::{Action, Entry, Inventory, refuse_other_kind};
-use crate::pipeline::PipelineError;
 
 /// Copies files and trees. Small files go first, in parallel; then large ones, one after the other at the speed of the
 /// devices; then links; the times of directories come last.
@@ -59,8 +58,7 @@ impl TreeCopier<'_, '_> {
         for entry in large {
             if context.progress.is_cancelled() {
                 // Files that share their blocks with the source never come to the pipeline, which would see it.
-                let (from, to) = (entry.source.clone(), entry.target.clone());
-                return Err(CopyError::Moving { from, to, cause: PipelineError::Cancelled, kept: false });
+                return Err(CopyError::cancelled(&entry.source, &entry.target, false));
             }
             let copied = self.files.copy(&entry.source, &entry.target);
             self.note(entry, copied)?;

@@ -2,7 +2,6 @@
 
 use iostall_engine::Access;
 use iostall_engine::files::FileKind;
-use iostall_measure::Clock as _;
 use iostall_model::transfer::VerifyMode;
 
 use super::endpoint::Endpoint;
@@ -31,7 +30,7 @@ pub(super) fn confirm_up_to_date(
 }
 
 fn confirm(copier: &mut FileCopier<'_, '_>, entry: &Entry) -> Result<(), CopyError> {
-    let FileCopier { context, mover, log } = copier;
+    let (context, mover) = (copier.context, &mut *copier.mover);
     let Entry { source, target, .. } = entry;
     let from = Endpoint::open(source, Access::Read, context.options.source_caching)?;
     let size_bytes = from.stat.size_bytes;
@@ -39,16 +38,11 @@ fn confirm(copier: &mut FileCopier<'_, '_>, entry: &Entry) -> Result<(), CopyErr
     let hashes = mover.read_back(source, size_bytes)?;
     source_is_unmodified(&from)?;
     if context.options.verify == VerifyMode::ReadBack {
-        let begun_ns = context.clock.now_ns();
-        context.progress.begin_file(target, size_bytes, "reading back");
-        let found = mover.read_back(target, size_bytes)?;
-        log.verify_ns += context.clock.now_ns() - begun_ns;
-        if let Some(mismatch) = compare(target, source, target, &hashes, &found, BLOCK_BYTES) {
-            log.mismatches.push(mismatch);
+        let found = copier.read_again(target, target, size_bytes)?;
+        if !copier.log.note_compared(compare(target, source, target, &hashes, &found, BLOCK_BYTES)) {
             return Ok(());
         }
-        log.verified_files += 1;
     }
-    log.add_checked(target, size_bytes, hashes);
+    copier.log.add_checked(target, size_bytes, hashes);
     Ok(())
 }

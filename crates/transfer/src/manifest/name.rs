@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iostall_model::transfer::HashKind;
 
-use super::ManifestError;
+use super::error::ManifestError;
 
 /// What the name of a list ends in where the copy did not finish, or not with every file.
 const PARTIAL: &str = "partial";

@@ -66,7 +66,7 @@ pub enum PipelineError {
     /// The engine broke.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// It was told to stop.
+    /// The user stopped it.
     #[error("cancelled")]
     Cancelled,
 }

@@ -12,6 +12,7 @@ use crate::plan::{Plan, SOURCE, TARGET};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
+mod backup;
 mod striped;
 
 /// Small, so that a small file has many pieces.

@@ -62,7 +62,7 @@ impl Worker<'_> {
             let message = match catch_unwind(AssertUnwindSafe(|| self.apply(work))) {
                 Ok(None) => continue,
                 Ok(Some(finished)) => Message::Finished(index, finished),
-                // The frame is lost with it: whoever waits for it has to be told.
+                // The frame is lost with it: who waits for it must know.
                 Err(panic) => Message::Panicked(panic),
             };
             let _ = outbox.send(message);

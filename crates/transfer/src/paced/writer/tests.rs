@@ -1,0 +1,129 @@
+//! Paced writing in simulated time.
+
+use super::*;
+use iostall_engine::sim::{Faults, SimConfig, SimDevice, SimEngine, SimFile, Stall};
+use iostall_engine::{BufferPool, Pages};
+use iostall_measure::ManualClock;
+
+const PACE: Pace = Pace { packet_bytes: 8192, packets_per_burst: 4, period_ns: 10_000_000 };
+
+fn run(config: SimConfig, pace: Pace, total_bytes: u64) -> MethodOutcome {
+    let files = vec![SimFile { size_bytes: 0, ..config.files.first().copied().unwrap_or_default() }];
+    let device = SimDevice::new(
+        SimConfig { files, service_ns_base: 1_000_000, service_ns_tail_mean: 0, ..config },
+        ManualClock::new(),
+    );
+    let mut engine = SimEngine::new(device.clone(), 1);
+    let (_, mut buffers) = BufferPool::new(1, pace.packet_bytes, Pages::Small).unwrap();
+    let progress = Progress::default();
+    let job = PacedJob {
+        method: WriteMethod::Direct,
+        pace,
+        total_bytes: Some(total_bytes),
+        duration_ns: None,
+        first_header: HeaderKind::MadeFile,
+        interval_bytes: 81_920,
+        dirty_bytes: &|| Some(7),
+        on_interval: &|_| (),
+        progress: &progress,
+    };
+    write_paced(&mut engine, device.clock(), buffers.pop().unwrap(), &job)
+}
+
+#[test]
+fn a_pace_that_the_device_keeps_takes_its_time_and_one_burst_of_room() {
+    let outcome = run(SimConfig::default(), PACE, 100 * 32_768);
+    // 100 bursts every 10 ms; the last one takes 4 ms.
+    assert_eq!(outcome.elapsed_ns, 99 * 10_000_000 + 4_000_000);
+    assert_eq!((outcome.bursts, outcome.late_bursts), (100, 0));
+    assert_eq!(outcome.kept_pace(), Some(true));
+    assert_eq!(outcome.response_ns.max(), Some(4_000_000));
+    assert_eq!(outcome.write_ns.count(), 400);
+    assert_eq!(outcome.intervals.len(), 40);
+    assert_eq!(outcome.intervals.iter().map(|interval| interval.bytes).sum::<u64>(), outcome.bytes);
+    assert_eq!(outcome.intervals[0].dirty_bytes, Some(7));
+    // A burst, and what arrives in the millisecond of the first write.
+    assert_eq!(outcome.buffer_bytes, Some(32_768 + 3276));
+    assert_eq!(outcome.change, None);
+}
+
+#[test]
+fn no_write_is_left_out_of_the_intervals_and_a_short_rest_is_no_change() {
+    // Ten packets an interval: 20 whole ones and a rest of one, in whose only write the device stalls.
+    let pace = Pace { period_ns: 0, ..PACE };
+    let stalls = vec![Stall { from_ns: 200_000_000, to_ns: 900_000_000 }];
+    let outcome = run(SimConfig { stalls, ..SimConfig::default() }, pace, 201 * 8192);
+    assert_eq!(outcome.intervals.len(), 21);
+    assert_eq!(outcome.intervals.iter().map(|interval| interval.bytes).sum::<u64>(), outcome.bytes);
+    assert_eq!(outcome.intervals[20].bytes, 8192);
+    assert_eq!(outcome.intervals.iter().map(|interval| interval.write_ns_max).max(), outcome.write_ns.max());
+    assert_eq!(outcome.change, None);
+    let little = run(SimConfig::default(), pace, 8192);
+    assert_eq!((little.intervals.len(), little.intervals[0].bytes), (1, 8192));
+}
+
+#[test]
+fn a_stall_is_counted_from_when_bursts_were_due_and_sizes_the_buffer() {
+    let stalls = vec![Stall { from_ns: 100_000_000, to_ns: 300_000_000 }];
+    let outcome = run(SimConfig { stalls, ..SimConfig::default() }, PACE, 100 * 32_768);
+    assert_eq!(outcome.write_ns.max(), Some(201_000_000));
+    assert!(outcome.late_bursts > 20, "{} late bursts", outcome.late_bursts);
+    assert_eq!(outcome.kept_pace(), Some(false));
+    // What arrives at 3.28 MB/s in 200 ms, and a burst.
+    let needed = outcome.buffer_bytes.unwrap();
+    assert!((650_000..720_000).contains(&needed), "{needed}");
+    // The bursts behind the stall are caught up on without a pause: no time is lost in the end.
+    assert_eq!(outcome.elapsed_ns, 99 * 10_000_000 + 4_000_000);
+}
+
+#[test]
+fn without_a_pause_nothing_is_late_and_no_buffer_is_asked_for() {
+    let pace = Pace { period_ns: 0, ..PACE };
+    let outcome = run(SimConfig::default(), pace, 100 * 32_768);
+    assert_eq!(outcome.elapsed_ns, 400_000_000);
+    assert_eq!((outcome.late_bursts, outcome.buffer_bytes, outcome.kept_pace()), (0, None, None));
+}
+
+/// A disk that was full after 20 hours took the 20 hours with it.
+#[test]
+fn a_failure_is_told_with_its_place_beside_what_was_measured_until_then() {
+    let faults = Faults { eio_at: vec![23], ..Faults::default() };
+    let outcome = run(SimConfig { faults, ..SimConfig::default() }, PACE, 1 << 20);
+    let failed = outcome.failed.clone().unwrap();
+    assert!(failed.starts_with("writing 8192 bytes at offset 188416"), "{failed}");
+    assert_eq!((outcome.bytes, outcome.write_ns.count()), (23 * 8192, 23));
+    // Two whole intervals, and the rest.
+    assert_eq!(outcome.intervals.iter().map(|one| one.bytes).collect::<Vec<_>>(), [81_920, 81_920, 24_576]);
+    assert!(outcome.elapsed_ns > 0 && outcome.sync_ns == 0 && !outcome.interrupted);
+    let full = SimFile { space_bytes: Some(20_000), ..SimFile::default() };
+    let outcome = run(SimConfig { files: vec![full], ..SimConfig::default() }, PACE, 1 << 20);
+    let failed = outcome.failed.unwrap();
+    assert!(failed.contains("at offset 16384") && failed.contains("full"), "{failed}");
+    assert_eq!(outcome.bytes, 16_384);
+}
+
+#[test]
+fn each_interval_is_told_when_it_ends_and_the_rest_at_the_end() {
+    let told = std::cell::RefCell::new(Vec::new());
+    let device = SimDevice::new(
+        SimConfig { files: vec![SimFile::default()], ..SimConfig::default() },
+        ManualClock::new(),
+    );
+    let mut engine = SimEngine::new(device.clone(), 1);
+    let (_, mut buffers) = BufferPool::new(1, PACE.packet_bytes, Pages::Small).unwrap();
+    let progress = Progress::default();
+    let job = PacedJob {
+        method: WriteMethod::Direct,
+        pace: PACE,
+        total_bytes: Some(21 * 8192),
+        duration_ns: None,
+        first_header: HeaderKind::MadeFile,
+        interval_bytes: 81_920,
+        dirty_bytes: &|| None,
+        on_interval: &|interval| told.borrow_mut().push(*interval),
+        progress: &progress,
+    };
+    let outcome = write_paced(&mut engine, device.clock(), buffers.pop().unwrap(), &job);
+    assert_eq!(outcome.intervals.len(), 3);
+    assert_eq!(*told.borrow(), outcome.intervals);
+}
