@@ -5,7 +5,7 @@ use iostall_model::distribution::{SlotShare, slot_shares};
 use iostall_model::profile as model;
 use thiserror::Error;
 
-use super::size::{parse_size, spell_size};
+use super::size::{format_size, parse_size};
 
 /// What the parts are measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +166,7 @@ impl Distribution {
     }
 
     /// What follows `-rd`, such as that it reads back the same.
-    pub fn spell(&self) -> String {
+    pub fn to_argument(&self) -> String {
         let (kind, parts): (_, Vec<String>) = match self.kind {
             SpanKind::Percent => {
                 ("pct", self.ranges.iter().map(|range| format!("{}/{}", range.io_pct, range.span)).collect())
@@ -175,7 +175,7 @@ impl Distribution {
                 "abs",
                 self.ranges
                     .iter()
-                    .map(|range| format!("{}/{}", range.io_pct, spell_size(range.span)))
+                    .map(|range| format!("{}/{}", range.io_pct, format_size(range.span)))
                     .collect(),
             ),
         };
@@ -304,7 +304,7 @@ mod tests {
             text in percent_distribution(), blocks in 1_u64..5000,
         ) {
             if let Ok(distribution) = Distribution::parse(&text, 4096) {
-                prop_assert_eq!(Distribution::parse(&distribution.spell(), 4096).unwrap(), distribution.clone());
+                prop_assert_eq!(Distribution::parse(&distribution.to_argument(), 4096).unwrap(), distribution.clone());
                 let ranges = distribution.effective(blocks * 4096, 4096, 4096);
                 let total: f64 = ranges.iter().map(|range| range.io_pct).sum();
                 prop_assert!((total - 100.0).abs() < 1e-6);

@@ -8,11 +8,11 @@
 pub mod command_line;
 pub mod distribution;
 pub mod files;
+mod format;
 pub mod mapping;
 pub mod profile;
 pub mod report;
 pub mod size;
-mod spell;
 pub mod unsupported;
 pub mod usage;
 pub mod validate;
@@ -25,12 +25,12 @@ mod arbitrary;
 pub use command_line::{CommandLineError, Parsed, Request, parse};
 pub use distribution::{Distribution, DistributionRange, EffectiveRange, SpanKind};
 pub use files::FilePlan;
+pub use format::to_command_line;
 pub use mapping::{MappedProfile, MappingError, to_profile};
 pub use profile::{
     Access, CacheMode, CpuAssignment, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, FlushKind, IoPriority,
     PrecreateFiles, ResultFormats, ThreadTarget, Throughput, WriteBuffer,
 };
-pub use spell::spell;
 pub use unsupported::Unsupported;
 pub use validate::{Violation, advice, validate};
 pub use version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};

@@ -55,7 +55,7 @@ pub fn show_size_aligned(bytes: u64) -> String {
 }
 
 /// A size as it can be typed: the largest suffix that divides it.
-pub fn spell_size(bytes: u64) -> String {
+pub fn format_size(bytes: u64) -> String {
     match UNITS.iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
         None => bytes.to_string(),
         Some((unit, name)) => format!("{}{}", bytes / unit, &name[..1]),
@@ -96,7 +96,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_spelled_size_reads_back(bytes: u64) {
-            prop_assert_eq!(parse_size(&spell_size(bytes), 7), Ok(bytes));
+            prop_assert_eq!(parse_size(&format_size(bytes), 7), Ok(bytes));
         }
 
         #[test]

@@ -135,7 +135,7 @@ mod tests {
             value = std::hint::black_box(value.wrapping_mul(3));
             worked_ns = thread_cpu().since(thread).total_ns();
         }
-        // Two times at each of two moments, all told in whole microseconds.
+        // Two times at each of two moments, all in whole microseconds.
         assert!(process_cpu().since(process).total_ns() + 4_000 >= worked_ns);
     }
 
@@ -165,8 +165,8 @@ mod tests {
             for priority in [IoPriority::BestEffort(6), IoPriority::Idle] {
                 set_io_priority(priority).unwrap();
                 // SAFETY: the call takes two numbers and no memory.
-                let told = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, 0) };
-                assert_eq!(told, priority.value());
+                let found = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, 0) };
+                assert_eq!(found, priority.value());
             }
         })
         .join()

@@ -19,13 +19,13 @@ const FILE_BYTES: u64 = 64 * 4096 + 1000;
 const CAPACITIES: [u32; 3] = [1, 3, 64];
 
 /// An engine on a file of `FILE_BYTES`, and buffers for all its tokens.
-struct Rig {
+struct Bench {
     engine: Box<dyn Engine>,
     buffers: Vec<Buffer>,
     keeps_data: bool,
 }
 
-impl Rig {
+impl Bench {
     fn read(&mut self, token: u32, offset: u64, length: u32) {
         self.push(token, RequestOp::Read, offset, length);
     }
@@ -59,147 +59,147 @@ fn pattern(block: u32) -> u8 {
 }
 
 /// Writes every block with what only it holds, in batches as large as the engine takes, and reads all back.
-fn what_is_written_is_read_back(rig: &mut Rig) {
-    let capacity = rig.engine.capacity();
+fn what_is_written_is_read_back(bench: &mut Bench) {
+    let capacity = bench.engine.capacity();
     for op in [RequestOp::Write, RequestOp::Read] {
         for first in (0..BLOCKS).step_by(capacity as usize) {
             let batch = first..BLOCKS.min(first + capacity);
             for (token, block) in (0..).zip(batch.clone()) {
                 let value = if op == RequestOp::Write { pattern(block) } else { 0 };
-                rig.buffers.last_mut().unwrap().fill(value);
-                rig.push(token, op, u64::from(block * BLOCK), BLOCK);
+                bench.buffers.last_mut().unwrap().fill(value);
+                bench.push(token, op, u64::from(block * BLOCK), BLOCK);
             }
-            assert_eq!(rig.engine.in_flight(), u32::try_from(batch.len()).unwrap());
-            let completions = rig.finish();
+            assert_eq!(bench.engine.in_flight(), u32::try_from(batch.len()).unwrap());
+            let completions = bench.finish();
             assert_eq!(completions.len(), batch.len());
             for ((completion, token), block) in completions.iter().zip(0..).zip(batch) {
                 assert_eq!((completion.token, completion.result), (token, Ok(BLOCK)));
                 let data = completion.buffer.as_ref().expect("the buffer comes back");
-                if rig.keeps_data {
+                if bench.keeps_data {
                     assert!(data.iter().all(|byte| *byte == pattern(block)), "block {block} after {op:?}");
                 }
             }
-            rig.take_back(completions);
+            bench.take_back(completions);
         }
     }
 }
 
-fn syncs_move_nothing_and_need_no_buffer(rig: &mut Rig) {
+fn syncs_move_nothing_and_need_no_buffer(bench: &mut Bench) {
     for op in [RequestOp::Fdatasync, RequestOp::Fsync] {
-        rig.sync(0, op);
-        let completions = rig.finish();
+        bench.sync(0, op);
+        let completions = bench.finish();
         assert_eq!(completions[0].result, Ok(0), "{op:?}");
         assert!(completions[0].buffer.is_none());
     }
 }
 
-fn reads_at_the_end_are_short_and_behind_it_empty(rig: &mut Rig) {
-    if !rig.keeps_data {
+fn reads_at_the_end_are_short_and_behind_it_empty(bench: &mut Bench) {
+    if !bench.keeps_data {
         return;
     }
     for (offset, moved) in [(FILE_BYTES - 1000, 1000), (FILE_BYTES - 1000 + 4096, 0)] {
-        rig.read(0, offset, BLOCK);
-        let completions = rig.finish();
+        bench.read(0, offset, BLOCK);
+        let completions = bench.finish();
         assert_eq!(completions[0].result, Ok(moved), "at {offset}");
-        rig.take_back(completions);
+        bench.take_back(completions);
     }
 }
 
-fn failures_are_the_request_s_own(rig: &mut Rig) {
-    if !rig.keeps_data {
+fn failures_are_the_request_s_own(bench: &mut Bench) {
+    if !bench.keeps_data {
         return;
     }
     // Beyond the largest offset there is.
-    rig.read(0, 1 << 63, BLOCK);
-    let completions = rig.finish();
+    bench.read(0, 1 << 63, BLOCK);
+    let completions = bench.finish();
     assert_eq!(completions[0].result, Err(IoFailure(libc::EINVAL)));
     assert!(completions[0].buffer.is_some(), "the buffer comes back from a failure too");
-    rig.take_back(completions);
+    bench.take_back(completions);
 }
 
-fn waiting_never_asks_for_more_than_is_in_flight(rig: &mut Rig) {
+fn waiting_never_asks_for_more_than_is_in_flight(bench: &mut Bench) {
     let mut completions = Vec::new();
     for wait in [Wait::NO, Wait::ONE, Wait { completions: 1000, timeout_ns: None }] {
-        rig.engine.submit(wait, &mut completions).unwrap();
+        bench.engine.submit(wait, &mut completions).unwrap();
         assert!(completions.is_empty());
     }
-    rig.read(0, 0, BLOCK);
-    rig.engine.submit(Wait { completions: 1000, timeout_ns: None }, &mut completions).unwrap();
-    assert_eq!((completions.len(), rig.engine.in_flight()), (1, 0));
-    rig.take_back(completions);
+    bench.read(0, 0, BLOCK);
+    bench.engine.submit(Wait { completions: 1000, timeout_ns: None }, &mut completions).unwrap();
+    assert_eq!((completions.len(), bench.engine.in_flight()), (1, 0));
+    bench.take_back(completions);
 }
 
-fn a_wait_gives_at_least_what_was_asked_for(rig: &mut Rig) {
-    let count = rig.engine.capacity();
+fn a_wait_gives_at_least_what_was_asked_for(bench: &mut Bench) {
+    let count = bench.engine.capacity();
     for token in 0..count {
-        rig.read(token, u64::from(token) * 4096, BLOCK);
+        bench.read(token, u64::from(token) * 4096, BLOCK);
     }
     let mut completions = Vec::new();
     for wanted in [1, count / 2, count] {
         let before = completions.len();
-        let in_flight = rig.engine.in_flight();
-        rig.engine.submit(Wait { completions: wanted, timeout_ns: None }, &mut completions).unwrap();
+        let in_flight = bench.engine.in_flight();
+        bench.engine.submit(Wait { completions: wanted, timeout_ns: None }, &mut completions).unwrap();
         let given = completions.len() - before;
         assert!(given >= wanted.min(in_flight) as usize, "{given} of {wanted} with {in_flight} in flight");
-        assert_eq!(rig.engine.in_flight() as usize, count as usize - completions.len());
+        assert_eq!(bench.engine.in_flight() as usize, count as usize - completions.len());
     }
     // A wait that may not wait gets everything in the end, too.
-    while rig.engine.in_flight() > 0 {
-        rig.engine.submit(Wait { completions: 1, timeout_ns: Some(0) }, &mut completions).unwrap();
-        rig.engine.submit(Wait { completions: 1, timeout_ns: Some(50_000) }, &mut completions).unwrap();
+    while bench.engine.in_flight() > 0 {
+        bench.engine.submit(Wait { completions: 1, timeout_ns: Some(0) }, &mut completions).unwrap();
+        bench.engine.submit(Wait { completions: 1, timeout_ns: Some(50_000) }, &mut completions).unwrap();
     }
     assert_eq!(completions.len(), count as usize);
-    rig.take_back(completions);
+    bench.take_back(completions);
 }
 
-fn a_caller_s_mistake_panics_and_leaves_the_engine_whole(rig: &mut Rig) {
-    let capacity = rig.engine.capacity();
+fn a_caller_s_mistake_panics_and_leaves_the_engine_whole(bench: &mut Bench) {
+    let capacity = bench.engine.capacity();
     let mut refused = |token: u32, file: u16, length: u32, with_buffer: bool| {
-        let buffer = if with_buffer { rig.buffers.pop() } else { None };
+        let buffer = if with_buffer { bench.buffers.pop() } else { None };
         let request =
             Request { token, op: RequestOp::Read, file: FileIndex(file), offset: 0, length, buffer };
-        let pushed = catch_unwind(AssertUnwindSafe(|| rig.engine.push(request)));
+        let pushed = catch_unwind(AssertUnwindSafe(|| bench.engine.push(request)));
         assert!(pushed.is_err(), "token {token} file {file} length {length} buffer {with_buffer}");
-        assert_eq!(rig.engine.in_flight(), 0);
+        assert_eq!(bench.engine.in_flight(), 0);
     };
     refused(capacity, 0, BLOCK, true);
     refused(0, 9, BLOCK, true);
     refused(0, 0, BLOCK + 1, true);
     refused(0, 0, BLOCK, false);
-    rig.read(0, 0, BLOCK);
-    let buffer = rig.buffers.pop();
+    bench.read(0, 0, BLOCK);
+    let buffer = bench.buffers.pop();
     let again =
         Request { token: 0, op: RequestOp::Read, file: FileIndex(0), offset: 0, length: BLOCK, buffer };
-    assert!(catch_unwind(AssertUnwindSafe(|| rig.engine.push(again))).is_err());
-    let completions = rig.finish();
+    assert!(catch_unwind(AssertUnwindSafe(|| bench.engine.push(again))).is_err());
+    let completions = bench.finish();
     assert_eq!(completions.len(), 1);
-    rig.take_back(completions);
+    bench.take_back(completions);
 }
 
-fn keep_contract(make: impl Fn(u32) -> Rig) {
+fn keep_contract(make: impl Fn(u32) -> Bench) {
     for capacity in CAPACITIES {
-        let mut rig = make(capacity);
-        assert_eq!((rig.engine.capacity(), rig.engine.in_flight()), (capacity, 0));
-        assert!(!rig.engine.report().name.is_empty());
-        what_is_written_is_read_back(&mut rig);
-        syncs_move_nothing_and_need_no_buffer(&mut rig);
-        reads_at_the_end_are_short_and_behind_it_empty(&mut rig);
-        failures_are_the_request_s_own(&mut rig);
-        waiting_never_asks_for_more_than_is_in_flight(&mut rig);
-        a_wait_gives_at_least_what_was_asked_for(&mut rig);
-        a_caller_s_mistake_panics_and_leaves_the_engine_whole(&mut rig);
+        let mut bench = make(capacity);
+        assert_eq!((bench.engine.capacity(), bench.engine.in_flight()), (capacity, 0));
+        assert!(!bench.engine.report().name.is_empty());
+        what_is_written_is_read_back(&mut bench);
+        syncs_move_nothing_and_need_no_buffer(&mut bench);
+        reads_at_the_end_are_short_and_behind_it_empty(&mut bench);
+        failures_are_the_request_s_own(&mut bench);
+        waiting_never_asks_for_more_than_is_in_flight(&mut bench);
+        a_wait_gives_at_least_what_was_asked_for(&mut bench);
+        a_caller_s_mistake_panics_and_leaves_the_engine_whole(&mut bench);
     }
     // What is handed over, and what is only pushed, when the engine goes.
     for round in 0..50 {
-        let mut rig = make(64);
+        let mut bench = make(64);
         for token in 0..64 {
             let op = if token % 2 == 0 { RequestOp::Write } else { RequestOp::Read };
-            rig.push(token, op, u64::from(token * BLOCK), BLOCK);
+            bench.push(token, op, u64::from(token * BLOCK), BLOCK);
             if token == round {
-                rig.engine.submit(Wait::NO, &mut Vec::new()).unwrap();
+                bench.engine.submit(Wait::NO, &mut Vec::new()).unwrap();
             }
         }
-        drop(rig);
+        drop(bench);
     }
 }
 
@@ -221,7 +221,7 @@ fn on_real_files(make: impl Fn(u32, &iostall_engine::OpenTarget, &BufferPool) ->
             let target = file_in(dir.path(), caching);
             keep_contract(|capacity| {
                 let (pool, buffers) = buffers(capacity);
-                Rig { engine: make(capacity, &target, &pool), buffers, keeps_data: true }
+                Bench { engine: make(capacity, &target, &pool), buffers, keeps_data: true }
             });
         }
     }
@@ -252,7 +252,7 @@ fn threads_keep_the_contract() {
 
 #[test]
 fn the_null_engine_keeps_the_contract() {
-    keep_contract(|capacity| Rig {
+    keep_contract(|capacity| Bench {
         engine: Box::new(NullEngine::new(capacity, 1)),
         buffers: buffers(capacity).1,
         keeps_data: false,
@@ -264,7 +264,7 @@ fn the_simulated_device_keeps_the_contract() {
     keep_contract(|capacity| {
         let files = vec![SimFile { size_bytes: FILE_BYTES, ..SimFile::default() }];
         let device = SimDevice::new(SimConfig { files, ..SimConfig::default() }, ManualClock::new());
-        Rig {
+        Bench {
             engine: Box::new(SimEngine::new(device, capacity)),
             buffers: buffers(capacity).1,
             keeps_data: true,

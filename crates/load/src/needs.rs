@@ -145,10 +145,10 @@ fn runs(numbers: &BTreeSet<u32>) -> String {
             _ => runs.push((*number, *number)),
         }
     }
-    let spell = |(first, last): &(u32, u32)| {
+    let format = |(first, last): &(u32, u32)| {
         if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
-    runs.iter().map(spell).collect::<Vec<_>>().join(" ")
+    runs.iter().map(format).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ impl Percentile {
     /// 99.9th, "three nines".
     pub const P99_9: Self = Self(99.9);
 
-    /// The ladder that reports show, the median to nine nines: DiskSpd's, with its labels.
-    pub const LADDER: [(Self, &'static str); 13] = [
+    /// The levels that reports show, the median to nine nines: DiskSpd's, with its labels.
+    pub const LEVELS: [(Self, &'static str); 13] = [
         (Self(25.0), "25th"),
         (Self(50.0), "50th"),
         (Self(75.0), "75th"),
@@ -84,8 +84,8 @@ mod tests {
     fn ten_samples_beyond_are_what_a_percentile_needs() {
         assert!(Percentile::P99.is_supported_by(1000));
         assert!(!Percentile::P99.is_supported_by(999));
-        assert!(!Percentile::LADDER[12].0.is_supported_by(1_000_000_000));
-        assert!(Percentile::LADDER[12].0.is_supported_by(10_000_000_000));
+        assert!(!Percentile::LEVELS[12].0.is_supported_by(1_000_000_000));
+        assert!(Percentile::LEVELS[12].0.is_supported_by(10_000_000_000));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Percentiles in tables: one in a cell, and the whole ladder of them.
+//! Percentiles in tables: one in a cell, and the whole percentiles_of_one of them.
 
 use iostall_measure::{Histogram, Percentile};
 
@@ -25,14 +25,14 @@ pub(crate) fn note_doubts(table: &mut Table, cells: &[TableCell]) {
     }
 }
 
-/// The ladder of percentiles of one latency. `None` where nothing completed.
-pub(crate) fn ladder(caption: &str, latency_ns: &Histogram) -> Option<Table> {
+/// The percentiles_of_one of percentiles of one latency. `None` where nothing completed.
+pub(crate) fn percentiles_of_one(caption: &str, latency_ns: &Histogram) -> Option<Table> {
     let sets = [("latency".to_owned(), latency_ns)];
-    ladders(caption, if latency_ns.is_empty() { &[] } else { &sets })
+    percentile_table(caption, if latency_ns.is_empty() { &[] } else { &sets })
 }
 
-/// The ladder of percentiles of several latencies, a column each. `None` where there is none.
-pub(crate) fn ladders(caption: &str, sets: &[(String, &Histogram)]) -> Option<Table> {
+/// The percentiles_of_one of percentiles of several latencies, a column each. `None` where there is none.
+pub(crate) fn percentile_table(caption: &str, sets: &[(String, &Histogram)]) -> Option<Table> {
     if sets.is_empty() {
         return None;
     }
@@ -44,22 +44,22 @@ pub(crate) fn ladders(caption: &str, sets: &[(String, &Histogram)]) -> Option<Ta
             maybe_duration(value(histogram).map(|ns| ns as f64)).into()
         }
     };
-    ladder_line(&mut table, sets, "min", whole(Histogram::min));
-    for (percentile, label) in Percentile::LADDER {
+    percentile_line(&mut table, sets, "min", whole(Histogram::min));
+    for (percentile, label) in Percentile::LEVELS {
         let name = match label.strip_suffix("-nines") {
             Some(nines) => format!("{} % ({nines} nines)", percentile.percent()),
             None => format!("{} %", percentile.percent()),
         };
-        ladder_line(&mut table, sets, &name, |histogram| percentile_cell(histogram, percentile));
+        percentile_line(&mut table, sets, &name, |histogram| percentile_cell(histogram, percentile));
     }
-    ladder_line(&mut table, sets, "max", whole(Histogram::max));
-    ladder_line(&mut table, sets, "mean", |histogram| maybe_duration(histogram.mean()).into());
-    ladder_line(&mut table, sets, "std. deviation", |histogram| maybe_duration(histogram.stdev()).into());
-    ladder_line(&mut table, sets, "samples", |histogram| count(histogram.count()).into());
+    percentile_line(&mut table, sets, "max", whole(Histogram::max));
+    percentile_line(&mut table, sets, "mean", |histogram| maybe_duration(histogram.mean()).into());
+    percentile_line(&mut table, sets, "std. deviation", |histogram| maybe_duration(histogram.stdev()).into());
+    percentile_line(&mut table, sets, "samples", |histogram| count(histogram.count()).into());
     Some(table)
 }
 
-fn ladder_line(
+fn percentile_line(
     table: &mut Table,
     sets: &[(String, &Histogram)],
     name: &str,

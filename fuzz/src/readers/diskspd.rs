@@ -3,8 +3,8 @@
 use iostall_diskspd::command_line::Surroundings;
 use iostall_diskspd::xml::{read_profile, write_profile};
 use iostall_diskspd::{
-    DiskspdProfile, DiskspdTarget, EffectiveRange, Parsed, Unsupported, WriteBuffer, advice, parse, spell,
-    to_profile, validate,
+    DiskspdProfile, DiskspdTarget, EffectiveRange, Parsed, Unsupported, WriteBuffer, advice, parse,
+    to_command_line, to_profile, validate,
 };
 
 /// Words parted by blanks, as a command line.
@@ -59,7 +59,7 @@ fn check_profile(profile: &DiskspdProfile, origin: Origin) {
         profile.time_spans.iter().flat_map(|span| &span.targets).any(|it| it.template_number().is_some());
     let refused = open || Unsupported::all_in(profile).iter().any(Unsupported::is_refused);
     if origin == Origin::CommandLine && !refused {
-        assert!(spell(profile).is_some(), "what came from a command line cannot be written as one");
+        assert!(to_command_line(profile).is_some(), "what came from a command line cannot be written as one");
     }
     let _ = advice(profile);
     if !validate(profile).is_empty() {

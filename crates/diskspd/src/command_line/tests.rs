@@ -5,7 +5,7 @@ use crate::arbitrary;
 use crate::profile::{Access, CacheMode, CpuAssignment, DiskspdTimeSpan, Throughput, WriteBuffer};
 use crate::validate::Violation;
 use crate::xml::write_profile;
-use crate::{Distribution, EXIT_REJECTED, spell};
+use crate::{Distribution, EXIT_REJECTED, to_command_line};
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
@@ -350,7 +350,7 @@ fn an_xml_profile_takes_only_what_it_may_and_fills_its_templates() {
 fn a_target_that_looks_like_an_option_is_spelled_because_it_exists() {
     let profile = run("-d1 /d10").profile;
     assert_eq!(profile.time_spans[0].targets[0].path, "/d10");
-    assert!(spell(&profile).is_some());
+    assert!(to_command_line(&profile).is_some());
 }
 
 /// Found by fuzzing: such a profile is larger than the reader of profiles takes.
@@ -368,16 +368,16 @@ proptest! {
         if let Ok(Parsed::Run(request)) = read(&words) {
             let xml = write_profile(&request.profile);
             prop_assert_eq!(&read_profile(xml.as_bytes()).unwrap(), &request.profile);
-            let spelled = spell(&request.profile).expect("what came from a command line can be said in one");
-            let Ok(Parsed::Run(again)) = read(&spelled) else { panic!("{spelled:?}") };
+            let words = to_command_line(&request.profile).expect("what came from a command line can be said in one");
+            let Ok(Parsed::Run(again)) = read(&words) else { panic!("{words:?}") };
             prop_assert_eq!(again.profile, request.profile);
         }
     }
 
     #[test]
     fn what_can_be_spelled_reads_back_the_same(profile in arbitrary::profile()) {
-        if let Some(spelled) = spell(&profile) {
-            let Ok(Parsed::Run(again)) = read(&spelled) else { panic!("{spelled:?}") };
+        if let Some(words) = to_command_line(&profile) {
+            let Ok(Parsed::Run(again)) = read(&words) else { panic!("{words:?}") };
             prop_assert_eq!(again.profile, profile);
         }
     }

@@ -110,10 +110,10 @@ fn resident_by_mincore(file: &File, size_bytes: u64) -> Option<u64> {
             return None;
         }
         // SAFETY: the range is the mapping above, and `pages` has a byte for each of its pages.
-        let told = unsafe { libc::mincore(mapping, length, pages.as_mut_ptr()) } == 0;
+        let answered = unsafe { libc::mincore(mapping, length, pages.as_mut_ptr()) } == 0;
         // SAFETY: the range is the mapping above, which nothing else knows of.
         let unmapped = unsafe { libc::munmap(mapping, length) } == 0;
-        if !(told && unmapped) {
+        if !(answered && unmapped) {
             return None;
         }
         resident += pages.iter().map(|page| u64::from(page & 1)).sum::<u64>();

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn anybody_may_stand_back() {
+    fn anybody_may_lower_its_priority() {
         // On a thread of its own: the other tests keep their priority.
         std::thread::spawn(|| {
             set_niceness(Niceness::Low).unwrap();

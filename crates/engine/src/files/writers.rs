@@ -44,8 +44,8 @@ pub fn writers(file: &File) -> Writers {
     // It goes at the latest when the file is closed.
     // SAFETY: as above.
     let _ = unsafe { libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_UNLCK) };
-    let told = rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type != OVERLAY);
-    if told { Writers::None } else { Writers::Unknown }
+    let answered = rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type != OVERLAY);
+    if answered { Writers::None } else { Writers::Unknown }
 }
 
 #[cfg(test)]

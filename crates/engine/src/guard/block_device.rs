@@ -31,7 +31,7 @@ pub(super) fn check_unused(system: &System, path: &Path, number: &str) -> Result
         }
     }
     check_not_swap(system, path, |swap| number_of(swap).is_some_and(|other| is_related(&other)))?;
-    check_not_behind_loop(system, path, |file| number_of(file).is_some_and(|other| is_related(&other)))
+    check_not_under_loop(system, path, |file| number_of(file).is_some_and(|other| is_related(&other)))
 }
 
 /// The device itself first. Empty when sysfs does not know it; then the kernel's own exclusive open has the last word.
@@ -93,7 +93,7 @@ pub(super) fn check_not_swap(
 }
 
 /// Refuses what `matches` says is the target among the files and devices behind loop devices.
-pub(super) fn check_not_behind_loop(
+pub(super) fn check_not_under_loop(
     system: &System,
     path: &Path,
     matches: impl Fn(&Path) -> bool,
@@ -101,7 +101,7 @@ pub(super) fn check_not_behind_loop(
     for loop_device in system.names_in("/sys/block") {
         let file = system.backing_file(&Path::new("/sys/block").join(&loop_device));
         if file.is_some_and(|file| matches(&file)) {
-            return Err(Refusal::BehindLoop { path: path.to_owned(), loop_device });
+            return Err(Refusal::UnderLoop { path: path.to_owned(), loop_device });
         }
     }
     Ok(())

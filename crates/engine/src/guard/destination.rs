@@ -104,7 +104,7 @@ impl Destinations {
                 return Err(Refusal::Swap { path: path.to_owned(), swap: swap.clone() });
             }
             Some(User::Loop(device)) => {
-                return Err(Refusal::BehindLoop { path: path.to_owned(), loop_device: device.clone() });
+                return Err(Refusal::UnderLoop { path: path.to_owned(), loop_device: device.clone() });
             }
             None => {}
         }
@@ -181,8 +181,8 @@ fn check_kind(path: &Path, there: &Metadata, new: &FileStamp) -> Result<(), Refu
 
 /// What the file system has been told to keep, and what something is mounted on. Answers only where the system tells.
 fn check_attributes(path: &Path) -> Result<(), Refusal> {
-    let Ok(told) = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE) else { return Ok(()) };
-    let has = |attribute: StatxAttributes| told.stx_attributes.contains(attribute);
+    let Ok(found) = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE) else { return Ok(()) };
+    let has = |attribute: StatxAttributes| found.stx_attributes.contains(attribute);
     for (attribute, flag, what) in
         [(StatxAttributes::IMMUTABLE, 'i', "immutable"), (StatxAttributes::APPEND, 'a', "append-only")]
     {
@@ -190,7 +190,7 @@ fn check_attributes(path: &Path) -> Result<(), Refusal> {
             return Err(Refusal::Protected { path: path.to_owned(), what, flag });
         }
     }
-    if has(StatxAttributes::MOUNT_ROOT) && u32::from(told.stx_mode) & libc::S_IFMT != libc::S_IFDIR {
+    if has(StatxAttributes::MOUNT_ROOT) && u32::from(found.stx_mode) & libc::S_IFMT != libc::S_IFDIR {
         return Err(Refusal::MountPoint { path: path.to_owned() });
     }
     Ok(())
@@ -280,7 +280,7 @@ mod tests {
         assert!(matches!(refusal(&destinations, &swap, &image), Refusal::Swap { .. }));
         assert!(matches!(
             refusal(&destinations, &image, &swap),
-            Refusal::BehindLoop { loop_device, .. } if loop_device == "loop7"
+            Refusal::UnderLoop { loop_device, .. } if loop_device == "loop7"
         ));
     }
 

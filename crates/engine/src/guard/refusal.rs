@@ -90,7 +90,7 @@ pub enum Refusal {
     },
     /// A loop device presents it.
     #[error("{} cannot be written: it is the file behind /dev/{loop_device}", path.display())]
-    BehindLoop {
+    UnderLoop {
         /// The target.
         path: PathBuf,
         /// Kernel name.
@@ -274,7 +274,7 @@ impl Refusal {
             Self::InBtrfs { device, .. } => {
                 format!("`btrfs filesystem show /dev/{device}` says which; unmount it first")
             }
-            Self::BehindLoop { loop_device, .. } => {
+            Self::UnderLoop { loop_device, .. } => {
                 format!("name /dev/{loop_device} instead, or `losetup --detach /dev/{loop_device}` first")
             }
             Self::Busy { path } => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use iostall_host::System;
 use rustix::fs::fstatfs;
 
-use super::block_device::{check_not_behind_loop, check_not_swap};
+use super::block_device::{check_not_swap, check_not_under_loop};
 use super::consent::{Named, WriteConsent};
 use super::database;
 use super::inode::same_inode;
@@ -28,7 +28,7 @@ pub(super) fn check(
     check_file_is_not_among_devices(system, path)?;
     let is_this = |other: &Path| std::fs::metadata(other).is_ok_and(|other| same_inode(&other, metadata));
     check_not_swap(system, path, is_this)?;
-    check_not_behind_loop(system, path, is_this)?;
+    check_not_under_loop(system, path, is_this)?;
     check_not_mount_point(system, path)?;
     check_unlocked(system, path, file, metadata)?;
 

@@ -20,7 +20,7 @@ const LOOK_EVERY_NS: u64 = 50_000_000;
 pub(super) fn open_pipe(path: &Path, waiting: &dyn Fn()) -> io::Result<File> {
     let clock = MonotonicClock::new();
     let deadline_ns = clock.now_ns() + READER_PATIENCE_NS;
-    let mut has_told = false;
+    let mut has_shown = false;
     loop {
         match open(path, FileTypeExt::is_fifo) {
             Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {}
@@ -29,8 +29,8 @@ pub(super) fn open_pipe(path: &Path, waiting: &dyn Fn()) -> io::Result<File> {
         if clock.now_ns() >= deadline_ns {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody has opened the pipe to read it"));
         }
-        if !has_told {
-            has_told = true;
+        if !has_shown {
+            has_shown = true;
             waiting();
         }
         clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS);

@@ -8,20 +8,20 @@ use crate::request::{FileIndex, IoFailure, RequestOp};
 
 const BLOCK: u32 = 4096;
 
-struct Rig {
+struct Bench {
     device: SimDevice,
     engine: SimEngine,
     buffers: Vec<Buffer>,
 }
 
-fn rig(config: SimConfig, capacity: u32) -> Rig {
+fn bench(config: SimConfig, capacity: u32) -> Bench {
     let device = SimDevice::new(config, ManualClock::new());
     let engine = SimEngine::new(device.clone(), capacity);
     let (_pool, buffers) = BufferPool::new(capacity, BLOCK, Pages::Small).unwrap();
-    Rig { device, engine, buffers }
+    Bench { device, engine, buffers }
 }
 
-impl Rig {
+impl Bench {
     fn push(&mut self, token: u32, op: RequestOp, offset: u64) {
         let is_sync = matches!(op, RequestOp::Fdatasync | RequestOp::Fsync);
         let buffer = if is_sync { None } else { self.buffers.pop() };
@@ -36,9 +36,9 @@ impl Rig {
     fn submit(&mut self, wait: Wait) -> Vec<(u32, Result<u32, IoFailure>)> {
         let mut completions = Vec::new();
         self.engine.submit(wait, &mut completions).unwrap();
-        let told = completions.iter().map(|completion| (completion.token, completion.result)).collect();
+        let results = completions.iter().map(|completion| (completion.token, completion.result)).collect();
         self.buffers.extend(completions.into_iter().filter_map(|completion| completion.buffer));
-        told
+        results
     }
 
     fn now_ns(&self) -> u64 {
@@ -53,37 +53,37 @@ fn steady() -> SimConfig {
 
 #[test]
 fn requests_share_the_channels_and_the_rest_queue() {
-    let mut rig = rig(steady(), 8);
+    let mut bench = bench(steady(), 8);
     for token in 0..5 {
-        rig.push(token, RequestOp::Read, 0);
+        bench.push(token, RequestOp::Read, 0);
     }
-    assert_eq!(rig.submit(Wait::ONE).len(), 2);
-    assert_eq!(rig.now_ns(), 1_000);
-    assert_eq!(rig.submit(Wait { completions: 3, timeout_ns: None }).len(), 3);
-    assert_eq!(rig.now_ns(), 3_000);
+    assert_eq!(bench.submit(Wait::ONE).len(), 2);
+    assert_eq!(bench.now_ns(), 1_000);
+    assert_eq!(bench.submit(Wait { completions: 3, timeout_ns: None }).len(), 3);
+    assert_eq!(bench.now_ns(), 3_000);
 }
 
 #[test]
 fn a_wait_moves_the_clock_by_its_time_and_no_further() {
-    let mut rig = rig(steady(), 1);
-    rig.push(0, RequestOp::Read, 0);
-    assert!(rig.submit(Wait { completions: 1, timeout_ns: Some(400) }).is_empty());
-    assert_eq!(rig.now_ns(), 400);
-    assert!(rig.submit(Wait::NO).is_empty());
-    assert!(rig.submit(Wait { completions: 1, timeout_ns: Some(0) }).is_empty());
-    assert_eq!(rig.now_ns(), 400);
-    rig.device.clock().advance_to(5_000);
-    assert_eq!(rig.submit(Wait::NO), [(0, Ok(BLOCK))]);
-    assert_eq!(rig.now_ns(), 5_000);
+    let mut bench = bench(steady(), 1);
+    bench.push(0, RequestOp::Read, 0);
+    assert!(bench.submit(Wait { completions: 1, timeout_ns: Some(400) }).is_empty());
+    assert_eq!(bench.now_ns(), 400);
+    assert!(bench.submit(Wait::NO).is_empty());
+    assert!(bench.submit(Wait { completions: 1, timeout_ns: Some(0) }).is_empty());
+    assert_eq!(bench.now_ns(), 400);
+    bench.device.clock().advance_to(5_000);
+    assert_eq!(bench.submit(Wait::NO), [(0, Ok(BLOCK))]);
+    assert_eq!(bench.now_ns(), 5_000);
 }
 
 #[test]
 fn a_stall_holds_up_what_is_in_service_and_what_comes_in_it() {
     let config = SimConfig { stalls: vec![Stall { from_ns: 500, to_ns: 10_500 }], ..steady() };
-    let mut rig = rig(config, 2);
-    rig.push(0, RequestOp::Read, 0);
-    assert_eq!(rig.submit(Wait::ONE), [(0, Ok(BLOCK))]);
-    assert_eq!(rig.now_ns(), 11_000);
+    let mut bench = bench(config, 2);
+    bench.push(0, RequestOp::Read, 0);
+    assert_eq!(bench.submit(Wait::ONE), [(0, Ok(BLOCK))]);
+    assert_eq!(bench.now_ns(), 11_000);
 }
 
 #[test]
@@ -92,10 +92,10 @@ fn faults_come_where_they_are_put() {
     config.faults.eio_at = vec![1];
     config.files[0].size_bytes = 3 * 4096 + 100;
     config.files[0].space_bytes = Some(4 * 4096 + 512);
-    let mut rig = rig(config, 1);
+    let mut bench = bench(config, 1);
     let mut alone = |op, offset| {
-        rig.push(0, op, offset);
-        rig.submit(Wait::ONE)[0].1
+        bench.push(0, op, offset);
+        bench.submit(Wait::ONE)[0].1
     };
     assert_eq!(alone(RequestOp::Read, 0), Ok(BLOCK));
     assert_eq!(alone(RequestOp::Read, 0), Err(IoFailure(libc::EIO)));
@@ -110,11 +110,11 @@ fn faults_come_where_they_are_put() {
 fn random_faults_come_as_often_as_told() {
     let mut config = steady();
     config.faults = Faults { eio_probability: 0.1, short_probability: 0.3, ..Faults::default() };
-    let mut rig = rig(config, 1);
+    let mut bench = bench(config, 1);
     let (mut failed, mut short) = (0, 0);
     for _ in 0..10_000 {
-        rig.push(0, RequestOp::Read, 0);
-        match rig.submit(Wait::ONE)[0].1 {
+        bench.push(0, RequestOp::Read, 0);
+        match bench.submit(Wait::ONE)[0].1 {
             Err(failure) => failed += i32::from(failure == IoFailure(libc::EIO)),
             Ok(moved) => {
                 assert!(moved > 0 && moved.is_multiple_of(512));
@@ -129,13 +129,13 @@ fn random_faults_come_as_often_as_told() {
 #[test]
 fn service_has_its_base_and_an_exponential_tail() {
     let config = SimConfig { service_ns_base: 5_000, service_ns_tail_mean: 20_000, ..steady() };
-    let mut rig = rig(config, 1);
+    let mut bench = bench(config, 1);
     let mut moments = iostall_measure::Moments::default();
     for _ in 0..20_000 {
-        let begun_ns = rig.now_ns();
-        rig.push(0, RequestOp::Read, 0);
-        rig.submit(Wait::ONE);
-        let service_ns = rig.now_ns() - begun_ns;
+        let begun_ns = bench.now_ns();
+        bench.push(0, RequestOp::Read, 0);
+        bench.submit(Wait::ONE);
+        let service_ns = bench.now_ns() - begun_ns;
         assert!(service_ns >= 5_000);
         moments.record((service_ns - 5_000) as f64);
     }
@@ -151,23 +151,25 @@ fn trace(seed: u64) -> (Vec<Event>, Vec<Image>) {
     let mut config = SimConfig { seed, channels: 3, ..SimConfig::default() };
     config.files[0].size_bytes = 1 << 20;
     config.faults = Faults { eio_probability: 0.05, short_probability: 0.1, ..Faults::default() };
-    let mut rig = rig(config, 16);
+    let mut bench = bench(config, 16);
     let mut events = Vec::new();
     let mut free: Vec<u32> = (0..16).collect();
     for step in 0u32..400 {
         while let Some(token) = free.pop() {
             match (step + token) % 7 {
-                0 => rig.push(token, RequestOp::Fdatasync, 0),
-                1..=3 => rig.push(token, RequestOp::Read, u64::from(step % 256) * 4096),
-                _ => rig.write(token, u64::from((step * 31) % 256) * 4096, u8::try_from(step % 256).unwrap()),
+                0 => bench.push(token, RequestOp::Fdatasync, 0),
+                1..=3 => bench.push(token, RequestOp::Read, u64::from(step % 256) * 4096),
+                _ => {
+                    bench.write(token, u64::from((step * 31) % 256) * 4096, u8::try_from(step % 256).unwrap())
+                }
             }
         }
-        for (token, result) in rig.submit(Wait::ONE) {
-            events.push((rig.now_ns(), token, result));
+        for (token, result) in bench.submit(Wait::ONE) {
+            events.push((bench.now_ns(), token, result));
             free.push(token);
         }
     }
-    let left = rig.device.crash(seed);
+    let left = bench.device.crash(seed);
     (events, left)
 }
 
@@ -182,18 +184,18 @@ fn a_run_repeats_from_its_seed_crash_and_all() {
 
 #[test]
 fn a_sync_call_makes_earlier_writes_survive_any_crash() {
-    let mut rig = rig(steady(), 4);
-    rig.write(0, 0, 1);
-    rig.submit(Wait::ONE);
-    rig.push(1, RequestOp::Fdatasync, 0);
-    rig.write(2, 0, 2);
-    rig.submit(Wait { completions: 2, timeout_ns: None });
-    rig.write(3, 4096, 3);
-    rig.submit(Wait::NO);
+    let mut bench = bench(steady(), 4);
+    bench.write(0, 0, 1);
+    bench.submit(Wait::ONE);
+    bench.push(1, RequestOp::Fdatasync, 0);
+    bench.write(2, 0, 2);
+    bench.submit(Wait { completions: 2, timeout_ns: None });
+    bench.write(3, 4096, 3);
+    bench.submit(Wait::NO);
     let mut second_landed = 0;
     let mut in_flight_landed = 0;
     for seed in 0..64 {
-        let left = &rig.device.crash(seed)[0];
+        let left = &bench.device.crash(seed)[0];
         let mut data = vec![0; 8192];
         assert_eq!(left.read(0, &mut data), 8192);
         assert!(data[..4096].iter().all(|byte| [1, 2].contains(byte)), "seed {seed} lost a synced write");
@@ -202,7 +204,7 @@ fn a_sync_call_makes_earlier_writes_survive_any_crash() {
     }
     assert!((10..54).contains(&second_landed) && (10..54).contains(&in_flight_landed));
     let mut byte = [0];
-    rig.device.live(FileIndex(0)).read(0, &mut byte);
+    bench.device.live(FileIndex(0)).read(0, &mut byte);
     assert_eq!(byte, [2]);
 }
 
@@ -210,12 +212,12 @@ fn a_sync_call_makes_earlier_writes_survive_any_crash() {
 fn what_is_written_through_survives_without_a_sync_call() {
     let mut config = steady();
     config.files[0].durability = Durability::WriteThrough;
-    let mut rig = rig(config, 1);
-    rig.write(0, 4096, 9);
-    rig.submit(Wait::ONE);
+    let mut bench = bench(config, 1);
+    bench.write(0, 4096, 9);
+    bench.submit(Wait::ONE);
     for seed in 0..16 {
         let mut data = vec![0; 4096];
-        rig.device.crash(seed)[0].read(4096, &mut data);
+        bench.device.crash(seed)[0].read(4096, &mut data);
         assert!(data.iter().all(|byte| *byte == 9));
     }
 }
@@ -224,14 +226,14 @@ fn what_is_written_through_survives_without_a_sync_call() {
 fn a_failed_sync_call_makes_nothing_durable() {
     let mut config = steady();
     config.faults.eio_at = vec![1];
-    let mut rig = rig(config, 1);
-    rig.write(0, 0, 7);
-    rig.submit(Wait::ONE);
-    rig.push(0, RequestOp::Fsync, 0);
-    assert_eq!(rig.submit(Wait::ONE), [(0, Err(IoFailure(libc::EIO)))]);
+    let mut bench = bench(config, 1);
+    bench.write(0, 0, 7);
+    bench.submit(Wait::ONE);
+    bench.push(0, RequestOp::Fsync, 0);
+    assert_eq!(bench.submit(Wait::ONE), [(0, Err(IoFailure(libc::EIO)))]);
     let lost = (0..32).filter(|seed| {
         let mut byte = [0];
-        rig.device.crash(*seed)[0].read(0, &mut byte);
+        bench.device.crash(*seed)[0].read(0, &mut byte);
         byte == [0]
     });
     assert!(lost.count() > 4);
@@ -239,7 +241,7 @@ fn a_failed_sync_call_makes_nothing_durable() {
 
 #[test]
 fn engines_on_one_device_share_its_channels_and_its_bytes() {
-    let mut first = rig(SimConfig { channels: 1, ..steady() }, 1);
+    let mut first = bench(SimConfig { channels: 1, ..steady() }, 1);
     let mut second = SimEngine::new(first.device.clone(), 1);
     let (_pool, mut buffers) = BufferPool::new(1, BLOCK, Pages::Small).unwrap();
     first.write(0, 0, 5);

@@ -3,10 +3,10 @@
 
 #![expect(unsafe_code, reason = "shares buffers with the kernel")]
 
-mod ladder;
 mod raw;
 mod refusal;
 mod register;
+mod setup_flags;
 #[cfg(test)]
 mod tests;
 
@@ -60,7 +60,7 @@ pub struct UringEngine {
     /// Entries in the submission queue that the kernel has not taken.
     pushed: u32,
     /// Whether the kernel raises a flag in shared memory when completions wait for an enter to post them.
-    tells_pending_work: bool,
+    flags_pending_work: bool,
     clock: MonotonicClock,
     calls: u64,
     report: EngineReport,
@@ -96,7 +96,7 @@ impl UringEngine {
             ));
         }
         let mut report = EngineReport { name: "io_uring", ..EngineReport::default() };
-        let (ring, tells_pending_work) = ladder::set_up(config.capacity, &mut report)?;
+        let (ring, flags_pending_work) = setup_flags::set_up(config.capacity, &mut report)?;
         let files = config
             .files
             .iter()
@@ -118,7 +118,7 @@ impl UringEngine {
             file_numbers,
             file_flags,
             pushed: 0,
-            tells_pending_work,
+            flags_pending_work,
             clock: MonotonicClock::new(),
             calls: 0,
             report,
@@ -173,7 +173,7 @@ impl UringEngine {
     /// kernel posts only inside an enter; the flag tells without one whether there is anything to post.
     fn work_pending(&mut self) -> bool {
         let in_kernel = self.tokens.in_flight() - self.pushed;
-        in_kernel > 0 && (!self.tells_pending_work || self.ring.submission().taskrun())
+        in_kernel > 0 && (!self.flags_pending_work || self.ring.submission().taskrun())
     }
 
     /// One call: hands over `to_submit` entries, then waits for `completions` no longer than `timeout_ns`.

@@ -49,7 +49,7 @@ fn looking_for_completions_costs_no_call_while_there_are_none() {
     for _ in 0..100 {
         engine.submit(Wait::NO, &mut completions).unwrap();
     }
-    assert!(engine.calls() == calls || !engine.tells_pending_work);
+    assert!(engine.calls() == calls || !engine.flags_pending_work);
     writer.write_all(b"x").unwrap();
     // Nobody waits; looking is enough to see it in the end.
     while completions.is_empty() {

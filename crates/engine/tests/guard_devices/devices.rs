@@ -22,7 +22,7 @@ fn an_empty_device_is_written_only_when_named() {
     assert!(refusal.hint().contains(device.text()), "{}", refusal.hint());
     let refusal = check_write(&device.path, &every_consent(&device.file)).unwrap_err();
     assert!(
-        matches!(refusal, Refusal::DeviceNotNamed { .. }) || matches!(refusal, Refusal::BehindLoop { .. })
+        matches!(refusal, Refusal::DeviceNotNamed { .. }) || matches!(refusal, Refusal::UnderLoop { .. })
     );
     let grant = check_write(&device.path, &overwrite(&device.path)).unwrap();
     assert_eq!(grant.reason(), &GrantReason::Overwrite);
@@ -105,8 +105,8 @@ fn every_device_of_a_mounted_btrfs_is_refused_and_told_as_one() {
     }
     let path = mount.path("file");
     std::fs::write(&path, "x").unwrap();
-    let told = host::device_of(&path).unwrap();
-    let mut names: Vec<&str> = told.below.iter().map(|device| device.name.as_str()).collect();
+    let found = host::device_of(&path).unwrap();
+    let mut names: Vec<&str> = found.below.iter().map(|device| device.name.as_str()).collect();
     let mut expected = [&one, &two].map(|device| device.text().trim_start_matches("/dev/"));
     names.sort_unstable();
     expected.sort_unstable();
@@ -142,12 +142,12 @@ fn a_device_under_a_device_mapping_is_refused_whatever_the_user_says() {
 #[test]
 fn a_device_or_file_behind_a_loop_device_is_refused_whatever_the_user_says() {
     let Some(lower) = Loop::new(16 << 20) else { return };
-    assert!(matches!(refusal_for_ever(&lower.file), Refusal::BehindLoop { .. }));
+    assert!(matches!(refusal_for_ever(&lower.file), Refusal::UnderLoop { .. }));
     let Some(upper) = Loop::over(&lower.path) else { return };
     let refusal = refusal_for_ever(&lower.path);
-    assert!(matches!(refusal, Refusal::BehindLoop { .. } | Refusal::Busy { .. }), "{refusal}");
-    let told = host::device_of(&upper.path).unwrap();
-    assert_eq!(told.below[0].name, lower.text().trim_start_matches("/dev/"));
+    assert!(matches!(refusal, Refusal::UnderLoop { .. } | Refusal::Busy { .. }), "{refusal}");
+    let found = host::device_of(&upper.path).unwrap();
+    assert_eq!(found.below[0].name, lower.text().trim_start_matches("/dev/"));
 }
 
 #[test]
@@ -170,10 +170,10 @@ fn a_mounted_partition_closes_its_disk_and_leaves_its_sibling_to_the_users_word(
         assert!(matches!(refusal_for_ever(path), Refusal::Mounted { .. }), "{}", path.display());
     }
     check_write(&second, &overwrite(&second)).unwrap();
-    let told = host::device_of(&mount.path("")).unwrap();
-    assert_eq!(Path::new("/dev").join(&told.name), first);
-    assert_eq!(Path::new("/dev").join(&told.below[0].name), disk.path);
-    assert_eq!(told.below[0].size_bytes, Some(64 << 20));
+    let found = host::device_of(&mount.path("")).unwrap();
+    assert_eq!(Path::new("/dev").join(&found.name), first);
+    assert_eq!(Path::new("/dev").join(&found.below[0].name), disk.path);
+    assert_eq!(found.below[0].size_bytes, Some(64 << 20));
 }
 
 #[test]
@@ -188,9 +188,9 @@ fn a_target_on_a_loop_device_is_told_whole() {
     let file_system = target.file_system.unwrap();
     assert_eq!((file_system.kind.as_str(), file_system.source.as_str()), ("ext4", device.text()));
     assert!(file_system.options.split(',').any(|option| option == "noatime"), "{}", file_system.options);
-    let told = target.device.unwrap();
-    assert_eq!((told.size_bytes, told.logical_sector_bytes), (Some(320 << 20), Some(512)));
-    let counters = host::device_counters(std::slice::from_ref(&told.name));
+    let found = target.device.unwrap();
+    assert_eq!((found.size_bytes, found.logical_sector_bytes), (Some(320 << 20), Some(512)));
+    let counters = host::device_counters(std::slice::from_ref(&found.name));
     assert!(counters[0].write_bytes >= 1 << 20, "{counters:?}");
     // A page that the kernel is busy with stays for the moment, so this may have to be asked for again.
     let dropped = (0..1000).any(|_| {
@@ -198,6 +198,6 @@ fn a_target_on_a_loop_device_is_told_whole() {
         files::page_cache_share(&path).unwrap() == Some(0.0)
     });
     assert!(dropped, "{:?} is still in memory", files::page_cache_share(&path));
-    let told = target_facts(&device.path, None).unwrap();
-    assert_eq!((told.size_bytes, told.file_system), (320 << 20, None));
+    let found = target_facts(&device.path, None).unwrap();
+    assert_eq!((found.size_bytes, found.file_system), (320 << 20, None));
 }

@@ -63,16 +63,16 @@ impl FromStr for BlockMix {
 impl fmt::Display for BlockMix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [(size, _)] = self.0.as_slice() {
-            return f.pad(&spell_size(*size));
+            return f.pad(&format_size(*size));
         }
         let parts: Vec<String> =
-            self.0.iter().map(|(size, weight)| format!("{}:{weight}", spell_size(*size))).collect();
+            self.0.iter().map(|(size, weight)| format!("{}:{weight}", format_size(*size))).collect();
         f.pad(&parts.join(","))
     }
 }
 
 /// `8K` where it divides evenly, else bytes: what can be typed back.
-fn spell_size(size: BlockSize) -> String {
+fn format_size(size: BlockSize) -> String {
     let bytes = size.bytes();
     match bytes {
         _ if bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),

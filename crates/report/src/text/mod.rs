@@ -26,7 +26,7 @@ pub struct TextOptions {
     pub colour: bool,
     /// Characters beyond ASCII; without them `µs` is written `us`.
     pub unicode: bool,
-    /// The ladder of percentiles of each role, the 25th to nine nines.
+    /// The levels of percentiles of each role, the 25th to nine nines.
     pub percentiles: bool,
 }
 

@@ -58,7 +58,7 @@ pub(super) fn write_effective(out: &mut String, result: &TimeSpanResult) {
     line(out, "\nEffective IO Distributions");
     line(out, "-".repeat(26));
     for (path, ranges, threads) in groups {
-        line(out, format!("target: {path} [thread:{}]", spell_runs(&threads)));
+        line(out, format!("target: {path} [thread:{}]", format_ranges(&threads)));
         for range in ranges {
             let share = if range.rescaled {
                 format!("    {:.1}%", range.io_pct)
@@ -71,7 +71,7 @@ pub(super) fn write_effective(out: &mut String, result: &TimeSpanResult) {
 }
 
 /// Numbers with runs of three and more drawn together: ` 0 - 3 7`.
-fn spell_runs(threads: &BTreeSet<u32>) -> String {
+fn format_ranges(threads: &BTreeSet<u32>) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for thread in threads {
         match runs.last_mut() {
@@ -79,10 +79,10 @@ fn spell_runs(threads: &BTreeSet<u32>) -> String {
             _ => runs.push((*thread, *thread)),
         }
     }
-    let spell = |(first, last): &(u32, u32)| match last - first {
+    let format = |(first, last): &(u32, u32)| match last - first {
         0 => format!(" {first}"),
         1 => format!(" {first} {last}"),
         _ => format!(" {first} - {last}"),
     };
-    runs.iter().map(spell).collect()
+    runs.iter().map(format).collect()
 }

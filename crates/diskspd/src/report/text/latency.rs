@@ -37,7 +37,7 @@ fn write_table<'a>(out: &mut String, targets: impl Iterator<Item = &'a TargetRes
         format!("{label:>7} | {:>10} | {:>10} | {total_ms:10.3}", cell(&read), cell(&write))
     };
     let rows: Vec<String> = std::iter::once(row("min", &Histogram::min))
-        .chain(Percentile::LADDER.map(|(percentile, label)| row(label, &|it| it.value_at(percentile))))
+        .chain(Percentile::LEVELS.map(|(percentile, label)| row(label, &|it| it.value_at(percentile))))
         .chain(std::iter::once(row("max", &Histogram::max)))
         .collect();
     line(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)");

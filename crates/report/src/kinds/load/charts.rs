@@ -127,7 +127,7 @@ fn percentile_traces(span: &SpanOutcome) -> Vec<Value> {
 /// A share in percent with as many digits as it has nines, and two more.
 fn percent_words(share: f64) -> String {
     let beyond = (1.0 - share).max(1e-12);
-    let nines = Percentile::LADDER.iter().filter(|(step, _)| 1.0 - step.percent() / 100.0 > beyond).count();
+    let nines = Percentile::LEVELS.iter().filter(|(step, _)| 1.0 - step.percent() / 100.0 > beyond).count();
     format!("{:.*}", nines.saturating_sub(3).max(2), share * 100.0)
 }
 

@@ -60,7 +60,7 @@ struct PercentileKey(usize);
 
 impl Serialize for PercentileKey {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let percent = Percentile::LADDER[self.0].0.percent().to_string();
+        let percent = Percentile::LEVELS[self.0].0.percent().to_string();
         serializer.collect_str(&format_args!("p{}", percent.replace('.', "_")))
     }
 }
@@ -73,7 +73,7 @@ struct PercentileSummary {
 
 impl LatencySummary {
     fn of(histogram: &Histogram) -> Self {
-        let percentiles = Percentile::LADDER.iter().enumerate().filter_map(|(index, (percentile, _))| {
+        let percentiles = Percentile::LEVELS.iter().enumerate().filter_map(|(index, (percentile, _))| {
             let ns = histogram.value_at(*percentile)?;
             let supported = percentile.is_supported_by(histogram.count());
             Some((PercentileKey(index), PercentileSummary { ns, supported }))

@@ -1,4 +1,4 @@
-//! Rates and latencies: the main table, and the ladder of percentiles.
+//! Rates and latencies: the main table, and the percentiles_of_one of percentiles.
 
 use iostall_measure::{Histogram, Percentile};
 use iostall_model::figures::{Row, RowKind, rows};
@@ -7,7 +7,7 @@ use iostall_model::profile::SpanProfile;
 
 use crate::facts;
 use crate::format::{maybe_duration, maybe_number, shown};
-use crate::percentiles::{ladders, note_doubts, percentile_cell};
+use crate::percentiles::{note_doubts, percentile_cell, percentile_table};
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// Rates and latencies of a span, grouped by role. Closed loops have service latency only; where a role of
@@ -85,7 +85,7 @@ fn strengthen(cell: TableCell) -> TableCell {
     if cell.severity == Severity::Plain { cell.severity(Severity::Strong) } else { cell }
 }
 
-/// The ladder of percentiles of a role, a column for each row of [`rows`] and each kind of latency.
+/// The percentiles_of_one of percentiles of a role, a column for each row of [`rows`] and each kind of latency.
 /// `None` where nothing completed.
 pub(super) fn percentiles(role: &RoleOutcome) -> Option<Table> {
     let rows = rows(role);
@@ -101,5 +101,5 @@ pub(super) fn percentiles(role: &RoleOutcome) -> Option<Table> {
         })
         .filter(|(_, histogram)| !histogram.is_empty())
         .collect();
-    ladders(&format!("Latency percentiles of {}", shown(&role.name)), &sets)
+    percentile_table(&format!("Latency percentiles of {}", shown(&role.name)), &sets)
 }

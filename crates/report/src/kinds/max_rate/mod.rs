@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::points::{self, PointsSummary};
 use crate::facts;
 use crate::format::{NONE, count, duration, maybe_number, number, percent};
-use crate::percentiles::{ladder, percentile_cell};
+use crate::percentiles::{percentile_cell, percentiles_of_one};
 use crate::report::Report;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
@@ -49,8 +49,9 @@ fn rate(point: &Point) -> f64 {
 
 /// The rate that can be promised, and what was tried.
 fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
-    let details = found(outcome)
-        .and_then(|point| ladder("Response time percentiles at the highest rate", &point.latency_ns));
+    let details = found(outcome).and_then(|point| {
+        percentiles_of_one("Response time percentiles at the highest rate", &point.latency_ns)
+    });
     Section {
         notes: notes(run, outcome),
         tables: if outcome.points.is_empty() { Vec::new() } else { vec![trials(outcome)] },

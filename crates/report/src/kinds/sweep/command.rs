@@ -2,7 +2,7 @@
 
 use iostall_diskspd::{
     Access as DiskspdAccess, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan,
-    Distribution as DiskspdDistribution, DistributionRange, SpanKind, WriteBuffer, spell,
+    Distribution as DiskspdDistribution, DistributionRange, SpanKind, WriteBuffer, to_command_line,
 };
 use iostall_measure::platform::Target;
 use iostall_measure::{Caching, Durability, Percent};
@@ -39,7 +39,7 @@ pub(super) fn diskspd(run: &Run, outcome: &SweepOutcome, point: &Point) -> Resul
         ..DiskspdTimeSpan::default()
     };
     let profile = DiskspdProfile { time_spans: vec![span], ..DiskspdProfile::default() };
-    let mut words = spell(&profile).ok_or("settings that differ from target to target")?;
+    let mut words = to_command_line(&profile).ok_or("settings that differ from target to target")?;
     words.truncate(words.len() - run.targets.len());
     words.extend(run.targets.iter().map(|target| facts::path(&target.path)));
     Ok(format!("diskspd {}", words.join(" ")))

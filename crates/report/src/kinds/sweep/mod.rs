@@ -13,7 +13,7 @@ use self::notes::notes;
 use self::settings::{knees_table, points_table};
 use self::summary::summary;
 use super::points;
-use crate::percentiles::ladder;
+use crate::percentiles::percentiles_of_one;
 use crate::report::Report;
 use crate::section::Section;
 
@@ -79,8 +79,9 @@ pub fn target_missed(outcome: &SweepOutcome) -> bool {
 fn section(run: &Run, outcome: &SweepOutcome) -> Section {
     let found = Found::of(outcome);
     let chosen = found.knees.choice.map(|choice| found.points[choice.index()]);
-    let details = chosen
-        .and_then(|point| ladder(&format!("Latency percentiles at {}", point.setting()), &point.latency_ns));
+    let details = chosen.and_then(|point| {
+        percentiles_of_one(&format!("Latency percentiles at {}", point.setting()), &point.latency_ns)
+    });
     Section {
         notes: notes(run, outcome, &found),
         tables: vec![knees_table(&found, outcome), points_table(&found, outcome)],

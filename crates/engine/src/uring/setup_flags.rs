@@ -10,13 +10,13 @@ use crate::report::EngineReport;
 use crate::request::EngineError;
 
 /// A setup flag, and the first kernel that has it.
-struct Rung {
+struct SetupFlag {
     name: &'static str,
     kernel: &'static str,
     set: fn(&mut Builder) -> &mut Builder,
 }
 
-impl Rung {
+impl SetupFlag {
     fn unavailable(&self) -> Unavailable {
         let cause = format_args!("EINVAL (kernel {} has it)", self.kernel);
         Unavailable::new(Feature::Other(self.name.to_owned()), cause)
@@ -25,13 +25,13 @@ impl Rung {
 
 /// Newest first, so that the first to be dropped is the one most likely refused. Each needs at most what
 /// stands below it: deferred task work needs a single issuer, the flag that tells of it needs either kind.
-const RUNGS: [Rung; 6] = [
-    Rung { name: "NO_SQARRAY", kernel: "6.6", set: Builder::setup_no_sqarray },
-    Rung { name: "DEFER_TASKRUN", kernel: "6.1", set: Builder::setup_defer_taskrun },
-    Rung { name: "SINGLE_ISSUER", kernel: "6.0", set: Builder::setup_single_issuer },
-    Rung { name: TASKRUN_FLAG, kernel: "5.19", set: Builder::setup_taskrun_flag },
-    Rung { name: "COOP_TASKRUN", kernel: "5.19", set: Builder::setup_coop_taskrun },
-    Rung { name: "SUBMIT_ALL", kernel: "5.18", set: Builder::setup_submit_all },
+const SETUP_FLAGS: [SetupFlag; 6] = [
+    SetupFlag { name: "NO_SQARRAY", kernel: "6.6", set: Builder::setup_no_sqarray },
+    SetupFlag { name: "DEFER_TASKRUN", kernel: "6.1", set: Builder::setup_defer_taskrun },
+    SetupFlag { name: "SINGLE_ISSUER", kernel: "6.0", set: Builder::setup_single_issuer },
+    SetupFlag { name: TASKRUN_FLAG, kernel: "5.19", set: Builder::setup_taskrun_flag },
+    SetupFlag { name: "COOP_TASKRUN", kernel: "5.19", set: Builder::setup_coop_taskrun },
+    SetupFlag { name: "SUBMIT_ALL", kernel: "5.18", set: Builder::setup_submit_all },
 ];
 
 const TASKRUN_FLAG: &str = "TASKRUN_FLAG";
@@ -39,13 +39,13 @@ const TASKRUN_FLAG: &str = "TASKRUN_FLAG";
 /// Makes a ring for `capacity` requests and tells whether the kernel flags task work that waits.
 pub(super) fn set_up(capacity: u32, report: &mut EngineReport) -> Result<(IoUring, bool), EngineError> {
     let entries = capacity.next_power_of_two();
-    let (ring, granted) = climb(report, |rungs| {
+    let (ring, granted) = drop_refused(report, |flags| {
         let mut builder = IoUring::builder();
         // One completion for each request in flight is all there can be; twice as many, the default, only
         // spreads them over more cache lines.
         builder.setup_cqsize(entries);
-        for rung in rungs {
-            (rung.set)(&mut builder);
+        for flag in flags {
+            (flag.set)(&mut builder);
         }
         builder.build(entries)
     })
@@ -53,22 +53,22 @@ pub(super) fn set_up(capacity: u32, report: &mut EngineReport) -> Result<(IoUrin
     if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
         return Err(refusal::too_old());
     }
-    Ok((ring, granted.iter().any(|rung| rung.name == TASKRUN_FLAG)))
+    Ok((ring, granted.iter().any(|flag| flag.name == TASKRUN_FLAG)))
 }
 
-/// Builds with all rungs, then with one fewer as long as the kernel says `EINVAL`.
-fn climb<T>(
+/// Builds with all flags, then with one fewer as long as the kernel says `EINVAL`.
+fn drop_refused<T>(
     report: &mut EngineReport,
-    build: impl Fn(&[Rung]) -> io::Result<T>,
-) -> io::Result<(T, &'static [Rung])> {
-    const ALL: &[Rung] = &RUNGS;
+    build: impl Fn(&[SetupFlag]) -> io::Result<T>,
+) -> io::Result<(T, &'static [SetupFlag])> {
+    const ALL: &[SetupFlag] = &SETUP_FLAGS;
     let mut dropped = 0;
     loop {
         let (refused, granted) = ALL.split_at(dropped);
         match build(granted) {
             Ok(ring) => {
-                report.features.extend(granted.iter().map(|rung| rung.name.to_owned()));
-                report.refused.extend(refused.iter().map(Rung::unavailable));
+                report.features.extend(granted.iter().map(|flag| flag.name.to_owned()));
+                report.refused.extend(refused.iter().map(SetupFlag::unavailable));
                 return Ok((ring, granted));
             }
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) && !granted.is_empty() => dropped += 1,
@@ -84,13 +84,13 @@ mod tests {
     #[test]
     fn a_flag_that_the_kernel_refuses_is_dropped_and_reported() {
         let mut report = EngineReport::default();
-        let kernel_6_0 = |rungs: &[Rung]| match rungs.first() {
-            Some(rung) if ["NO_SQARRAY", "DEFER_TASKRUN"].contains(&rung.name) => {
+        let kernel_6_0 = |flags: &[SetupFlag]| match flags.first() {
+            Some(flag) if ["NO_SQARRAY", "DEFER_TASKRUN"].contains(&flag.name) => {
                 Err(io::Error::from_raw_os_error(libc::EINVAL))
             }
-            _ => Ok(rungs.len()),
+            _ => Ok(flags.len()),
         };
-        let (count, granted) = climb(&mut report, kernel_6_0).unwrap();
+        let (count, granted) = drop_refused(&mut report, kernel_6_0).unwrap();
         assert_eq!((count, granted.len()), (4, 4));
         assert_eq!(report.features, ["SINGLE_ISSUER", "TASKRUN_FLAG", "COOP_TASKRUN", "SUBMIT_ALL"]);
         assert_eq!(
@@ -100,11 +100,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_refusal_of_a_flag_ends_the_climb() {
+    fn what_is_no_refusal_of_a_flag_ends_the_search() {
         for errno in [libc::EPERM, libc::ENOSYS, libc::EMFILE] {
             let mut report = EngineReport::default();
-            let refuse = |_: &[Rung]| -> io::Result<()> { Err(io::Error::from_raw_os_error(errno)) };
-            let error = climb(&mut report, refuse).err().unwrap();
+            let refuse = |_: &[SetupFlag]| -> io::Result<()> { Err(io::Error::from_raw_os_error(errno)) };
+            let error = drop_refused(&mut report, refuse).err().unwrap();
             assert_eq!(error.raw_os_error(), Some(errno));
             assert_eq!(report, EngineReport::default());
         }
@@ -113,11 +113,11 @@ mod tests {
     #[test]
     fn a_kernel_that_refuses_everything_is_asked_once_for_each_flag_and_no_more() {
         let asked = std::cell::Cell::new(0);
-        let refuse = |_: &[Rung]| -> io::Result<()> {
+        let refuse = |_: &[SetupFlag]| -> io::Result<()> {
             asked.set(asked.get() + 1);
             Err(io::Error::from_raw_os_error(libc::EINVAL))
         };
-        assert!(climb(&mut EngineReport::default(), refuse).is_err());
-        assert_eq!(asked.get(), RUNGS.len() + 1);
+        assert!(drop_refused(&mut EngineReport::default(), refuse).is_err());
+        assert_eq!(asked.get(), SETUP_FLAGS.len() + 1);
     }
 }

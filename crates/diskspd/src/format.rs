@@ -5,19 +5,19 @@ use crate::profile::{
     Access, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, FlushKind, IoPriority, ResultFormats,
     Throughput, WriteBuffer,
 };
-use crate::size::spell_size;
+use crate::size::format_size;
 
 /// The words that ask for `profile`; `None` where a command line cannot say it (several time spans,
 /// targets that differ, what only XML has, or what is refused). Whether it can is not decided by a list of cases:
 /// the words are read back, where the profile's targets exist, and must give the same profile.
-pub fn spell(profile: &DiskspdProfile) -> Option<Vec<String>> {
+pub fn to_command_line(profile: &DiskspdProfile) -> Option<Vec<String>> {
     let [span] = profile.time_spans.as_slice() else { return None };
     let first = span.targets.first()?;
     let mut words = Vec::new();
-    spell_profile(profile, &mut words);
-    spell_span(span, &mut words);
-    spell_target(first, &mut words);
-    spell_access(first, &mut words);
+    put_profile(profile, &mut words);
+    put_span(span, &mut words);
+    put_target(first, &mut words);
+    put_access(first, &mut words);
     words.extend(span.targets.iter().map(|target| target.path.clone()));
     // Its targets exist: that is what makes a path like `/Sh` a target.
     let exists = |path: &str| span.targets.iter().any(|target| target.path == path);
@@ -27,7 +27,7 @@ pub fn spell(profile: &DiskspdProfile) -> Option<Vec<String>> {
     }
 }
 
-fn spell_profile(profile: &DiskspdProfile, words: &mut Vec<String>) {
+fn put_profile(profile: &DiskspdProfile, words: &mut Vec<String>) {
     let mut word = |asked: bool, word: String| words.extend(asked.then_some(word));
     word(profile.experiment_flags != 0, format!("-:{}", profile.experiment_flags));
     word(profile.progress != 0, format!("-P{}", profile.progress));
@@ -36,7 +36,7 @@ fn spell_profile(profile: &DiskspdProfile, words: &mut Vec<String>) {
     word(profile.verbose_stats, "-vs".into());
 }
 
-fn spell_span(span: &DiskspdTimeSpan, words: &mut Vec<String>) {
+fn put_span(span: &DiskspdTimeSpan, words: &mut Vec<String>) {
     let mut word = |asked: bool, word: String| words.extend(asked.then_some(word));
     word(true, format!("-d{}", span.duration_s));
     word(span.warmup_s != 5, format!("-W{}", span.warmup_s));
@@ -54,20 +54,20 @@ fn spell_span(span: &DiskspdTimeSpan, words: &mut Vec<String>) {
     word(!cpus.is_empty(), format!("-a{}", cpus.join(",")));
 }
 
-fn spell_target(target: &DiskspdTarget, words: &mut Vec<String>) {
+fn put_target(target: &DiskspdTarget, words: &mut Vec<String>) {
     let mut word = |asked: bool, word: String| words.extend(asked.then_some(word));
-    word(true, format!("-b{}", spell_size(u64::from(target.block_bytes))));
+    word(true, format!("-b{}", format_size(u64::from(target.block_bytes))));
     word(true, format!("-o{}", target.request_count));
     word(true, format!("-t{}", target.threads_per_file));
     word(true, format!("-w{}", target.write_pct));
-    word(target.base_bytes > 0, format!("-B{}", spell_size(target.base_bytes)));
-    word(target.max_bytes > 0, format!("-f{}", spell_size(target.max_bytes)));
+    word(target.base_bytes > 0, format!("-B{}", format_size(target.base_bytes)));
+    word(target.max_bytes > 0, format!("-f{}", format_size(target.max_bytes)));
     word(target.sequential_scan, "-fs".into());
     word(target.random_access, "-fr".into());
     word(target.temporary_file, "-ft".into());
     word(target.large_pages, "-l".into());
     word(target.parallel_async, "-p".into());
-    word(target.thread_stride_bytes > 0, format!("-T{}", spell_size(target.thread_stride_bytes)));
+    word(target.thread_stride_bytes > 0, format!("-T{}", format_size(target.thread_stride_bytes)));
     word(target.io_priority != IoPriority::Normal, format!("-I{}", target.io_priority.number()));
     let caching = match (target.cache_mode, target.write_through) {
         (CacheMode::NoOsCache, true) => "-Sh",
@@ -82,7 +82,7 @@ fn spell_target(target: &DiskspdTarget, words: &mut Vec<String>) {
     for (value, letter) in [(target.burst_size, 'i'), (target.think_time_ms, 'j')] {
         word(value.is_some(), format!("-{letter}{}", value.unwrap_or(0)));
     }
-    word(target.create_bytes.is_some(), format!("-c{}", spell_size(target.create_bytes.unwrap_or(0))));
+    word(target.create_bytes.is_some(), format!("-c{}", format_size(target.create_bytes.unwrap_or(0))));
     words.extend(target.flush.map(|flush| {
         match flush {
             FlushKind::ViewOfFile => "-Nv",
@@ -98,25 +98,25 @@ fn spell_target(target: &DiskspdTarget, words: &mut Vec<String>) {
     match &target.write_buffer {
         WriteBuffer::Ramp => {}
         WriteBuffer::Zero => words.push("-Z".into()),
-        WriteBuffer::Random { bytes, file: None } => words.push(format!("-Z{}", spell_size(*bytes))),
+        WriteBuffer::Random { bytes, file: None } => words.push(format!("-Z{}", format_size(*bytes))),
         WriteBuffer::Random { bytes, file: Some(file) } => {
-            words.push(format!("-Z{},{file}", spell_size(*bytes)));
+            words.push(format!("-Z{},{file}", format_size(*bytes)));
         }
     }
 }
 
-fn spell_access(target: &DiskspdTarget, words: &mut Vec<String>) {
+fn put_access(target: &DiskspdTarget, words: &mut Vec<String>) {
     match &target.access {
         Access::Random { align_bytes, random_pct, distribution } => {
-            words.push(format!("-r{}", spell_size(*align_bytes)));
+            words.push(format!("-r{}", format_size(*align_bytes)));
             if *random_pct < 100 {
                 words.push(format!("-rs{random_pct}"));
             }
-            words.extend(distribution.as_ref().map(|it| format!("-rd{}", it.spell())));
+            words.extend(distribution.as_ref().map(|it| format!("-rd{}", it.to_argument())));
         }
         Access::Sequential { stride_bytes, interlocked } => {
             let letter = if *interlocked { "i" } else { "" };
-            words.push(format!("-s{letter}{}", spell_size(*stride_bytes)));
+            words.push(format!("-s{letter}{}", format_size(*stride_bytes)));
         }
     }
 }
