@@ -36,8 +36,16 @@
 
   const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
 
+  // The legend has columns as wide as its longest name; what it needs beyond two rows is added to the chart's height.
+  const fit = (element, data) => {
+    const names = data.map((trace) => trace.name || "");
+    const columns = Math.max(1, Math.floor(element.clientWidth / (Math.max(...names.map((name) => name.length)) * 7 + 50)));
+    element.style.height = `${400 + Math.max(0, Math.ceil(names.length / columns) - 2) * 20}px`;
+  };
+
   const draw = () => {
     for (const id of ids) {
+      fit(document.getElementById(id), figures[id].data);
       Plotly.react(document.getElementById(id), figures[id].data, layout(figures[id].layout), config);
     }
   };

@@ -47,7 +47,7 @@ const PROBE: &str = r"<script>
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 // What the legend shares a pixel with: the plot, the labels and titles of its axes, or the edge of the chart.
 const covered = (chart) => {
-  const legend = chart.querySelector('.legend');
+  const legend = chart.querySelector('.legend .bg');
   if (!legend) return [];
   const box = legend.getBoundingClientRect();
   const names = ['.nsewdrag', '.xtick', '.ytick', '.xtitle', '.ytitle'];
@@ -58,6 +58,8 @@ const covered = (chart) => {
   };
   const whole = chart.getBoundingClientRect();
   const out = box.bottom > whole.bottom + 1 || box.left < whole.left - 1 || box.right > whole.right + 1;
+  const plot = chart.querySelector('.nsewdrag').getBoundingClientRect().height;
+  if (plot < 100) return [`a plot of ${plot} pixels`];
   return [...parts.filter(meets).map(([name]) => name), ...(out ? ['edge'] : [])];
 };
 addEventListener('load', async () => {
