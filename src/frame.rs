@@ -40,7 +40,7 @@ impl Frame<'_> {
         let outputs = output::check(self.output, &self.taken)?;
         let mut recorder = Recorder::begin(self.global, self.no_store, self.printer)?;
         let stop = Arc::new(StopToken::default());
-        let session = begin_session(self.engine, &stop, self.printer)?;
+        let session = begin_session(self.engine.clone(), &stop, self.printer)?;
         let run = match measure(&session, recorder.store()) {
             Err(error) if is_interrupted(&error) => {
                 self.printer.error(&error);

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use iostall_engine::SimDevice;
 use iostall_engine::guard::HeaderKind;
 use iostall_measure::Unavailable;
 use iostall_model::SpanProfile;
 
 /// Which engine carries requests out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum EngineKind {
     /// `io_uring`.
     Uring,
@@ -15,6 +16,18 @@ pub enum EngineKind {
     Psync,
     /// Nothing is carried out: the generator's own ceiling.
     Null,
+    /// A simulated device, whose clock is then the run's: a span takes no time. Target N of a run is its file N.
+    Sim(SimDevice),
+}
+
+impl EngineKind {
+    /// Whether it carries requests out on files of the system.
+    pub fn opens_files(&self) -> bool {
+        match self {
+            Self::Uring | Self::Psync => true,
+            Self::Null | Self::Sim(_) => false,
+        }
+    }
 }
 
 /// A target of the run.
@@ -42,7 +55,7 @@ pub struct SpanJob<'a> {
     /// The run's targets.
     pub targets: &'a [LoadTarget],
     /// Which engine.
-    pub engine: EngineKind,
+    pub engine: &'a EngineKind,
     /// Why not io_uring, where that was wanted and cannot be had; kept with the outcome.
     pub fallback: Option<&'a Unavailable>,
     /// Devices whose counters are kept with the outcome.

@@ -14,12 +14,14 @@ pub mod profile;
 mod run_error;
 pub mod runner;
 mod seat;
+mod simulate;
 mod source;
 mod spelling;
 mod stream;
 mod sum;
 mod tally;
 pub mod trust;
+mod watcher;
 pub mod window;
 mod worker;
 

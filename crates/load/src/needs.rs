@@ -163,7 +163,7 @@ mod tests {
             span: &span,
             seed: 0,
             targets: &[],
-            engine: EngineKind::Null,
+            engine: &EngineKind::Null,
             fallback: None,
             devices: &[],
         };

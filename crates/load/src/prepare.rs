@@ -64,7 +64,7 @@ pub fn write_range(
     to: u64,
     seed: u64,
     first_header: HeaderKind,
-    kind: EngineKind,
+    kind: &EngineKind,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), PrepareError> {
     let options = OpenOptions {
@@ -84,7 +84,7 @@ pub fn write_range(
     let source = WriteSource::with_headers(filler).with_first_header(first_header);
     let writer = Writer { target: &target, source, next: range.0, end: range.1, done: 0, sequence: 0 };
     let files = [FileHandle::from(&target)];
-    if kind == EngineKind::Psync {
+    if matches!(kind, EngineKind::Psync) {
         return writer.write(PsyncEngine::new(DEPTH, &files)?, buffers, go_on);
     }
     let config = UringConfig { capacity: DEPTH, files: &files, buffers: Some(&pool) };

@@ -1,67 +1,39 @@
 //! Runs a span: opens targets, starts the workers together, watches, adds up.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
 
 use iostall_engine::EngineError;
-use iostall_engine::cpu::process_cpu;
-use iostall_host::{cpu_ticks, device_counters};
 use iostall_measure::Clock;
-use iostall_measure::platform::{CpuTicks, DeviceCounters};
 use iostall_model::SpanOutcome;
-use iostall_model::outcome::IntervalPoint;
 
-use crate::collector::Collector;
-use crate::job::SpanJob;
+use crate::job::{EngineKind, SpanJob};
 use crate::run_error::RunError;
-use crate::seat::{Seat, seats};
-use crate::sum::role_outcomes;
+use crate::seat::{Seat, seats, workers_of_roles};
+use crate::simulate::simulate;
 use crate::tally::IntervalReport;
+use crate::watcher::Watcher;
 use crate::window::{StopToken, Window};
 use crate::worker::WorkerOutcome;
 
-/// How often the watcher looks at the clock and tells the observer the time.
-const TICK: Duration = Duration::from_millis(100);
+pub use crate::watcher::{Observer, Phase};
 
 /// Time between "everybody is ready" and the first request.
 const START_DELAY_NS: u64 = 2_000_000;
 
-/// Where a span is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Load runs, nothing is measured.
-    Warmup,
-    /// Measuring.
-    Measured,
-    /// Load runs, nothing is measured.
-    Cooldown,
-    /// No new requests; waiting for what is in flight.
-    Draining,
-}
-
-/// Told what goes on, about ten times a second.
-pub trait Observer {
-    /// `newest` is each role's newest whole second, where there is one.
-    fn tick(&mut self, phase: Phase, left_ns: u64, newest: &[Option<&IntervalPoint>]);
-}
-
-/// Hears nothing.
-impl Observer for () {
-    fn tick(&mut self, _: Phase, _: u64, _: &[Option<&IntervalPoint>]) {}
-}
-
-/// Runs one span to its end or until `stop` is raised.
+/// Runs one span to its end or until `stop` is raised. On a simulated device its clock is the one that counts, whatever `clock` says,
+/// and no time passes.
 pub fn run_span<C: Clock>(
     job: SpanJob<'_>,
     clock: &C,
     stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<SpanOutcome, RunError> {
+    if let EngineKind::Sim(device) = job.engine {
+        return simulate(job, device, stop, observer);
+    }
     let seats = seats(&job)?;
-    let workers: Vec<Vec<u32>> = (0..job.span.roles.len())
-        .map(|role| seats.iter().filter(|seat| seat.role == role).map(|seat| seat.worker).collect())
-        .collect();
+    let workers = workers_of_roles(&job, &seats);
     let (reports, incoming) = channel();
     thread::scope(|scope| {
         let (ready, all_ready) = channel();
@@ -119,152 +91,5 @@ fn work<C: Clock>(
     match go.recv() {
         Ok(window) => made.run(window, reports, clock, stop).map(Some),
         Err(_nobody) => Ok(None),
-    }
-}
-
-/// What the system's counters said at one moment.
-struct Counters {
-    cpus: Vec<CpuTicks>,
-    devices: Vec<DeviceCounters>,
-    process_user_ns: u64,
-    process_system_ns: u64,
-}
-
-impl Counters {
-    fn read(devices: &[String]) -> Self {
-        let process = process_cpu();
-        Self {
-            cpus: cpu_ticks(),
-            devices: device_counters(devices),
-            process_user_ns: process.user_ns,
-            process_system_ns: process.system_ns,
-        }
-    }
-}
-
-/// The main thread's part while the workers run.
-struct Watcher<'a> {
-    devices: &'a [String],
-    collector: Collector,
-    roles: usize,
-    window: Window,
-    before: Option<Counters>,
-    after: Option<Counters>,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(job: &SpanJob<'a>, workers: &[Vec<u32>], window: Window) -> Self {
-        Self {
-            devices: job.devices,
-            collector: Collector::new(workers, window.measured_ns(), job.span.interval.0),
-            roles: workers.len(),
-            window,
-            before: None,
-            after: None,
-        }
-    }
-
-    fn watch<C: Clock>(
-        &mut self,
-        incoming: &Receiver<IntervalReport>,
-        clock: &C,
-        stop: &StopToken,
-        observer: &mut dyn Observer,
-    ) {
-        loop {
-            match incoming.recv_timeout(self.until_next_edge(clock.now_ns())) {
-                Ok(report) => drop(self.collector.take(report)),
-                Err(RecvTimeoutError::Timeout) => {
-                    let now_ns = clock.now_ns();
-                    let window = self.window.cut_at(stop.at_ns());
-                    self.read_counters(now_ns, window);
-                    let (phase, left_ns) = phase_at(now_ns, window);
-                    let newest: Vec<_> = (0..self.roles).map(|role| self.collector.latest(role)).collect();
-                    observer.tick(phase, left_ns, &newest);
-                }
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        self.read_counters(u64::MAX, self.window.cut_at(stop.at_ns()));
-    }
-
-    /// A tick, or less when the measured part begins or ends before that.
-    fn until_next_edge(&self, now_ns: u64) -> Duration {
-        [self.window.measure_from_ns, self.window.measure_to_ns]
-            .into_iter()
-            .filter(|edge_ns| *edge_ns > now_ns)
-            .map(|edge_ns| Duration::from_nanos(edge_ns - now_ns))
-            .fold(TICK, Duration::min)
-    }
-
-    fn read_counters(&mut self, now_ns: u64, window: Window) {
-        if self.before.is_none() && now_ns >= window.measure_from_ns {
-            self.before = Some(Counters::read(self.devices));
-        }
-        if self.after.is_none() && now_ns >= window.measure_to_ns {
-            self.after = Some(Counters::read(self.devices));
-        }
-    }
-
-    fn finish(self, job: &SpanJob<'_>, outcomes: Vec<(u32, WorkerOutcome)>, stop: &StopToken) -> SpanOutcome {
-        let window = self.window.cut_at(stop.at_ns());
-        let measured_ns = window.measured_ns();
-        let series = self.collector.finish(measured_ns);
-        let (cpus, devices, process_user_ns, process_system_ns) = match (self.before, self.after) {
-            (Some(before), Some(after)) => (
-                cpus_between(&before.cpus, &after.cpus),
-                devices_between(&before.devices, &after.devices),
-                after.process_user_ns - before.process_user_ns,
-                after.process_system_ns - before.process_system_ns,
-            ),
-            _ => (Vec::new(), Vec::new(), 0, 0),
-        };
-        SpanOutcome {
-            measured_ns,
-            interrupted: stop.at_ns() < self.window.measure_to_ns,
-            target_bytes: job.targets.iter().map(|target| target.size_bytes).collect(),
-            roles: role_outcomes(job, outcomes, series, measured_ns),
-            cpus,
-            process_user_ns,
-            process_system_ns,
-            devices,
-        }
-    }
-}
-
-fn phase_at(now_ns: u64, window: Window) -> (Phase, u64) {
-    let (phase, end_ns) = if now_ns < window.measure_from_ns {
-        (Phase::Warmup, window.measure_from_ns)
-    } else if now_ns < window.measure_to_ns {
-        (Phase::Measured, window.measure_to_ns)
-    } else if now_ns < window.stop_ns {
-        (Phase::Cooldown, window.stop_ns)
-    } else {
-        (Phase::Draining, now_ns)
-    };
-    (phase, end_ns - now_ns)
-}
-
-fn cpus_between(before: &[CpuTicks], after: &[CpuTicks]) -> Vec<CpuTicks> {
-    let earlier = |cpu: u32| before.iter().find(|ticks| ticks.cpu == cpu);
-    after.iter().filter_map(|ticks| Some(ticks.since(earlier(ticks.cpu)?))).collect()
-}
-
-fn devices_between(before: &[DeviceCounters], after: &[DeviceCounters]) -> Vec<DeviceCounters> {
-    let earlier = |name: &str| before.iter().find(|counters| counters.name == name);
-    after.iter().filter_map(|counters| counters.since(earlier(&counters.name)?)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_phase_tells_what_is_left_of_it() {
-        let window = Window { start_ns: 0, measure_from_ns: 10, measure_to_ns: 30, stop_ns: 35 };
-        assert_eq!(phase_at(4, window), (Phase::Warmup, 6));
-        assert_eq!(phase_at(10, window), (Phase::Measured, 20));
-        assert_eq!(phase_at(31, window), (Phase::Cooldown, 4));
-        assert_eq!(phase_at(90, window), (Phase::Draining, 0));
     }
 }

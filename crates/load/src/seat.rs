@@ -14,7 +14,7 @@ use iostall_engine::open::{Access, OpenOptions, OpenTarget, open_target};
 use iostall_engine::pacing::Schedule;
 use iostall_engine::psync::PsyncEngine;
 use iostall_engine::uring::{UringConfig, UringEngine};
-use iostall_engine::{Engine, EngineError, FileHandle, FileIndex};
+use iostall_engine::{Engine, EngineError, FileHandle, FileIndex, SimEngine};
 use iostall_measure::{Clock, Nanos, Percent, Rate};
 use iostall_model::RoleProfile;
 use iostall_model::profile::{Arrivals, WriteData};
@@ -111,7 +111,7 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
             seats.push(Seat {
                 role,
                 worker: u32::try_from(seats.len()).unwrap_or(u32::MAX),
-                engine: job.engine,
+                engine: job.engine.clone(),
                 profile: profile.clone(),
                 seed: job.seed,
                 workers: profile.workers,
@@ -124,6 +124,12 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
         }
     }
     Ok(seats)
+}
+
+/// The workers of each role, by number.
+pub(crate) fn workers_of_roles(job: &SpanJob<'_>, seats: &[Seat]) -> Vec<Vec<u32>> {
+    let of_role = |role| seats.iter().filter(|seat| seat.role == role).map(|seat| seat.worker).collect();
+    (0..job.span.roles.len()).map(of_role).collect()
 }
 
 /// The buffer that a role's workers write parts of: random, or a file repeated to its length.
@@ -179,7 +185,7 @@ fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>,
         .map(|target| {
             let of_run = &job.targets[target as usize];
             let size_bytes = of_run.size_bytes;
-            if job.engine == EngineKind::Null {
+            if !job.engine.opens_files() {
                 return Ok(RoleFile { target, size_bytes, file: None, sector_align: 1, shared: shared() });
             }
             let file = Arc::new(open_target(&of_run.open_path, &options)?);
@@ -201,13 +207,14 @@ impl Seat {
         let files: Vec<Arc<OpenTarget>> =
             self.streams.iter().filter_map(|stream| stream.file.clone()).collect();
         let handles: Vec<FileHandle<'_>> = files.iter().map(|file| FileHandle::from(&**file)).collect();
-        let engine = match self.engine {
+        let engine = match &self.engine {
             EngineKind::Uring => {
                 let config = UringConfig { capacity: count, files: &handles, buffers: Some(&pool) };
                 AnyEngine::Uring(Box::new(UringEngine::new(&config)?))
             }
             EngineKind::Psync => AnyEngine::Psync(PsyncEngine::new(count, &handles)?),
             EngineKind::Null => AnyEngine::Null(NullEngine::new(count, self.streams.len())),
+            EngineKind::Sim(device) => AnyEngine::Sim(SimEngine::new(device.clone(), count)),
         };
         if self.profile.writes() {
             let mut filler = self.filler();
@@ -232,7 +239,10 @@ impl Seat {
 
     /// Binds the calling thread to the processor that the profile gives this worker, if it gives one.
     fn pin(&self) -> Result<(), EngineError> {
-        let Some(listed) = &self.profile.pin else { return Ok(()) };
+        let Some(listed) = self.profile.pin.as_ref().filter(|_| !matches!(self.engine, EngineKind::Sim(_)))
+        else {
+            return Ok(());
+        };
         let refused = |source| EngineError::System { call: "sched_setaffinity", source };
         let cpus = if listed.is_empty() { allowed_cpus().map_err(refused)? } else { listed.clone() };
         match cpus.get(self.worker as usize % cpus.len().max(1)) {
@@ -291,6 +301,7 @@ enum AnyEngine {
     Uring(Box<UringEngine>),
     Psync(PsyncEngine),
     Null(NullEngine),
+    Sim(SimEngine),
 }
 
 /// A worker whose engine is made.
@@ -317,11 +328,36 @@ impl ReadyWorker {
             }
             AnyEngine::Psync(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
             AnyEngine::Null(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
+            AnyEngine::Sim(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
         }
+    }
+
+    /// The worker itself, where its device is a simulated one: whoever moves the clock gives it its turns.
+    pub(crate) fn into_simulated<C: Clock>(
+        self,
+        window: Window,
+        reports: Sender<IntervalReport>,
+        clock: C,
+        stop: &StopToken,
+    ) -> Option<Worker<'_, SimEngine, C>> {
+        let AnyEngine::Sim(engine) = self.engine else { return None };
+        Some(worker_on(engine, self.seat, self.buffers, window, reports, clock, stop))
     }
 }
 
 fn run_on<E: Engine, C: Clock>(
+    engine: E,
+    seat: Seat,
+    buffers: Vec<Buffer>,
+    window: Window,
+    reports: Sender<IntervalReport>,
+    clock: C,
+    stop: &StopToken,
+) -> Result<WorkerOutcome, EngineError> {
+    worker_on(engine, seat, buffers, window, reports, clock, stop).run()
+}
+
+fn worker_on<E: Engine, C: Clock>(
     engine: E,
     mut seat: Seat,
     buffers: Vec<Buffer>,
@@ -329,7 +365,7 @@ fn run_on<E: Engine, C: Clock>(
     reports: Sender<IntervalReport>,
     clock: C,
     stop: &StopToken,
-) -> Result<WorkerOutcome, EngineError> {
+) -> Worker<'_, E, C> {
     let targets: Vec<u32> = seat.streams.iter().map(|stream| stream.target).collect();
     let paces: Vec<Pace> = seat
         .streams
@@ -341,13 +377,18 @@ fn run_on<E: Engine, C: Clock>(
     let sources: Vec<Option<WriteSource>> = seat.streams.iter().map(|stream| seat.source(stream)).collect();
     let draw = StreamDraw::new(&seat.profile.target_weights, scattered(seat.seed, u64::from(seat.worker)));
     let plans = if seat.profile.sequence_per_request { seat.profile.queue_depth as usize } else { 1 };
+    let is_simulated = matches!(seat.engine, EngineKind::Sim(_));
+    let file_of = |index: u16, target: u32| {
+        // A simulated device has the run's targets as its files; the others have those that were opened for them.
+        if is_simulated { u16::try_from(target).unwrap_or(u16::MAX) } else { index }
+    };
     let streams = (0_u16..)
         .zip(std::mem::take(&mut seat.streams))
         .zip(paces)
         .zip(sources)
-        .map(|(((file, stream), pace), source)| Stream {
+        .map(|(((index, stream), pace), source)| Stream {
+            file: FileIndex(file_of(index, stream.target)),
             plans: vec![stream.plan; plans],
-            file: FileIndex(file),
             pace,
             sync: seat.profile.sync.map(SyncState::new),
             source,
@@ -376,5 +417,4 @@ fn run_on<E: Engine, C: Clock>(
         targets,
         draw,
     })
-    .run()
 }

@@ -24,7 +24,7 @@ const LOOK_BEFORE_NS: u64 = 300_000_000;
 pub struct Dependencies<'a> {
     /// Who has the runs done.
     pub program: Program,
-    /// The clock of its runs.
+    /// The clock of its runs; on a simulated device that device's clock takes its place.
     pub clock: RunClock,
     /// How the world outside stops it.
     pub stop: &'a StopToken,
@@ -46,6 +46,10 @@ impl<'a> Session<'a> {
     pub fn begin(engine: EngineChoice, given: Dependencies<'a>) -> Result<Self, SessionError> {
         let Dependencies { program, clock, stop, observer } = given;
         let engine = engine.choose(observer)?;
+        let clock = match &engine.kind {
+            EngineKind::Sim(device) => RunClock::Manual(device.clock().clone()),
+            EngineKind::Uring | EngineKind::Psync | EngineKind::Null => clock,
+        };
         Ok(Self { program, clock, stop, observer, engine })
     }
 
@@ -75,9 +79,10 @@ impl<'a> Session<'a> {
     pub fn prepare(&self, request: &TargetRequest, profile: &Profile) -> Result<Targets, SessionError> {
         match &self.engine.kind {
             EngineKind::Null => Ok(Targets::synthetic(request)),
+            EngineKind::Sim(device) => Ok(Targets::simulated(request, device)),
             kind => {
                 let (observer, stop) = (self.observer, self.stop);
-                Targets::prepare(request, profile, &Maker { kind: *kind, observer, stop })
+                Targets::prepare(request, profile, &Maker { kind, observer, stop })
             }
         }
     }
@@ -150,8 +155,7 @@ impl<'a> Session<'a> {
         };
         let of_span = targets.for_span(index);
         let ChosenEngine { kind: engine, fallback } = &self.engine;
-        let job =
-            SpanJob { span, seed, targets: &of_span, engine: *engine, fallback: fallback.as_ref(), devices };
+        let job = SpanJob { span, seed, targets: &of_span, engine, fallback: fallback.as_ref(), devices };
         let outcome = run_span(job, &self.clock, self.stop, &mut OnTick(&mut watching));
         observer.on(&Event::ProgressEnded);
         Ok(outcome?)

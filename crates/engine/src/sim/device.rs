@@ -8,8 +8,10 @@ use iostall_measure::{Clock, ManualClock};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::config::{SimConfig, Stall};
+use super::channels::Channels;
+use super::config::SimConfig;
 use super::contents::{Contents, Image, SECTOR_BYTES};
+use super::model::{Arrival, DeviceModel};
 use crate::random::{below, exponential, uniform};
 use crate::request::{Completion, FileIndex, IoFailure, Request, RequestOp};
 
@@ -24,17 +26,32 @@ pub struct SimDevice {
 impl SimDevice {
     /// The device that `config` describes, on `clock`.
     pub fn new(config: SimConfig, clock: ManualClock) -> Self {
+        let model = Box::new(Channels::of(&config));
+        Self::with_model(config, model, clock)
+    }
+
+    /// The files and faults of `config` on a device that takes its time as `model` says.
+    pub fn with_model(config: SimConfig, model: Box<dyn DeviceModel>, clock: ManualClock) -> Self {
         let state = State {
             rng: Xoshiro256PlusPlus::seed_from_u64(config.seed),
-            free_ns: vec![0; config.channels.max(1) as usize],
+            model,
             begun: 0,
             pending: BinaryHeap::new(),
             finished: Vec::new(),
             files: config.files.iter().map(|file| Contents::of_size(file.size_bytes)).collect(),
-            stalls: sorted(config.stalls.clone()),
             config,
         };
         Self { clock, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// The size of each of its files now.
+    pub fn file_sizes_bytes(&self) -> Vec<u64> {
+        self.state().files.iter().map(|file| file.live().size_bytes()).collect()
+    }
+
+    /// When the next of its requests ends; `None` where it has none.
+    pub fn next_end_ns(&self) -> Option<u64> {
+        self.state().next_end_ns()
     }
 
     /// The clock it moves.
@@ -88,15 +105,13 @@ impl SimDevice {
 pub(super) struct State {
     config: SimConfig,
     rng: Xoshiro256PlusPlus,
-    /// When each channel has served what it has.
-    free_ns: Vec<u64>,
+    model: Box<dyn DeviceModel>,
     /// Requests begun, ever.
     begun: u64,
     pending: BinaryHeap<Reverse<Pending>>,
     /// By engine: completions that it has not fetched.
     finished: Vec<Vec<Completion>>,
     files: Vec<Contents>,
-    stalls: Vec<Stall>,
 }
 
 /// A request in service or in the queue; its fate is drawn when it begins.
@@ -160,13 +175,12 @@ impl State {
         self.finished[engine].clear();
     }
 
-    /// Takes a request at `now_ns`: gives it to the channel that is free first, and draws its service and its fate.
+    /// Takes a request at `now_ns`, and draws its fate.
     pub(super) fn begin(&mut self, engine: usize, request: Request, now_ns: u64) {
         let number = self.begun;
         self.begun += 1;
-        let is_sync = matches!(request.op, RequestOp::Fdatasync | RequestOp::Fsync);
         // The same draws for every request, so that changing one fault leaves the rest of a run as it was.
-        let tail = exponential(&mut self.rng);
+        let exponential = exponential(&mut self.rng);
         let eio_draw = uniform(&mut self.rng);
         let short_draw = uniform(&mut self.rng);
         let kept = 1 + below(
@@ -181,22 +195,14 @@ impl State {
         } else {
             request.length
         };
-        let service_ns = if is_sync { self.config.sync_ns } else { self.service_ns(tail) };
-        let channel = self.free_ns.iter_mut().min().expect("at least one channel");
-        let end_ns = end_of_service(now_ns.max(*channel), service_ns, &self.stalls);
-        *channel = end_ns;
+        let Request { op, offset, length, .. } = request;
+        // A request takes time, be it a nanosecond.
+        let end_ns = self
+            .model
+            .end_ns(&Arrival { now_ns, op, offset, length, exponential })
+            .max(now_ns.saturating_add(1));
         let covers = self.files[usize::from(request.file.0)].written();
         self.pending.push(Reverse(Pending { end_ns, number, engine, request, fails, moves, covers }));
-    }
-
-    fn service_ns(&self, tail: f64) -> u64 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "never negative, casts saturate"
-        )]
-        let tail_ns = (tail * self.config.service_ns_tail_mean as f64) as u64;
-        self.config.service_ns_base.saturating_add(tail_ns)
     }
 
     /// When the next request ends.
@@ -251,45 +257,5 @@ impl State {
         // Never more than `moves`, which is a `u32`.
         let result = result.map(|bytes| u32::try_from(bytes).unwrap_or(moves));
         Completion { token: request.token, result, buffer: request.buffer }
-    }
-}
-
-fn sorted(mut stalls: Vec<Stall>) -> Vec<Stall> {
-    stalls.sort_by_key(|stall| stall.from_ns);
-    stalls
-}
-
-/// When `service_ns` of work begun at `start_ns` ends, with no progress during `stalls` (sorted, may overlap).
-fn end_of_service(start_ns: u64, service_ns: u64, stalls: &[Stall]) -> u64 {
-    let mut end_ns = start_ns.saturating_add(service_ns);
-    let mut lost_until_ns = start_ns;
-    for stall in stalls {
-        if stall.from_ns >= end_ns {
-            break;
-        }
-        let from_ns = stall.from_ns.max(lost_until_ns);
-        if stall.to_ns > from_ns {
-            end_ns = end_ns.saturating_add(stall.to_ns - from_ns);
-            lost_until_ns = stall.to_ns;
-        }
-    }
-    end_ns
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn service_pauses_during_stalls_and_only_then() {
-        let stalls = [(100, 200), (150, 250), (400, 500)].map(|(from_ns, to_ns)| Stall { from_ns, to_ns });
-        let end = |start_ns, service_ns| end_of_service(start_ns, service_ns, &stalls);
-        assert_eq!(end(0, 50), 50);
-        assert_eq!(end(0, 100), 100);
-        assert_eq!(end(0, 101), 251);
-        assert_eq!(end(120, 10), 260);
-        assert_eq!(end(220, 10), 260);
-        assert_eq!(end(260, 200), 560);
-        assert_eq!(end(600, 10), 610);
     }
 }

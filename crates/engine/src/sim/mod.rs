@@ -1,15 +1,21 @@
 //! A simulated device behind the engine trait: seeded latency, stalls, short transfers, failures, and a crash
 //! that tells durable bytes from the rest. No time passes but on its own clock.
 
+mod channels;
 mod config;
 mod contents;
 mod device;
+mod model;
 #[cfg(test)]
 mod tests;
+mod token_bucket;
 
+pub use channels::Channels;
 pub use config::{Faults, SimConfig, SimFile, Stall};
 pub use contents::{Image, SECTOR_BYTES};
 pub use device::SimDevice;
+pub use model::{Arrival, DeviceModel};
+pub use token_bucket::TokenBucket;
 
 use crate::report::EngineReport;
 use crate::request::{Completion, Engine, EngineError, Request, Wait};

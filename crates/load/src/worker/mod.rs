@@ -189,6 +189,26 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         Ok(self.finish())
     }
 
+    /// What can be done now, without waiting, on a simulated device: takes what is back, starts what may start. The answer is when
+    /// there is something to do that no completion brings about; `None` when all is done.
+    pub(crate) fn turn(&mut self, completions: &mut Vec<Completion>) -> Result<Option<u64>, EngineError> {
+        self.engine.submit(Wait::NO, completions)?;
+        self.take_completions(completions);
+        if self.failures.hopeless() {
+            self.stop.give_up(self.clock.now_ns());
+        }
+        let now_ns = self.clock.now_ns();
+        let window = self.window.cut_at(self.stop.at_ns());
+        if now_ns >= window.stop_ns {
+            self.streams.iter_mut().for_each(|stream| stream.look_ahead(now_ns, window));
+            return Ok((self.engine.in_flight() > 0).then_some(u64::MAX));
+        }
+        self.start_requests(now_ns, window);
+        self.engine.submit(Wait::NO, completions)?;
+        let next_start_ns = self.streams.iter().filter_map(Stream::next_start_ns).min();
+        Ok(Some(next_start_ns.unwrap_or(u64::MAX).min(window.stop_ns).max(now_ns + 1)))
+    }
+
     #[inline]
     fn meter_at(&mut self, now_ns: u64, window: Window) {
         if self.meter.from.is_none() && now_ns >= window.measure_from_ns {
@@ -371,7 +391,8 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    fn finish(self) -> WorkerOutcome {
+    /// What it has counted.
+    pub(crate) fn finish(self) -> WorkerOutcome {
         let (cpu, submit_calls) = self.meter.spent.unwrap_or_default();
         WorkerOutcome {
             report: self.engine.report(),

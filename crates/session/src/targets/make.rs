@@ -28,7 +28,7 @@ const SCRATCH_BYTES_MAX: u64 = 4 << 30;
 
 /// What files are made with.
 pub(crate) struct Maker<'a> {
-    pub(crate) kind: EngineKind,
+    pub(crate) kind: &'a EngineKind,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) stop: &'a StopToken,
 }
@@ -130,7 +130,6 @@ impl Making<'_> {
             observer.on(&Event::FileProgress { path, done: ByteCount(from + done), size });
             !stop.is_raised()
         };
-        let kind = *kind;
         let written =
             write_range(&grant.open_path(), from, wanted, self.seed, first_header, kind, &mut go_on);
         observer.on(&Event::ProgressEnded);

@@ -8,6 +8,7 @@ mod request;
 
 use std::path::PathBuf;
 
+use iostall_engine::SimDevice;
 use iostall_engine::files::{FileNow, PathNow};
 use iostall_load::LoadTarget;
 use iostall_measure::ByteCount;
@@ -66,6 +67,26 @@ impl Targets {
             ready.push(stand_in(None, PathBuf::from("null"), None));
         }
         Self { ready }
+    }
+
+    /// The files of a simulated device, for the names that are asked for in their order; without any, all of them.
+    pub(crate) fn simulated(request: &TargetRequest, device: &SimDevice) -> Self {
+        let bound = request.bindings.iter().map(|binding| (Some(binding.name.clone()), binding.path.clone()));
+        let plain = request.paths.iter().map(|path| (None, path.clone()));
+        let sizes = device.file_sizes_bytes();
+        let mut named: Vec<(Option<String>, PathBuf)> = plain.chain(bound).collect();
+        if named.is_empty() {
+            named = (0..sizes.len()).map(|file| (None, PathBuf::from(format!("simulated-{file}")))).collect();
+        }
+        let ready = |((name, path), whole_bytes): ((Option<String>, PathBuf), &u64)| {
+            let size_bytes = request.size.map_or(*whole_bytes, |size| size.bytes().min(*whole_bytes));
+            let facts = Target::new(&path, TargetKind::Synthetic, size_bytes);
+            let hold = Hold::nothing(&path);
+            let first_header = hold.first_header();
+            let load = LoadTarget { name, path: path.clone(), open_path: path, size_bytes, first_header };
+            Ready { load, span_bytes: Vec::new(), facts, hold }
+        };
+        Self { ready: named.into_iter().zip(&sizes).map(ready).collect() }
     }
 
     /// How many there are.

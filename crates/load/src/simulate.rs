@@ -1,0 +1,60 @@
+//! Runs a span on a simulated device, in its time and on one thread.
+//!
+//! The workers are those of any span. Each gets a turn whenever something may have happened, always in the same order, and then
+//! the clock moves on to the next thing that will: a request that ends, one that is due, a tick. So a span of an hour takes as
+//! long as its requests take to be counted, and the same seed gives the same outcome.
+
+use std::sync::mpsc::channel;
+
+use iostall_engine::SimDevice;
+use iostall_measure::Clock;
+use iostall_model::SpanOutcome;
+
+use crate::job::SpanJob;
+use crate::run_error::RunError;
+use crate::seat::{seats, workers_of_roles};
+use crate::watcher::{Observer, TICK, Watcher};
+use crate::window::{StopToken, Window};
+
+/// Runs one span to its end or until `stop` is raised.
+pub(crate) fn simulate(
+    job: SpanJob<'_>,
+    device: &SimDevice,
+    stop: &StopToken,
+    observer: &mut dyn Observer,
+) -> Result<SpanOutcome, RunError> {
+    let clock = device.clock();
+    let seats = seats(&job)?;
+    let workers_of_roles = workers_of_roles(&job, &seats);
+    let window = Window::of(job.span, clock.now_ns());
+    let mut watcher = Watcher::new(&job, &workers_of_roles, window);
+    let (reports, incoming) = channel();
+    let mut workers = Vec::with_capacity(seats.len());
+    for seat in seats {
+        let number = seat.worker;
+        let worker = seat.sit()?.into_simulated(window, reports.clone(), clock.clone(), stop);
+        workers.extend(worker.map(|worker| (number, worker)));
+    }
+    let tick_ns = u64::try_from(TICK.as_nanos()).unwrap_or(u64::MAX);
+    let mut next_tick_ns = clock.now_ns() + tick_ns;
+    let mut completions = Vec::new();
+    loop {
+        let mut next_ns = None;
+        for (_, worker) in &mut workers {
+            let due_ns = worker.turn(&mut completions)?;
+            next_ns = [next_ns, due_ns].into_iter().flatten().min();
+        }
+        // Every worker has ended and has nothing in flight.
+        let Some(next_ns) = next_ns else { break };
+        let next_ns = next_ns.min(device.next_end_ns().unwrap_or(u64::MAX)).min(next_tick_ns);
+        clock.advance_to(next_ns);
+        if next_ns == next_tick_ns {
+            watcher.take_reports(&incoming);
+            watcher.tick(next_ns, stop, observer);
+            next_tick_ns += tick_ns;
+        }
+    }
+    let outcomes = workers.into_iter().map(|(number, worker)| (number, worker.finish())).collect();
+    watcher.take_reports(&incoming);
+    Ok(watcher.finish(&job, outcomes, stop))
+}
