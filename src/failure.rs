@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use iostall_engine::InputError;
 use iostall_session::SessionError;
 use iostall_watch::WatchError;
 
@@ -58,14 +57,6 @@ impl std::error::Error for Hinted {
 /// Whether a command was stopped before there was anything to keep.
 pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref::<SessionError>(), Some(SessionError::Interrupted))
-}
-
-/// An input that was not read, with what to do where that is known.
-pub(crate) fn unread(error: InputError) -> anyhow::Error {
-    match error.hint() {
-        Some(hint) => hinted(error, hint),
-        None => error.into(),
-    }
 }
 
 /// What to do about `error`: its own hint, or the one that its cause always has.

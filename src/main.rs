@@ -7,6 +7,7 @@ mod events;
 mod failure;
 mod frame;
 mod growing_table;
+mod input;
 mod interrupt;
 mod manifest;
 mod moment;

@@ -7,7 +7,7 @@ mod taken;
 use std::io::Write;
 use std::path::PathBuf;
 
-use iostall_engine::output::Place;
+pub(crate) use iostall_engine::output::Place;
 use iostall_model::Run;
 use iostall_report::json::JsonLayout;
 use iostall_report::section::Section;

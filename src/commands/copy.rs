@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use iostall_engine::guard::WriteConsent;
 use iostall_model::transfer::{HashKind, VerifyMode};
 use iostall_session::SessionError;
 use iostall_session::copy::{CopyRequest, copy};
+use iostall_session::targets::WriteConsent;
 use iostall_transfer::CopyOptions;
 use iostall_transfer::copy::{Resume, Specials, Symlinks, pair_names};
 use iostall_transfer::rate::RateLimit;

@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_mangen::Man;
-use iostall_engine::output::Place;
 use iostall_measure::foreign::shell_path;
 
 use crate::cli::{Cli, ManArgs};
 use crate::failure::{Status, hinted};
+use crate::output::Place;
 use crate::printer::Printer;
 
 /// Prints iostall(1), or writes the page of every command into a directory.

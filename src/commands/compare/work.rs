@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use iostall_engine::Input;
-use iostall_measure::ByteCount;
 use iostall_report::csv::{CsvError, read_work};
 use iostall_stats::work::{Job, pair};
 
-use crate::failure::{hinted, unread};
+use crate::failure::hinted;
+use crate::input;
 
 /// A hundred thousand jobs.
-const TABLE: Input = Input { what: "table of jobs", limit: ByteCount(16 << 20) };
+const TABLE_BYTES_MAX: u64 = 16 << 20;
 
 /// Reads the table before and the one after.
 pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
@@ -21,7 +20,7 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
 }
 
 fn table(path: &Path) -> anyhow::Result<Vec<(String, f64)>> {
-    let bytes = TABLE.read(path).map_err(unread)?;
+    let bytes = input::read("table of jobs", TABLE_BYTES_MAX, path)?;
     let rows = read_work(bytes.as_slice()).map_err(|error: CsvError| {
         hinted(
             anyhow::Error::new(error).context(format!("{} is no table of jobs", path.display())),

@@ -15,21 +15,18 @@ use iostall_diskspd::xml::{PROFILE_BYTES_MAX, write_profile};
 use iostall_diskspd::{
     DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, Parsed, Request, parse, to_profile, usage,
 };
-use iostall_engine::Input;
 use iostall_load::window::StopToken;
-use iostall_measure::ByteCount;
 use iostall_measure::clock::utc_now;
 use iostall_model::Run;
 use iostall_session::load::{LoadRequest, load};
 
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
-use crate::failure::{Status, is_interrupted, unread};
+use crate::failure::{Status, is_interrupted};
 use crate::frame::{begin_session, failures};
+use crate::input;
 use crate::output::{self, Delivery, Outputs, Shown, Taken};
 use crate::printer::Printer;
 use crate::store::Recorder;
-
-const PROFILE: Input = Input { what: "profile", limit: ByteCount(PROFILE_BYTES_MAX as u64) };
 
 /// Runs as DiskSpd would, with its exit statuses: 0, 1 where the run failed, 3 where what was typed is rejected.
 pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) -> ExitCode {
@@ -72,7 +69,9 @@ fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>
             return Ok(None);
         }
         Parsed::Run(request) => *request,
-        Parsed::ProfileFile(file) => file.apply(&PROFILE.read(Path::new(&file.path)).map_err(unread)?)?,
+        Parsed::ProfileFile(file) => {
+            file.apply(&input::read("profile", PROFILE_BYTES_MAX as u64, Path::new(&file.path))?)?
+        }
     };
     for warning in &request.warnings {
         printer.note(&format!("WARNING: {warning}"));

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use iostall_diskspd::{FilePlan, MappedProfile, Unsupported};
-use iostall_engine::guard::{WriteConsent, made_by_iostall};
 use iostall_measure::ByteCount;
 use iostall_session::names::is_named;
-use iostall_session::targets::{OwnSize, TargetBinding, TargetRequest};
+use iostall_session::targets::{OwnSize, TargetBinding, TargetRequest, WriteConsent, made_by_iostall};
 
 use crate::failure::hinted;
 use crate::printer::Printer;

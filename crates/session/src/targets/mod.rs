@@ -22,6 +22,7 @@ use make::{Making, scratch_size};
 use named::name_targets;
 use ready::{DEFAULT_SIZE, Ready};
 
+pub use iostall_engine::guard::{WriteConsent, made_by_iostall};
 pub(crate) use make::Maker;
 pub use request::{OwnSize, SCRATCH_NAME, TargetBinding, TargetRequest, named_or_scratch};
 
