@@ -154,15 +154,15 @@ fn highest_load(promise: f64) -> f64 {
 #[test]
 fn the_highest_rate_under_a_promise_is_that_of_queueing_theory() {
     let device = device(Channels::fixed(1, MS_NS));
-    let request = SweepRequest { promise: Some(Nanos(5 * MS_NS)), ..sweep_request(4096, 60) };
+    let request = SweepRequest { promise: Some(Nanos(5 * MS_NS)), ..sweep_request(4096, 120) };
     let run = sweep_on(&device, request);
     let outcome = run.body.as_kind::<MaxRateOutcome>().unwrap();
     let confirmed = outcome.points.last().unwrap();
     assert!(outcome.confirmations > 0 && confirmed.answers_in_time(5 * MS_NS), "{confirmed:?}");
     let expected = highest_load(5.0) * 1000.0;
     let found = confirmed.rate_iops.unwrap();
-    // The search ends within 5 % below; the rest is that of a percentile of a few hundred thousand arrivals.
-    assert!(found / expected > 0.93 && found / expected < 1.02, "found {found}, expected {expected}");
+    // The search ends within 5 % below, and gives way by 5 % more where one of three confirmations misses the promise by chance.
+    assert!(found / expected > 0.9 && found / expected < 1.02, "found {found}, expected {expected}");
 }
 
 #[test]
