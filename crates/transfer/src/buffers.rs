@@ -62,13 +62,10 @@ impl BufferSet {
 
 /// Whichever engine could be had.
 pub(crate) enum AnyEngine {
-    /// One ring.
     Uring(Box<UringEngine>),
     /// Threads that make blocking calls.
     Psync {
-        /// The threads.
         engine: PsyncEngine,
-        /// Why there is no ring.
         instead_of: Unavailable,
     },
 }

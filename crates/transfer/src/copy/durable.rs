@@ -18,8 +18,8 @@ impl FileSystems {
         let mut devices = HashSet::new();
         let mut opened = Vec::new();
         for directory in directories {
-            let stamp = files::stamp_of_path(directory).map_err(CopyError::system("look at", directory))?;
-            if devices.insert(stamp.device) {
+            let stat = files::stamp_of_path(directory).map_err(CopyError::system("look at", directory))?;
+            if devices.insert(stat.device) {
                 let open = File::open(directory).map_err(CopyError::system("open", directory))?;
                 opened.push((directory.to_owned(), open));
             }

@@ -53,7 +53,6 @@ impl Endpoint {
         self.open.file()
     }
 
-    /// The file as an engine takes it.
     pub(super) fn handle(&self) -> FileHandle<'_> {
         FileHandle::from(self.file())
     }

@@ -12,15 +12,14 @@ use crate::pipeline::PipelineError;
 
 /// Why a file or a tree could not be copied. Whatever it was: no destination has its final name unless it is whole.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CopyError {
     /// A call on one path failed.
     #[error("cannot {verb} {}: {source}", path.display())]
     System {
         /// What was tried, as the rest of "cannot …".
         verb: &'static str,
-        /// On what.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// A file could not be opened.
@@ -32,7 +31,6 @@ pub enum CopyError {
     /// The destination has less room than is needed.
     #[error("No space left in {} for this copy: {} are free, and {} are needed", directory.display(), ByteCount(*free_bytes), ByteCount(*needed_bytes))]
     NoRoom {
-        /// A directory on it.
         directory: PathBuf,
         /// Free for this user.
         free_bytes: u64,
@@ -41,153 +39,69 @@ pub enum CopyError {
     },
     /// A file that is larger than any that the destination's file system takes.
     #[error("{} has {}, and the file system of {} takes files of at most {}", path.display(), ByteCount(*size_bytes), directory.display(), ByteCount(*largest_bytes))]
-    TooLarge {
-        /// The source.
-        path: PathBuf,
-        /// Its size.
-        size_bytes: u64,
-        /// Where it was to go.
-        directory: PathBuf,
-        /// What fits there.
-        largest_bytes: u64,
-    },
+    TooLarge { path: PathBuf, size_bytes: u64, directory: PathBuf, largest_bytes: u64 },
     /// No engine could be made.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// Data could not be moved.
     #[error("copying {} to {}: {cause}", from.display(), to.display())]
     Moving {
-        /// The source.
         from: PathBuf,
-        /// The destination.
         to: PathBuf,
-        /// What happened.
         cause: PipelineError,
         /// Whether what was written is kept for `--resume`.
         kept: bool,
     },
     /// A file could not be read to check it.
     #[error("checking {}: {cause}", path.display())]
-    Reading {
-        /// Which.
-        path: PathBuf,
-        /// What happened.
-        cause: PipelineError,
-    },
+    Reading { path: PathBuf, cause: PipelineError },
     /// The destination is there.
     #[error("{} exists", path.display())]
-    Exists {
-        /// The destination.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// Source and destination are one file.
     #[error("{} and {} are the same file", from.display(), to.display())]
-    SameFile {
-        /// The source.
-        from: PathBuf,
-        /// The destination.
-        to: PathBuf,
-    },
+    SameFile { from: PathBuf, to: PathBuf },
     /// A directory would be copied into itself.
     #[error("{} lies inside {}: the copy would contain itself", to.display(), from.display())]
-    IntoItself {
-        /// The source.
-        from: PathBuf,
-        /// The destination.
-        to: PathBuf,
-    },
+    IntoItself { from: PathBuf, to: PathBuf },
     /// A tree that contains itself.
     #[error("{} is {} again: a loop of links or mounts", path.display(), ancestor.display())]
-    Loop {
-        /// Where it was met.
-        path: PathBuf,
-        /// What it is.
-        ancestor: PathBuf,
-    },
+    Loop { path: PathBuf, ancestor: PathBuf },
     /// Somebody wrote to the source.
     #[error("{} changed while it was copied: {how}", path.display())]
     SourceChanged {
-        /// The source.
         path: PathBuf,
-        /// What changed.
         how: &'static str,
         /// Whether what was written is kept for `--resume`.
         kept: bool,
     },
     /// Another process has the unfinished destination.
     #[error("{} is being written by another process", path.display())]
-    Busy {
-        /// The unfinished destination.
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// The unfinished destination is not ours to use.
     #[error("{} is in the way: {what}", path.display())]
-    PartNotOurs {
-        /// The unfinished destination.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: &'static str,
-    },
+    PartNotOurs { path: PathBuf, what: &'static str },
     /// `--reflink always` and the file system cannot.
     #[error("{} cannot share its blocks with {}: not one file system, or one that cannot", from.display(), to.display())]
-    NoReflink {
-        /// The source.
-        from: PathBuf,
-        /// The destination.
-        to: PathBuf,
-    },
+    NoReflink { from: PathBuf, to: PathBuf },
     /// A kind of file that is not copied.
     #[error("{} is a device, a pipe or a socket", path.display())]
-    Special {
-        /// Which.
-        path: PathBuf,
-    },
+    Special { path: PathBuf },
     /// The copy is whole and durable, and only its final name could not be given.
     #[error("cannot give {} its name: {cause}; the copy is whole and durable under the name {}", target.display(), part.display())]
-    NotNamed {
-        /// Where it is.
-        part: PathBuf,
-        /// The name it was to have.
-        target: PathBuf,
-        /// What stood in the way.
-        cause: Box<CopyError>,
-    },
+    NotNamed { part: PathBuf, target: PathBuf, cause: Box<CopyError> },
     /// A device was named, and the destination is none.
     #[error("{} was named as a device to write to, and the destination {} is no block device", named.display(), destination.display())]
-    NoDevice {
-        /// What was named.
-        named: PathBuf,
-        /// Where the copy goes.
-        destination: PathBuf,
-    },
+    NoDevice { named: PathBuf, destination: PathBuf },
     /// A device is smaller than what it was to hold. It has not been written to.
     #[error("{} has {device_bytes} bytes, and {} has {image_bytes}", device.display(), source_file.display())]
-    DeviceTooSmall {
-        /// The source.
-        source_file: PathBuf,
-        /// Its size.
-        image_bytes: u64,
-        /// The destination.
-        device: PathBuf,
-        /// Its size.
-        device_bytes: u64,
-    },
+    DeviceTooSmall { source_file: PathBuf, image_bytes: u64, device: PathBuf, device_bytes: u64 },
     /// A device was written in part.
     #[error("{} holds a part of {} and no whole image: {cause}", device.display(), source_file.display())]
-    DeviceUnfinished {
-        /// The source.
-        source_file: PathBuf,
-        /// The destination.
-        device: PathBuf,
-        /// What happened.
-        cause: Box<CopyError>,
-    },
+    DeviceUnfinished { source_file: PathBuf, device: PathBuf, cause: Box<CopyError> },
     /// The names do not fit together.
     #[error("{message}")]
-    Names {
-        /// What and why.
-        message: String,
-    },
+    Names { message: String },
 }
 
 impl CopyError {

@@ -23,7 +23,6 @@ use super::target::check_target;
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
 
-/// Copies single regular files.
 pub(super) struct FileCopier<'c, 'a> {
     pub(super) context: &'c CopyContext<'a>,
     pub(super) mover: &'c mut Mover<'a>,

@@ -64,7 +64,6 @@ pub(super) enum Source {
     Touched,
     /// The same file with another content.
     Modified,
-    /// Another file.
     Another,
 }
 
@@ -92,15 +91,12 @@ fn checked(line: &str) -> Option<&str> {
 /// A range of a destination that is on stable media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DurableRange {
-    /// Where it begins, bytes.
     pub(super) offset: u64,
-    /// Bytes.
     pub(super) length: u32,
     /// XXH3 of its data.
     pub(super) hash: u64,
 }
 
-/// A journal being written.
 pub(super) struct FileJournal {
     file: File,
     interval_bytes: u64,
@@ -171,7 +167,6 @@ pub(super) fn remove_journal(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What a journal claims.
 pub(super) struct Claims {
     /// What became of its source since.
     pub(super) source: Source,

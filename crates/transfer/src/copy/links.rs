@@ -24,7 +24,6 @@ pub(super) struct LinkMaker<'l, 'c, 'a> {
 }
 
 impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
-    /// For the links and nodes of `inventory`.
     pub(super) fn new(copier: &'l mut FileCopier<'c, 'a>, inventory: &Inventory) -> Self {
         let (mut copied_at, mut failed) = (HashMap::new(), HashSet::new());
         if inventory.entries.iter().any(|entry| matches!(entry.action, Action::HardLink(_))) {

@@ -27,7 +27,7 @@ pub enum Specials {
     /// Left out, and counted.
     #[default]
     Skip,
-    /// Made anew.
+    /// Made again at the destination.
     Keep,
     /// An error.
     Refuse,

@@ -32,7 +32,6 @@ pub(super) enum Replace<'a> {
 pub(super) struct Part {
     path: PathBuf,
     target: PathBuf,
-    /// Holds the lock.
     file: File,
     armed: AtomicBool,
     /// For an end of the process that comes before this value's.
@@ -113,12 +112,10 @@ impl Part {
         Ok(Self { path, target: target.to_owned(), file, armed: AtomicBool::new(true), listed })
     }
 
-    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file, open for writing.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
@@ -244,7 +241,6 @@ pub(super) fn remove_dead(path: &Path) -> Result<(), CopyError> {
     if is_named(&file, path)? { gone(std::fs::remove_file(path)) } else { Ok(()) }
 }
 
-/// The directory that `path` is in.
 pub(super) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -302,8 +298,8 @@ mod tests {
         std::fs::write(part_path(&target), b"left").unwrap();
         std::fs::set_permissions(part_path(&target), Permissions::from_mode(0o666)).unwrap();
         let part = Part::acquire(&target, files::effective_user()).unwrap();
-        let stamp = files::stamp(part.file()).unwrap();
-        assert_eq!((stamp.size_bytes, stamp.mode), (4, 0o600));
+        let stat = files::stamp(part.file()).unwrap();
+        assert_eq!((stat.size_bytes, stat.mode), (4, 0o600));
         part.keep();
         let part = Part::create(&target, 0o600).unwrap();
         assert_eq!(files::stamp(part.file()).unwrap().size_bytes, 0);

@@ -56,7 +56,6 @@ impl CopyPlan {
         Ok(plan)
     }
 
-    /// Says how much there is to do.
     fn announce(&self, context: &CopyContext<'_>) {
         let CopyContext { options, progress, .. } = context;
         let passes = if options.verify == VerifyMode::ReadBack { 2 } else { 1 };

@@ -111,7 +111,6 @@ impl Recheck<'_, '_> {
 /// How the content came into the unfinished destination.
 #[derive(Clone, Copy)]
 pub(super) enum Copied<'a> {
-    /// Blocks are shared.
     Shared,
     /// It was moved; with its checksum, where one was made.
     Moved(Option<&'a Digest>),

@@ -25,16 +25,12 @@ use super::steady::read_steady;
 use super::walk::Entry;
 use crate::hash::{Digest, Hasher};
 
-/// Most files of a batch.
 const BATCH_FILES_MAX: usize = 16_384;
 /// Open files that are left for everything else.
 const OTHER_FILES: u64 = 128;
-/// Most bytes of a batch.
 const BATCH_BYTES: u64 = 1 << 30;
-/// What is shared by the workers.
 pub(super) struct SmallFiles<'a> {
     pub(super) context: &'a CopyContext<'a>,
-    /// Where they go.
     pub(super) file_systems: &'a FileSystems,
 }
 
@@ -52,7 +48,6 @@ fn batch_files_max() -> usize {
     usize::try_from(each).unwrap_or(usize::MAX).clamp(16, BATCH_FILES_MAX)
 }
 
-/// Cuts the list into batches.
 pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
     let files_max = batch_files_max();
     let mut batches = Vec::new();

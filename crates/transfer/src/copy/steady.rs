@@ -31,7 +31,7 @@ const DIRTY_NS: i128 = 60_000_000_000;
 /// What is read at a time to compare, bytes.
 const COMPARED_BYTES: usize = 64 << 10;
 
-/// Reads the whole of `from` into `buffer`, as it was at one moment, and answers its stamp and who can write to it. An error
+/// Reads the whole of `from` into `buffer`, as it was at one moment, and answers its file stat and who can write to it. An error
 /// where it is no longer what `expected` says, or never holds still.
 pub(super) fn read_steady(
     from: &File,

@@ -11,7 +11,7 @@ use super::error::CopyError;
 /// replaced.
 pub(super) fn check_target(
     source: &Path,
-    stamp: &FileStamp,
+    stat: &FileStamp,
     target: &Path,
     overwrite: bool,
     destinations: &Destinations,
@@ -23,7 +23,7 @@ pub(super) fn check_target(
         Err(error) => return Err(CopyError::system("name", target)(error)),
     };
     let followed = files::stamp_of_path(target).unwrap_or(there);
-    if stamp.is_same_file(&followed) {
+    if stat.is_same_file(&followed) {
         return Err(CopyError::SameFile { from: source.to_owned(), to: target.to_owned() });
     }
     if there.kind == FileKind::Directory {
@@ -31,7 +31,7 @@ pub(super) fn check_target(
         return Err(CopyError::Names { message });
     }
     // Before it is said that --overwrite would replace it.
-    destinations.check_name(target, stamp)?;
+    destinations.check_name(target, stat)?;
     if !overwrite {
         return Err(CopyError::Exists { path: target.to_owned() });
     }

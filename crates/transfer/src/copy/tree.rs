@@ -27,7 +27,6 @@ pub(super) struct TreeCopier<'c, 'a> {
 }
 
 impl TreeCopier<'_, '_> {
-    /// Does what was planned.
     pub(super) fn carry_out(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
         if let Some(image) = plan.image {
             return image.write(&mut self.files);

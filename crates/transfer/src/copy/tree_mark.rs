@@ -39,7 +39,6 @@ pub(super) fn is_of(tree: &Path, source: &Path) -> bool {
     fs::canonicalize(source).is_ok_and(|source| read(tree).is_ok_and(|found| found == Some(source)))
 }
 
-/// Takes the mark away.
 pub(super) fn remove(tree: &Path) -> io::Result<()> {
     match fs::remove_file(mark_path(tree)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -51,9 +50,9 @@ pub(super) fn remove(tree: &Path) -> io::Result<()> {
 fn read(tree: &Path) -> io::Result<Option<PathBuf>> {
     let path = mark_path(tree);
     let file = OpenOptions::new().read(true).custom_flags(files::NO_FOLLOW | files::NO_WAIT).open(&path)?;
-    let stamp = files::stamp(&file)?;
-    let is_ours = stamp.uid == files::effective_user() || !is_open_to_others(&path);
-    if stamp.kind != FileKind::Regular || !is_ours {
+    let stat = files::stamp(&file)?;
+    let is_ours = stat.uid == files::effective_user() || !is_open_to_others(&path);
+    if stat.kind != FileKind::Regular || !is_ours {
         return Ok(None);
     }
     let mut line = String::new();

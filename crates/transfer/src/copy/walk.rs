@@ -18,24 +18,19 @@ use super::part::directory_of;
 use super::target::check_target;
 use super::tree_mark;
 
-/// What becomes of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// Made, and given its metadata when everything in it is there.
     Directory,
-    /// Copied.
     File,
     /// A further name of a file that is copied under this one.
     HardLink(PathBuf),
-    /// Made anew.
     Symlink,
-    /// Made anew.
     Special,
     /// Whole and unchanged since an earlier try.
     UpToDate,
 }
 
-/// One thing to copy.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) source: PathBuf,
@@ -51,7 +46,6 @@ impl CopyFailure {
 }
 
 impl Entry {
-    /// Its source and its destination.
     pub(super) fn paths(&self) -> (&Path, &Path) {
         (&self.source, &self.target)
     }

@@ -7,13 +7,13 @@ use thiserror::Error;
 pub(super) const LINE_BYTES_MAX: u64 = 16 << 10;
 /// Why a manifest cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ManifestError {
     /// A line is not one.
     #[error("line {line} is not a checksum and a name: {text:?}")]
     Line {
         /// Counted from 1.
         line: usize,
-        /// What it says.
         text: String,
     },
     /// A line without an end.
@@ -30,9 +30,7 @@ pub enum ManifestError {
     Ambiguous {
         /// Counted from 1.
         line: usize,
-        /// How many.
         digits: usize,
-        /// Which kinds have so many.
         could_be: String,
     },
     /// The JSON form is not what it should be.
@@ -40,12 +38,7 @@ pub enum ManifestError {
     Json(String),
     /// The name of a list says another checksum than what was asked for.
     #[error("its name says {named}, and --hash says {asked}")]
-    Contradiction {
-        /// What the name says.
-        named: HashKind,
-        /// What `--hash` says.
-        asked: HashKind,
-    },
+    Contradiction { named: HashKind, asked: HashKind },
     /// The name of a list says a checksum that is not made here.
     #[error("its name says {0}, which is not made here: xxh3, blake3, sha256, md5 and crc32c are")]
     OtherHash(String),

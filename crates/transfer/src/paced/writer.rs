@@ -44,24 +44,10 @@ pub struct PacedJob<'a> {
 enum PacedError {
     /// The system failed a write.
     #[error("writing {length} bytes at offset {offset}: {cause}")]
-    Write {
-        /// Where.
-        offset: u64,
-        /// How much.
-        length: u32,
-        /// What the system said.
-        cause: IoFailure,
-    },
+    Write { offset: u64, length: u32, cause: IoFailure },
     /// The system wrote less than a packet: the file system is full, or at its largest file.
     #[error("only {moved} of {length} bytes were written at offset {offset}: the file system is full")]
-    Short {
-        /// Where.
-        offset: u64,
-        /// How much.
-        length: u32,
-        /// How much of it.
-        moved: u32,
-    },
+    Short { offset: u64, length: u32, moved: u32 },
     /// The final sync failed.
     #[error("making the file durable: {0}")]
     Sync(IoFailure),

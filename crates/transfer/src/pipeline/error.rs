@@ -7,56 +7,29 @@ use super::stage::StageFailure;
 
 /// Why a job stopped: the first thing that failed.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum PipelineError {
     /// The system failed a read.
     #[error("reading {length} bytes at offset {offset}: {cause}")]
-    Read {
-        /// Where.
-        offset: u64,
-        /// How much.
-        length: u32,
-        /// What the system said.
-        cause: IoFailure,
-    },
+    Read { offset: u64, length: u32, cause: IoFailure },
     /// The system failed a write.
     #[error("writing {length} bytes at offset {offset}: {cause}")]
-    Write {
-        /// Where.
-        offset: u64,
-        /// How much.
-        length: u32,
-        /// What the system said.
-        cause: IoFailure,
-    },
+    Write { offset: u64, length: u32, cause: IoFailure },
     /// The system failed `fdatasync` of a destination.
     #[error("making written data durable: {0}")]
     Sync(IoFailure),
     /// The source is shorter than it was.
     #[error("the source became shorter while it was read: nothing at offset {offset}")]
-    SourceShrank {
-        /// Where data was expected.
-        offset: u64,
-    },
+    SourceShrank { offset: u64 },
     /// The system takes no bytes and gives no reason.
     #[error("no byte could be written at offset {offset}, and the system gives no reason")]
-    NothingWritten {
-        /// Where.
-        offset: u64,
-    },
+    NothingWritten { offset: u64 },
     /// A stage could not work on a frame.
     #[error("the data at offset {offset}: {cause}")]
-    Stage {
-        /// Where the frame comes from.
-        offset: u64,
-        /// What the stage said.
-        cause: StageFailure,
-    },
+    Stage { offset: u64, cause: StageFailure },
     /// Every sink left a frame to the others.
     #[error("no destination takes the data at offset {offset}")]
-    NoSink {
-        /// Where the frame comes from.
-        offset: u64,
-    },
+    NoSink { offset: u64 },
     /// A thread for a stage could not be started.
     #[error("starting a thread: {0}")]
     Thread(std::io::Error),

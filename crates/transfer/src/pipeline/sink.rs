@@ -60,7 +60,8 @@ pub trait Sink {
     /// A frame is in its place, and not yet durable. Frames come in any order.
     fn was_written(&mut self, _written: &Written) {}
 
-    /// What to make durable now and then; `None` where nobody needs to know.
+    /// What to make durable now and then; `None` where nobody needs to know. What is written after the last time is
+    /// the caller's to sync.
     fn checkpoint(&self) -> Option<Checkpoint> {
         None
     }

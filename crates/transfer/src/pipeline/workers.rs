@@ -12,7 +12,6 @@ use iostall_engine::Buffer;
 use super::frame::Frame;
 use super::stage::{StageFailure, StageWorker, StageWorkers};
 
-/// What reaches a worker.
 enum Work {
     Frame(Frame),
     Hole(u64),
@@ -124,12 +123,10 @@ impl<'a> RunningStage<'a> {
         Ok(Self { crew, early, finished: VecDeque::new(), early_frames: 0, at_work: 0 })
     }
 
-    /// A frame has arrived.
     pub(super) fn offer(&mut self, frame: Frame) {
         self.arrive(frame.sequence(), Work::Frame(frame));
     }
 
-    /// A hole was met.
     pub(super) fn offer_hole(&mut self, sequence: u64, length: u64) {
         // Only order makes a hole worth knowing of.
         if self.early.is_some() {
