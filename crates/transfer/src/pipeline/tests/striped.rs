@@ -4,10 +4,13 @@ use std::sync::{Condvar, Mutex};
 
 use iostall_engine::sim::Faults;
 use iostall_engine::{Buffer, FileIndex};
+use iostall_model::transfer::HashKind;
 use proptest::prelude::*;
 
 use super::backup::*;
+use crate::hash::Hasher;
 use crate::pipeline::*;
+use crate::plan::Plan;
 use crate::progress::Progress;
 
 proptest! {
@@ -155,6 +158,28 @@ fn frames_overtake_each_other_in_a_stage_and_are_in_order_in_the_next() {
     let progress = Progress::default();
     bench.pipeline(8).run(job(&mut source, stages, sinks, &progress)).unwrap();
     assert_eq!(order.0, (0..20).collect::<Vec<_>>());
+}
+
+/// A backup lists the checksum of each file beside what it stores of it: the one needs order and holes, the other neither.
+#[test]
+fn a_file_is_hashed_in_order_with_its_holes_and_compressed_in_any_order() {
+    let bench = Bench::new(12, &[70_000, 0], None, Faults { short_probability: 0.3, ..Faults::default() });
+    let mut expected = bench.data[0].clone();
+    expected[20_480..49_152].fill(0);
+    let mut source = Plan::new(70_000, &[0..20_480, 49_152..70_000], &[], RAW_BYTES);
+    let wanted = HashWanted { whole: Some(HashKind::Md5), ..HashWanted::default() };
+    let (mut checksums, mut workers) = (Checksums::new(wanted), compressors(3, None));
+    let compression = StageWorkers::any_order(workers.iter_mut().map(|worker| worker as &mut dyn Stage));
+    let stages = vec![StageWorkers::in_order(&mut checksums).on_threads(), compression];
+    let mut stripes = Stripe::all(None);
+    let sinks = stripes.iter_mut().map(|stripe| stripe as &mut dyn Sink).collect();
+    let progress = Progress::default();
+    let moved = bench.pipeline(9).run(job(&mut source, stages, sinks, &progress)).unwrap();
+    assert_eq!((moved.read_bytes, moved.hole_bytes), (41_328, 28_672));
+    let mut md5 = Hasher::new(HashKind::Md5);
+    md5.update(&expected);
+    assert_eq!(checksums.finish().whole, Some(md5.finish()));
+    assert_eq!(stripes.iter().map(|stripe| stripe.written.len()).sum::<usize>(), 11);
 }
 
 #[test]
