@@ -2,7 +2,7 @@
 
 use iostall_load::Overrides;
 use iostall_model::{MaxRateOutcome, Run, SweepOutcome};
-use iostall_report::{max_rate_found, sweep_target_missed};
+use iostall_session::analysis::sweep::target_missed;
 use iostall_session::point_runner::Precision;
 use iostall_session::sweep::{SweepRequest, sweep, sweep_profile};
 use iostall_session::targets::{TargetRequest, named_or_scratch};
@@ -74,7 +74,7 @@ fn precision(args: &SweepArgs) -> anyhow::Result<Precision> {
 /// The answer is no where requests failed, no setting met the latency target, or no rate was found.
 fn status(run: &Run) -> Status {
     let outcome = &run.body;
-    let missed = outcome.as_kind::<SweepOutcome>().is_some_and(sweep_target_missed)
-        || outcome.as_kind::<MaxRateOutcome>().is_some_and(|search| max_rate_found(search).is_none());
+    let missed = outcome.as_kind::<SweepOutcome>().is_some_and(target_missed)
+        || outcome.as_kind::<MaxRateOutcome>().is_some_and(|search| search.best().is_none());
     if missed { Status::No } else { failures(run) }
 }

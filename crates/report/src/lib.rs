@@ -37,7 +37,7 @@ mod golden;
 pub use csv::write_csv;
 pub use html::{write_comparison_html, write_html, write_watch_html};
 pub use json::{read_json, write_json};
-pub use kinds::{growing, max_rate_found, sweep_target_missed};
+pub use kinds::growing;
 pub use line::run_line;
 pub use markdown::write_markdown;
 pub use report::Report;

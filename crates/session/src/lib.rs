@@ -3,6 +3,7 @@
 //! Nothing here knows a terminal, a command line or a signal. What is worth a word while a use case runs is an event; what went
 //! wrong is an error that carries what to do about it as data.
 
+pub mod analysis;
 pub mod comparison;
 pub mod copy;
 mod depth_search;

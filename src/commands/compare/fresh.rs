@@ -7,8 +7,8 @@ use iostall_load::preset::preset;
 use iostall_load::profile::{Overrides, check, read_profile};
 use iostall_load::window::StopToken;
 use iostall_model::{Profile, Run};
-use iostall_report::compare::Side;
 use iostall_session::SessionError;
+use iostall_session::comparison::MeasuredSide;
 use iostall_session::comparison::{ComparisonRequest, compare, pair_sides};
 
 use super::need_two;
@@ -24,7 +24,7 @@ pub(super) fn measure(
     times: u32,
     global: &GlobalArgs,
     printer: &Printer,
-) -> anyhow::Result<(Vec<Side>, bool)> {
+) -> anyhow::Result<(Vec<MeasuredSide>, bool)> {
     let paths: Vec<PathBuf> = args.sides.iter().map(PathBuf::from).collect();
     let sides = pair_sides(&profiles(args)?, &paths)?;
     need_two(sides.len())?;
@@ -39,7 +39,8 @@ pub(super) fn measure(
         printer.note(&format!("{time} of {times}, {label}: {line}{kept}"));
     };
     let measured = compare(&request, &session, &mut on_run)?;
-    let side = |side: iostall_session::comparison::MeasuredSide| Side { label: side.label, runs: side.runs };
+    let side =
+        |side: iostall_session::comparison::MeasuredSide| MeasuredSide { label: side.label, runs: side.runs };
     Ok((measured.into_iter().map(side).collect(), session.interrupted()))
 }
 

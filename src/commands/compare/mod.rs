@@ -6,8 +6,10 @@ mod work;
 
 use std::io::Write;
 
-use iostall_report::compare::{Comparison, Side};
+use iostall_report::compare::{sections, to_json};
 use iostall_report::section::Section;
+use iostall_session::analysis::comparison::Comparison;
+use iostall_session::comparison::MeasuredSide;
 
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::{Status, hinted, is_interrupted};
@@ -36,10 +38,10 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
     };
     let comparison = Comparison::of(&sides, seed);
     let status = if interrupted { Status::Interrupted } else { Status::Done };
-    Ok(show(&title(&sides), &comparison.sections(), &comparison.to_json(), &outputs, printer, status))
+    Ok(show(&title(&sides), &sections(&comparison), &to_json(&comparison), &outputs, printer, status))
 }
 
-fn title(sides: &[Side]) -> String {
+fn title(sides: &[MeasuredSide]) -> String {
     let labels: Vec<&str> = sides.iter().map(|side| side.label.as_str()).collect();
     format!("Comparison of {}", labels.join(", "))
 }

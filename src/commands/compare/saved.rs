@@ -1,6 +1,6 @@
 //! Sides made of saved runs.
 
-use iostall_report::compare::Side;
+use iostall_session::comparison::MeasuredSide;
 use iostall_store::{SqliteStore, Store};
 
 use super::need_two;
@@ -8,13 +8,13 @@ use crate::cli::GlobalArgs;
 use crate::store::{self, with_hint};
 
 /// Reads every side; the runs of one are joined with commas.
-pub(super) fn read(sides: &[String], global: &GlobalArgs) -> anyhow::Result<Vec<Side>> {
+pub(super) fn read(sides: &[String], global: &GlobalArgs) -> anyhow::Result<Vec<MeasuredSide>> {
     need_two(sides.len())?;
     let store = store::open(global)?;
     sides.iter().map(|side| read_side(side, &store)).collect()
 }
 
-fn read_side(text: &str, store: &SqliteStore) -> anyhow::Result<Side> {
+fn read_side(text: &str, store: &SqliteStore) -> anyhow::Result<MeasuredSide> {
     let mut numbers: Vec<String> = Vec::new();
     let mut runs = Vec::new();
     for word in text.split(',') {
@@ -22,5 +22,5 @@ fn read_side(text: &str, store: &SqliteStore) -> anyhow::Result<Side> {
         numbers.push(stored.number.to_string());
         runs.push(stored.run);
     }
-    Ok(Side { label: numbers.join(","), runs })
+    Ok(MeasuredSide { label: numbers.join(","), runs })
 }

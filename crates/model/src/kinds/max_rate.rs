@@ -30,6 +30,17 @@ pub struct MaxRateOutcome {
     pub confirmations: u32,
 }
 
+impl MaxRateOutcome {
+    /// The confirmed point with the highest rate; `None` where there is none.
+    pub fn best(&self) -> Option<&Point> {
+        let rate = |point: &Point| point.rate_iops.unwrap_or(0.0);
+        let first = self.points.len().saturating_sub(self.confirmations as usize);
+        let confirmed =
+            self.points[first..].iter().filter(|point| point.answers_in_time(self.latency_ns_p99_target));
+        confirmed.max_by(|left, right| rate(left).total_cmp(&rate(right)))
+    }
+}
+
 impl Outcome for MaxRateOutcome {
     fn kind(&self) -> &'static str {
         "max-rate"

@@ -1,81 +1,29 @@
-//! The report of a comparison: every metric of the first side beside the others', with difference, ratio, confidence
-//! interval and whether it is significant.
+//! The report of a comparison: sections for readers, a document for scripts.
 
-mod gathered;
-mod metric;
 mod page;
 
-use iostall_model::Run;
-use iostall_model::comparable::doubts;
-use iostall_stats::compare::{Difference, SAMPLES_MIN, Samples, compare};
+use iostall_session::analysis::comparison::{ComparedSide, Comparison};
+use iostall_stats::compare::Samples;
 
-use self::gathered::{Gathered, gather};
-use self::metric::Metric;
+pub use self::page::sections;
 
-/// One side: what it is called, and its runs.
-#[derive(Clone, Debug)]
-pub struct Side {
-    /// `A #12`, say.
-    pub label: String,
-    /// One run, or repeats of it.
-    pub runs: Vec<Run>,
+/// The comparison for scripts.
+pub fn to_json(comparison: &Comparison) -> serde_json::Value {
+    let others: Vec<_> = comparison.others.iter().map(side_json).collect();
+    serde_json::json!({
+        "schema": "iostall-comparison", "schema_version": 1, "first": comparison.first,
+        "bootstrap_seed": comparison.seed, "others": others,
+    })
 }
 
-/// One metric of one subject on two sides.
-#[derive(Debug)]
-struct Row {
-    subject: String,
-    metric: Metric,
-    first: f64,
-    second: f64,
-    found: Option<Difference>,
-}
-
-/// The second side, or a later one, against the first.
-#[derive(Debug)]
-struct Against {
-    label: String,
-    rows: Vec<Row>,
-    doubts: Vec<String>,
-    samples: Samples,
-}
-
-/// A comparison of sides with the first of them.
-#[derive(Debug)]
-pub struct Comparison {
-    first: String,
-    others: Vec<Against>,
-    seed: u64,
-}
-
-impl Comparison {
-    /// Compares every side with the first. `seed` is the bootstrap's.
-    pub fn of(sides: &[Side], seed: u64) -> Self {
-        let Some((first, others)) = sides.split_first() else {
-            return Self { first: String::new(), others: Vec::new(), seed };
-        };
-        let others = others.iter().map(|second| against(first, second, seed)).collect();
-        Self { first: first.label.clone(), others, seed }
-    }
-
-    /// The comparison for scripts.
-    pub fn to_json(&self) -> serde_json::Value {
-        let others: Vec<_> = self.others.iter().map(against_json).collect();
-        serde_json::json!({
-            "schema": "iostall-comparison", "schema_version": 1, "first": self.first, "bootstrap_seed": self.seed,
-            "others": others,
-        })
-    }
-}
-
-fn against_json(other: &Against) -> serde_json::Value {
+fn side_json(other: &ComparedSide) -> serde_json::Value {
     let rows: Vec<_> = other
         .rows
         .iter()
         .map(|row| {
             serde_json::json!({
                 "subject": row.subject, "metric": row.metric, "first": row.first, "second": row.second,
-                "difference": row.second - row.first, "ratio": ratio(row),
+                "difference": row.second - row.first, "ratio": row.ratio(),
                 "ratio_low": row.found.map(|found| found.ratio.low), "ratio_high": row.found.map(|found| found.ratio.high),
                 "p_value": row.found.map(|found| found.p_value),
                 "samples": row.found.map(|found| [found.counts.0, found.counts.1]),
@@ -90,53 +38,16 @@ fn against_json(other: &Against) -> serde_json::Value {
     serde_json::json!({"label": other.label, "samples": samples, "doubts": other.doubts, "metrics": rows})
 }
 
-fn against(first: &Side, second: &Side, seed: u64) -> Against {
-    let samples = if first.runs.len() >= SAMPLES_MIN && second.runs.len() >= SAMPLES_MIN {
-        Samples::Runs
-    } else {
-        Samples::Seconds
-    };
-    let (ours, theirs) = (gather(&first.runs), gather(&second.runs));
-    let mut rows = Vec::new();
-    for (subject, ours) in &ours.0 {
-        let Some(theirs) = theirs.get(subject) else { continue };
-        for metric in Metric::ALL {
-            let (Some(one), Some(other)) = (ours.value(metric), theirs.value(metric)) else { continue };
-            let values = |side: &Gathered| -> Vec<f64> {
-                let all = if samples == Samples::Runs { &side.runs } else { &side.seconds };
-                all.get(&metric).cloned().unwrap_or_default()
-            };
-            let found = compare(&values(ours), &values(theirs), samples, seed);
-            rows.push(Row { subject: subject.clone(), metric, first: one, second: other, found });
-        }
-    }
-    let mut reasons: Vec<String> = Vec::new();
-    for pair in first.runs.iter().flat_map(|ours| second.runs.iter().map(move |theirs| (ours, theirs))) {
-        for reason in doubts(pair.0, pair.1) {
-            if !reasons.contains(&reason) {
-                reasons.push(reason);
-            }
-        }
-    }
-    Against { label: second.label.clone(), rows, doubts: reasons, samples }
-}
-
-fn ratio(row: &Row) -> Option<f64> {
-    (row.first > 0.0).then(|| row.second / row.first)
-}
-
-fn is_significant(row: &Row) -> bool {
-    row.found.is_some_and(|found| found.is_significant())
-}
-
 #[cfg(test)]
 mod tests {
+    use iostall_model::{Run, RunBody};
+    use iostall_session::comparison::MeasuredSide;
+
     use super::*;
     use crate::fixture;
-    use iostall_model::RunBody;
 
-    fn side(label: &str, runs: Vec<Run>) -> Side {
-        Side { label: label.into(), runs }
+    fn side(label: &str, runs: Vec<Run>) -> MeasuredSide {
+        MeasuredSide { label: label.into(), runs }
     }
 
     /// The fixture with every rate multiplied.
@@ -163,7 +74,7 @@ mod tests {
     #[test]
     fn a_run_against_itself_does_not_differ_in_anything() {
         let sides = [side("A", vec![fixture::run()]), side("B", vec![fixture::run()])];
-        let value = Comparison::of(&sides, 1).to_json();
+        let value = to_json(&Comparison::of(&sides, 1));
         for row in value["others"][0]["metrics"].as_array().unwrap() {
             assert_eq!(row["ratio"], 1.0, "{row}");
             assert_ne!(row["significant"], true, "{row}");
@@ -182,12 +93,12 @@ mod tests {
     fn twice_the_rate_is_found_significant_second_by_second() {
         let sides = [side("A", vec![fixture::run()]), side("B", vec![faster(2.0)])];
         let comparison = Comparison::of(&sides, 1);
-        let value = comparison.to_json();
+        let value = to_json(&comparison);
         let row = metric(&value, "data read", "iops");
         assert_eq!(row["significant"], true, "{row}");
         assert!((row["ratio"].as_f64().unwrap() - 2.0).abs() < 0.01);
         assert!(row["ratio_low"].as_f64().unwrap() > 1.5, "{row}");
-        let section = &comparison.sections()[0];
+        let section = &sections(&comparison)[0];
         assert_eq!(section.title, "B against A");
         assert!(section.notes[0].text.contains("differ significantly"), "{section:?}");
     }
@@ -195,7 +106,7 @@ mod tests {
     #[test]
     fn four_runs_a_side_are_compared_run_by_run() {
         let sides = [side("A", vec![fixture::run(); 4]), side("B", vec![faster(2.0); 4])];
-        let value = Comparison::of(&sides, 1).to_json();
+        let value = to_json(&Comparison::of(&sides, 1));
         assert_eq!(value["others"][0]["samples"], "runs");
         assert_eq!(metric(&value, "data read", "iops")["samples"], serde_json::json!([4, 4]));
     }
@@ -211,7 +122,7 @@ mod tests {
         role.caching = iostall_measure::Caching::Buffered;
         load.spans[0].roles[0].engine.name = "psync".into();
         let sides = [side("A", vec![fixture::run()]), side("B", vec![other])];
-        let said = Comparison::of(&sides, 1).sections()[0]
+        let said = sections(&Comparison::of(&sides, 1))[0]
             .notes
             .iter()
             .map(|note| note.text.clone())
@@ -232,12 +143,12 @@ mod tests {
     #[test]
     fn sweeps_are_compared_setting_by_setting_and_different_kinds_have_nothing_in_common() {
         let sides = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::sweep()])];
-        let value = Comparison::of(&sides, 1).to_json();
+        let value = to_json(&Comparison::of(&sides, 1));
         let row = metric(&value, "random read 8K, depth 8 × 1 worker, target 1", "iops");
         // Three intervals a side: too few for a verdict.
         assert!(row["significant"].is_null() && row["ratio"] == 1.0, "{row}");
         let mixed = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::run()])];
-        let section = &Comparison::of(&mixed, 1).sections()[0];
+        let section = &sections(&Comparison::of(&mixed, 1))[0];
         assert!(section.notes[0].text.contains("nothing in common"));
         assert!(section.tables.is_empty());
     }

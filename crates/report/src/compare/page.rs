@@ -1,74 +1,72 @@
 //! A comparison as sections, which text and HTML lay out alike.
 
+use iostall_session::analysis::comparison::{ComparedSide, Comparison, Metric, MetricRow};
 use iostall_stats::compare::{SAMPLES_MIN, Samples};
 
-use super::{Against, Comparison, Row, is_significant, ratio};
-use crate::format::NONE;
+use crate::format::{NONE, duration, number};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-impl Comparison {
-    /// Findings and a table for each side but the first.
-    pub fn sections(&self) -> Vec<Section> {
-        self.others.iter().map(|other| self.section(other)).collect()
-    }
+/// Notes and a table for each side but the first.
+pub fn sections(comparison: &Comparison) -> Vec<Section> {
+    comparison.others.iter().map(|other| section(comparison, other)).collect()
+}
 
-    fn section(&self, other: &Against) -> Section {
-        let mut notes: Vec<Note> = Vec::new();
-        let significant: Vec<&Row> = other.rows.iter().filter(|row| is_significant(row)).collect();
-        notes.push(match (other.rows.len(), significant.len()) {
-            (0, _) => Note::caution("The two have nothing in common that could be compared."),
-            (_, 0) if other.rows.iter().all(|row| row.found.is_none()) => Note::caution(format!(
-                "No verdict: there are too few samples. Measure longer, or repeat: at least {SAMPLES_MIN} runs a side."
-            )),
-            (all, 0) => Note::strong(format!("No significant difference in any of {all} metrics.")),
-            (all, count) => Note::strong(format!("{count} of {all} metrics differ significantly.")),
-        });
-        notes.extend(other.doubts.iter().map(|doubt| Note::caution(format!("Not the same: {doubt}."))));
-        Section {
-            notes,
-            tables: if other.rows.is_empty() { Vec::new() } else { vec![self.table(other)] },
-            ..Section::titled(format!("{} against {}", other.label, self.first))
-        }
-    }
-
-    fn table(&self, other: &Against) -> Table {
-        let columns = vec![
-            Column::words(""),
-            Column::numbers(&self.first),
-            Column::numbers(&other.label),
-            Column::numbers("difference").droppable(1),
-            Column::numbers("ratio"),
-            Column::numbers("95 % of the ratio").droppable(2),
-            Column::numbers("p").droppable(3),
-            Column::words("verdict"),
-        ];
-        let mut table = Table::new("Metrics", columns);
-        let mut subject = "";
-        for row in &other.rows {
-            if row.subject != subject {
-                table.group(row.subject.clone(), "");
-                subject = &row.subject;
-            }
-            table.row(cells(row));
-        }
-        let samples = match other.samples {
-            Samples::Runs => "each run is one sample",
-            Samples::Seconds => {
-                "seconds (intervals of points) are the samples, put in blocks as long as their correlation lasts; the \
-                 percentiles' are those of each second"
-            }
-        };
-        table.note(&format!(
-            "95 %: percentile bootstrap (seed {}). p: Mann–Whitney rank test. {samples}. Significant: p < 0.05 and 1 outside \
-             the interval. With so many metrics one in twenty differs by chance.",
-            self.seed
-        ));
-        table
+fn section(comparison: &Comparison, other: &ComparedSide) -> Section {
+    let mut notes: Vec<Note> = Vec::new();
+    let significant: Vec<&MetricRow> = other.rows.iter().filter(|row| row.is_significant()).collect();
+    notes.push(match (other.rows.len(), significant.len()) {
+        (0, _) => Note::caution("The two have nothing in common that could be compared."),
+        (_, 0) if other.rows.iter().all(|row| row.found.is_none()) => Note::caution(format!(
+            "No verdict: there are too few samples. Measure longer, or repeat: at least {SAMPLES_MIN} runs a side."
+        )),
+        (all, 0) => Note::strong(format!("No significant difference in any of {all} metrics.")),
+        (all, count) => Note::strong(format!("{count} of {all} metrics differ significantly.")),
+    });
+    notes.extend(other.doubts.iter().map(|doubt| Note::caution(format!("Not the same: {doubt}."))));
+    Section {
+        notes,
+        tables: if other.rows.is_empty() { Vec::new() } else { vec![table(comparison, other)] },
+        ..Section::titled(format!("{} against {}", other.label, comparison.first))
     }
 }
 
-fn cells(row: &Row) -> Vec<TableCell> {
+fn table(comparison: &Comparison, other: &ComparedSide) -> Table {
+    let columns = vec![
+        Column::words(""),
+        Column::numbers(&comparison.first),
+        Column::numbers(&other.label),
+        Column::numbers("difference").droppable(1),
+        Column::numbers("ratio"),
+        Column::numbers("95 % of the ratio").droppable(2),
+        Column::numbers("p").droppable(3),
+        Column::words("verdict"),
+    ];
+    let mut table = Table::new("Metrics", columns);
+    let mut subject = "";
+    for row in &other.rows {
+        if row.subject != subject {
+            table.group(row.subject.clone(), "");
+            subject = &row.subject;
+        }
+        table.row(cells(row));
+    }
+    let samples = match other.samples {
+        Samples::Runs => "each run is one sample",
+        Samples::Seconds => {
+            "seconds (intervals of points) are the samples, put in blocks as long as their correlation lasts; the \
+             percentiles' are those of each second"
+        }
+    };
+    table.note(&format!(
+        "95 %: percentile bootstrap (seed {}). p: Mann–Whitney rank test. {samples}. Significant: p < 0.05 and 1 outside \
+         the interval. With so many metrics one in twenty differs by chance.",
+        comparison.seed
+    ));
+    table
+}
+
+fn cells(row: &MetricRow) -> Vec<TableCell> {
     let difference = row.second - row.first;
     let sign = if difference < 0.0 { "-" } else { "+" };
     let found = row.found.as_ref();
@@ -80,24 +78,24 @@ fn cells(row: &Row) -> Vec<TableCell> {
     let none = || NONE.to_owned();
     vec![
         row.metric.name().into(),
-        row.metric.shown(row.first).into(),
-        row.metric.shown(row.second).into(),
-        format!("{sign}{}", row.metric.shown(difference.abs())).into(),
-        ratio(row).map_or_else(none, |ratio| format!("{ratio:.3}")).into(),
+        value(row.metric, row.first).into(),
+        value(row.metric, row.second).into(),
+        format!("{sign}{}", value(row.metric, difference.abs())).into(),
+        row.ratio().map_or_else(none, |ratio| format!("{ratio:.3}")).into(),
         interval.unwrap_or_else(none).into(),
         p.unwrap_or_else(none).into(),
         verdict(row),
     ]
 }
 
-fn verdict(row: &Row) -> TableCell {
+fn verdict(row: &MetricRow) -> TableCell {
     if row.found.is_none() {
         return TableCell::from("too few samples").severity(Severity::Caution);
     }
-    if !is_significant(row) {
+    if !row.is_significant() {
         return "no significant difference".into();
     }
-    let change = ratio(row).map_or(0.0, |ratio| (ratio - 1.0) * 100.0);
+    let change = row.ratio().map_or(0.0, |ratio| (ratio - 1.0) * 100.0);
     let better = (row.second > row.first) == row.metric.is_rate();
     let word = if better { "better" } else { "worse" };
     TableCell::from(format!("{word}, {change:+.1} %")).severity(if better {
@@ -105,4 +103,8 @@ fn verdict(row: &Row) -> TableCell {
     } else {
         Severity::Bad
     })
+}
+
+fn value(metric: Metric, value: f64) -> String {
+    if metric.is_rate() { number(value) } else { duration(value) }
 }

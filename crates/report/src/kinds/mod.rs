@@ -12,8 +12,6 @@ mod write;
 
 use iostall_model::{Run, RunBody};
 
-pub use self::max_rate::found as max_rate_found;
-pub use self::sweep::target_missed as sweep_target_missed;
 pub use self::write::growing;
 use crate::report::Report;
 

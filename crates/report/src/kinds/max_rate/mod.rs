@@ -35,21 +35,13 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MaxRateOutcome) -> Report<'a
     }
 }
 
-/// The confirmed point with the highest rate; `None` where there is none.
-pub fn found(outcome: &MaxRateOutcome) -> Option<&Point> {
-    let first = outcome.points.len().saturating_sub(outcome.confirmations as usize);
-    let confirmed =
-        outcome.points[first..].iter().filter(|point| point.answers_in_time(outcome.latency_ns_p99_target));
-    confirmed.max_by(|left, right| rate(left).total_cmp(&rate(right)))
-}
-
 fn rate(point: &Point) -> f64 {
     point.rate_iops.unwrap_or(0.0)
 }
 
 /// The rate that can be promised, and what was tried.
 fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
-    let details = found(outcome).and_then(|point| {
+    let details = outcome.best().and_then(|point| {
         percentiles_of_one("Response time percentiles at the highest rate", &point.latency_ns)
     });
     Section {
@@ -62,7 +54,7 @@ fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
 
 fn notes(run: &Run, outcome: &MaxRateOutcome) -> Vec<Note> {
     let target = duration(outcome.latency_ns_p99_target as f64);
-    let Some(point) = found(outcome) else {
+    let Some(point) = outcome.best() else {
         let why = if run.interrupted {
             "The search was stopped before a rate was confirmed.".to_owned()
         } else if outcome.points.is_empty() {
@@ -161,7 +153,7 @@ struct MaxRateSummary {
 
 impl MaxRateSummary {
     fn of(outcome: &MaxRateOutcome) -> Self {
-        let found = found(outcome);
+        let found = outcome.best();
         Self {
             rate_iops: found.map(rate),
             latency_ns_p99: found.and_then(|point| point.latency_ns.value_at(Percentile::P99)),
@@ -193,9 +185,9 @@ mod tests {
     #[test]
     fn only_a_confirmed_rate_is_an_answer() {
         let RunBody::MaxRate(mut outcome) = run(500_000).body else { unreachable!("just made") };
-        assert_eq!(found(&outcome).unwrap().queue_depth, 4);
+        assert_eq!(outcome.best().unwrap().queue_depth, 4);
         outcome.confirmations = 0;
-        assert_eq!(found(&outcome), None);
+        assert_eq!(outcome.best(), None);
         assert!(text(&run(1000)).contains("No rate that was tried keeps"));
     }
 

@@ -2,14 +2,14 @@
 
 use iostall_measure::Percentile;
 use iostall_model::SweepOutcome;
+use iostall_session::analysis::sweep::SweepAnalysis;
 use serde_json::{Value, json};
 
-use super::Found;
 use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds, target_trace};
 
 /// The charts of a sweep; empty where nothing completed.
 pub(super) fn charts(outcome: &SweepOutcome) -> Vec<Chart> {
-    let found = Found::of(outcome);
+    let found = SweepAnalysis::of(outcome);
     if found.points.is_empty() {
         return Vec::new();
     }
@@ -33,7 +33,7 @@ fn depth_axis() -> Value {
     json!({"title": {"text": "requests in flight"}, "type": "log", "dtick": std::f64::consts::LOG10_2, "tickformat": "~s"})
 }
 
-fn curve_traces(found: &Found<'_>, outcome: &SweepOutcome) -> Vec<Value> {
+fn curve_traces(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> Vec<Value> {
     let statistics: [(&str, &str, Option<Percentile>); 3] = [
         ("p50", "dot", Some(Percentile::P50)),
         ("mean", "solid", None),
@@ -69,7 +69,7 @@ fn curve_traces(found: &Found<'_>, outcome: &SweepOutcome) -> Vec<Value> {
 }
 
 /// A ring around the setting to use.
-fn knee_trace(found: &Found<'_>) -> Option<Value> {
+fn knee_trace(found: &SweepAnalysis<'_>) -> Option<Value> {
     let index = found.knees.choice?.index();
     let p99 = found.points[index].latency_ns.value_at(Percentile::P99)?;
     Some(json!({
@@ -80,7 +80,7 @@ fn knee_trace(found: &Found<'_>) -> Option<Value> {
     }))
 }
 
-fn depth_traces(found: &Found<'_>) -> Vec<Value> {
+fn depth_traces(found: &SweepAnalysis<'_>) -> Vec<Value> {
     let mut workers: Vec<u32> = found.points.iter().map(|point| point.workers).collect();
     workers.sort_unstable();
     workers.dedup();

@@ -6,8 +6,8 @@ mod notes;
 mod settings;
 mod summary;
 
-use iostall_model::{Point, Run, SweepOutcome};
-use iostall_stats::knee::{Choice, CurvePoint, Knees};
+use iostall_model::{Run, SweepOutcome};
+use iostall_session::analysis::sweep::SweepAnalysis;
 
 use self::notes::notes;
 use self::settings::{knees_table, points_table};
@@ -35,49 +35,9 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> 
     }
 }
 
-/// A sweep with its knees.
-pub(crate) struct Found<'a> {
-    /// Every point in which something completed.
-    pub(crate) points: Vec<&'a Point>,
-    /// The same as numbers, in the same order.
-    pub(crate) curve_points: Vec<CurvePoint>,
-    /// Indices are into both.
-    pub(crate) knees: Knees,
-}
-
-impl<'a> Found<'a> {
-    pub(crate) fn of(outcome: &'a SweepOutcome) -> Self {
-        let (points, curve_points): (Vec<&Point>, Vec<CurvePoint>) = outcome
-            .points
-            .iter()
-            .filter_map(|point| {
-                Some((point, CurvePoint::measured(point.in_flight(), point.iops(), &point.latency_ns)?))
-            })
-            .unzip();
-        let target = outcome.latency_ns_p99_target.map(|target| target as f64);
-        let knees = Knees::of(&curve_points, target);
-        Self { points, curve_points, knees }
-    }
-
-    /// `(in flight, IOPS)` along the curve.
-    pub(crate) fn pairs(&self) -> Vec<(f64, f64)> {
-        let point = |index: &usize| &self.curve_points[*index];
-        self.knees.curve.iter().map(|index| (point(index).in_flight as f64, point(index).iops)).collect()
-    }
-
-    fn is_power(&self, index: usize) -> bool {
-        self.knees.power == Some(index)
-    }
-}
-
-/// Whether a latency target was set and no setting met it.
-pub fn target_missed(outcome: &SweepOutcome) -> bool {
-    matches!(Found::of(outcome).knees.choice, Some(Choice::SloMissed(_)))
-}
-
 /// Which setting to use, and what it rests on.
 fn section(run: &Run, outcome: &SweepOutcome) -> Section {
-    let found = Found::of(outcome);
+    let found = SweepAnalysis::of(outcome);
     let chosen = found.knees.choice.map(|choice| found.points[choice.index()]);
     let details = chosen.and_then(|point| {
         percentiles_of_one(&format!("Latency percentiles at {}", point.setting()), &point.latency_ns)
@@ -92,6 +52,8 @@ fn section(run: &Run, outcome: &SweepOutcome) -> Section {
 
 #[cfg(test)]
 mod tests {
+    use iostall_session::analysis::sweep::target_missed;
+
     use super::*;
     use crate::fixture;
     use crate::json::{JsonLayout, read_json, write_json};

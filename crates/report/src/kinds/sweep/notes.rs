@@ -1,21 +1,16 @@
 //! What a sweep found, in words.
 
-use iostall_model::{Point, Repeat, Run, SweepOutcome};
-use iostall_stats::change::change;
+use iostall_model::{Point, Run, SweepOutcome};
+use iostall_session::analysis::sweep::{LaterChange, SweepAnalysis, later_change};
 use iostall_stats::knee::{Choice, Sharpness};
-use iostall_stats::plateau::plateau;
 
-use super::Found;
 use super::command::diskspd;
 use crate::format::{NONE, duration, maybe_duration, number};
 use crate::point::in_words;
 use crate::section::Note;
 
-/// A change of level below this share is not told.
-const CHANGE_MIN: f64 = 0.1;
-
 /// Which setting to use first, then what it rests on.
-pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &Found<'_>) -> Vec<Note> {
+pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &SweepAnalysis<'_>) -> Vec<Note> {
     let Some(choice) = found.knees.choice else {
         return vec![Note::caution("Nothing completed: there is no curve to find a knee on.")];
     };
@@ -67,7 +62,7 @@ fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Note {
     ))
 }
 
-fn sharpness(found: &Found<'_>) -> Note {
+fn sharpness(found: &SweepAnalysis<'_>) -> Note {
     let name = |index: Option<usize>| index.map_or(NONE.to_owned(), |index| found.points[index].setting());
     match found.knees.sharpness {
         Sharpness::Sharp => {
@@ -87,8 +82,8 @@ fn sharpness(found: &Found<'_>) -> Note {
     }
 }
 
-fn limited(found: &Found<'_>) -> Option<Note> {
-    let flat = plateau(&found.pairs())?;
+fn limited(found: &SweepAnalysis<'_>) -> Option<Note> {
+    let flat = found.plateau()?;
     Some(Note::caution(format!(
         "IOPS stay at {} (largest difference {:.1} %) from {} to {} in flight. A limit (of a cloud volume, an array, a control group) looks like \
          this, a saturated device rarely. At another block size the same IOPS would mean a limit on IOPS, the same MiB/s \
@@ -102,12 +97,7 @@ fn limited(found: &Found<'_>) -> Option<Note> {
 
 /// The chosen setting was measured again at the end: whether it gave the same.
 fn changed(outcome: &SweepOutcome, point: &Point) -> Option<Note> {
-    let again = outcome.checked.as_ref()?;
-    let first = point.repeats.first()?.start_ns;
-    let later = again.repeats.first()?.start_ns.saturating_sub(first);
-    let series: Vec<f64> = point.repeats.iter().chain(&again.repeats).filter_map(Repeat::iops).collect();
-    let side_min = point.repeats.len().min(again.repeats.len()).min(3);
-    let found = change(&series, side_min, CHANGE_MIN)?;
+    let LaterChange { later_ns: later, change: found } = later_change(outcome, point)?;
     let (verb, cause) = if found.after < found.before {
         ("fell", "burst credits that ran out, a write cache that filled, or somebody else's load")
     } else {
@@ -123,8 +113,8 @@ fn changed(outcome: &SweepOutcome, point: &Point) -> Option<Note> {
     )))
 }
 
-fn generator(found: &Found<'_>) -> Option<Note> {
-    let lazy = found.curve_points.iter().filter(|point| !point.obeys_little()).count();
+fn generator(found: &SweepAnalysis<'_>) -> Option<Note> {
+    let lazy = found.short_of_depth();
     (lazy > 0).then(|| {
         Note::caution(format!(
             "{lazy} of {} settings kept less in flight than asked (Little's law is more than 5 % off): there the generator or the \

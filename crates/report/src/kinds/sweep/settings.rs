@@ -2,15 +2,15 @@
 
 use iostall_measure::Percentile;
 use iostall_model::SweepOutcome;
+use iostall_session::analysis::sweep::SweepAnalysis;
 
-use super::Found;
 use crate::format::{NONE, duration, maybe_number, number, percent};
 use crate::percentiles::percentile_cell;
 use crate::point::precision;
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// The setting that each way of finding a knee chooses.
-pub(super) fn knees_table(found: &Found<'_>, outcome: &SweepOutcome) -> Table {
+pub(super) fn knees_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> Table {
     let mut table = Table::new(
         "Knees",
         vec![
@@ -56,7 +56,7 @@ pub(super) fn knees_table(found: &Found<'_>, outcome: &SweepOutcome) -> Table {
 }
 
 /// Every setting, by how much it keeps in flight.
-pub(super) fn points_table(found: &Found<'_>, outcome: &SweepOutcome) -> Table {
+pub(super) fn points_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> Table {
     let columns = vec![
         Column::numbers("depth"),
         Column::numbers("workers"),
@@ -85,7 +85,7 @@ pub(super) fn points_table(found: &Found<'_>, outcome: &SweepOutcome) -> Table {
     table
 }
 
-fn point_cells(found: &Found<'_>, index: usize, best: f64, precision_pct: f64) -> Vec<TableCell> {
+fn point_cells(found: &SweepAnalysis<'_>, index: usize, best: f64, precision_pct: f64) -> Vec<TableCell> {
     let (point, numbers) = (found.points[index], &found.curve_points[index]);
     let sure = match precision(point) {
         None => TableCell::from(NONE),

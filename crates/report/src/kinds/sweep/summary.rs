@@ -1,11 +1,11 @@
 //! What a sweep found, for scripts.
 
 use iostall_model::{Run, SweepOutcome};
+use iostall_session::analysis::sweep::SweepAnalysis;
 use iostall_stats::knee::{Choice, Sharpness};
-use iostall_stats::plateau::plateau;
 use serde::Serialize;
 
-use super::{Found, notes};
+use super::notes;
 use crate::kinds::points::PointsSummary;
 
 /// The derived part of a sweep's document.
@@ -55,7 +55,7 @@ struct UslSummary {
 
 impl SweepSummary {
     fn of(run: &Run, outcome: &SweepOutcome) -> Self {
-        let found = Found::of(outcome);
+        let found = SweepAnalysis::of(outcome);
         let knees = &found.knees;
         let chosen = match knees.choice {
             Some(Choice::Slo(_)) => "latency",
@@ -92,7 +92,7 @@ impl SweepSummary {
                 limit_iops: usl.limit(),
                 residual_iops: usl.residual,
             }),
-            plateau_iops: plateau(&found.pairs()).map(|flat| flat.level),
+            plateau_iops: found.plateau().map(|flat| flat.level),
             findings: notes(run, outcome, &found).into_iter().map(|note| note.text).collect(),
         }
     }

@@ -3,24 +3,29 @@
 use iostall_measure::{Histogram, Percentile};
 use serde::Serialize;
 
-use crate::format::{duration, number};
-
 /// One of the numbers of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Metric {
+pub enum Metric {
+    /// Requests a second.
     Iops,
+    /// 2^20 bytes a second.
     MibPerS,
+    /// Mean latency, nanoseconds.
     LatencyNsMean,
+    /// Median latency, nanoseconds.
     LatencyNsP50,
+    /// 99th percentile of latency, nanoseconds.
     LatencyNsP99,
 }
 
 impl Metric {
-    pub(super) const ALL: [Self; 5] =
+    /// All of them, in the order they are shown.
+    pub const ALL: [Self; 5] =
         [Self::Iops, Self::MibPerS, Self::LatencyNsMean, Self::LatencyNsP50, Self::LatencyNsP99];
 
-    pub(super) fn name(self) -> &'static str {
+    /// Its head in tables.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Iops => "IOPS",
             Self::MibPerS => "MiB/s",
@@ -30,12 +35,9 @@ impl Metric {
         }
     }
 
-    pub(super) fn is_rate(self) -> bool {
+    /// Whether more of it is better.
+    pub fn is_rate(self) -> bool {
         matches!(self, Self::Iops | Self::MibPerS)
-    }
-
-    pub(super) fn shown(self, value: f64) -> String {
-        if self.is_rate() { number(value) } else { duration(value) }
     }
 }
 

@@ -1,0 +1,80 @@
+//! What the points of a sweep tell: knees, limits, and storage that changed meanwhile.
+
+use iostall_model::{Point, Repeat, SweepOutcome};
+use iostall_stats::change::{Change, change};
+use iostall_stats::knee::{Choice, CurvePoint, Knees};
+use iostall_stats::plateau::{Plateau, plateau};
+
+/// A change of level below this share is not told.
+const CHANGE_MIN: f64 = 0.1;
+
+/// A sweep with its knees.
+pub struct SweepAnalysis<'a> {
+    /// Every point in which something completed.
+    pub points: Vec<&'a Point>,
+    /// The same as numbers, in the same order.
+    pub curve_points: Vec<CurvePoint>,
+    /// Indices are into both.
+    pub knees: Knees,
+}
+
+impl<'a> SweepAnalysis<'a> {
+    /// The knees of what a sweep measured.
+    pub fn of(outcome: &'a SweepOutcome) -> Self {
+        let (points, curve_points): (Vec<&Point>, Vec<CurvePoint>) = outcome
+            .points
+            .iter()
+            .filter_map(|point| {
+                Some((point, CurvePoint::measured(point.in_flight(), point.iops(), &point.latency_ns)?))
+            })
+            .unzip();
+        let target = outcome.latency_ns_p99_target.map(|target| target as f64);
+        let knees = Knees::of(&curve_points, target);
+        Self { points, curve_points, knees }
+    }
+
+    /// `(in flight, IOPS)` along the curve.
+    pub fn pairs(&self) -> Vec<(f64, f64)> {
+        let point = |index: &usize| &self.curve_points[*index];
+        self.knees.curve.iter().map(|index| (point(index).in_flight as f64, point(index).iops)).collect()
+    }
+
+    /// The part of the curve that is flat, as under a limit.
+    pub fn plateau(&self) -> Option<Plateau> {
+        plateau(&self.pairs())
+    }
+
+    /// How many settings kept less in flight than was asked.
+    pub fn short_of_depth(&self) -> usize {
+        self.curve_points.iter().filter(|point| !point.obeys_little()).count()
+    }
+
+    /// Whether the point is the best by power.
+    pub fn is_power(&self, index: usize) -> bool {
+        self.knees.power == Some(index)
+    }
+}
+
+/// The setting to use, measured again at the end, gave something else.
+#[derive(Clone, Copy, Debug)]
+pub struct LaterChange {
+    /// How much later, nanoseconds.
+    pub later_ns: u64,
+    /// From what to what.
+    pub change: Change,
+}
+
+/// Whether the chosen setting, which was measured again at the end, gave the same; `None` where it did or was not.
+pub fn later_change(outcome: &SweepOutcome, point: &Point) -> Option<LaterChange> {
+    let again = outcome.checked.as_ref()?;
+    let first = point.repeats.first()?.start_ns;
+    let later_ns = again.repeats.first()?.start_ns.saturating_sub(first);
+    let series: Vec<f64> = point.repeats.iter().chain(&again.repeats).filter_map(Repeat::iops).collect();
+    let side_min = point.repeats.len().min(again.repeats.len()).min(3);
+    Some(LaterChange { later_ns, change: change(&series, side_min, CHANGE_MIN)? })
+}
+
+/// Whether a latency target was set and no setting met it.
+pub fn target_missed(outcome: &SweepOutcome) -> bool {
+    matches!(SweepAnalysis::of(outcome).knees.choice, Some(Choice::SloMissed(_)))
+}
