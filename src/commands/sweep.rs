@@ -1,8 +1,8 @@
 //! `iostall sweep`: more and more requests in flight, until the storage gives no more for them.
 
 use iostall_load::Overrides;
-use iostall_model::{MaxRateOutcome, Run, SweepOutcome};
-use iostall_session::analysis::sweep::target_missed;
+use iostall_model::Run;
+use iostall_session::analysis::sweep::misses_its_target;
 use iostall_session::point_runner::Precision;
 use iostall_session::sweep::{SweepRequest, sweep, sweep_profile};
 use iostall_session::targets::{TargetRequest, named_or_scratch};
@@ -73,8 +73,5 @@ fn precision(args: &SweepArgs) -> anyhow::Result<Precision> {
 
 /// The answer is no where requests failed, no setting met the latency target, or no rate was found.
 fn status(run: &Run) -> Status {
-    let outcome = &run.body;
-    let missed = outcome.as_kind::<SweepOutcome>().is_some_and(target_missed)
-        || outcome.as_kind::<MaxRateOutcome>().is_some_and(|search| search.best().is_none());
-    if missed { Status::No } else { failures(run) }
+    if misses_its_target(run) { Status::No } else { failures(run) }
 }
