@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iostall_measure::{Histogram, Op};
 use iostall_model::outcome::{IntervalOp, IntervalPoint};
 
-use crate::tally::IntervalReport;
+use crate::worker_stats::IntervalReport;
 
 /// Histograms of one interval of one role, by operation.
 #[derive(Default)]

@@ -1,29 +1,29 @@
 //! Load generation: a profile says what to do, a plan says which request comes next, a filler what is
 //! written.
 
+mod aggregate;
+pub mod checks;
 mod collector;
 mod draw;
 mod failures;
 pub mod fill;
 mod job;
-pub mod needs;
 pub mod plan;
 pub mod prepare;
 pub mod preset;
 pub mod profile;
+pub mod resource_limits;
 mod run_error;
 pub mod runner;
-mod seat;
 mod simulate;
 mod source;
 mod spelling;
 mod stream;
-mod sum;
-mod tally;
-pub mod trust;
 mod watcher;
 pub mod window;
 mod worker;
+mod worker_spec;
+mod worker_stats;
 
 pub use fill::BlockFiller;
 pub use job::{EngineKind, LoadTarget, SpanJob};

@@ -4,11 +4,11 @@
 //! a seed it gives an endless sequence of requests, the same one each time. [`StreamPlan::next`] is on the
 //! path of every request, so it neither allocates, nor locks, nor divides.
 
-mod dice;
+mod block_permutation;
 mod error;
 mod random;
 mod region;
-mod scatter;
+mod rng;
 mod sequence;
 mod sizes;
 #[cfg(test)]
@@ -25,8 +25,8 @@ pub use error::PlanError;
 pub use region::region_in;
 pub use sequence::SharedSequence;
 
-use dice::{Chance, Dice};
 use random::{MixedPath, RandomPath};
+use rng::{Chance, StreamRng};
 use sequence::{OwnPath, SharedPath};
 use sizes::SizeMix;
 
@@ -62,7 +62,7 @@ pub struct Planned {
 /// An endless sequence of requests. A clone goes on with the same sequence from the same point.
 #[derive(Clone, Debug)]
 pub struct StreamPlan {
-    dice: Dice,
+    rng: StreamRng,
     sizes: SizeMix,
     writes: Chance,
     path: Path,
@@ -110,7 +110,7 @@ impl StreamPlan {
             Access::Sequential => Path::Own(OwnPath::new(role, &place, span)?),
         };
         Ok(Self {
-            dice: Dice::new(place.seed, place.stream_number),
+            rng: StreamRng::new(place.seed, place.stream_number),
             sizes: SizeMix::new(&role.block_size),
             writes: Chance::new(role.write_pct),
             path,
@@ -125,19 +125,19 @@ impl StreamPlan {
         reason = "the sequence never ends, so an Option would only cost"
     )]
     pub fn next(&mut self) -> Planned {
-        let size_index = self.sizes.pick(&mut self.dice);
+        let size_index = self.sizes.pick(&mut self.rng);
         let length = self.sizes.bytes(size_index);
         let offset = match &mut self.path {
-            Path::Random(path) => path.next(size_index, &mut self.dice),
-            Path::Mixed(path) => return path.next(size_index, length, self.writes, &mut self.dice),
+            Path::Random(path) => path.next(size_index, &mut self.rng),
+            Path::Mixed(path) => return path.next(size_index, length, self.writes, &mut self.rng),
             Path::Own(path) => path.next(length),
             Path::Shared(path) => path.next(length),
         };
-        Planned { op: read_or_write(self.writes, &mut self.dice), offset, length }
+        Planned { op: read_or_write(self.writes, &mut self.rng), offset, length }
     }
 }
 
 #[inline]
-fn read_or_write(writes: Chance, dice: &mut Dice) -> Op {
-    if writes.hits(dice) { Op::Write } else { Op::Read }
+fn read_or_write(writes: Chance, rng: &mut StreamRng) -> Op {
+    if writes.hits(rng) { Op::Write } else { Op::Read }
 }

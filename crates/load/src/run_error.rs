@@ -6,8 +6,8 @@ use iostall_engine::EngineError;
 use iostall_engine::open::OpenError;
 use thiserror::Error;
 
-use crate::needs::NeedsError;
 use crate::plan::PlanError;
+use crate::resource_limits::ResourceError;
 
 /// Why a span could not be run.
 #[derive(Debug, Error)]
@@ -17,7 +17,7 @@ pub enum RunError {
     Open(#[from] OpenError),
     /// More than this machine has.
     #[error(transparent)]
-    Needs(#[from] NeedsError),
+    Resources(#[from] ResourceError),
     /// A role does not fit its target.
     #[error("{target}: {source}")]
     Plan {
@@ -78,7 +78,7 @@ impl RunError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Engine(error) => error.hint(),
-            Self::Needs(error) => Some(error.hint()),
+            Self::Resources(error) => Some(error.hint()),
             _ => None,
         }
     }

@@ -9,12 +9,12 @@ use iostall_model::SpanOutcome;
 
 use crate::job::{EngineKind, SpanJob};
 use crate::run_error::RunError;
-use crate::seat::{Seat, seats, workers_of_roles};
 use crate::simulate::simulate;
-use crate::tally::IntervalReport;
 use crate::watcher::Watcher;
 use crate::window::{StopToken, Window};
 use crate::worker::WorkerOutcome;
+use crate::worker_spec::{WorkerSpec, worker_specs, workers_of_roles};
+use crate::worker_stats::IntervalReport;
 
 pub use crate::watcher::{Observer, Phase};
 
@@ -32,19 +32,19 @@ pub fn run_span<C: Clock>(
     if let EngineKind::Sim(device) = job.engine {
         return simulate(job, device, stop, observer);
     }
-    let seats = seats(&job)?;
-    let workers = workers_of_roles(&job, &seats);
+    let worker_specs = worker_specs(&job)?;
+    let workers = workers_of_roles(&job, &worker_specs);
     let (reports, incoming) = channel();
     thread::scope(|scope| {
         let (ready, all_ready) = channel();
-        let mut started = Vec::with_capacity(seats.len());
-        for seat in seats {
+        let mut started = Vec::with_capacity(worker_specs.len());
+        for spec in worker_specs {
             let (go, wait_for_go) = channel();
             let (ready, reports, clock) = (ready.clone(), reports.clone(), clock.clone());
-            let worker = seat.worker;
+            let worker = spec.worker;
             let handle = thread::Builder::new()
                 .name(format!("iostall-load-{worker}"))
-                .spawn_scoped(scope, move || work(seat, &ready, &wait_for_go, reports, clock, stop))
+                .spawn_scoped(scope, move || work(spec, &ready, &wait_for_go, reports, clock, stop))
                 .map_err(|source| RunError::Thread { worker, source })?;
             started.push((worker, go, handle));
         }
@@ -77,14 +77,14 @@ pub fn run_span<C: Clock>(
 /// One worker's thread: makes its engine, says that it is ready, waits for the word, runs. `None`: nobody gave the word,
 /// because another worker could not be made.
 fn work<C: Clock>(
-    seat: Seat,
+    spec: WorkerSpec,
     ready: &Sender<bool>,
     go: &Receiver<Window>,
     reports: Sender<IntervalReport>,
     clock: C,
     stop: &StopToken,
 ) -> Result<Option<WorkerOutcome>, EngineError> {
-    let made = seat.sit();
+    let made = spec.make();
     // The watcher waits for this word from every worker and is there until then.
     let _ = ready.send(made.is_ok());
     let made = made?;

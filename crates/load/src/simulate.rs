@@ -12,9 +12,9 @@ use iostall_model::SpanOutcome;
 
 use crate::job::SpanJob;
 use crate::run_error::RunError;
-use crate::seat::{seats, workers_of_roles};
 use crate::watcher::{Observer, TICK, Watcher};
 use crate::window::{StopToken, Window};
+use crate::worker_spec::{worker_specs, workers_of_roles};
 
 /// Runs one span to its end or until `stop` is raised.
 pub(crate) fn simulate(
@@ -24,15 +24,15 @@ pub(crate) fn simulate(
     observer: &mut dyn Observer,
 ) -> Result<SpanOutcome, RunError> {
     let clock = device.clock();
-    let seats = seats(&job)?;
-    let workers_of_roles = workers_of_roles(&job, &seats);
+    let worker_specs = worker_specs(&job)?;
+    let workers_of_roles = workers_of_roles(&job, &worker_specs);
     let window = Window::of(job.span, clock.now_ns());
     let mut watcher = Watcher::new(&job, &workers_of_roles, window);
     let (reports, incoming) = channel();
-    let mut workers = Vec::with_capacity(seats.len());
-    for seat in seats {
-        let number = seat.worker;
-        let worker = seat.sit()?.into_simulated(window, reports.clone(), clock.clone(), stop);
+    let mut workers = Vec::with_capacity(worker_specs.len());
+    for spec in worker_specs {
+        let number = spec.worker;
+        let worker = spec.make()?.into_simulated(window, reports.clone(), clock.clone(), stop);
         workers.extend(worker.map(|worker| (number, worker)));
     }
     let tick_ns = u64::try_from(TICK.as_nanos()).unwrap_or(u64::MAX);

@@ -11,12 +11,12 @@ use iostall_measure::platform::{CpuTicks, DeviceCounters};
 use iostall_model::SpanOutcome;
 use iostall_model::outcome::IntervalPoint;
 
+use crate::aggregate::role_outcomes;
 use crate::collector::Collector;
 use crate::job::SpanJob;
-use crate::sum::role_outcomes;
-use crate::tally::IntervalReport;
 use crate::window::{StopToken, Window};
 use crate::worker::WorkerOutcome;
+use crate::worker_stats::IntervalReport;
 
 /// How often the watcher looks at the clock and tells the observer the time.
 pub(crate) const TICK: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! The point runner: a run made of many short measurements, points of a sweep or cells of a matrix. What belongs to the machine
 //! is looked at once; doubts of the single measurements are gathered, each kind once.
 
-use iostall_load::trust::BusyBefore;
+use iostall_load::checks::BusyBefore;
 use iostall_measure::platform::Target;
 use iostall_measure::{Clock, Histogram, Nanos, Percent, Percentile};
 use iostall_model::outcome::{EngineUse, RoleOutcome};

@@ -2,8 +2,8 @@
 //! numbers. Use cases differ in the profiles they run and in what they make of the runs.
 
 use iostall_host as host;
+use iostall_load::checks::{BusyBefore, Evidence, judge};
 use iostall_load::runner::{Observer as SpanObserver, Phase, run_span};
-use iostall_load::trust::{BusyBefore, Evidence, judge};
 use iostall_load::window::StopToken;
 use iostall_load::{EngineKind, SpanJob};
 use iostall_measure::platform::Host;

@@ -5,9 +5,9 @@ use iostall_model::RoleProfile;
 use iostall_model::distribution::{SlotShare, slot_shares};
 use iostall_model::profile::Distribution;
 
-use super::dice::{Chance, Choices, Dice, mix, scaled};
+use super::block_permutation::BlockPermutation;
 use super::region::ByteSpan;
-use super::scatter::Scatter;
+use super::rng::{Chance, Choices, StreamRng, mix, scaled};
 use super::zipf::Zipf;
 use super::{Planned, read_or_write};
 
@@ -41,8 +41,8 @@ impl RandomPath {
 
     /// Offset of the next request of the size at `size_index`.
     #[inline]
-    pub(super) fn next(&self, size_index: usize, dice: &mut Dice) -> u64 {
-        self.start + self.align * self.pickers[size_index].draw(dice)
+    pub(super) fn next(&self, size_index: usize, rng: &mut StreamRng) -> u64 {
+        self.start + self.align * self.pickers[size_index].draw(rng)
     }
 }
 
@@ -50,7 +50,7 @@ impl RandomPath {
 #[derive(Clone, Debug)]
 enum SlotPicker {
     Uniform(Choices),
-    Zipf(Zipf, Scatter),
+    Zipf(Zipf, BlockPermutation),
     Ranges(Box<[SlotRange]>),
 }
 
@@ -70,22 +70,22 @@ impl SlotPicker {
         }
         match distribution {
             Distribution::Zipf { theta } => {
-                Self::Zipf(Zipf::new(slots, *theta), Scatter::new(slots, most_slots, mix(seed)))
+                Self::Zipf(Zipf::new(slots, *theta), BlockPermutation::new(slots, most_slots, mix(seed)))
             }
             _ => Self::Uniform(Choices::new(slots)),
         }
     }
 
     #[inline]
-    fn draw(&self, dice: &mut Dice) -> u64 {
+    fn draw(&self, rng: &mut StreamRng) -> u64 {
         match self {
-            Self::Uniform(slots) => slots.draw(dice),
-            Self::Zipf(ranks, scatter) => scatter.at(ranks.draw(dice)),
+            Self::Uniform(slots) => slots.draw(rng),
+            Self::Zipf(ranks, permutation) => permutation.at(ranks.draw(rng)),
             Self::Ranges(ranges) => {
-                let bits = dice.bits();
+                let bits = rng.bits();
                 let last = ranges.len() - 1;
                 let range = &ranges[ranges[..last].iter().take_while(|range| bits >= range.below).count()];
-                range.first + range.slots.draw(dice)
+                range.first + range.slots.draw(rng)
             }
         }
     }
@@ -124,14 +124,14 @@ impl MixedPath {
         size_index: usize,
         length: u32,
         writes: Chance,
-        dice: &mut Dice,
+        rng: &mut StreamRng,
     ) -> Planned {
         let (offset, op) = match self.run {
-            Some((end, op)) if !self.jump.hits(dice) => {
+            Some((end, op)) if !self.jump.hits(rng) => {
                 let fits = end + u64::from(length) <= self.span.end;
                 (if fits { end } else { self.span.start }, op)
             }
-            _ => (self.random.next(size_index, dice), read_or_write(writes, dice)),
+            _ => (self.random.next(size_index, rng), read_or_write(writes, rng)),
         };
         self.run = Some((offset + u64::from(length), op));
         Planned { op, offset, length }

@@ -2,7 +2,7 @@
 
 use iostall_model::profile::BlockMix;
 
-use super::dice::{Choices, Dice};
+use super::rng::{Choices, StreamRng};
 
 /// Block sizes with their weights.
 #[derive(Clone, Debug)]
@@ -30,11 +30,11 @@ impl SizeMix {
 
     /// Index of the size that comes next; a single size draws nothing.
     #[inline]
-    pub(super) fn pick(&self, dice: &mut Dice) -> usize {
+    pub(super) fn pick(&self, rng: &mut StreamRng) -> usize {
         if self.sizes.len() == 1 {
             return 0;
         }
-        let drawn = self.total.draw(dice);
+        let drawn = self.total.draw(rng);
         self.sums.iter().take_while(|sum| **sum <= drawn).count()
     }
 

@@ -1,6 +1,6 @@
 //! Zipf-distributed ranks in constant time and memory.
 
-use super::dice::Dice;
+use super::rng::StreamRng;
 
 /// Ranks 1 .. `count`, rank k with probability proportional to 1 / k^theta, for every theta above 0
 /// including 1.
@@ -33,9 +33,9 @@ impl Zipf {
 
     /// The next rank, from 0 (the most popular).
     #[inline]
-    pub(super) fn draw(&self, dice: &mut Dice) -> u64 {
+    pub(super) fn draw(&self, rng: &mut StreamRng) -> u64 {
         loop {
-            let area = self.highest + dice.fraction() * (self.lowest - self.highest);
+            let area = self.highest + rng.fraction() * (self.lowest - self.highest);
             let point = self.integral_inverse(area);
             let rank = point.round().clamp(1.0, self.count);
             if rank - point <= self.surely_within || area >= self.integral(rank + 0.5) - self.density(rank) {
@@ -94,10 +94,10 @@ mod tests {
         let weights: Vec<f64> = (1..=count).map(|rank| (rank as f64).powf(-theta)).collect();
         let total: f64 = weights.iter().sum();
         let mut seen = vec![0.0; cells];
-        let mut dice = Dice::new(11, count);
+        let mut rng = StreamRng::new(11, count);
         let zipf = Zipf::new(count, theta);
         for _ in 0..draws {
-            let rank = zipf.draw(&mut dice);
+            let rank = zipf.draw(&mut rng);
             assert!(rank < count);
             seen[usize::try_from(rank).unwrap().min(cells - 1)] += 1.0;
         }
@@ -127,8 +127,8 @@ mod tests {
     fn the_largest_devices_stay_in_range() {
         for theta in [0.01, 0.99, 1.0, 3.0, 50.0] {
             let count = 1 << 50;
-            let (zipf, mut dice) = (Zipf::new(count, theta), Dice::new(1, 2));
-            assert!((0..10_000).all(|_| zipf.draw(&mut dice) < count));
+            let (zipf, mut rng) = (Zipf::new(count, theta), StreamRng::new(1, 2));
+            assert!((0..10_000).all(|_| zipf.draw(&mut rng) < count));
         }
     }
 }

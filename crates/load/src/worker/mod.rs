@@ -18,8 +18,8 @@ use iostall_model::outcome::{ErrorOutcome, OpenLoop};
 use crate::draw::StreamDraw;
 use crate::failures::{Failure, Failures};
 use crate::stream::{Pace, Stream};
-use crate::tally::Tally;
 use crate::window::{StopToken, Window};
+use crate::worker_stats::WorkerStats;
 
 /// Up to this depth every request gets a time stamp of its own.
 const STAMP_EACH_DEPTH_MAX: usize = 4;
@@ -63,7 +63,7 @@ pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) depth: u32,
     /// As many as `depth` times the streams; with `draw`, as many as `depth`.
     pub(crate) buffers: Vec<Buffer>,
-    pub(crate) tally: Tally,
+    pub(crate) stats: WorkerStats,
     pub(crate) window: Window,
     pub(crate) stop: &'a StopToken,
     /// Index of each stream's target in the run's list.
@@ -82,7 +82,7 @@ pub(crate) struct Worker<'a, E, C> {
     draw: Option<StreamDraw>,
     /// With a draw: free slots that have no stream yet.
     undealt: Vec<u32>,
-    tally: Tally,
+    stats: WorkerStats,
     commit: Option<Histogram>,
     failures: Failures,
     window: Window,
@@ -117,7 +117,7 @@ impl Meter {
 
 impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     pub(crate) fn new(parts: WorkerParts<'a, E, C>) -> Self {
-        let WorkerParts { engine, clock, mut streams, depth, buffers, tally, window, stop, targets, draw } =
+        let WorkerParts { engine, clock, mut streams, depth, buffers, stats, window, stop, targets, draw } =
             parts;
         let mut slots = Vec::with_capacity(buffers.len());
         let mut undealt = Vec::with_capacity(buffers.len());
@@ -151,7 +151,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             targets,
             draw,
             undealt,
-            tally,
+            stats,
             commit: syncs.then(Histogram::new),
             failures: Failures::default(),
             window,
@@ -337,7 +337,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let window = self.window.cut_at(self.stop.at_ns());
         let measured = (window.measure_from_ns..window.measure_to_ns).contains(&now_ns);
         if measured {
-            self.tally.roll(now_ns);
+            self.stats.roll(now_ns);
         }
         for completion in completions.drain(..) {
             self.take_completion(completion, now_ns, window, measured);
@@ -358,7 +358,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             self.failures.success();
             if measured {
                 let service_ns = now_ns - slot.submitted_ns;
-                self.tally.record(index, op, u64::from(slot.length), service_ns, now_ns - slot.due_ns);
+                self.stats.record(index, op, u64::from(slot.length), service_ns, now_ns - slot.due_ns);
                 if let (Op::Sync, Some(commit)) = (op, &mut self.commit) {
                     commit.record(now_ns - slot.commit_from_ns);
                 }
@@ -372,7 +372,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                 cause: completion.result,
             });
             if measured {
-                self.tally.record_failure(index, op);
+                self.stats.record_failure(index, op);
             }
         }
         if slot.submitted_ns < window.measure_to_ns && now_ns >= window.measure_to_ns {
@@ -396,7 +396,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let (cpu, submit_calls) = self.meter.spent.unwrap_or_default();
         WorkerOutcome {
             report: self.engine.report(),
-            cells: self.tally.finish(),
+            cells: self.stats.finish(),
             commit: self.commit,
             open_loop: self.streams.into_iter().filter_map(Stream::into_open_loop).collect(),
             errors: self.failures.into_kinds(),

@@ -16,8 +16,8 @@ use crate::fill::BlockFiller;
 use crate::plan::{StreamPlace, StreamPlan};
 use crate::source::WriteSource;
 use crate::stream::{OpenPace, Pace, Stream, SyncState};
-use crate::tally::Tally;
 use crate::window::{StopToken, Window};
+use crate::worker_stats::WorkerStats;
 
 const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;
@@ -84,15 +84,15 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
     };
     let (_pool, buffers): (_, Vec<Buffer>) = BufferPool::new(role.queue_depth, 4096, Pages::Small).unwrap();
     let (reports, _ignored) = channel();
-    let tally =
-        Tally::new(0, 0, &[0], role.rate.is_some(), (window.measure_from_ns, span.interval.0), reports);
+    let stats =
+        WorkerStats::new(0, 0, &[0], role.rate.is_some(), (window.measure_from_ns, span.interval.0), reports);
     let parts = WorkerParts {
         engine,
         clock: clock.clone(),
         streams: vec![stream],
         depth: role.queue_depth,
         buffers,
-        tally,
+        stats,
         window,
         stop: &StopToken::default(),
         targets: vec![0],

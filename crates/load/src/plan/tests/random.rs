@@ -16,7 +16,7 @@ fn chi_square_uniform(seen: &BTreeMap<u64, u32>, cells: usize, draws: usize) -> 
     missing + seen.values().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum::<f64>()
 }
 
-fn tally(offsets: &[u64]) -> BTreeMap<u64, u32> {
+fn stats(offsets: &[u64]) -> BTreeMap<u64, u32> {
     let mut seen = BTreeMap::new();
     for offset in offsets {
         *seen.entry(*offset).or_insert(0) += 1;
@@ -30,7 +30,7 @@ fn tally(offsets: &[u64]) -> BTreeMap<u64, u32> {
 fn random_4k_touches_every_4k_slot_and_all_alike() {
     let size = 1 << 20;
     let found = offsets("block-size = '4K'", place(size), 200_000);
-    let seen = tally(&found);
+    let seen = stats(&found);
     assert!(seen.keys().copied().eq((0..size).step_by(4096)));
     let statistic = chi_square_uniform(&seen, 256, found.len());
     assert!(statistic < chi_square_limit(256), "{statistic}");
@@ -45,7 +45,7 @@ fn every_size_of_a_mix_reaches_every_slot_it_fits_in_alike() {
         let of_size: Vec<u64> =
             all.iter().filter(|r| u64::from(r.length) == block).map(|r| r.offset).collect();
         let slots: Vec<u64> = (0..=size - block).step_by(8192).collect();
-        let seen = tally(&of_size);
+        let seen = stats(&of_size);
         assert!(seen.keys().copied().eq(slots.iter().copied()), "{block}");
         let statistic = chi_square_uniform(&seen, slots.len(), of_size.len());
         assert!(statistic < chi_square_limit(slots.len()), "{block}: {statistic}");
@@ -59,7 +59,7 @@ fn zipf_is_as_skewed_as_asked_and_its_hot_blocks_are_apart_and_the_same_for_all(
     let hottest = |stream_number| {
         let at = StreamPlace { stream_number, ..place(slots * 8192) };
         let mut seen: Vec<(u32, u64)> =
-            tally(&offsets(fields, at, 200_000)).into_iter().map(|(at, n)| (n, at)).collect();
+            stats(&offsets(fields, at, 200_000)).into_iter().map(|(at, n)| (n, at)).collect();
         seen.sort_unstable_by(|left, right| right.cmp(left));
         seen
     };
@@ -87,7 +87,7 @@ fn hot_and_ranges_send_their_shares_where_they_say() {
     let size = 1000 * 4096;
     let hot = offsets("block-size = '4K'\ndistribution = 'hot:90/10'", place(size), 100_000);
     assert!((share_below(&hot, size / 10) - 0.9).abs() < 0.005);
-    assert!(tally(&hot).len() > 990, "the cold part is reached too");
+    assert!(stats(&hot).len() > 990, "the cold part is reached too");
 
     let fields = "block-size = '4K'\ndistribution = 'ranges:50/10,0/20,50/70'";
     let ranges = offsets(fields, place(size), 100_000);
@@ -115,7 +115,7 @@ fn spans_send_their_shares_to_lengths_and_grow_when_the_target_ends_before_them(
 fn ranges_thinner_than_a_slot_leave_their_share_to_a_neighbour() {
     let fields = "block-size = '4K'\ndistribution = 'ranges:30/1,40/98,30/1'";
     let found = offsets(fields, place(4 * 4096), 1000);
-    assert_eq!(tally(&found).len(), 4);
+    assert_eq!(stats(&found).len(), 4);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The seats of a span: one for every worker of every role, with all that worker needs.
+//! What the workers of a span are given: for every worker of every role, all that it needs.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -22,14 +22,14 @@ use iostall_model::profile::{Arrivals, WriteData};
 use crate::draw::StreamDraw;
 use crate::fill::BlockFiller;
 use crate::job::{EngineKind, LoadTarget, SpanJob};
-use crate::needs::check_needs;
 use crate::plan::{SharedSequence, StreamPlace, StreamPlan};
+use crate::resource_limits::check_resources;
 use crate::run_error::RunError;
 use crate::source::{WriteSource, ramp};
 use crate::stream::{BurstPace, OpenPace, Pace, Stream, SyncState};
-use crate::tally::{IntervalReport, Tally};
 use crate::window::{StopToken, Window};
 use crate::worker::{Worker, WorkerOutcome, WorkerParts};
+use crate::worker_stats::{IntervalReport, WorkerStats};
 
 /// A file that a role's workers share.
 struct RoleFile {
@@ -42,7 +42,7 @@ struct RoleFile {
 }
 
 /// One worker's place before its thread runs.
-pub(crate) struct Seat {
+pub(crate) struct WorkerSpec {
     pub(crate) role: usize,
     pub(crate) worker: u32,
     engine: EngineKind,
@@ -50,14 +50,14 @@ pub(crate) struct Seat {
     seed: u64,
     workers: u32,
     worker_in_role: u32,
-    streams: Vec<SeatStream>,
+    streams: Vec<StreamSpec>,
     interval_ns: u64,
     keeps_series: bool,
     /// What the role's workers write parts of, where the profile says so.
     pool: Option<Arc<[u8]>>,
 }
 
-struct SeatStream {
+struct StreamSpec {
     target: u32,
     file: Option<Arc<OpenTarget>>,
     first_header: HeaderKind,
@@ -75,11 +75,11 @@ fn targets_of(role: &RoleProfile, targets: &[LoadTarget]) -> Vec<u32> {
     if bound.is_empty() { pick(&|target| target.name.is_none()) } else { bound }
 }
 
-/// The seats of every role of the job's span, targets opened and plans made.
-pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
-    let mut seats = Vec::new();
+/// The specs of the workers of every role of the job's span, targets opened and plans made.
+pub(crate) fn worker_specs(job: &SpanJob<'_>) -> Result<Vec<WorkerSpec>, RunError> {
+    let mut worker_specs = Vec::new();
     let mut number = 0_u64;
-    check_needs(job, |role| targets_of(role, job.targets).len() as u64)?;
+    check_resources(job, |role| targets_of(role, job.targets).len() as u64)?;
     for (role, profile) in job.span.roles.iter().enumerate() {
         let files = role_files(profile, job)?;
         let pool = write_pool(profile, job.seed)?;
@@ -99,7 +99,7 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
                     RunError::Plan { target, source }
                 })?;
                 let first_header = job.targets[file.target as usize].first_header;
-                streams.push(SeatStream {
+                streams.push(StreamSpec {
                     target: file.target,
                     file: file.file.clone(),
                     first_header,
@@ -108,9 +108,9 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
                 });
                 number += 1;
             }
-            seats.push(Seat {
+            worker_specs.push(WorkerSpec {
                 role,
-                worker: u32::try_from(seats.len()).unwrap_or(u32::MAX),
+                worker: u32::try_from(worker_specs.len()).unwrap_or(u32::MAX),
                 engine: job.engine.clone(),
                 profile: profile.clone(),
                 seed: job.seed,
@@ -123,12 +123,13 @@ pub(crate) fn seats(job: &SpanJob<'_>) -> Result<Vec<Seat>, RunError> {
             });
         }
     }
-    Ok(seats)
+    Ok(worker_specs)
 }
 
 /// The workers of each role, by number.
-pub(crate) fn workers_of_roles(job: &SpanJob<'_>, seats: &[Seat]) -> Vec<Vec<u32>> {
-    let of_role = |role| seats.iter().filter(|seat| seat.role == role).map(|seat| seat.worker).collect();
+pub(crate) fn workers_of_roles(job: &SpanJob<'_>, worker_specs: &[WorkerSpec]) -> Vec<Vec<u32>> {
+    let of_role =
+        |role| worker_specs.iter().filter(|spec| spec.role == role).map(|spec| spec.worker).collect();
     (0..job.span.roles.len()).map(of_role).collect()
 }
 
@@ -196,9 +197,9 @@ fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>,
         .collect()
 }
 
-impl Seat {
+impl WorkerSpec {
     /// Makes the engine, the buffers and the streams. To be called on the worker's own thread, where a ring must be made.
-    pub(crate) fn sit(self) -> Result<ReadyWorker, EngineError> {
+    pub(crate) fn make(self) -> Result<ReadyWorker, EngineError> {
         self.pin()?;
         let count = self.slots();
         let bytes_each = self.profile.block_size.largest().bytes();
@@ -225,7 +226,7 @@ impl Seat {
                 }
             }
         }
-        Ok(ReadyWorker { seat: self, engine, buffers, _files: files })
+        Ok(ReadyWorker { spec: self, engine, buffers, _files: files })
     }
 
     /// Requests that may be in flight: the depth for each target, or with weights for all of them.
@@ -252,8 +253,8 @@ impl Seat {
     }
 
     /// What a stream writes; `None` where it only reads.
-    fn source(&self, stream: &SeatStream) -> Option<WriteSource> {
-        let seed = scattered(self.seed, stream.number);
+    fn source(&self, stream: &StreamSpec) -> Option<WriteSource> {
+        let seed = stream_seed(self.seed, stream.number);
         let source = || match (&self.profile.write_data, &self.pool) {
             (Some(WriteData::Ramp), _) => WriteSource::same(),
             (Some(WriteData::Fresh), _) => WriteSource::fresh(seed),
@@ -265,7 +266,7 @@ impl Seat {
 
     /// Each worker's writes have a seed of its own in their headers: two workers count their writes alike.
     fn filler(&self) -> BlockFiller {
-        BlockFiller::new(scattered(self.seed, u64::from(self.worker)), self.profile.compressible_pct)
+        BlockFiller::new(stream_seed(self.seed, u64::from(self.worker)), self.profile.compressible_pct)
     }
 
     fn rate_iops(&self) -> Option<f64> {
@@ -286,14 +287,14 @@ impl Seat {
             Arrivals::Constant => {
                 Schedule::constant(share_iops, start_ns + Nanos::from_seconds(place / rate_iops).0)
             }
-            Arrivals::Poisson => Schedule::poisson(share_iops, start_ns, scattered(self.seed, number)),
+            Arrivals::Poisson => Schedule::poisson(share_iops, start_ns, stream_seed(self.seed, number)),
         };
         Pace::Open(Box::new(OpenPace::new(schedule, share_iops)))
     }
 }
 
 /// A seed for stream `number`, unlike those of its neighbours (the constant is 2^64 over the golden ratio).
-fn scattered(seed: u64, number: u64) -> u64 {
+fn stream_seed(seed: u64, number: u64) -> u64 {
     seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -306,7 +307,7 @@ enum AnyEngine {
 
 /// A worker whose engine is made.
 pub(crate) struct ReadyWorker {
-    seat: Seat,
+    spec: WorkerSpec,
     engine: AnyEngine,
     buffers: Vec<Buffer>,
     /// Open for as long as the engine may use them.
@@ -324,11 +325,11 @@ impl ReadyWorker {
     ) -> Result<WorkerOutcome, EngineError> {
         match self.engine {
             AnyEngine::Uring(engine) => {
-                run_on(*engine, self.seat, self.buffers, window, reports, clock, stop)
+                run_on(*engine, self.spec, self.buffers, window, reports, clock, stop)
             }
-            AnyEngine::Psync(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
-            AnyEngine::Null(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
-            AnyEngine::Sim(engine) => run_on(engine, self.seat, self.buffers, window, reports, clock, stop),
+            AnyEngine::Psync(engine) => run_on(engine, self.spec, self.buffers, window, reports, clock, stop),
+            AnyEngine::Null(engine) => run_on(engine, self.spec, self.buffers, window, reports, clock, stop),
+            AnyEngine::Sim(engine) => run_on(engine, self.spec, self.buffers, window, reports, clock, stop),
         }
     }
 
@@ -341,77 +342,77 @@ impl ReadyWorker {
         stop: &StopToken,
     ) -> Option<Worker<'_, SimEngine, C>> {
         let AnyEngine::Sim(engine) = self.engine else { return None };
-        Some(worker_on(engine, self.seat, self.buffers, window, reports, clock, stop))
+        Some(worker_on(engine, self.spec, self.buffers, window, reports, clock, stop))
     }
 }
 
 fn run_on<E: Engine, C: Clock>(
     engine: E,
-    seat: Seat,
+    spec: WorkerSpec,
     buffers: Vec<Buffer>,
     window: Window,
     reports: Sender<IntervalReport>,
     clock: C,
     stop: &StopToken,
 ) -> Result<WorkerOutcome, EngineError> {
-    worker_on(engine, seat, buffers, window, reports, clock, stop).run()
+    worker_on(engine, spec, buffers, window, reports, clock, stop).run()
 }
 
 fn worker_on<E: Engine, C: Clock>(
     engine: E,
-    mut seat: Seat,
+    mut spec: WorkerSpec,
     buffers: Vec<Buffer>,
     window: Window,
     reports: Sender<IntervalReport>,
     clock: C,
     stop: &StopToken,
 ) -> Worker<'_, E, C> {
-    let targets: Vec<u32> = seat.streams.iter().map(|stream| stream.target).collect();
-    let paces: Vec<Pace> = seat
+    let targets: Vec<u32> = spec.streams.iter().map(|stream| stream.target).collect();
+    let paces: Vec<Pace> = spec
         .streams
         .iter()
         .enumerate()
-        .map(|(index, stream)| seat.pace(index, stream.number, window.start_ns))
+        .map(|(index, stream)| spec.pace(index, stream.number, window.start_ns))
         .collect();
     let open_loop = paces.iter().any(|pace| matches!(pace, Pace::Open(_)));
-    let sources: Vec<Option<WriteSource>> = seat.streams.iter().map(|stream| seat.source(stream)).collect();
-    let draw = StreamDraw::new(&seat.profile.target_weights, scattered(seat.seed, u64::from(seat.worker)));
-    let plans = if seat.profile.sequence_per_request { seat.profile.queue_depth as usize } else { 1 };
-    let is_simulated = matches!(seat.engine, EngineKind::Sim(_));
+    let sources: Vec<Option<WriteSource>> = spec.streams.iter().map(|stream| spec.source(stream)).collect();
+    let draw = StreamDraw::new(&spec.profile.target_weights, stream_seed(spec.seed, u64::from(spec.worker)));
+    let plans = if spec.profile.sequence_per_request { spec.profile.queue_depth as usize } else { 1 };
+    let is_simulated = matches!(spec.engine, EngineKind::Sim(_));
     let file_of = |index: u16, target: u32| {
         // A simulated device has the run's targets as its files; the others have those that were opened for them.
         if is_simulated { u16::try_from(target).unwrap_or(u16::MAX) } else { index }
     };
     let streams = (0_u16..)
-        .zip(std::mem::take(&mut seat.streams))
+        .zip(std::mem::take(&mut spec.streams))
         .zip(paces)
         .zip(sources)
         .map(|(((index, stream), pace), source)| Stream {
             file: FileIndex(file_of(index, stream.target)),
             plans: vec![stream.plan; plans],
             pace,
-            sync: seat.profile.sync.map(SyncState::new),
+            sync: spec.profile.sync.map(SyncState::new),
             source,
             free: Vec::new(),
             to_sync: Vec::new(),
         })
         .collect();
-    let tally = Tally::new(
-        seat.role,
-        seat.worker,
+    let stats = WorkerStats::new(
+        spec.role,
+        spec.worker,
         &targets,
         open_loop,
-        (window.measure_from_ns, seat.interval_ns),
+        (window.measure_from_ns, spec.interval_ns),
         reports,
     )
-    .with_series(seat.keeps_series);
+    .with_series(spec.keeps_series);
     Worker::new(WorkerParts {
         engine,
         clock,
         streams,
-        depth: seat.profile.queue_depth,
+        depth: spec.profile.queue_depth,
         buffers,
-        tally,
+        stats,
         window,
         stop,
         targets,

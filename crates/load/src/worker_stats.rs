@@ -24,7 +24,7 @@ pub(crate) struct IntervalReport {
 }
 
 /// One target and operation of the worker.
-struct CellTally {
+struct CellStats {
     target: u32,
     op: Op,
     bytes: u64,
@@ -37,7 +37,7 @@ struct CellTally {
     intervals: Vec<CellInterval>,
 }
 
-impl CellTally {
+impl CellStats {
     fn new(target: u32, op: Op, open_loop: bool) -> Self {
         Self {
             target,
@@ -74,10 +74,10 @@ impl CellTally {
 }
 
 /// The cells of one worker.
-pub(crate) struct Tally {
+pub(crate) struct WorkerStats {
     role: usize,
     worker: u32,
-    cells: Vec<CellTally>,
+    cells: Vec<CellStats>,
     measure_from_ns: u64,
     interval: u64,
     interval_ns: u64,
@@ -87,7 +87,7 @@ pub(crate) struct Tally {
     reports: Sender<IntervalReport>,
 }
 
-impl Tally {
+impl WorkerStats {
     /// Cells for every target in `targets` (indices in the run's list) and every operation. The series begins with the measured
     /// part, in intervals of `interval_ns`.
     pub(crate) fn new(
@@ -100,7 +100,7 @@ impl Tally {
     ) -> Self {
         let cells = targets
             .iter()
-            .flat_map(|target| Op::ALL.map(|op| CellTally::new(*target, op, open_loop)))
+            .flat_map(|target| Op::ALL.map(|op| CellStats::new(*target, op, open_loop)))
             .collect();
         let interval_end_ns = measure_from_ns + interval_ns;
         Self {
@@ -123,7 +123,7 @@ impl Tally {
     }
 
     #[inline]
-    fn cell(&mut self, stream: usize, op: Op) -> &mut CellTally {
+    fn cell(&mut self, stream: usize, op: Op) -> &mut CellStats {
         &mut self.cells[stream * Op::ALL.len() + op as usize]
     }
 
@@ -200,14 +200,14 @@ mod tests {
     #[test]
     fn totals_equal_the_sum_of_the_intervals_and_idle_seconds_leave_no_trace() {
         let (sender, receiver) = channel();
-        let mut tally = Tally::new(0, 3, &[7], true, (100, INTERVAL_NS), sender).with_series(true);
+        let mut stats = WorkerStats::new(0, 3, &[7], true, (100, INTERVAL_NS), sender).with_series(true);
         for (at_ns, bytes) in [(100, 10), (500, 20), (2 * INTERVAL_NS + 100, 30), (2 * INTERVAL_NS + 200, 40)]
         {
-            tally.roll(at_ns);
-            tally.record(0, Op::Write, bytes, 5, 9);
+            stats.roll(at_ns);
+            stats.record(0, Op::Write, bytes, 5, 9);
         }
-        tally.record_failure(0, Op::Read);
-        let cells = tally.finish();
+        stats.record_failure(0, Op::Read);
+        let cells = stats.finish();
         let reports: Vec<IntervalReport> = receiver.iter().collect();
         let seen: Vec<(u64, u64)> = reports
             .iter()

@@ -6,9 +6,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A stream's own generator, xoshiro256++ (Blackman & Vigna 2019).
 #[derive(Clone, Debug)]
-pub(super) struct Dice(Xoshiro256PlusPlus);
+pub(super) struct StreamRng(Xoshiro256PlusPlus);
 
-impl Dice {
+impl StreamRng {
     /// The generator of stream `stream_number`. For one seed the map from stream to state is one to one, so
     /// no two streams of a run can begin alike.
     pub(super) fn new(seed: u64, stream_number: u64) -> Self {
@@ -57,9 +57,9 @@ impl Choices {
 
     /// One of 0 .. `count`.
     #[inline]
-    pub(super) fn draw(self, dice: &mut Dice) -> u64 {
+    pub(super) fn draw(self, rng: &mut StreamRng) -> u64 {
         loop {
-            let bits = dice.bits();
+            let bits = rng.bits();
             if bits.wrapping_mul(self.count) >= self.threshold {
                 return high_half(bits, self.count);
             }
@@ -96,11 +96,11 @@ impl Chance {
 
     /// Whether it happens now. Certain answers draw nothing.
     #[inline]
-    pub(super) fn hits(self, dice: &mut Dice) -> bool {
+    pub(super) fn hits(self, rng: &mut StreamRng) -> bool {
         match self {
             Self::Never => false,
             Self::Always => true,
-            Self::Below(threshold) => dice.bits() < threshold,
+            Self::Below(threshold) => rng.bits() < threshold,
         }
     }
 }

@@ -25,7 +25,7 @@ const MEMORY_SHARE: f64 = 0.8;
 
 /// More than the machine has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NeedsError {
+pub enum ResourceError {
     /// Buffers, counts and data to write do not fit.
     #[error("the load needs about {needed} of memory for its buffers and counts, and {available} are free")]
     Memory {
@@ -64,7 +64,7 @@ pub enum NeedsError {
     },
 }
 
-impl NeedsError {
+impl ResourceError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -84,10 +84,10 @@ impl NeedsError {
 }
 
 /// Refuses a span that cannot be carried out here. `targets` tells how many targets a role works on.
-pub(crate) fn check_needs(
+pub(crate) fn check_resources(
     job: &SpanJob<'_>,
     targets: impl Fn(&RoleProfile) -> u64,
-) -> Result<(), NeedsError> {
+) -> Result<(), ResourceError> {
     let allowed: BTreeSet<u32> = allowed_cpus().unwrap_or_default().into_iter().collect();
     let mut needed = 0_u64;
     for role in &job.span.roles {
@@ -97,13 +97,13 @@ pub(crate) fn check_needs(
         let streams = if role.target_weights.is_empty() { targets } else { 1 };
         let in_flight = u64::from(role.queue_depth).saturating_mul(streams);
         if in_flight > IN_FLIGHT_MAX {
-            return Err(NeedsError::InFlight { role: role.name.clone(), in_flight });
+            return Err(ResourceError::InFlight { role: role.name.clone(), in_flight });
         }
         needed = needed.saturating_add(memory_bytes(role, in_flight));
     }
     match memory_available_bytes() {
         Some(available) if needed as f64 > available as f64 * MEMORY_SHARE => {
-            Err(NeedsError::Memory { needed: ByteCount(needed), available: ByteCount(available) })
+            Err(ResourceError::Memory { needed: ByteCount(needed), available: ByteCount(available) })
         }
         _ => Ok(()),
     }
@@ -119,19 +119,19 @@ fn memory_bytes(role: &RoleProfile, in_flight: u64) -> u64 {
     worker.saturating_mul(u64::from(role.workers)).saturating_add(pool)
 }
 
-fn check_processors(role: &RoleProfile, allowed: &BTreeSet<u32>) -> Result<(), NeedsError> {
+fn check_processors(role: &RoleProfile, allowed: &BTreeSet<u32>) -> Result<(), ResourceError> {
     let asked = role.pin.iter().flatten();
     match asked.copied().find(|processor| !allowed.is_empty() && !allowed.contains(processor)) {
-        Some(processor) => Err(NeedsError::Processor { processor, allowed: runs(allowed) }),
+        Some(processor) => Err(ResourceError::Processor { processor, allowed: runs(allowed) }),
         None => Ok(()),
     }
 }
 
-fn check_rate(role: &RoleProfile, targets: u64) -> Result<(), NeedsError> {
+fn check_rate(role: &RoleProfile, targets: u64) -> Result<(), ResourceError> {
     let Some(rate) = role.rate else { return Ok(()) };
     let rate_iops = rate.iops(role.block_size.mean_bytes()) / (f64::from(role.workers) * targets as f64);
     if rate_iops > RATE_IOPS_MAX {
-        return Err(NeedsError::Rate { role: role.name.clone(), rate_iops: format!("{rate_iops:.0}") });
+        return Err(ResourceError::Rate { role: role.name.clone(), rate_iops: format!("{rate_iops:.0}") });
     }
     Ok(())
 }
@@ -157,7 +157,7 @@ mod tests {
     use crate::job::EngineKind;
     use iostall_model::SpanProfile;
 
-    fn refusal(role: &str) -> Option<NeedsError> {
+    fn refusal(role: &str) -> Option<ResourceError> {
         let span: SpanProfile = toml::from_str(&format!("[[roles]]\nname = 'data'\n{role}")).unwrap();
         let job = SpanJob {
             span: &span,
@@ -167,7 +167,7 @@ mod tests {
             fallback: None,
             devices: &[],
         };
-        check_needs(&job, |_| 1).err()
+        check_resources(&job, |_| 1).err()
     }
 
     #[test]
@@ -179,14 +179,15 @@ mod tests {
     fn buffers_beyond_the_memory_are_refused_before_they_are_taken() {
         // The story: -b1G -o64 -t8 was killed by the kernel, and -Z1T aborted with a stack backtrace.
         let huge = refusal("block-size = '1G'\nqueue-depth = 4096\nworkers = 512");
-        assert!(matches!(huge, Some(NeedsError::Memory { .. })), "{huge:?}");
+        assert!(matches!(huge, Some(ResourceError::Memory { .. })), "{huge:?}");
         let pool = "block-size = '8K'\nwrite-pct = 100\nwrite-data = { pool = { size = '1024G' } }";
-        assert!(matches!(refusal(pool), Some(NeedsError::Memory { .. })));
+        assert!(matches!(refusal(pool), Some(ResourceError::Memory { .. })));
     }
 
     #[test]
     fn processors_that_are_not_there_are_named_beside_those_that_are() {
-        let Some(NeedsError::Processor { processor, allowed }) = refusal("block-size = '8K'\npin = [1000]")
+        let Some(ResourceError::Processor { processor, allowed }) =
+            refusal("block-size = '8K'\npin = [1000]")
         else {
             panic!("let through");
         };
@@ -198,8 +199,8 @@ mod tests {
     #[test]
     fn more_than_a_worker_can_count_or_keep_in_flight_is_refused() {
         let fast = refusal("block-size = '4K'\nrate = 4000000000");
-        assert!(matches!(fast, Some(NeedsError::Rate { .. })), "{fast:?}");
+        assert!(matches!(fast, Some(ResourceError::Rate { .. })), "{fast:?}");
         let deep = refusal("block-size = '4K'\nqueue-depth = 100000");
-        assert!(matches!(deep, Some(NeedsError::InFlight { in_flight: 100_000, .. })), "{deep:?}");
+        assert!(matches!(deep, Some(ResourceError::InFlight { in_flight: 100_000, .. })), "{deep:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! A fixed shuffle of slots, so that the hot blocks of a skewed load are not neighbours.
 
-use super::dice::mix;
+use super::rng::mix;
 
 /// A one-to-one map of 0 .. `count` onto itself that looks random and needs no table.
 ///
@@ -8,7 +8,7 @@ use super::dice::mix;
 /// of two, each of which can be undone; a result outside the range is sent through again until it falls
 /// inside (cycle walking, Black & Rogaway 2002), which takes fewer than four turns on average.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scatter {
+pub(super) struct BlockPermutation {
     count: u64,
     mask: u64,
     shift: u32,
@@ -16,7 +16,7 @@ pub(super) struct Scatter {
     summands: [u64; 3],
 }
 
-impl Scatter {
+impl BlockPermutation {
     /// A shuffle of 0 .. `count` (at least 1) for `seed`. Where `widest` is not more than twice `count`,
     /// the map agrees with that of `widest` for all but the slots only the wider one has: block sizes of a
     /// mix then share their hot spots.
@@ -58,8 +58,8 @@ mod tests {
     fn every_slot_is_hit_exactly_once_whatever_the_count() {
         for count in (1..200).chain([255, 256, 257, 1000, 4095, 4096, 4097]) {
             for seed in 0..3 {
-                let scatter = Scatter::new(count, count, seed);
-                let mut slots: Vec<u64> = (0..count).map(|index| scatter.at(index)).collect();
+                let permutation = BlockPermutation::new(count, count, seed);
+                let mut slots: Vec<u64> = (0..count).map(|index| permutation.at(index)).collect();
                 slots.sort_unstable();
                 assert!(slots.iter().copied().eq(0..count), "count {count}, seed {seed}");
             }
@@ -68,14 +68,16 @@ mod tests {
 
     #[test]
     fn neighbours_do_not_stay_neighbours() {
-        let scatter = Scatter::new(1 << 20, 1 << 20, 7);
-        let close = (0..1000).filter(|&rank| scatter.at(rank).abs_diff(scatter.at(rank + 1)) < 1000).count();
+        let permutation = BlockPermutation::new(1 << 20, 1 << 20, 7);
+        let close =
+            (0..1000).filter(|&rank| permutation.at(rank).abs_diff(permutation.at(rank + 1)) < 1000).count();
         assert!(close < 10, "{close} of 1000 neighbouring ranks stayed close");
     }
 
     #[test]
     fn block_sizes_of_a_mix_share_their_hot_spots() {
-        let (small, large) = (Scatter::new(100_000, 100_000, 3), Scatter::new(99_969, 100_000, 3));
+        let (small, large) =
+            (BlockPermutation::new(100_000, 100_000, 3), BlockPermutation::new(99_969, 100_000, 3));
         let moved = (0..1000).filter(|&rank| small.at(rank) != large.at(rank)).count();
         assert!(moved <= 5, "{moved} of the 1000 hottest ranks differ");
     }
