@@ -1,6 +1,6 @@
 //! `iostall runs`.
 
-use crate::support::Workspace;
+use crate::support::{Workspace, skip};
 
 fn measure(here: &Workspace, name: &str) {
     here.run(&[
@@ -78,4 +78,42 @@ fn a_kept_run_is_written_as_markdown_for_a_ticket() {
     assert!(text.starts_with("# iostall load: ticket\n"), "{text}");
     assert!(text.contains("### Rates and latency") && text.contains("| --- |"), "{text}");
     here.run(&["verify", "--markdown", "run.md", "run.md"]).expect_status(2);
+}
+
+/// What was measured last year had to be looked for run by run.
+#[test]
+fn what_a_device_gave_is_listed_by_device_and_shape() {
+    let here = Workspace::new();
+    let none = here.run(&["runs", "capacity"]).expect_status(0);
+    assert!(none.stderr.contains("iostall sweep"), "{}", none.stderr);
+    here.run(&[
+        "load",
+        "--preset",
+        "random-read",
+        "--duration",
+        "200ms",
+        "--warmup",
+        "0",
+        "--size",
+        "8M",
+        "--json",
+        "o.json",
+        "t.dat",
+    ])
+    .expect_status(0);
+    let run = here.json("o.json");
+    if run["targets"][0]["device"].is_null() {
+        return skip("the capacity of a device", "the tests' directory is on no block device");
+    }
+    let text = here.run(&["runs", "capacity"]).expect_status(0).stdout;
+    assert!(text.contains("8K random reads") && text.contains("in flight"), "{text}");
+    let said = here.run(&["runs", "capacity", "--json"]).expect_status(0).stdout;
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let record = &found[0]["record"];
+    assert_eq!((record["run"].as_str(), found.as_array().unwrap().len()), (run["id"].as_str(), 1));
+    assert_eq!(record["device"], run["targets"][0]["device"]["name"]);
+    assert!(record["curve"][0]["iops"].as_f64().unwrap() > 0.0, "{record}");
+    let device = record["device_key"].as_str().or(record["device"].as_str()).unwrap();
+    assert!(here.run(&["runs", "capacity", device]).expect_status(0).stdout.contains("8K random reads"));
+    assert_eq!(here.run(&["runs", "capacity", "/dev/no-such"]).expect_status(0).stdout, "");
 }

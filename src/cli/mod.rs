@@ -29,7 +29,7 @@ pub(crate) use load::{LoadArgs, OutputArgs, PresetsArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
 pub(crate) use report::ReportArgs;
-pub(crate) use runs::{RunsArgs, RunsCommand};
+pub(crate) use runs::{CapacityArgs, RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
 pub(crate) use top::TopArgs;

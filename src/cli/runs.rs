@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
     iostall runs show last               the newest run's report\n  \
     iostall runs show 12 --html r.html   run 12 as a page\n  \
     iostall runs export last~1           the run before it, as JSON\n  \
+    iostall runs capacity /dev/sdb       what this device gave, newest first\n  \
     iostall runs delete 12"
 )]
 pub(crate) struct RunsArgs {
@@ -50,6 +51,8 @@ pub(crate) enum RunsCommand {
     Show(ShowArgs),
     /// Write a run as a JSON document
     Export(ExportArgs),
+    /// Show what each device gave, for each shape of I/O that was put on it alone
+    Capacity(CapacityArgs),
     /// Delete runs
     Delete(DeleteArgs),
 }
@@ -73,6 +76,20 @@ pub(crate) struct ExportArgs {
     /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Which device.
+#[derive(Debug, Args)]
+pub(crate) struct CapacityArgs {
+    /// A device (/dev/nvme0n1), or the lasting name that --json shows [default: all]
+    #[arg(value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// At most so many, newest first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: u32,
+    /// As JSON, with the whole curve
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Which runs.

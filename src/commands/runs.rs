@@ -1,5 +1,7 @@
 //! `iostall runs`: what was kept.
 
+mod capacity;
+
 use std::fmt::Write as _;
 
 use iostall_measure::clock::utc_now;
@@ -36,6 +38,7 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
                 Status::Done,
             ));
         }
+        Some(RunsCommand::Capacity(args)) => capacity::show(args, &store, printer)?,
         Some(RunsCommand::Delete(delete)) => {
             for text in &delete.runs {
                 let gone = store.delete(&store::selector(text)?).map_err(with_hint)?;
@@ -51,7 +54,7 @@ fn wanted_of(args: &RunsArgs) -> Vec<Wanted<'_>> {
     match &args.command {
         Some(RunsCommand::Show(show)) => wanted(&show.output),
         Some(RunsCommand::Export(export)) => vec![("--output", Form::Json, export.output.as_deref())],
-        Some(RunsCommand::Delete(_)) | None => Vec::new(),
+        Some(RunsCommand::Capacity(_) | RunsCommand::Delete(_)) | None => Vec::new(),
     }
 }
 

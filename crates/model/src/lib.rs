@@ -1,6 +1,7 @@
 //! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting.
 
 pub mod alert;
+pub mod capacity;
 pub mod comparable;
 pub mod counter;
 pub mod delta;

@@ -4,6 +4,7 @@ use iostall_measure::platform::{Host, Target};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::device::DeviceIdentity;
 use crate::kinds::RunBody;
 use crate::run_id::RunId;
 use crate::warning::Warning;
@@ -38,6 +39,9 @@ pub struct Run {
     pub host: Host,
     /// The targets; outcomes point into this list by index.
     pub targets: Vec<Target>,
+    /// The devices under the targets, in their order; `None` for one without a device. Empty in runs kept before this was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Option<DeviceIdentity>>,
     /// Doubts.
     pub warnings: Vec<Warning>,
     /// What was measured.

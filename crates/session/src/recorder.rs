@@ -5,6 +5,7 @@ use iostall_host as host;
 use iostall_measure::clock::utc_now;
 use iostall_measure::platform::{Host, Target};
 use iostall_measure::{Clock, RunClock};
+use iostall_model::device::DeviceIdentity;
 use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use iostall_model::{Run, RunBody, RunId, Warning};
 use jiff::Timestamp;
@@ -89,9 +90,17 @@ impl RunRecorder {
             ended_utc: utc_now(),
             interrupted: ended.interrupted,
             host: self.host,
+            devices: devices_of(&ended.targets),
             targets: ended.targets,
             warnings: ended.warnings,
             body: ended.body,
         }
     }
+}
+
+/// The devices under the targets; empty where there is none, as for targets in memory.
+fn devices_of(targets: &[Target]) -> Vec<Option<DeviceIdentity>> {
+    let identity = |target: &Target| target.device.as_ref().and_then(|_| host::identity_of(&target.path));
+    let devices: Vec<_> = targets.iter().map(identity).collect();
+    if devices.iter().all(Option::is_none) { Vec::new() } else { devices }
 }

@@ -1,7 +1,8 @@
 //! What every store must do, whatever it stands on. Each implementation calls [`run_all`] in a test.
 
 use iostall_measure::platform::Target;
-use iostall_model::Run;
+use iostall_model::device::DeviceIdentity;
+use iostall_model::{Run, RunBody};
 use jiff::ToSpan;
 
 use crate::entry::{Filter, RunNumber};
@@ -22,6 +23,7 @@ pub(crate) fn run_all<S: Store>(mut make_store: impl FnMut() -> S) {
     a_piece_of_an_id_that_several_runs_share_lists_them(make_store());
     what_is_not_there_is_said_to_be_not_there(make_store());
     a_deleted_run_is_gone_and_its_number_is_not_given_again(make_store());
+    what_a_device_gave_goes_with_its_run(make_store());
     an_export_is_the_document_and_a_newer_one_can_still_be_exported(make_store());
 }
 
@@ -60,6 +62,35 @@ fn a_path_that_is_not_utf8_comes_out_as_it_is_shown(mut store: impl Store) {
     let shown = "/data/caf\u{fffd}";
     assert_eq!(store.get(&select("last")).unwrap().run.targets[0].path.to_str(), Some(shown));
     assert_eq!(store.last().unwrap().unwrap().targets, [shown]);
+}
+
+fn what_a_device_gave_goes_with_its_run(mut store: impl Store) {
+    let identity = |serial: &str| DeviceIdentity { serial: Some(serial.into()), ..DeviceIdentity::default() };
+    for (number, serial) in [(1, "S1"), (2, "S2"), (3, "S1")] {
+        let mut run = sample_run(number);
+        run.targets = sample_run(1).targets;
+        run.devices = vec![Some(identity(serial))];
+        let RunBody::Load(load) = &mut run.body else { unreachable!("a sample is a load") };
+        load.profile.spans[0].roles.truncate(1);
+        load.spans[0].roles.truncate(1);
+        store.add(&run).unwrap();
+    }
+    // Three roles at once: nobody knows which had how much of the device.
+    store.add(&sample_run(4)).unwrap();
+    let numbers = |device: Option<&str>, limit| -> Vec<u32> {
+        store.capacities(device, limit).unwrap().iter().map(|capacity| capacity.number.0).collect()
+    };
+    assert_eq!(numbers(None, None), [3, 2, 1]);
+    assert_eq!(numbers(Some("serial..S1"), None), [3, 1]);
+    assert_eq!((numbers(Some("absent"), None), numbers(None, Some(1))), (vec![], vec![3]));
+    let device = sample_run(1).targets[0].device.clone().unwrap().name;
+    assert_eq!(numbers(Some(&device), None), [3, 2, 1]);
+    let first = store.capacities(Some("serial..S2"), None).unwrap().remove(0);
+    let summary = store.find(&select("2")).unwrap().summary;
+    assert_eq!(first.record.best().map(|best| best.iops), summary.iops);
+    assert_eq!(first.record.run, sample_id(2));
+    store.delete(&select("2")).unwrap();
+    assert_eq!(store.capacities(None, None).unwrap().len(), 2);
 }
 
 fn a_run_is_kept_once(mut store: impl Store) {

@@ -34,4 +34,4 @@ pub use history::{
 pub use location::{default_path, default_path_in};
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};
 pub use sqlite::{SqliteHistory, SqliteStore};
-pub use store::{Store, Stored};
+pub use store::{Store, Stored, StoredCapacity};

@@ -90,6 +90,7 @@ fn run_of(number: u64, workers: u32, seconds: u64, requests: u64) -> Run {
         interrupted: number.is_multiple_of(2),
         host: host(),
         targets: vec![target(number)],
+        devices: Vec::new(),
         warnings: vec![
             Warning::new(WarningCode::TargetSmall, "the target fits in memory").hint("take a larger one"),
             Warning::new(WarningCode::FewSamples, "5-nines needs a million samples").about("log"),

@@ -13,6 +13,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use iostall_model::capacity::CapacityRecord;
 use iostall_model::{Run, Summary};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
@@ -22,7 +23,7 @@ use crate::document;
 use crate::entry::{Entry, Filter, RunNumber};
 use crate::error::StoreError;
 use crate::selector::Selector;
-use crate::store::{Store, Stored};
+use crate::store::{Store, Stored, StoredCapacity};
 
 pub use history::SqliteHistory;
 use room::begin;
@@ -152,6 +153,25 @@ impl Store for SqliteStore {
         self.read(selector).map(|(_, text)| text)
     }
 
+    fn capacities(
+        &self,
+        device: Option<&str>,
+        limit: Option<u32>,
+    ) -> Result<Vec<StoredCapacity>, StoreError> {
+        let read = || -> rusqlite::Result<_> {
+            self.connection
+                .prepare_cached(statements::LIST_CAPACITIES)?
+                .query_map(named_params! {":device": device, ":limit": limit.map_or(-1, i64::from)}, |row| {
+                    Ok(StoredCapacity {
+                        number: RunNumber(row.get("run_number")?),
+                        record: parsed(row, "record", |text| serde_json::from_str(text))?,
+                    })
+                })?
+                .collect()
+        };
+        read().map_err(self.fault("read"))
+    }
+
     fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError> {
         // Takes the write lock before it looks, so that what `last` names is what is deleted.
         let transaction = begin(&self.connection, &self.path, 0).map_err(self.fault("write to"))?;
@@ -214,12 +234,34 @@ fn insert(
             },
         )?;
     }
+    insert_capacities(&transaction, number, run)?;
     transaction.execute(
         statements::INSERT_DOCUMENT,
         named_params! {":run_number": number, ":encoding": document::ENCODING, ":document": document},
     )?;
     transaction.commit()?;
     Ok(Ok(RunNumber(number)))
+}
+
+fn insert_capacities(transaction: &Connection, number: u32, run: &Run) -> rusqlite::Result<()> {
+    for (position, record) in (0_u32..).zip(CapacityRecord::of_run(run)) {
+        let Some(best) = record.best() else { continue };
+        transaction.execute(
+            statements::INSERT_CAPACITY,
+            named_params! {
+                ":run_number": number,
+                ":position": position,
+                ":device_key": record.device_key,
+                ":device": record.device,
+                ":block_size": record.shape.block_size.to_string(),
+                ":iops": best.iops,
+                ":mib_per_s": best.mib_per_s,
+                ":latency_ns_p99": i64::try_from(best.latency_ns_p99).unwrap_or(i64::MAX),
+                ":record": serde_json::to_string(&record).map_err(not_writable)?,
+            },
+        )?;
+    }
+    Ok(())
 }
 
 /// A moment as text whose order is the order of time: with the decimals left to their own, `00.5Z` would sort before `00Z`.
@@ -264,6 +306,11 @@ fn parsed<T, E: std::error::Error + Send + Sync + 'static>(
 /// A column that holds no negative number.
 fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
     row.get::<_, Option<i64>>(column)?.map(|value| u64::try_from(value).map_err(not_readable)).transpose()
+}
+
+/// A value that has no form in the file.
+fn not_writable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
 /// A column whose text is not what we wrote.

@@ -1,6 +1,7 @@
 //! What every store does.
 
 use iostall_model::Run;
+use iostall_model::capacity::CapacityRecord;
 
 use crate::entry::{Entry, Filter, RunNumber};
 use crate::error::StoreError;
@@ -13,6 +14,15 @@ pub struct Stored {
     pub number: RunNumber,
     /// The run.
     pub run: Run,
+}
+
+/// What a device gave, with the number of the run that says so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredCapacity {
+    /// The run's number in this store.
+    pub number: RunNumber,
+    /// What it gave.
+    pub record: CapacityRecord,
 }
 
 /// A place where runs are kept.
@@ -38,6 +48,10 @@ pub trait Store: Send {
     /// The document of the run that `selector` names, as it was stored: JSON text. It is not
     /// interpreted, so a run of a newer iostall can be exported too.
     fn export(&self, selector: &Selector) -> Result<String, StoreError>;
+
+    /// What devices gave by the runs that are kept, newest run first: of the device with this key or kernel name, or of all.
+    fn capacities(&self, device: Option<&str>, limit: Option<u32>)
+    -> Result<Vec<StoredCapacity>, StoreError>;
 
     /// Removes the run that `selector` names and returns what it was.
     fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError>;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
+use crate::capacity::Capacity;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -106,6 +107,10 @@ impl Outcome for CopyOutcome {
     }
 
     fn measured(&self) -> Vec<Measured> {
+        Vec::new()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
         Vec::new()
     }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
+use crate::capacity::{Capacity, CapacityPoint, IoShape};
 use crate::figures::rows;
 use crate::measured::Measured;
 use crate::outcome::{EngineUse, SpanOutcome};
@@ -51,6 +52,12 @@ impl Outcome for LoadOutcome {
             }
         }
         all
+    }
+
+    fn capacities(&self, targets: usize) -> Vec<Capacity> {
+        let (1, Some(shape)) = (targets, IoShape::of_profile(&self.profile)) else { return Vec::new() };
+        let curve = self.spans.iter().filter_map(CapacityPoint::of_span).collect();
+        vec![Capacity { target: 0, shape, curve }]
     }
 
     fn summary(&self) -> Summary {

@@ -4,6 +4,7 @@ use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Nanos, Percent}
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
+use crate::capacity::{Capacity, IoShape, by_shape};
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -80,6 +81,16 @@ impl Outcome for MatrixOutcome {
 
     fn measured(&self) -> Vec<Measured> {
         self.points.iter().map(Measured::of_point).collect()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
+        by_shape(&self.points, |point| IoShape {
+            block_size: point.block_size.clone(),
+            access: point.access,
+            write_pct: point.write_pct,
+            caching: self.plan.caching,
+            durability: self.plan.durability,
+        })
     }
 
     fn summary(&self) -> Summary {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
+use crate::capacity::{Capacity, IoShape, by_shape};
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -64,6 +65,11 @@ impl Outcome for MaxRateOutcome {
 
     fn measured(&self) -> Vec<Measured> {
         self.points.iter().map(Measured::of_point).collect()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
+        IoShape::of_profile(&self.profile)
+            .map_or_else(Vec::new, |shape| by_shape(&self.points, |_| shape.clone()))
     }
 
     fn summary(&self) -> Summary {

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use crate::capacity::Capacity;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -22,6 +23,8 @@ pub trait Outcome: Any {
     fn points(&self) -> &[Point];
     /// What can be compared with another run's, by name.
     fn measured(&self) -> Vec<Measured>;
+    /// What it says of the devices under its `targets`, shape by shape.
+    fn capacities(&self, targets: usize) -> Vec<Capacity>;
     /// The few numbers that a listing shows.
     fn summary(&self) -> Summary;
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
+use crate::capacity::Capacity;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::paced::{MethodOutcome, WriteMethod};
@@ -67,6 +68,10 @@ impl Outcome for PacedOutcome {
     }
 
     fn measured(&self) -> Vec<Measured> {
+        Vec::new()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
         Vec::new()
     }
 

@@ -11,12 +11,13 @@ use super::statements;
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
 /// All steps in order.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
     include_str!("../../migrations/0101_add_import_and_days.sql"),
     include_str!("../../migrations/0102_name_scopes.sql"),
     include_str!("../../migrations/0103_identify_by_uuid.sql"),
+    include_str!("../../migrations/0104_keep_capacities.sql"),
 ];
 
 /// The newest version this program knows.

@@ -1,0 +1,247 @@
+//! What a device gave for one shape of I/O, as later questions ask for it: how much headroom is left, is it slower than last year.
+
+use iostall_measure::{Caching, Durability, Percent, Percentile};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::device::DeviceIdentity;
+use crate::outcome::{OpOutcome, SpanOutcome};
+use crate::point::Point;
+use crate::profile::{Access, BlockMix, Profile, RoleProfile};
+use crate::run::Run;
+use crate::run_id::RunId;
+use crate::warning::WarningCode;
+
+/// What was asked of a device, but for how much at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IoShape {
+    /// Size of a request, or a mix.
+    pub block_size: BlockMix,
+    /// Random or sequential.
+    pub access: Access,
+    /// Share of writes.
+    pub write_pct: Percent,
+    /// Past the page cache or through it.
+    pub caching: Caching,
+    /// What a completed write promises.
+    pub durability: Durability,
+}
+
+impl IoShape {
+    /// The shape of a role.
+    pub fn of_role(role: &RoleProfile) -> Self {
+        Self {
+            block_size: role.block_size.clone(),
+            access: role.access,
+            write_pct: role.write_pct,
+            caching: role.caching,
+            durability: role.durability,
+        }
+    }
+
+    /// The shape of the only role of a profile; `None` where several run at once, whose shares of the device nobody knows.
+    pub fn of_profile(profile: &Profile) -> Option<Self> {
+        let mut roles = profile.spans.iter().flat_map(|span| &span.roles);
+        let role = roles.next()?;
+        roles.next().is_none().then(|| Self::of_role(role))
+    }
+}
+
+/// One setting of the curve.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CapacityPoint {
+    /// Requests in flight; in open loop the most there might be.
+    pub in_flight: u64,
+    /// Open loop: arrivals a second asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_iops: Option<f64>,
+    /// Requests a second.
+    pub iops: f64,
+    /// 2^20 bytes a second.
+    pub mib_per_s: f64,
+    /// Median latency, nanoseconds: response in open loop, else service.
+    pub latency_ns_p50: u64,
+    /// 99th percentile.
+    pub latency_ns_p99: u64,
+}
+
+impl CapacityPoint {
+    /// What a point gave; `None` where nothing was completed.
+    pub fn of_point(point: &Point) -> Option<Self> {
+        Some(Self {
+            in_flight: point.in_flight(),
+            rate_iops: point.rate_iops,
+            iops: point.iops()?,
+            mib_per_s: point.mib_per_s()?,
+            latency_ns_p50: point.latency_ns.value_at(Percentile::P50)?,
+            latency_ns_p99: point.latency_ns.value_at(Percentile::P99)?,
+        })
+    }
+
+    /// What the only role of a span gave; `None` where there are several or nothing was completed.
+    pub fn of_span(span: &SpanOutcome) -> Option<Self> {
+        let [role] = span.roles.as_slice() else { return None };
+        let moved: OpOutcome = role.reads_and_writes()?;
+        Some(Self {
+            in_flight: role.depth_asked,
+            rate_iops: role.open_loop.as_ref().map(|open| open.rate_asked_iops),
+            iops: moved.iops(span.measured_ns)?,
+            mib_per_s: moved.mebibytes_per_second(span.measured_ns)?,
+            latency_ns_p50: moved.latency_ns().value_at(Percentile::P50)?,
+            latency_ns_p99: moved.latency_ns().value_at(Percentile::P99)?,
+        })
+    }
+}
+
+/// One shape on one target of a run: what a kind of run says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacity {
+    /// Index in the run's targets.
+    pub target: u32,
+    /// What was asked.
+    pub shape: IoShape,
+    /// What it gave, in the order of measuring.
+    pub curve: Vec<CapacityPoint>,
+}
+
+/// What a device gave for one shape of I/O. It gave *at least* this: more in flight might have given more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CapacityRecord {
+    /// [`DeviceIdentity::key`]; `None` where the device has no name that outlives a boot.
+    pub device_key: Option<String>,
+    /// Its name on that host at that time.
+    pub device: String,
+    /// Model, as the device says.
+    pub model: Option<String>,
+    /// Host it was measured on.
+    pub host: String,
+    /// The run that it is from.
+    pub run: RunId,
+    /// When that began, UTC.
+    pub measured_utc: Timestamp,
+    /// What was asked.
+    pub shape: IoShape,
+    /// By requests in flight, ascending, then by rate.
+    pub curve: Vec<CapacityPoint>,
+    /// Reasons to doubt the run's numbers.
+    pub warnings: Vec<WarningCode>,
+}
+
+impl CapacityRecord {
+    /// What `run` says of the devices under its targets. Targets in memory or on a network have no device and no record.
+    pub fn of_run(run: &Run) -> Vec<Self> {
+        let warnings: Vec<WarningCode> = run.warnings.iter().map(|warning| warning.code).collect();
+        let record = |capacity: Capacity| {
+            let index = capacity.target as usize;
+            let device = run.targets.get(index)?.device.as_ref()?;
+            let mut curve = capacity.curve;
+            curve.sort_by(|one, other| {
+                let rate = |point: &CapacityPoint| point.rate_iops.unwrap_or(0.0);
+                one.in_flight.cmp(&other.in_flight).then(rate(one).total_cmp(&rate(other)))
+            });
+            (!curve.is_empty()).then(|| Self {
+                device_key: run.devices.get(index).and_then(Option::as_ref).and_then(DeviceIdentity::key),
+                device: device.name.clone(),
+                model: device.model.clone(),
+                host: run.host.hostname.clone(),
+                run: run.id,
+                measured_utc: run.started_utc,
+                shape: capacity.shape,
+                curve,
+                warnings: warnings.clone(),
+            })
+        };
+        run.body.outcome().capacities(run.targets.len()).into_iter().filter_map(record).collect()
+    }
+
+    /// The point with the most requests a second.
+    pub fn best(&self) -> Option<&CapacityPoint> {
+        self.curve.iter().max_by(|one, other| one.iops.total_cmp(&other.iops))
+    }
+}
+
+/// Points by shape and target; `shape` is that of a point, and only points on one target count: of several nobody knows which
+/// gave what.
+pub(crate) fn by_shape(points: &[Point], shape: impl Fn(&Point) -> IoShape) -> Vec<Capacity> {
+    let mut found: Vec<Capacity> = Vec::new();
+    for point in points {
+        let ([target], Some(figures)) = (point.targets.as_slice(), CapacityPoint::of_point(point)) else {
+            continue;
+        };
+        let shape = shape(point);
+        match found.iter_mut().find(|capacity| capacity.target == *target && capacity.shape == shape) {
+            Some(capacity) => capacity.curve.push(figures),
+            None => found.push(Capacity { target: *target, shape, curve: vec![figures] }),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_measure::Histogram;
+
+    use super::*;
+    use crate::point::Repeat;
+
+    fn point(targets: &[u32], block_size: &str, queue_depth: u32) -> Point {
+        let mut latency_ns = Histogram::new();
+        latency_ns.record(1_000_000 * u64::from(queue_depth));
+        Point {
+            targets: targets.to_vec(),
+            block_size: block_size.parse().unwrap(),
+            access: Access::Random,
+            write_pct: Percent::default(),
+            queue_depth,
+            workers: 1,
+            rate_iops: None,
+            repeats: vec![Repeat {
+                start_ns: 0,
+                measured_ns: 1_000_000_000,
+                count: 100 * u64::from(queue_depth),
+                bytes: 819_200 * u64::from(queue_depth),
+                failed: 0,
+                latency_ns_mean: None,
+                latency_ns_p99: None,
+                backlog_at_end: None,
+            }],
+            latency_ns,
+        }
+    }
+
+    #[test]
+    fn points_are_put_together_by_target_and_shape_and_those_on_several_targets_are_left_out() {
+        let points = [
+            point(&[0], "8K", 4),
+            point(&[0], "64K", 1),
+            point(&[1], "8K", 1),
+            point(&[0, 1], "8K", 1),
+            point(&[0], "8K", 1),
+        ];
+        let shape = |point: &Point| IoShape {
+            block_size: point.block_size.clone(),
+            access: point.access,
+            write_pct: point.write_pct,
+            caching: Caching::default(),
+            durability: Durability::default(),
+        };
+        let found = by_shape(&points, shape);
+        let parts: Vec<(u32, String, Vec<u64>)> = found
+            .iter()
+            .map(|one| {
+                (
+                    one.target,
+                    one.shape.block_size.to_string(),
+                    one.curve.iter().map(|point| point.in_flight).collect(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            parts,
+            [(0, "8K".into(), vec![4, 1]), (0, "64K".into(), vec![1]), (1, "8K".into(), vec![1])]
+        );
+        assert!(
+            (found[0].curve[0].iops - 400.0).abs() < 1e-9 && found[0].curve[0].latency_ns_p99 >= 4_000_000
+        );
+    }
+}
