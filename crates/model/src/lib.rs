@@ -2,6 +2,7 @@
 
 pub mod alert;
 pub mod capacity;
+mod capacity_record;
 pub mod comparable;
 pub mod counter;
 pub mod delta;
@@ -31,6 +32,7 @@ pub mod transfer;
 pub mod warning;
 pub mod write_data;
 
+pub use capacity_record::CapacityRecord;
 pub use counter::{Counter, Counters};
 pub use delta::Change;
 pub use gap::Gap;

@@ -4,6 +4,7 @@
 //! Each kind of run builds one [`Report`], and every output renders that: they can never disagree, and none but the module of a
 //! kind knows the kind.
 
+pub mod capacity;
 pub mod chart;
 pub mod compare;
 pub mod csv;

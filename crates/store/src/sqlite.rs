@@ -13,8 +13,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use iostall_model::capacity::CapacityRecord;
-use iostall_model::{Run, Summary};
+use iostall_model::{CapacityRecord, Run, Summary};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, named_params};

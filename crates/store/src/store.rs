@@ -1,7 +1,6 @@
 //! What every store does.
 
-use iostall_model::Run;
-use iostall_model::capacity::CapacityRecord;
+use iostall_model::{CapacityRecord, Run};
 
 use crate::entry::{Entry, Filter, RunNumber};
 use crate::error::StoreError;
