@@ -20,7 +20,12 @@ pub(crate) struct Named {
 impl Named {
     /// Opens it: the first reading connects, and no reading takes longer than `limit`.
     pub(crate) fn open(&self, limit: Duration) -> anyhow::Result<Box<dyn Source>> {
-        open(self.address.clone(), self.secret.clone(), limit).map_err(advised)
+        self.open_again(limit).map_err(advised)
+    }
+
+    /// The same, with the source's own error.
+    pub(crate) fn open_again(&self, limit: Duration) -> Result<Box<dyn Source>, SourceError> {
+        open(self.address.clone(), self.secret.clone(), limit)
     }
 }
 

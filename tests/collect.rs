@@ -105,7 +105,7 @@ fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled(
     if has_counted_device() {
         collector.wait_until("a report with an interval and the gap", |_| {
             let report = workspace.run(&["report", "server", "--json", "-"]);
-            report.status == Some(0) && report.stderr.contains("no sample")
+            report.status == Some(0) && report.stderr.contains("missed sample")
         });
     }
     collector.signal("INT");

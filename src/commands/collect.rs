@@ -1,39 +1,35 @@
-//! `iostall collect`: one sample, or samples on a beat.
+//! `iostall collect`: one sample, or samples at regular ticks of the clock.
 
 mod import;
-mod judging;
-mod keeper;
 mod metrics;
-mod onlookers;
+mod told;
 
-use std::collections::HashMap;
+use std::path::Path;
 use std::time::Duration;
 
 use iostall_collect::{Engine, Filter, grants};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_model::Gap;
-use iostall_store::{History, Retention};
-use iostall_watch::{Event, Missed, Sampler, SamplerOptions};
-use jiff::{SignedDuration, Timestamp};
+use iostall_notify::AlertFile;
+use iostall_store::Retention;
+use iostall_watch::{
+    Alerting, Collector, MachineClock, Metrics, Observers, OnceEvent, Sampler, SamplerOptions, WatchClock,
+    WatchError, sample_once,
+};
+use jiff::SignedDuration;
 
-use self::keeper::Keeper;
-use self::onlookers::Onlookers;
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
 use crate::failure::Status;
 use crate::interrupt::on_signal;
 use crate::printer::Printer;
-use crate::store::{open_watch, with_hint};
+use crate::store::open_watch;
 use crate::watching::{advised, named};
-
-/// How often old samples are deleted.
-const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// Samples, or prints what a login needs.
 pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
-        CollectCommand::Once(once) => sample_once(once, global, printer),
-        CollectCommand::Run(run) => sample_on_a_beat(run, global, printer),
+        CollectCommand::Once(once) => run_once(once, global, printer),
+        CollectCommand::Run(run) => run_on(run, global, printer),
         CollectCommand::Import(import_args) => import::run(import_args, global, printer),
         CollectCommand::Grants(grants_args) => {
             let engine = match grants_args.engine {
@@ -52,99 +48,77 @@ fn filter(args: &OnceArgs) -> Filter {
     Filter { databases: args.database.clone(), names: args.file.clone() }
 }
 
-fn sample_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let mut keeper = Keeper::new(open_watch(global)?);
-    let (filter, mut status) = (filter(args), Status::Done);
+fn run_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut store = open_watch(global)?;
+    let path = store.path().to_owned();
+    let mut sources = Vec::new();
     for source in named(&args.sources)? {
-        let (name, mut source) = (&source.name, source.open(args.timeout)?);
-        let number = keeper.add_source(name)?;
-        source.narrow(&filter);
-        match source.read() {
-            Ok(mut sample) => {
-                sample.rows.retain(|row| filter.keeps(&row.subject));
-                printer.result(&format!(
-                    "{}: {} rows at {:.3}\n",
-                    shown(name),
-                    sample.rows.len(),
-                    sample.taken.utc
-                ))?;
-                keeper.say_warnings(number, &sample, printer);
-                keeper.store.add_sample(number, sample).map_err(with_hint)?;
-            }
-            Err(error) => {
-                let gap = Gap { at: utc_now(), missed: 1, reason: error.to_string() };
-                keeper.store.add_gap(number, &gap).map_err(with_hint)?;
-                printer.error(&advised(error));
-                status = Status::CouldNot;
-            }
-        }
+        sources.push((source.name.clone(), source.open(args.timeout)?));
     }
-    keeper.store.finish().map_err(with_hint)?;
-    Ok(status)
+    let mut printed = Ok(());
+    let mut observer = |event: OnceEvent<'_>| match event {
+        OnceEvent::Sampled { source, step } => {
+            let (rows, at) = (step.sample.rows.len(), step.at());
+            let line = printer.result(&format!("{}: {rows} rows at {at:.3}\n", shown(source)));
+            printed = std::mem::replace(&mut printed, Ok(())).and(line);
+        }
+        OnceEvent::Failed(error) => printer.error(&advised(error)),
+        OnceEvent::Writer(event) => told::tell_of_store(event, &path, printer),
+    };
+    let all_answered = sample_once(&mut store, sources, &filter(args), &mut observer)?;
+    printed?;
+    Ok(if all_answered { Status::Done } else { Status::CouldNot })
 }
 
-fn sample_on_a_beat(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let mut keeper = Keeper::new(open_watch(global)?);
-    let (mut numbers, mut opened) = (Vec::new(), Vec::new());
+fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let store = open_watch(global)?;
+    let path = store.path().to_owned();
+    let (mut names, mut opened) = (Vec::new(), Vec::new());
     for source in named(&args.what.sources)? {
         opened.push(source.open(args.what.timeout)?);
-        numbers.push((keeper.add_source(&source.name)?, source.name));
+        names.push(source.name);
     }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let clock = MachineClock::default();
+    let alerting = args.alerts.as_ref().map(|file| alerting(file, args.interval, &names, &clock, printer));
+    let alerting = alerting.transpose()?;
+    let metrics = args.metrics.as_ref().map(|_| Metrics::new(&names, clock.clone()));
+    let serve =
+        |(address, metrics): (&String, &Metrics<_>)| metrics::serve(address, metrics.clone(), printer);
+    let _server = args.metrics.as_ref().zip(metrics.as_ref()).map(serve).transpose()?;
+    let retention = Retention { raw: signed(args.keep_raw), ..Retention::default() };
+    let collector = Collector::new(store, &names, retention, Observers { metrics, alerting }, clock)?;
     let options = SamplerOptions {
         interval: args.interval,
         until: args.duration.and_then(|length| utc_now().checked_add(length).ok()),
         filter: filter(&args.what),
     };
-    let retention = Retention { raw: signed(args.keep_raw), ..Retention::default() };
-    let names: Vec<&str> = numbers.iter().map(|(_, name)| name.as_str()).collect();
-    let mut onlookers = Onlookers::start(args, &names, printer)?;
-    let (sampler, events) = Sampler::start(opened, &options);
+    let (sampler, mut events) = Sampler::start(opened, &options);
     let stopper = sampler.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
-    let mut forget_next = utc_now();
-    // What each source that fails was last heard to say, and for how many beats it is left alone: the same is not
-    // said twice.
-    let mut failing: HashMap<usize, (String, Option<u64>)> = HashMap::new();
-    while let Some(event) = onlookers.next(&events, printer) {
-        match event {
-            Event::Sample { source, sample } => {
-                let (number, name) = &numbers[source];
-                if failing.remove(&source).is_some() {
-                    printer.note(&format!("{name}: answers again at {:.0}", sample.taken.utc));
-                }
-                keeper.sample(*number, sample, printer)?;
-            }
-            Event::Missed(missed) => {
-                let (number, name) = &numbers[missed.source];
-                let news = (missed.gap.reason.clone(), missed.retry.map(|retry| retry.beats));
-                // That a source which times out takes longer than the interval is no news.
-                let is_known = missed.retry.is_none() && failing.contains_key(&missed.source);
-                if !is_known && failing.insert(missed.source, news.clone()).as_ref() != Some(&news) {
-                    printer.advise(&gap_line(name, &missed), &missed.hint);
-                }
-                keeper.gap(*number, missed.gap, printer)?;
-            }
-        }
-        let now = utc_now();
-        if now >= forget_next {
-            keeper.forget(&retention, now, printer)?;
-            forget_next = now.checked_add(FORGET_EVERY).unwrap_or(Timestamp::MAX);
-        }
-    }
-    sampler.join();
-    // Before the last notices are delivered: a receiver that hangs must not keep the store open.
-    keeper.store.finish().map_err(with_hint)?;
-    onlookers.finish(printer);
-    printer.note(&format!("kept {} samples in {}", keeper.samples, keeper.store.path().display()));
+    let samples = collector.run(&mut events, &mut |event| told::tell(event, &path, printer))?;
+    printer.note(&format!("kept {samples} samples in {}", path.display()));
     // Stopping is how a run without an end is meant to end.
     Ok(Status::Done)
 }
 
-fn signed(length: Duration) -> SignedDuration {
-    SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
+/// Reads the file of alerts, and says which of its rules are about none of the sources.
+fn alerting(
+    path: &Path,
+    interval: Duration,
+    names: &[&str],
+    clock: &MachineClock,
+    printer: &Printer,
+) -> anyhow::Result<Alerting> {
+    let AlertFile { book, channels, .. } = AlertFile::read(path).map_err(WatchError::from)?;
+    for rule in &book.rules {
+        if !names.iter().any(|name| rule.matches.fits_source(name)) {
+            printer.note(&format!("warning: the rule {:?} is about none of these sources", rule.name));
+        }
+    }
+    Ok(Alerting::start(book, channels, interval, names, clock.now()))
 }
 
-fn gap_line(name: &str, missed: &Missed) -> String {
-    let next = missed.retry.map(|retry| format!("; next try at {:.0}", retry.at)).unwrap_or_default();
-    format!("{name}: no sample at {:.0}: {}{next}", missed.gap.at, missed.gap.reason)
+fn signed(length: Duration) -> SignedDuration {
+    SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
 }

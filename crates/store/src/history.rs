@@ -8,7 +8,9 @@ mod watched;
 #[cfg(test)]
 pub(crate) mod contract;
 
-use iostall_model::{Gap, Sample, Tier, Warning};
+use std::sync::Arc;
+
+use iostall_model::{Gap, Sample, Step, Tier, Warning};
 use jiff::Timestamp;
 
 use crate::error::StoreError;
@@ -20,7 +22,7 @@ pub use batch::{Batch, RowColumns, SampleColumns, SeenWarning};
 pub use retention::Retention;
 pub use seams::Seams;
 pub(crate) use seams::ceiling;
-pub use watched::{Appended, ImportMark, RollupRow, Source, Step, Watched};
+pub use watched::{Appended, ImportMark, RollupRow, Source, Watched};
 
 /// A place where the history of watched sources is kept.
 ///
@@ -37,8 +39,17 @@ pub trait History {
     /// The sources that were ever watched, this store's own and those of others, by name.
     fn sources(&self) -> Result<Vec<Watched>, StoreError>;
 
-    /// Keeps one sample of a source of this store's own, and the roll-ups of the hours that it closes.
-    fn add_sample(&mut self, source: SourceId, sample: Sample) -> Result<(), StoreError>;
+    /// Keeps the sample of `step`, taken of a source of this store's own, and the roll-ups of the hours that it closes.
+    ///
+    /// What its rows did is taken from the step where that begins at the last sample here, and compared here where not:
+    /// after a start, and where another process took a sample in between or one was lost. Its gaps are kept by
+    /// [`History::add_gap`] as they come up.
+    fn add_step(&mut self, source: SourceId, step: &Step) -> Result<(), StoreError>;
+
+    /// Keeps a sample that nobody compared.
+    fn add_sample(&mut self, source: SourceId, sample: Sample) -> Result<(), StoreError> {
+        self.add_step(source, &Step::first(Arc::new(sample)))
+    }
 
     /// Keeps that `gap` happened.
     fn add_gap(&mut self, source: SourceId, gap: &Gap) -> Result<(), StoreError>;

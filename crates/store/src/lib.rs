@@ -29,7 +29,7 @@ pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;
 pub use history::{
     Appended, Batch, BatchError, History, ImportMark, Retention, RollupRow, RowColumns, SampleColumns, Seams,
-    SeenWarning, SeriesId, Source, SourceId, Step, StoreId, Watched,
+    SeenWarning, SeriesId, Source, SourceId, StoreId, Watched,
 };
 pub use location::{default_path, default_path_in};
 pub use selector::{FRAGMENT_DIGITS_MIN, Selector, SelectorError};

@@ -1,7 +1,7 @@
 //! What a source did in a window, from roll-ups and raw samples, each moment from one of the two.
 
-use iostall_model::{Change, Counters, Row, Tier};
-use iostall_store::{History, RollupRow, Seams, SourceId, Step};
+use iostall_model::{Change, Counters, Row, Step, Tier};
+use iostall_store::{History, RollupRow, Seams, SourceId};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::WatchError;
@@ -35,7 +35,7 @@ impl SourceWindow<'_> {
         }
         if raw_from < self.to {
             let mut part =
-                |step: Step| interval(step).within(raw_from, self.to).into_iter().for_each(&mut *each);
+                |step: Step| interval(&step).within(raw_from, self.to).into_iter().for_each(&mut *each);
             self.history.intervals(self.source, raw_from, self.to, &mut part)?;
         }
         Ok(tiers)
@@ -86,12 +86,14 @@ impl SourceWindow<'_> {
 }
 
 /// A step by the calendar. Where somebody set the clock back meanwhile, its length is that of the clock which timed it.
-fn interval(step: Step) -> Interval {
-    let end = step.taken.utc;
-    let covered_ns = step.taken.since_ns(&step.since).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(1);
+fn interval(step: &Step) -> Interval {
+    let end = step.at();
+    let covered_ns = step.since.as_ref().and_then(|since| step.sample.taken.since_ns(since));
+    let covered_ns = covered_ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(1);
     let timed = || end.checked_sub(SignedDuration::from_nanos(covered_ns)).unwrap_or(Timestamp::MIN);
-    let start = Some(step.since.utc).filter(|start| *start < end).unwrap_or_else(timed);
-    Interval { start, end, rows: step.rows, is_rollup: false }
+    let since = step.since.as_ref().map(|since| since.utc);
+    let start = since.filter(|start| *start < end).unwrap_or_else(timed);
+    Interval { start, end, rows: step.to_rows(), is_rollup: false }
 }
 
 /// The roll-ups of one hour or day as one interval; of that with `until` in it they hold what was before that.

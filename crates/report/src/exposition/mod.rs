@@ -7,10 +7,10 @@
 mod family;
 mod names;
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::HashMap;
 
-use iostall_model::{Counter, Kind, ResetReason, Row, Sample};
+use iostall_model::{Counter, Kind, ResetReason, Row};
+use iostall_watch::SourceNow;
 
 use family::{Families, Labels, Metric, seconds};
 use names::{labels, metric, noun};
@@ -19,25 +19,6 @@ pub use names::{METRIC_NAMES_OF_SOURCES, metric_names};
 
 /// What is to be said in the header `Content-Type`.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// What is known of a source now.
-#[derive(Clone, Debug, Default)]
-pub struct SourceNow {
-    /// Its name.
-    pub name: String,
-    /// The newest sample.
-    pub last: Option<Arc<Sample>>,
-    /// Whether the newest tick gave a sample.
-    pub is_up: bool,
-    /// How long ago the newest sample arrived, nanoseconds.
-    pub age_ns: Option<u64>,
-    /// Samples since the collector started.
-    pub samples: u64,
-    /// Beats without a sample since then.
-    pub gaps: u64,
-    /// Intervals of rows about which nothing can be said, by reason, since then.
-    pub resets: BTreeMap<ResetReason, u64>,
-}
 
 /// The current values of `sources`, and the version of the program that read them.
 pub fn exposition(sources: &[SourceNow], version: &str) -> String {
@@ -69,7 +50,7 @@ fn add_source(families: &mut Families, source: &SourceNow) {
     }
     let help = "Samples since the collector started.";
     families.counter("iostall_source_samples_total", help, &labels, &source.samples.to_string());
-    let help = "Beats without a sample since the collector started.";
+    let help = "Missed samples since the collector started.";
     families.counter("iostall_source_gaps_total", help, &labels, &source.gaps.to_string());
     for reason in ResetReason::ALL {
         let labels = labels.clone().with("reason", reason.name());

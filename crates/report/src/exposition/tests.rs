@@ -1,8 +1,11 @@
 //! The exposition: how it reads, and that a strict reader takes it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use iostall_model::{Counter, Counters, DeviceRole, Epoch, Kind, Moment, Scope, Subject};
+use iostall_model::{
+    Counter, Counters, DeviceRole, Epoch, Kind, Moment, ResetReason, Row, Sample, Scope, Subject,
+};
 use serde_json::Value;
 
 use super::*;

@@ -10,7 +10,7 @@ mod keys;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iostall_model::{Change, Gap, Level, ResetReason, Row, Totals, Warning};
+use iostall_model::{Change, Gap, Level, ResetReason, Row, Step, Totals, Warning};
 use jiff::{SignedDuration, Timestamp};
 
 use iostall_watch::windows::{Group, GroupKey, SourceHistory, WatchReport, WatchWindow};
@@ -97,32 +97,25 @@ impl TopState {
         self.refresh();
     }
 
-    /// The source called `name`, which is added where it is new, answered for the first time.
-    pub fn first_sample(&mut self, name: &str, taken: Timestamp, warnings: Vec<Warning>) {
-        let source = self.source(name);
-        (source.taken, source.gap, source.warnings) = (Some(taken), None, warnings);
-    }
-
-    /// The source called `name`, which is added where it is new, did this. While the view is paused it stays as it
-    /// is.
-    pub fn sample(
-        &mut self,
-        name: &str,
-        taken: Timestamp,
-        changes: Vec<(Row, Change)>,
-        warnings: Vec<Warning>,
-    ) {
-        if self.is_paused {
+    /// The source called `name`, which is added where it is new, answered. While the view is paused it stays as it is,
+    /// but for what is known at the first answer.
+    pub fn step(&mut self, name: &str, step: &Step) {
+        let is_first = step.since.is_none();
+        if self.is_paused && !is_first {
             return;
         }
         let source = self.source(name);
-        (source.taken, source.gap, source.warnings) = (Some(taken), None, warnings);
-        for (_, change) in &changes {
+        (source.taken, source.gap) = (Some(step.at()), None);
+        source.warnings.clone_from(&step.sample.warnings);
+        if is_first {
+            return;
+        }
+        for change in &step.changes {
             if let Change::Reset(reason) = change {
                 *source.resets.entry(*reason).or_default() += 1;
             }
         }
-        (source.changes, source.has_interval) = (changes, true);
+        (source.changes, source.has_interval) = (step.to_rows(), true);
         self.refresh();
     }
 

@@ -1,9 +1,11 @@
 //! The view on a screen of text.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use iostall_model::{
-    Change, Counter, Counters, Kind, Level, ResetReason, Row, Scope, Subject, Totals, Warning, WarningCode,
+    Change, Counter, Counters, Epoch, Kind, Level, Moment, ResetReason, Row, Sample, Scope, Step, Subject,
+    Totals, Warning, WarningCode,
 };
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
@@ -33,6 +35,14 @@ fn at(text: &str) -> jiff::Timestamp {
     text.parse().unwrap()
 }
 
+/// What the rows did up to that time.
+fn step(taken: &str, rows: Vec<(Row, Change)>) -> Step {
+    let taken = Moment { utc: at(taken), clock: "c".into(), clock_ns: 1 };
+    let (rows, changes) = rows.into_iter().unzip();
+    let sample = Sample { taken: taken.clone(), epoch: Epoch::default(), rows, warnings: Vec::new() };
+    Step { since: Some(taken), changes, ..Step::first(Arc::new(sample)) }
+}
+
 fn warning(message: &str) -> Warning {
     Warning::new(WarningCode::MissingGrant, message)
 }
@@ -44,12 +54,9 @@ fn state() -> TopState {
     let mut reset = file("sales", "E:\\c.ndf", 1, 1);
     reset.1 = Change::Reset(ResetReason::Reattach);
     let rows = vec![file("sales", "E:\\a.mdf", 3_000, 2), file("stage", "E:\\b.mdf", 12, 31), reset];
-    state.sample(
-        &names[0],
-        at("2026-11-21T14:03:05Z"),
-        rows,
-        vec![warning("one grant is missing"), warning("x")],
-    );
+    let mut known = step("2026-11-21T14:03:05Z", rows);
+    Arc::make_mut(&mut known.sample).warnings = vec![warning("one grant is missing"), warning("x")];
+    state.step(&names[0], &known);
     state.gap(&names[2], at("2026-11-21T14:03:01Z"), "cannot connect to mysql://db2:3306: refused");
     state
 }
@@ -136,7 +143,7 @@ fn a_filter_is_typed_whatever_its_letters_mean_elsewhere_and_escape_clears_it() 
 fn a_paused_view_stays_as_it_is() {
     let mut state = state();
     press(&mut state, "p");
-    state.sample("sqlserver://db1:1433", at("2026-11-21T14:03:09Z"), Vec::new(), Vec::new());
+    state.step("sqlserver://db1:1433", &step("2026-11-21T14:03:09Z", Vec::new()));
     state.gap("sqlserver://db1:1433", at("2026-11-21T14:03:11Z"), "gone");
     assert_eq!(names(&state).len(), 3);
     assert!(screen(&state, 100, 10).contains("PAUSED"));
@@ -172,9 +179,9 @@ fn scrolling_ends_with_the_last_line_and_ctrl_c_quits_even_while_typing() {
 #[test]
 fn every_source_has_said_something_when_it_did_something_or_failed() {
     let mut state = state();
-    state.first_sample("linux:", at("2026-11-21T14:03:03Z"), Vec::new());
+    state.step("linux:", &Step { since: None, ..step("2026-11-21T14:03:03Z", Vec::new()) });
     assert!(!state.is_complete(), "one sample is no interval");
-    state.sample("linux:", at("2026-11-21T14:03:05Z"), Vec::new(), Vec::new());
+    state.step("linux:", &step("2026-11-21T14:03:05Z", Vec::new()));
     assert!(state.is_complete());
     let report = state.report();
     assert_eq!(report.sources.iter().filter(|source| !source.gaps.is_empty()).count(), 1);

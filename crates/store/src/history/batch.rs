@@ -30,7 +30,7 @@ pub struct Batch {
     pub rows: RowColumns,
     /// What the source could not tell.
     pub warnings: Vec<SeenWarning>,
-    /// Beats without a sample.
+    /// Missed samples.
     pub gaps: Vec<Gap>,
     /// How far an import came with this batch.
     pub import: Option<ImportMark>,

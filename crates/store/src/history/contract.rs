@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use iostall_model::{
-    Change, Counter, Counters, DeviceRole, Epoch, Gap, Kind, Moment, Rollup, Row, Sample, Scope, Subject,
-    Tier, Warning, WarningCode,
+    Change, Counter, Counters, DeviceRole, Epoch, Gap, Kind, Moment, Rollup, Row, Sample, Scope, Step,
+    Subject, Tier, Warning, WarningCode,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -114,14 +114,14 @@ struct Told {
 
 fn told(history: &impl History, source: SourceId) -> Told {
     let mut intervals: Vec<Interval> = Vec::new();
-    let mut see = |step: super::Step| {
+    let mut see = |step: Step| {
         let mut rows: Vec<_> = step
-            .rows
+            .to_rows()
             .into_iter()
             .map(|(row, change)| (SeriesId::of(source, &row.subject), row, change))
             .collect();
         rows.sort_by_key(|(series, _, _)| *series);
-        intervals.push((step.taken, rows));
+        intervals.push((step.sample.taken.clone(), rows));
     };
     history.intervals(source, Timestamp::MIN, Timestamp::MAX, &mut see).unwrap();
     let rollups = |tier| {

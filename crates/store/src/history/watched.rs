@@ -1,6 +1,6 @@
 //! What a history holds of its sources.
 
-use iostall_model::{Change, Moment, Rollup, Row, Subject};
+use iostall_model::{Rollup, Subject};
 use jiff::Timestamp;
 
 use crate::identity::{SourceId, StoreId};
@@ -25,17 +25,6 @@ pub struct Watched {
     pub first: Option<Timestamp>,
     /// When the newest was.
     pub last: Option<Timestamp>,
-}
-
-/// What happened between a sample and the one before it.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// When the earlier one was taken.
-    pub since: Moment,
-    /// When the later one was taken.
-    pub taken: Moment,
-    /// Its rows, each with what it did since the earlier one.
-    pub rows: Vec<(Row, Change)>,
 }
 
 /// How far the history of another database has been taken over.

@@ -26,15 +26,14 @@ mod tests;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use iostall_model::{Gap, Sample, Tier, Warning};
+use iostall_model::{Gap, Sample, Step, Tier, Warning};
 use jiff::Timestamp;
 use rusqlite::Connection;
 
 use super::open::open as open_connection;
 use crate::error::StoreError;
 use crate::history::{
-    Appended, Batch, History, ImportMark, Retention, RollupRow, Seams, Source, SourceId, Step, StoreId,
-    Watched,
+    Appended, Batch, History, ImportMark, Retention, RollupRow, Seams, Source, SourceId, StoreId, Watched,
 };
 use crate::sqlite::fault;
 
@@ -84,8 +83,8 @@ impl History for SqliteHistory {
         sources::list(&self.connection).map_err(fault(&self.path, "read"))
     }
 
-    fn add_sample(&mut self, source: SourceId, sample: Sample) -> Result<(), StoreError> {
-        self.add_sample_of(self.number(source)?, sample)
+    fn add_step(&mut self, source: SourceId, step: &Step) -> Result<(), StoreError> {
+        self.add_step_of(self.number(source)?, step)
     }
 
     fn add_gap(&mut self, source: SourceId, gap: &Gap) -> Result<(), StoreError> {

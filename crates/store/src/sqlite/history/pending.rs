@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostall_model::{Rollup, Sample, Subject, Tier, delta};
+use iostall_model::{Change, Rollup, Sample, Subject, Tier};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
@@ -24,14 +24,14 @@ impl Pending {
         Self { rolled_up_to, ..Self::default() }
     }
 
-    /// Adds what the rows of `now` did since `before`. `number_of` tells the series of the row at a place.
+    /// Adds what the rows of `now` did since the sample before. `number_of` tells the series of the row at a place.
     pub(super) fn absorb(
         &mut self,
-        before: &Sample,
         now: &Sample,
+        changes: &[Change],
         number_of: impl Fn(usize, &Subject) -> Option<u32>,
     ) {
-        for (place, (row, change)) in now.rows.iter().zip(delta::compare(before, now)).enumerate() {
+        for (place, (row, change)) in now.rows.iter().zip(changes).enumerate() {
             let (Some(whole), Some(series)) = (change.delta(), number_of(place, &row.subject)) else {
                 continue;
             };

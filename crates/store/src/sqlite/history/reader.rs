@@ -1,8 +1,9 @@
 //! Reading history back.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use iostall_model::{Epoch, Gap, Kind, Moment, Row, Sample, Scope, Subject, Tier, delta};
+use iostall_model::{Epoch, Gap, Kind, Moment, Row, Sample, Scope, Step, Subject, Tier};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
@@ -10,7 +11,7 @@ use super::body::{self, Rows};
 use super::series::Series;
 use super::{SourceNumber, SqliteHistory, damage, from_utc_ns, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
-use crate::history::{ImportMark, RollupRow, SeenWarning, Step};
+use crate::history::{ImportMark, RollupRow, SeenWarning};
 use crate::sqlite::fault;
 
 impl SqliteHistory {
@@ -30,12 +31,11 @@ impl SqliteHistory {
         let bounds = number(statements::SAMPLE_BEFORE, from)
             .and_then(|first| Ok((first, number(statements::SAMPLE_AFTER, to)?)));
         let (first, last) = bounds.map_err(failed)?;
-        let mut before: Option<Sample> = None;
+        let mut before: Option<Arc<Sample>> = None;
         self.each_sample(source, first, last, &mut |number, sample| {
+            let sample = Arc::new(sample);
             if let Some(before) = before.as_ref().filter(|_| number > first) {
-                let changes = delta::compare(before, &sample);
-                let rows = sample.rows.iter().cloned().zip(changes).collect();
-                each(Step { since: before.taken.clone(), taken: sample.taken.clone(), rows });
+                each(Step::between(before, Arc::clone(&sample)));
             }
             before = Some(sample);
         })

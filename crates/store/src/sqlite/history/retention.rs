@@ -1,6 +1,6 @@
 //! Forgetting what is old, and making roll-ups anew.
 
-use iostall_model::{Sample, Tier};
+use iostall_model::{Sample, Tier, delta};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Transaction, named_params};
 
@@ -46,7 +46,8 @@ impl SqliteHistory {
         let (mut earlier, mut first, mut last): (Option<Sample>, Option<Timestamp>, i64) = (None, None, 0);
         self.each_sample(source, 0, i64::MAX, &mut |number, sample| {
             if let Some(earlier) = &earlier {
-                pending.absorb(earlier, &sample, |_, subject| series.number(subject));
+                pending
+                    .absorb(&sample, &delta::compare(earlier, &sample), |_, subject| series.number(subject));
             }
             first.get_or_insert(sample.taken.utc);
             last = number;

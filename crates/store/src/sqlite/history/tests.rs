@@ -1,6 +1,7 @@
 //! What only this implementation can get wrong. What every history must do is in `history::contract`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{
@@ -121,7 +122,7 @@ fn rows_that_change_places_stay_with_their_series() {
         store.add_sample(source, sample).unwrap();
     }
     for step in steps(&store, source) {
-        for (row, change) in step.rows {
+        for (row, change) in step.to_rows() {
             let file: u64 = row.subject.identity.split('/').next().unwrap().parse().unwrap();
             let expected = if file.is_multiple_of(3) { 0 } else { (file % 17 + 1) * 3 };
             assert_eq!(change.delta().unwrap().amounts.get(Counter::Reads), Some(expected), "file {file}");
@@ -143,10 +144,10 @@ fn samples_come_back_as_they_were_read_over_more_than_one_chain() {
     assert_eq!(steps.len(), 149);
     for (beat, step) in (1..).zip(&steps) {
         let wanted = sample(beat, 7);
-        assert_eq!(step.taken, wanted.taken);
-        let rows: Vec<Row> = step.rows.iter().map(|(row, _)| row.clone()).collect();
+        assert_eq!(step.sample.taken, wanted.taken);
+        let rows: Vec<Row> = step.rows().map(|(row, _)| row.clone()).collect();
         assert_eq!(rows, wanted.rows, "idle files included");
-        assert!(step.rows.iter().all(|(_, change)| change.delta().is_some()));
+        assert!(step.rows().all(|(_, change)| change.delta().is_some()));
     }
     let listed = store.sources().unwrap();
     assert_eq!(listed[0].first, Some(start()));
@@ -163,7 +164,7 @@ fn a_window_begins_with_the_last_sample_before_it() {
     let mut taken = Vec::new();
     store
         .intervals(source, at(70) + SignedDuration::from_secs(1), at(73), &mut |step| {
-            taken.push(step.taken.utc);
+            taken.push(step.at());
         })
         .unwrap();
     assert_eq!(taken, [at(71), at(72), at(73)]);
@@ -180,7 +181,9 @@ fn a_window_ends_with_the_first_sample_after_it() {
     let mut bounds = Vec::new();
     let inside = at(3) + SignedDuration::from_secs(1);
     store
-        .intervals(source, at(2), inside, &mut |step| bounds.push((step.since.utc, step.taken.utc)))
+        .intervals(source, at(2), inside, &mut |step| {
+            bounds.push((step.since.as_ref().unwrap().utc, step.at()))
+        })
         .unwrap();
     assert_eq!(bounds, [(at(2), at(3)), (at(3), at(4))]);
 }
@@ -195,7 +198,7 @@ fn a_reset_in_the_history_has_its_reason() {
     restarted.epoch.counters_since = vec!["200".into()];
     store.add_sample(source, restarted).unwrap();
     let steps = steps(&store, source);
-    assert!(steps[0].rows.iter().all(|(_, change)| *change == Change::Reset(ResetReason::Restart)));
+    assert!(steps[0].changes.iter().all(|change| *change == Change::Reset(ResetReason::Restart)));
 }
 
 #[test]
@@ -206,8 +209,8 @@ fn a_thing_that_goes_and_comes_back_is_a_baseline() {
     store.add_sample(source, sample(2, 1)).unwrap();
     store.add_sample(source, sample(3, 2)).unwrap();
     let steps = steps(&store, source);
-    assert_eq!(steps[0].rows.len(), 1);
-    assert_eq!(steps[1].rows[1].1, Change::Baseline);
+    assert_eq!(steps[0].changes.len(), 1);
+    assert_eq!(steps[1].changes[1], Change::Baseline);
 }
 
 #[test]
@@ -362,7 +365,7 @@ fn a_killed_collector_loses_at_most_the_sample_in_flight_and_no_roll_up() {
         assert!(after.len() > kept, "what was seen before the kill is there after it");
         kept = after.len();
         for (beat, step) in (1..).zip(&after) {
-            assert_eq!(step.taken, sample(beat, 0).taken, "no sample is missing in between");
+            assert_eq!(step.sample.taken, sample(beat, 0).taken, "no sample is missing in between");
         }
     }
     let mut store = SqliteHistory::open(&path).unwrap();
@@ -370,10 +373,38 @@ fn a_killed_collector_loses_at_most_the_sample_in_flight_and_no_roll_up() {
     store.finish().unwrap();
     let truth: u64 = steps(&store, source)
         .iter()
-        .flat_map(|step| &step.rows)
+        .flat_map(Step::rows)
         .filter_map(|(_, change)| change.delta())
         .map(|totals| totals.amounts.or_zero(Counter::Reads))
         .sum();
     assert_eq!(reads(&rollups(&store, source, Tier::Hour)), truth);
     assert_eq!(reads(&rollups(&store, source, Tier::Day)), truth);
+}
+
+/// A sample was compared once for alerts and once more for the roll-ups. Told another difference than a comparison would
+/// give, the roll-ups hold what they were told: nobody compares again.
+#[test]
+fn roll_ups_hold_what_the_step_says_and_compare_only_what_it_does_not_continue() {
+    let (_directory, mut store) = open();
+    let source = store.source("s").unwrap().id;
+    let samples: Vec<Arc<Sample>> = (0..4).map(|beat| Arc::new(sample(beat, 1))).collect();
+    let told = |beat: usize, since: usize| {
+        let mut step = Step::between(&samples[since], Arc::clone(&samples[beat]));
+        step.changes.iter_mut().for_each(|change| {
+            if let Change::Delta(totals) = change {
+                totals.amounts.set(Counter::Reads, 1_000_000);
+            }
+        });
+        step
+    };
+    store.add_step(source, &Step::first(Arc::clone(&samples[0]))).unwrap();
+    store.add_step(source, &told(1, 0)).unwrap();
+    store.finish().unwrap();
+    let continued = reads(&rollups(&store, source, Tier::Day));
+    assert_eq!(continued % 1_000_000, 0, "what the step says: {continued}");
+    // The sample before this one was lost: what happened since the last one here is another difference.
+    store.add_step(source, &told(3, 2)).unwrap();
+    store.finish().unwrap();
+    let compared = reads(&rollups(&store, source, Tier::Day)) - continued;
+    assert!(compared > 0 && compared % 1_000_000 != 0, "what the samples say: {compared}");
 }

@@ -1,6 +1,9 @@
 //! Writing samples, and the roll-ups with them.
 
-use iostall_model::{Gap, Sample, Subject, Tier};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use iostall_model::{Change, Gap, Sample, Step, Subject, Tier, delta};
 use rusqlite::{Connection, Transaction, named_params};
 
 use super::body::{self, Rows};
@@ -16,7 +19,7 @@ use crate::sqlite::{begin, fault};
 pub(super) struct Chain {
     source: SourceNumber,
     /// The sample before, as it came.
-    before: Option<Sample>,
+    before: Option<Arc<Sample>>,
     /// The numbers of the series of its rows, in their order, if this process wrote it.
     numbers: Vec<u32>,
     /// The same as it was written.
@@ -84,11 +87,12 @@ impl SqliteHistory {
         let Chain { pending, series, before, last, .. } = chain;
         self.each_sample(source, from, i64::MAX, &mut |number, sample| {
             if let Some(before) = before.as_ref().filter(|_| number > from) {
-                pending.absorb(before, &sample, |_, subject| series.number(subject));
+                let changes = delta::compare(before, &sample);
+                pending.absorb(&sample, &changes, |_, subject| series.number(subject));
             }
             pending.open_hour = Some(Tier::Hour.floor(sample.taken.utc));
             *last = number;
-            *before = Some(sample);
+            *before = Some(Arc::new(sample));
         })
     }
 
@@ -108,12 +112,9 @@ impl SqliteHistory {
         }
     }
 
-    /// See [`History::add_sample`](crate::History::add_sample).
-    pub(super) fn add_sample_of(&mut self, source: SourceNumber, sample: Sample) -> Result<(), StoreError> {
-        self.in_one_transaction(
-            |_| Ok(source),
-            |transaction, chain| write(transaction, source, chain, sample),
-        )
+    /// See [`History::add_step`](crate::History::add_step).
+    pub(super) fn add_step_of(&mut self, source: SourceNumber, step: &Step) -> Result<(), StoreError> {
+        self.in_one_transaction(|_| Ok(source), |transaction, chain| write(transaction, source, chain, step))
     }
 
     /// See [`History::add_gap`](crate::History::add_gap).
@@ -142,7 +143,7 @@ impl SqliteHistory {
                     return Ok(Appended::AlreadyThere);
                 }
                 for sample in samples {
-                    write(transaction, source, chain, sample)?;
+                    write(transaction, source, chain, &Step::first(Arc::new(sample)))?;
                 }
                 for warning in &batch.warnings {
                     put_warning(transaction, source, warning)?;
@@ -226,12 +227,13 @@ fn write(
     transaction: &Transaction<'_>,
     source: SourceNumber,
     chain: &mut Chain,
-    sample: Sample,
+    step: &Step,
 ) -> rusqlite::Result<()> {
-    let numbers = numbers(transaction, source, chain, &sample)?;
+    let sample = &*step.sample;
+    let numbers = numbers(transaction, source, chain, sample)?;
     let rows: Rows =
         numbers.iter().zip(&sample.rows).map(|(number, row)| (*number, (row.counters, row.age_ms))).collect();
-    let epoch = epoch(transaction, source, chain, &sample)?;
+    let epoch = epoch(transaction, source, chain, sample)?;
     let is_whole = chain.since_whole.is_none_or(|since| since + 1 >= WHOLE_EVERY);
     let nothing = Rows::new();
     let earlier = if is_whole { &nothing } else { &chain.rows };
@@ -253,7 +255,7 @@ fn write(
     }
     let Chain { pending, before, last, .. } = chain;
     if let Some(before) = before {
-        pending.absorb(before, &sample, |place, _| numbers.get(place).copied());
+        pending.absorb(sample, &changes_since(before, step), |place, _| numbers.get(place).copied());
     }
     if pending.closes(sample.taken.utc) {
         flush(transaction, source, *last, pending)?;
@@ -261,8 +263,17 @@ fn write(
     chain.since_whole = Some(if is_whole { 0 } else { chain.since_whole.unwrap_or(0) + 1 });
     chain.rows = rows;
     chain.numbers = numbers;
-    chain.before = Some(sample);
+    chain.before = Some(Arc::clone(&step.sample));
     Ok(())
+}
+
+/// What the rows of `step` did since the last sample in the file, which is not always the one that they were compared with.
+fn changes_since<'a>(before: &Sample, step: &'a Step) -> Cow<'a, [Change]> {
+    if step.since.as_ref() == Some(&before.taken) {
+        Cow::Borrowed(&step.changes)
+    } else {
+        Cow::Owned(delta::compare(before, &step.sample))
+    }
 }
 
 /// The numbers of the series of the rows; those not known yet get one.

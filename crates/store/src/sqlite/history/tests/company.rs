@@ -23,7 +23,7 @@ fn two_collectors_of_one_source_do_not_spoil_each_others_samples() {
     let read = steps(&one, source);
     assert_eq!(read.len(), 134 - 1);
     for (beat, step) in (1..).zip(&read) {
-        let rows: Vec<Row> = step.rows.iter().map(|(row, _)| row.clone()).collect();
+        let rows: Vec<Row> = step.rows().map(|(row, _)| row.clone()).collect();
         assert_eq!(rows, sample(beat, 7).rows, "sample {beat}");
     }
     one.finish().unwrap();
@@ -76,7 +76,7 @@ fn a_window_holds_both_hours_when_the_clock_was_set_back_by_one() {
     }
     let mut count = 0;
     let (from, to) = (start() + SignedDuration::from_mins(30), start() + SignedDuration::from_hours(1));
-    let mut each = |step: Step| count += u32::from(step.taken.utc > from && step.taken.utc <= to);
+    let mut each = |step: Step| count += u32::from(step.at() > from && step.at() <= to);
     store.intervals(source, from, to, &mut each).unwrap();
     assert_eq!(count, 29 + 29, "both times from the 31st to the 59th minute");
 }

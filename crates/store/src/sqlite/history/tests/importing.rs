@@ -91,7 +91,7 @@ fn a_killed_import_has_whole_pieces_and_none_of_them_twice() {
         let pieces = u64::try_from(gaps).unwrap();
         assert_eq!((samples, mark), (gaps * 10, Some(piece(pieces - 1).2)));
         for (beat, step) in (1..).zip(steps(&store, source)) {
-            assert_eq!(step.taken, sample(beat, 0).taken, "none is missing and none is there twice");
+            assert_eq!(step.sample.taken, sample(beat, 0).taken, "none is missing and none is there twice");
         }
         marked = mark_of(&store, source);
     }

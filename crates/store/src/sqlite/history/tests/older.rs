@@ -25,10 +25,10 @@ fn what_a_thing_is_part_of_is_told_of_older_samples_too() {
     let source = store.source("linux:").unwrap().id;
     let before = steps(&store, source);
     assert_eq!(before.len(), 1);
-    assert!(before[0].rows.iter().all(|(_, change)| change.delta().is_some()));
-    assert_eq!(scope_of(&before[0].rows, "vda"), Scope::Device(DeviceRole::Disk));
-    assert_eq!(scope_of(&before[0].rows, "host"), Scope::Source);
-    assert_eq!(scope_of(&before[0].rows, "/unified"), Scope::Cgroup("/unified".into()));
+    assert!(before[0].rows().all(|(_, change)| change.delta().is_some()));
+    assert_eq!(scope_of(&before[0].to_rows(), "vda"), Scope::Device(DeviceRole::Disk));
+    assert_eq!(scope_of(&before[0].to_rows(), "host"), Scope::Source);
+    assert_eq!(scope_of(&before[0].to_rows(), "/unified"), Scope::Cgroup("/unified".into()));
     let hours = rollups(&store, source, Tier::Hour);
     assert_eq!(hours.len(), 6);
     // What is sampled from now on goes on in the same series.
@@ -46,7 +46,7 @@ fn what_a_thing_is_part_of_is_told_of_older_samples_too() {
     }
     store.add_sample(source, next).unwrap();
     let after = steps(&store, source);
-    let continued = after[1].rows.iter().filter(|(_, change)| change.delta().is_some()).count();
+    let continued = after[1].rows().filter(|(_, change)| change.delta().is_some()).count();
     assert_eq!((after.len(), continued), (2, 6));
     let series: u32 = store
         .connection

@@ -1,7 +1,5 @@
 //! `iostall top`: what sources do now, on the whole screen or once.
 
-mod feed;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,8 +8,8 @@ use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_report::top::{Asked, TopState};
 use iostall_report::watch::{sections, sentences, title, write_watch_json};
+use iostall_watch::{Feed, FeedEvent, OpenSource, SampledFeed, StoredFeed};
 
-use self::feed::{Feed, Sampled, Stored};
 use crate::cli::{GlobalArgs, TopArgs};
 use crate::failure::{Status, hinted};
 use crate::interrupt::on_signal;
@@ -19,27 +17,47 @@ use crate::output::{sections_to_stdout, to_stdout};
 use crate::printer::Printer;
 use crate::screen::Screen;
 use crate::store::open_watch;
-use crate::watching::named;
+use crate::watching::{Named, named};
 
 /// How long to wait for a key before looking for samples.
 const WAIT: Duration = Duration::from_millis(200);
+
+/// How often to look whether to stop.
+const LOOK_AT_STOP: Duration = Duration::from_millis(200);
 
 /// Shows it.
 pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let sources = named(&args.sources)?;
     let interval = (!sources.is_empty()).then_some(args.interval);
     let (mut feed, names): (Box<dyn Feed>, Vec<String>) = if sources.is_empty() {
-        let stored = Stored::new(open_watch(global)?)?;
+        let store = open_watch(global)?;
+        let path = store.path().to_owned();
+        let stored = StoredFeed::new(store, path)?;
         let names = stored.names();
         (Box::new(stored), names)
     } else {
         let names = sources.iter().map(|source| source.name.clone()).collect();
-        (Box::new(Sampled::start(sources, args.timeout, args.interval)?), names)
+        let open = |source| opener(source, args.timeout);
+        let sources = sources.into_iter().map(open).collect();
+        (Box::new(SampledFeed::start(sources, args.interval)?), names)
     };
     let level = args.level.map_or_else(|| usual_level(&names), Level::from);
     let mut state = TopState::new(&names, level, interval, printer.color());
     state.set_filter(args.filter.as_deref().unwrap_or_default());
     if args.once { once(args, &mut state, feed.as_mut(), printer) } else { live(&mut state, feed.as_mut()) }
+}
+
+/// How to open `source`, and its name.
+fn opener(source: Named, limit: Duration) -> (String, OpenSource) {
+    (source.name.clone(), Box::new(move || source.open_again(limit)))
+}
+
+/// Shows what is new.
+fn show(state: &mut TopState, event: FeedEvent<'_>) {
+    match event {
+        FeedEvent::Step { source, step } => state.step(source, step),
+        FeedEvent::Gap { source, at, reason } => state.gap(source, at, reason),
+    }
 }
 
 /// A host has no files of databases.
@@ -57,7 +75,12 @@ fn once(
     let stop = Arc::new(AtomicBool::new(false));
     let to_stop = Arc::clone(&stop);
     on_signal(Some(printer), move || to_stop.store(true, Ordering::Relaxed))?;
-    feed.fill(state, &stop)?;
+    loop {
+        feed.wait(LOOK_AT_STOP, &mut |event| show(state, event))?;
+        if feed.is_complete_at_once() || state.is_complete() || stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
     if stop.load(Ordering::Relaxed) {
         return Ok(Status::Interrupted);
     }
@@ -88,7 +111,7 @@ fn live(state: &mut TopState, feed: &mut dyn Feed) -> anyhow::Result<Status> {
     let mut screen = Screen::open()?;
     // The signal of a terminal that is gone may have been ignored, or go to a shell that does not pass it on.
     while !stop.load(Ordering::Relaxed) && !screen.is_gone() {
-        feed.wait(state, Duration::ZERO)?;
+        feed.wait(Duration::ZERO, &mut |event| show(state, event))?;
         state.tick(utc_now());
         let pressed = match screen.show(state).and_then(|()| screen.key(WAIT)) {
             Err(_) if screen.is_gone() => break,

@@ -1,7 +1,14 @@
 //! Sources that hang, fail, refuse and panic.
 
 use super::*;
-use iostall_model::{Epoch, Moment};
+use iostall_collect::{Filter, SourceError};
+use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::{Epoch, Moment, Sample};
+use jiff::Timestamp;
+
+use super::super::event::Missed;
+use super::super::ticker::HELD_UP;
 use std::sync::mpsc::{Sender, channel};
 
 /// Answers at once, or says that it was asked and answers when it is told to.
@@ -33,7 +40,7 @@ fn options() -> SamplerOptions {
     SamplerOptions { interval: INTERVAL, until: None, filter: Filter::default() }
 }
 
-/// A thread that a busy machine kept from running misses beats as well, and says so in a gap of its own.
+/// A thread that a busy machine kept from running misses ticks as well, and says so in a gap of its own.
 fn is_missed(gap: &Missed) -> bool {
     gap.retry.is_none()
 }
@@ -51,7 +58,7 @@ fn a_source_that_hangs_delays_no_other_and_a_dead_one_is_a_gap_with_its_reason()
     let (mut answers, mut gaps) = (0, 0);
     while answers < 5 || gaps < 5 {
         match events.recv().unwrap() {
-            Event::Sample { source, .. } => {
+            Event::Step { source, .. } => {
                 assert_eq!(source, 1, "the one that hangs has not answered");
                 answers += 1;
             }
@@ -86,23 +93,23 @@ impl Source for Doorkeeper {
 }
 
 #[test]
-fn a_login_that_is_refused_is_tried_after_one_two_and_four_beats_and_anew_after_a_success() {
+fn a_login_that_is_refused_is_tried_after_one_two_and_four_ticks_and_anew_after_a_success() {
     let tries = Arc::new(Mutex::new(0));
     let lets_in = vec![false, false, false, true].into_iter();
     let door = Doorkeeper { lets_in, tries: tries.clone() };
     let (sampler, events) = Sampler::start(vec![Box::new(door)], &options());
-    // A machine that is busy with something else misses beats: those are gaps of another kind.
+    // A machine that is busy with something else misses ticks: those are gaps of another kind.
     let is_of_the_door = |event: &Event| !matches!(event, Event::Missed(gap) if is_missed(gap));
     let pauses: Vec<u64> = events
         .iter()
         .filter(is_of_the_door)
         .take(12)
         .map(|event| match event {
-            Event::Missed(gap) => gap.retry.unwrap().beats,
-            Event::Sample { .. } => 0,
+            Event::Missed(gap) => gap.retry.unwrap().ticks,
+            Event::Step { .. } => 0,
         })
         .collect();
-    // Tries at the beats 0, 1, 3 and 7; the last lets us in. Then at 8, 9 and 11.
+    // Tries at the ticks 0, 1, 3 and 7; the last lets us in. Then at 8, 9 and 11.
     assert_eq!(pauses, [1, 2, 2, 4, 4, 4, 4, 0, 1, 2, 2, 4]);
     sampler.stopper().stop();
     drop(events);
@@ -135,7 +142,7 @@ fn a_source_that_panics_is_a_gap_and_not_a_silence() {
 }
 
 #[test]
-fn a_reading_longer_than_the_interval_is_recorded_as_missed_beats() {
+fn a_reading_longer_than_the_interval_is_recorded_as_missed_ticks() {
     let (release, hold) = channel();
     let (asked, is_asked) = channel();
     let sources: Vec<Box<dyn Source>> = vec![
@@ -145,8 +152,7 @@ fn a_reading_longer_than_the_interval_is_recorded_as_missed_beats() {
     let (sampler, events) = Sampler::start(sources, &options());
     // Five intervals pass while the first source hangs, by the clock of the other one's samples.
     let hangs_until = is_asked.recv().unwrap() + 5 * INTERVAL;
-    let has_passed =
-        |event: &Event| matches!(event, Event::Sample { sample, .. } if sample.taken.utc >= hangs_until);
+    let has_passed = |event: &Event| matches!(event, Event::Step { step, .. } if step.at() >= hangs_until);
     assert!(events.iter().any(|event| has_passed(&event)));
     release.send(()).unwrap();
     let missed = events.iter().find_map(|event| match event {
@@ -162,7 +168,7 @@ fn a_reading_longer_than_the_interval_is_recorded_as_missed_beats() {
 }
 
 #[test]
-fn beats_missed_while_nobody_took_the_events_are_not_laid_on_the_source() {
+fn ticks_missed_while_nobody_took_the_events_are_not_laid_on_the_source() {
     let options = SamplerOptions { interval: Duration::from_millis(1), ..options() };
     let source: Box<dyn Source> = Box::new(Scripted { hold: None, fails: false });
     let (sampler, events) = Sampler::start(vec![source], &options);
@@ -181,7 +187,7 @@ fn beats_missed_while_nobody_took_the_events_are_not_laid_on_the_source() {
 }
 
 #[test]
-fn the_last_beat_ends_the_sampling_by_itself() {
+fn the_last_tick_ends_the_sampling_by_itself() {
     let until = utc_now() + jiff::SignedDuration::from_millis(70);
     let options = SamplerOptions { until: Some(until), ..options() };
     let (sampler, events) = Sampler::start(vec![Box::new(Scripted { hold: None, fails: false })], &options);

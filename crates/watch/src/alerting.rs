@@ -1,0 +1,82 @@
+//! Rules over what is sampled, and who is notified.
+
+use std::time::Duration;
+
+use iostall_model::Step;
+use iostall_model::alert::{Judge, Notice, Now, RuleBook};
+use iostall_notify::{Channel, Courier, Delivery};
+
+/// How often silence, repeats and muted hours are looked at.
+const LOOK_EVERY_NS: u64 = 1_000_000_000;
+
+/// What alerting has to say.
+#[derive(Debug)]
+pub enum AlertEvent<'a> {
+    /// This is told through the channels of its rule.
+    Notice(&'a Notice),
+    /// Whether one that was told before arrived.
+    Delivery(&'a Delivery),
+}
+
+/// Who hears it.
+pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
+
+/// The rules with the state of each, and the dispatcher of what they say.
+pub struct Alerting {
+    judge: Judge,
+    dispatcher: Courier,
+    looked_ns: u64,
+}
+
+impl Alerting {
+    /// Applies `book` to the sources called `names`, sampled every `interval`, from `now` on.
+    pub fn start(
+        book: RuleBook,
+        channels: Vec<Channel>,
+        interval: Duration,
+        names: &[&str],
+        now: Now,
+    ) -> Self {
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        let judge = Judge::new(book, interval_ns, names, now);
+        Self { judge, dispatcher: Courier::start(channels), looked_ns: now.clock_ns }
+    }
+
+    /// Source number `source` answered.
+    pub(crate) fn step(&mut self, source: usize, step: &Step, now: Now, observer: Observer<'_>) {
+        let notices = self.judge.sample(source, &step.sample.rows, &step.changes, now);
+        self.notify(&notices, observer);
+    }
+
+    /// It did not.
+    pub(crate) fn gap(&mut self, source: usize, now: Now, observer: Observer<'_>) {
+        let notices = self.judge.gap(source, now);
+        self.notify(&notices, observer);
+    }
+
+    /// Time has passed.
+    pub(crate) fn look(&mut self, now: Now, observer: Observer<'_>) {
+        if now.clock_ns.saturating_sub(self.looked_ns) >= LOOK_EVERY_NS {
+            self.looked_ns = now.clock_ns;
+            let notices = self.judge.tick(now);
+            self.notify(&notices, observer);
+            for delivery in self.dispatcher.deliveries() {
+                observer(AlertEvent::Delivery(&delivery));
+            }
+        }
+    }
+
+    /// Has what waits delivered, and ends.
+    pub(crate) fn finish(self, observer: Observer<'_>) {
+        for delivery in self.dispatcher.close() {
+            observer(AlertEvent::Delivery(&delivery));
+        }
+    }
+
+    fn notify(&self, notices: &[Notice], observer: Observer<'_>) {
+        for notice in notices {
+            observer(AlertEvent::Notice(notice));
+            self.dispatcher.send(notice);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The time of those who sample.
+
+use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::alert::Now;
+use jiff::Timestamp;
+
+/// The calendar, and a clock that only moves forward and stands still while the machine sleeps.
+///
+/// Everything that decides when to sample, what was missed and how long an alert lasts asks this, so that an hour of
+/// collecting can be simulated.
+pub trait WatchClock: Clone + Send + 'static {
+    /// The time now.
+    fn now(&self) -> Now;
+}
+
+/// The machine's own.
+#[derive(Clone, Debug, Default)]
+pub struct MachineClock(MonotonicClock);
+
+impl WatchClock for MachineClock {
+    fn now(&self) -> Now {
+        Now { utc: utc_now(), clock_ns: self.0.now_ns() }
+    }
+}
+
+/// Nanoseconds since 1970.
+pub(crate) fn utc_ns(at: Timestamp) -> u64 {
+    u64::try_from(at.as_nanosecond()).unwrap_or(0)
+}
+
+/// The time that many nanoseconds after 1970 began.
+pub(crate) fn timestamp(ns: u64) -> Timestamp {
+    Timestamp::from_nanosecond(i128::from(ns)).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,169 @@
+//! Samples sources, and hands each step to the store, the alerts and the current values.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use iostall_model::Step;
+use iostall_store::{History, Retention, SourceId};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::alerting::{AlertEvent, Alerting};
+use crate::clock::WatchClock;
+use crate::error::WatchError;
+use crate::metrics::Metrics;
+use crate::sampling::{Event, Missed, Next, Sampling};
+use crate::writer::{SampleWriter, WriterEvent};
+
+/// How long to wait for an event before looking at the time.
+const WAIT: Duration = Duration::from_secs(1);
+/// How often old samples are deleted.
+const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
+
+/// What a collector has to say while it runs.
+#[derive(Debug)]
+pub enum CollectEvent<'a> {
+    /// A source that failed answers again.
+    AnswersAgain {
+        /// Its name.
+        source: &'a str,
+        /// When.
+        at: Timestamp,
+    },
+    /// A source gave no sample, for another reason than the last time.
+    Missed {
+        /// Its name.
+        source: &'a str,
+        /// What is missing, why, and when it is asked again.
+        missed: &'a Missed,
+    },
+    /// Of the store.
+    Writer(WriterEvent<'a>),
+    /// Of the alerts.
+    Alert(AlertEvent<'a>),
+}
+
+/// Who hears it.
+pub type CollectObserver<'o> = &'o mut dyn FnMut(CollectEvent<'_>);
+
+/// What a collector hands its steps to, beside the store.
+pub struct Observers<C> {
+    /// The current values, where anybody asks for them.
+    pub metrics: Option<Metrics<C>>,
+    /// The alerts, where there are rules.
+    pub alerting: Option<Alerting>,
+}
+
+/// What a source that fails was last heard to say, and for how many ticks it is left alone.
+type LastHeard = (String, Option<u64>);
+
+/// See the module.
+pub struct Collector<H, C> {
+    writer: SampleWriter<H>,
+    sources: Vec<(SourceId, String)>,
+    retention: Retention,
+    observers: Observers<C>,
+    clock: C,
+    forget_next: Timestamp,
+    failing: HashMap<usize, LastHeard>,
+}
+
+impl<H: History, C: WatchClock> Collector<H, C> {
+    /// A collector of the sources called `names` into `store`.
+    pub fn new(
+        store: H,
+        names: &[&str],
+        retention: Retention,
+        observers: Observers<C>,
+        clock: C,
+    ) -> Result<Self, WatchError> {
+        let mut writer = SampleWriter::new(store);
+        let mut sources = Vec::new();
+        for name in names {
+            sources.push((writer.add_source(name)?, (*name).to_owned()));
+        }
+        let forget_next = clock.now().utc;
+        Ok(Self { writer, sources, retention, observers, clock, forget_next, failing: HashMap::new() })
+    }
+
+    /// Takes what `sampling` gives until that ends. How many samples were kept.
+    pub fn run(
+        mut self,
+        sampling: &mut impl Sampling,
+        observer: CollectObserver<'_>,
+    ) -> Result<u64, WatchError> {
+        loop {
+            let next = sampling.next(WAIT);
+            if let Next::Event(event) = &next {
+                self.show(event, observer);
+            }
+            let now = self.clock.now();
+            if let Some(alerting) = &mut self.observers.alerting {
+                alerting.look(now, &mut |event| observer(CollectEvent::Alert(event)));
+            }
+            match next {
+                Next::Event(event) => self.keep(&event, observer)?,
+                Next::Nothing => continue,
+                Next::Ended => break,
+            }
+            if now.utc >= self.forget_next {
+                let say = &mut |event: WriterEvent<'_>| observer(CollectEvent::Writer(event));
+                self.writer.forget(&self.retention, now.utc, say)?;
+                self.forget_next = now.utc.checked_add(FORGET_EVERY).unwrap_or(Timestamp::MAX);
+            }
+        }
+        // Before the last notices are delivered: a receiver that hangs must not keep the store open.
+        self.writer.finish()?;
+        if let Some(alerting) = self.observers.alerting {
+            alerting.finish(&mut |event| observer(CollectEvent::Alert(event)));
+        }
+        Ok(self.writer.samples)
+    }
+
+    /// Shows an event to those who look on. They never hold it up.
+    fn show(&mut self, event: &Event, observer: CollectObserver<'_>) {
+        let now = self.clock.now();
+        let Observers { metrics, alerting } = &mut self.observers;
+        let say = &mut |event: AlertEvent<'_>| observer(CollectEvent::Alert(event));
+        match event {
+            Event::Step { source, step } => {
+                metrics.iter().for_each(|metrics| metrics.step(*source, step));
+                alerting.iter_mut().for_each(|alerting| alerting.step(*source, step, now, say));
+            }
+            Event::Missed(missed) => {
+                metrics.iter().for_each(|metrics| metrics.gap(missed.source, missed.gap.missed));
+                alerting.iter_mut().for_each(|alerting| alerting.gap(missed.source, now, say));
+            }
+        }
+    }
+
+    fn keep(&mut self, event: &Event, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        match event {
+            Event::Step { source, step } => self.keep_step(*source, step, observer),
+            Event::Missed(missed) => self.keep_gap(missed, observer),
+        }
+    }
+
+    fn keep_step(
+        &mut self,
+        source: usize,
+        step: &Step,
+        observer: CollectObserver<'_>,
+    ) -> Result<(), WatchError> {
+        let (id, name) = &self.sources[source];
+        if self.failing.remove(&source).is_some() {
+            observer(CollectEvent::AnswersAgain { source: name, at: step.at() });
+        }
+        self.writer.step(*id, step, &mut |event| observer(CollectEvent::Writer(event)))
+    }
+
+    fn keep_gap(&mut self, missed: &Missed, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        let (id, name) = &self.sources[missed.source];
+        let news = (missed.gap.reason.clone(), missed.retry.map(|retry| retry.ticks));
+        // That a source which times out takes longer than the interval is no news.
+        let is_known = missed.retry.is_none() && self.failing.contains_key(&missed.source);
+        if !is_known && self.failing.insert(missed.source, news.clone()).as_ref() != Some(&news) {
+            observer(CollectEvent::Missed { source: name, missed });
+        }
+        self.writer.gap(*id, &missed.gap, &mut |event| observer(CollectEvent::Writer(event)))
+    }
+}

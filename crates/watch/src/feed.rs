@@ -1,0 +1,216 @@
+//! What a live view shows: from sources that are sampled for it, or from the store that a collector writes.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use iostall_collect::{Filter, Source, SourceError};
+use iostall_measure::clock::utc_now;
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::{Sample, Step};
+use iostall_store::{History, SourceId, Watched};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::error::WatchError;
+use crate::sampling::{Event, Sampler, SamplerOptions};
+
+/// A source that was sampled longer ago is not watched any more.
+const WATCHED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
+/// Looking at a store more often than once a second shows nothing more: a collector's own ticks decide what is new.
+const LOOK_EVERY_NS: u64 = 1_000_000_000;
+
+/// What is new.
+#[derive(Debug)]
+pub enum FeedEvent<'a> {
+    /// A source answered.
+    Step {
+        /// Its name.
+        source: &'a str,
+        /// What it did.
+        step: &'a Step,
+    },
+    /// It did not.
+    Gap {
+        /// Its name.
+        source: &'a str,
+        /// When.
+        at: Timestamp,
+        /// Why.
+        reason: &'a str,
+    },
+}
+
+/// Who sees it.
+pub type FeedObserver<'o> = &'o mut dyn FnMut(FeedEvent<'_>);
+
+/// Where a view gets its steps.
+pub trait Feed {
+    /// Gives `observer` what is new, waiting for it no longer than `limit`.
+    fn wait(&mut self, limit: Duration, observer: FeedObserver<'_>) -> Result<(), WatchError>;
+
+    /// Whether everything there is comes with the first wait.
+    fn is_complete_at_once(&self) -> bool;
+
+    /// Samples at another interval from now on. Asked only of those who have one.
+    fn set_interval(&mut self, interval: Duration) -> Result<(), WatchError>;
+}
+
+/// Opens a source again and again: a changed interval begins anew.
+pub type OpenSource = Box<dyn Fn() -> Result<Box<dyn Source>, SourceError>>;
+
+/// Sources that are sampled for the view.
+pub struct SampledFeed {
+    sources: Vec<(String, OpenSource)>,
+    sampler: Sampler,
+    events: Receiver<Event>,
+}
+
+impl SampledFeed {
+    /// Starts sampling.
+    pub fn start(sources: Vec<(String, OpenSource)>, interval: Duration) -> Result<Self, WatchError> {
+        let (sampler, events) = start(&sources, interval)?;
+        Ok(Self { sources, sampler, events })
+    }
+
+    fn show(&self, event: &Event, observer: FeedObserver<'_>) {
+        match event {
+            Event::Step { source, step } => {
+                observer(FeedEvent::Step { source: &self.sources[*source].0, step });
+            }
+            Event::Missed(missed) => {
+                let source = &self.sources[missed.source].0;
+                observer(FeedEvent::Gap { source, at: missed.gap.at, reason: &missed.gap.reason });
+            }
+        }
+    }
+}
+
+fn start(
+    sources: &[(String, OpenSource)],
+    interval: Duration,
+) -> Result<(Sampler, Receiver<Event>), WatchError> {
+    let opened: Vec<Box<dyn Source>> = sources.iter().map(|(_, open)| open()).collect::<Result<_, _>>()?;
+    Ok(Sampler::start(opened, &SamplerOptions { interval, until: None, filter: Filter::default() }))
+}
+
+impl Feed for SampledFeed {
+    fn wait(&mut self, limit: Duration, observer: FeedObserver<'_>) -> Result<(), WatchError> {
+        match self.events.recv_timeout(limit) {
+            Ok(event) => self.show(&event, observer),
+            Err(RecvTimeoutError::Timeout) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => return Err(WatchError::SamplingEnded),
+        }
+        while let Ok(event) = self.events.try_recv() {
+            self.show(&event, observer);
+        }
+        Ok(())
+    }
+
+    fn is_complete_at_once(&self) -> bool {
+        false
+    }
+
+    fn set_interval(&mut self, interval: Duration) -> Result<(), WatchError> {
+        // A reading under way is not waited for: it ends within its limit, and nobody hears of it.
+        self.sampler.stopper().stop();
+        (self.sampler, self.events) = start(&self.sources, interval)?;
+        Ok(())
+    }
+}
+
+impl Drop for SampledFeed {
+    fn drop(&mut self) {
+        self.sampler.stopper().stop();
+    }
+}
+
+/// What a collector writes.
+pub struct StoredFeed<H> {
+    history: H,
+    clock: MonotonicClock,
+    /// When to look again.
+    look_ns: u64,
+    /// Up to which sample each source has been shown.
+    shown: HashMap<SourceId, Timestamp>,
+}
+
+impl<H: History> StoredFeed<H> {
+    /// The history in the file `store`, which a collector must be writing.
+    pub fn new(history: H, store: PathBuf) -> Result<Self, WatchError> {
+        let new = Self { history, clock: MonotonicClock::new(), look_ns: 0, shown: HashMap::new() };
+        if new.watched()?.is_empty() {
+            return Err(WatchError::NothingWatched { store });
+        }
+        Ok(new)
+    }
+
+    /// The sources that are being watched.
+    pub fn names(&self) -> Vec<String> {
+        let watched = self.watched().unwrap_or_default();
+        watched.into_iter().map(|watched| watched.source.name).collect()
+    }
+
+    fn watched(&self) -> Result<Vec<Watched>, WatchError> {
+        let mut all = self.history.sources()?;
+        let now = utc_now();
+        all.retain(|watched| watched.last.is_some_and(|last| now.duration_since(last) < WATCHED_WITHIN));
+        Ok(all)
+    }
+
+    /// Shows what happened up to the newest sample of `watched`, and that there is none since then.
+    fn show(
+        &mut self,
+        watched: &Watched,
+        last: Timestamp,
+        observer: FeedObserver<'_>,
+    ) -> Result<(), WatchError> {
+        let (id, source) = (watched.source.id, watched.source.name.as_str());
+        if self.shown.insert(id, last) != Some(last) {
+            let warnings = self.history.warnings(id, last, last)?;
+            let just_before = last.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(last);
+            let mut newest: Option<Step> = None;
+            self.history.intervals(id, just_before, last, &mut |step| newest = Some(step))?;
+            if newest.is_none() {
+                newest = self.history.last_sample(id)?.map(|sample| Step::first(Arc::new(sample)));
+            }
+            if let Some(mut step) = newest {
+                let sample = Arc::unwrap_or_clone(step.sample);
+                step.sample = Arc::new(Sample { warnings, ..sample });
+                observer(FeedEvent::Step { source, step: &step });
+            }
+        }
+        for gap in self.history.gaps(id, last, utc_now())? {
+            observer(FeedEvent::Gap { source, at: gap.at, reason: &gap.reason });
+        }
+        Ok(())
+    }
+}
+
+impl<H: History> Feed for StoredFeed<H> {
+    fn wait(&mut self, limit: Duration, observer: FeedObserver<'_>) -> Result<(), WatchError> {
+        let now_ns = self.clock.now_ns();
+        let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        self.clock.sleep_until(self.look_ns.min(now_ns.saturating_add(limit_ns)));
+        if self.clock.now_ns() < self.look_ns {
+            return Ok(());
+        }
+        self.look_ns = self.clock.now_ns() + LOOK_EVERY_NS;
+        for watched in self.watched()? {
+            if let Some(last) = watched.last {
+                self.show(&watched, last, observer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_complete_at_once(&self) -> bool {
+        // Whether more will come is not known.
+        true
+    }
+
+    fn set_interval(&mut self, _interval: Duration) -> Result<(), WatchError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! The current values of sources that are being sampled.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use iostall_model::{Change, ResetReason, Sample, Step};
+
+use crate::clock::WatchClock;
+
+/// What is known of a source now.
+#[derive(Clone, Debug, Default)]
+pub struct SourceNow {
+    /// Its name.
+    pub name: String,
+    /// The newest sample.
+    pub last: Option<Arc<Sample>>,
+    /// Whether the newest tick gave a sample.
+    pub is_up: bool,
+    /// How long ago the newest sample arrived, nanoseconds.
+    pub age_ns: Option<u64>,
+    /// Samples since the collector started.
+    pub samples: u64,
+    /// Missed samples since then.
+    pub gaps: u64,
+    /// Intervals of rows about which nothing can be said, by reason, since then.
+    pub resets: BTreeMap<ResetReason, u64>,
+}
+
+/// A source, and when its newest sample arrived.
+struct Seen {
+    now: SourceNow,
+    arrived_ns: Option<u64>,
+}
+
+/// The current values. Clones show the same.
+#[derive(Clone)]
+pub struct Metrics<C> {
+    seen: Arc<Mutex<Vec<Seen>>>,
+    clock: C,
+}
+
+impl<C: WatchClock> Metrics<C> {
+    /// Until their first tick the sources called `names` are there and not up.
+    pub fn new(names: &[&str], clock: C) -> Self {
+        let new = |name: &&str| Seen {
+            now: SourceNow { name: (*name).to_owned(), ..SourceNow::default() },
+            arrived_ns: None,
+        };
+        Self { seen: Arc::new(Mutex::new(names.iter().map(new).collect())), clock }
+    }
+
+    /// The sources as they are now. Samples are shared, so the lock is held for as long as a few words take to copy.
+    pub fn now(&self) -> Vec<SourceNow> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now_ns = self.clock.now().clock_ns;
+        let with_age = |seen: &Seen| SourceNow {
+            age_ns: seen.arrived_ns.map(|arrived_ns| now_ns.saturating_sub(arrived_ns)),
+            ..seen.now.clone()
+        };
+        seen.iter().map(with_age).collect()
+    }
+
+    /// Source number `source` answered.
+    pub(crate) fn step(&self, source: usize, step: &Step) {
+        let arrived_ns = Some(self.clock.now().clock_ns);
+        self.change(source, |seen| {
+            seen.arrived_ns = arrived_ns;
+            seen.now.last = Some(Arc::clone(&step.sample));
+            seen.now.is_up = true;
+            seen.now.samples += 1;
+            for change in &step.changes {
+                if let Change::Reset(reason) = change {
+                    *seen.now.resets.entry(*reason).or_default() += 1;
+                }
+            }
+        });
+    }
+
+    /// It did not at this many ticks.
+    pub(crate) fn gap(&self, source: usize, missed: u64) {
+        self.change(source, |seen| {
+            seen.now.is_up = false;
+            seen.now.gaps += missed;
+        });
+    }
+
+    fn change(&self, source: usize, change: impl FnOnce(&mut Seen)) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(seen) = seen.get_mut(source) {
+            change(seen);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! One sample of each source.
+
+use std::sync::Arc;
+
+use iostall_collect::{Filter, Source, SourceError};
+use iostall_measure::clock::utc_now;
+use iostall_model::{Gap, Step};
+use iostall_store::History;
+
+use crate::error::WatchError;
+use crate::writer::WriterEvent;
+
+/// What became of a source.
+#[derive(Debug)]
+pub enum OnceEvent<'a> {
+    /// It answered.
+    Sampled {
+        /// Its name.
+        source: &'a str,
+        /// Its sample.
+        step: &'a Step,
+    },
+    /// It did not.
+    Failed(SourceError),
+    /// Of the store.
+    Writer(WriterEvent<'a>),
+}
+
+/// Reads every source once and keeps what they say. Whether all of them answered.
+pub fn sample_once(
+    store: &mut impl History,
+    sources: Vec<(String, Box<dyn Source>)>,
+    filter: &Filter,
+    observer: &mut dyn FnMut(OnceEvent<'_>),
+) -> Result<bool, WatchError> {
+    let mut all_answered = true;
+    for (name, mut source) in sources {
+        let id = store.source(&name)?.id;
+        source.narrow(filter);
+        match source.read() {
+            Ok(mut sample) => {
+                sample.rows.retain(|row| filter.keeps(&row.subject));
+                let step = Step::first(Arc::new(sample));
+                observer(OnceEvent::Sampled { source: &name, step: &step });
+                for warning in &step.sample.warnings {
+                    observer(OnceEvent::Writer(WriterEvent::Warning(warning)));
+                }
+                store.add_step(id, &step)?;
+            }
+            Err(error) => {
+                store.add_gap(id, &Gap { at: utc_now(), missed: 1, reason: error.to_string() })?;
+                observer(OnceEvent::Failed(error));
+                all_answered = false;
+            }
+        }
+    }
+    store.finish()?;
+    Ok(all_answered)
+}

@@ -1,0 +1,11 @@
+//! The sampling loop: when each source is read, and what that brings.
+
+mod event;
+mod sampler;
+mod schedule;
+mod ticker;
+
+pub use event::{Event, Missed, Next, Retry, SamplerOptions, Sampling};
+pub use sampler::{Sampler, Stopper};
+#[cfg(test)]
+pub(crate) use ticker::Ticker;

@@ -1,0 +1,122 @@
+//! Reads many sources at common ticks of the clock.
+//!
+//! Each source has a thread: a server that hangs delays its own next reading and nobody else's. What a source
+//! could not be asked or did not answer is an event too, so that a hole in the history has its reason.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use iostall_collect::Source;
+
+use super::event::{Event, SamplerOptions};
+use super::ticker::Ticker;
+use crate::clock::{MachineClock, WatchClock, utc_ns};
+
+/// How many events may wait for the reader before sources wait too.
+const EVENTS_WAITING_MAX: usize = 256;
+
+/// The threads that read.
+pub struct Sampler {
+    stop: Arc<Stop>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Starts a thread for every source. Events arrive until the last tick is over or [`Stopper::stop`] is
+    /// called; then the channel closes.
+    pub fn start(sources: Vec<Box<dyn Source>>, options: &SamplerOptions) -> (Self, Receiver<Event>) {
+        let (sender, receiver) = sync_channel(EVENTS_WAITING_MAX);
+        let stop = Arc::new(Stop::default());
+        let start = |(index, source)| {
+            let ticker = Ticker::new(index, source, options.clone());
+            let (sender, stop) = (sender.clone(), Arc::clone(&stop));
+            std::thread::spawn(move || run(ticker, &sender, &stop))
+        };
+        let threads = sources.into_iter().enumerate().map(start).collect();
+        (Self { stop, threads }, receiver)
+    }
+
+    /// A handle that ends the sampling from anywhere, a signal's thread included.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
+    }
+
+    /// Waits for the threads to end. Ends at once only after [`Stopper::stop`] and with the channel drained.
+    pub fn join(self) {
+        for thread in self.threads {
+            // What panics in a source is a gap; nothing else here does.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Ends the sampling.
+#[derive(Clone)]
+pub struct Stopper(Arc<Stop>);
+
+impl Stopper {
+    /// No tick begins after this; readings under way end within their limit.
+    pub fn stop(&self) {
+        self.0.set();
+    }
+}
+
+/// One source's thread.
+fn run(mut ticker: Ticker, sender: &SyncSender<Event>, stop: &Stop) {
+    let clock = MachineClock::default();
+    while let Some(due) = ticker.next(clock.now()) {
+        if stop.comes_before(due.at_ns, ticker.interval_ns(), &clock) {
+            return;
+        }
+        let is_heard = |event| sender.send(event).is_ok();
+        if !ticker.missed_before(due).is_none_or(is_heard) || !is_heard(ticker.tick(due, &clock)) {
+            return;
+        }
+    }
+}
+
+#[derive(Default)]
+struct Stop {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    fn set(&self) {
+        *self.is_set.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for `length` or until stopped; whether it was stopped.
+    fn wait(&self, length: Duration) -> bool {
+        let guard = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
+        let (guard, _) = self
+            .changed
+            .wait_timeout_while(guard, length, |is_set| !*is_set)
+            .unwrap_or_else(PoisonError::into_inner);
+        *guard
+    }
+
+    /// Waits for the tick by the calendar; whether to stop instead. A clock set back ends the wait: the next tick is
+    /// then another one.
+    fn comes_before(&self, tick_ns: u64, interval_ns: u64, clock: &MachineClock) -> bool {
+        loop {
+            let now_ns = utc_ns(clock.now().utc);
+            if now_ns >= tick_ns {
+                return self.wait(Duration::ZERO);
+            }
+            let wait_ns = (tick_ns - now_ns).min(interval_ns.saturating_mul(2));
+            if self.wait(Duration::from_nanos(wait_ns)) {
+                return true;
+            }
+            if tick_ns.saturating_sub(utc_ns(clock.now().utc)) > interval_ns.saturating_mul(2) {
+                return false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

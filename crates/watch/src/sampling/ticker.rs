@@ -1,0 +1,172 @@
+//! The ticks of one source: everything but the waiting for them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use iostall_collect::{Source, SourceError};
+use iostall_model::alert::Now;
+use iostall_model::{Gap, Sample, Step};
+use jiff::Timestamp;
+
+use super::event::{Event, Missed, Retry, SamplerOptions};
+use super::schedule::{next_tick_ns, ticks_missed, ticks_until_retry};
+use crate::clock::{WatchClock, timestamp, utc_ns};
+
+/// Why samples were missed, and what to do: the source was slow …
+pub(super) const READ_TOO_LONG: (&str, &str) = (
+    "the reading before took longer than the interval",
+    "a longer --interval, or fewer databases and files, gives it time",
+);
+/// … or it was not, and we were …
+pub(super) const HELD_UP: (&str, &str) = (
+    "iostall itself was held up",
+    "see whether this machine is short of processors, or slow to write the store",
+);
+/// … or the time never was.
+pub(super) const SLEPT: (&str, &str) = (
+    "this machine slept, or its clock was set forward",
+    "let a time service move the clock little by little",
+);
+
+/// A tick that is to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// By the calendar, nanoseconds since 1970.
+    pub(crate) at_ns: u64,
+    /// From the beginning of the last reading until the wait for this tick began, by the clock that stands still while
+    /// the machine sleeps.
+    awake_ns: u64,
+}
+
+/// A tick that is over.
+struct Last {
+    due_ns: u64,
+    began_ns: u64,
+    /// Whether reading took an interval or longer.
+    was_slow: bool,
+}
+
+/// One source.
+pub(crate) struct Ticker {
+    index: usize,
+    source: Box<dyn Source>,
+    options: SamplerOptions,
+    last: Option<Last>,
+    /// Tries that failed one after the other, those not counted after which the next tick tries again.
+    failures: u32,
+    /// Ticks for which the source is still left alone, and the gap that each of them is.
+    rest: Option<(u64, Missed)>,
+    /// The newest sample.
+    before: Option<Arc<Sample>>,
+    /// What is missing since then.
+    gaps: Vec<Gap>,
+}
+
+impl Ticker {
+    /// Of `source`, which has this place in the list.
+    pub(crate) fn new(index: usize, mut source: Box<dyn Source>, options: SamplerOptions) -> Self {
+        source.narrow(&options.filter);
+        Self { index, source, options, last: None, failures: 0, rest: None, before: None, gaps: Vec::new() }
+    }
+
+    /// From tick to tick.
+    pub(crate) fn interval_ns(&self) -> u64 {
+        u64::try_from(self.options.interval.as_nanos()).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// The next tick; `None` after the last one.
+    pub(crate) fn next(&self, now: Now) -> Option<Due> {
+        let last = self.last.as_ref();
+        let at_ns = next_tick_ns(utc_ns(now.utc), self.interval_ns(), last.map(|last| last.due_ns));
+        let awake_ns = last.map_or(0, |last| now.clock_ns.saturating_sub(last.began_ns));
+        let is_over = self.options.until.is_some_and(|until| timestamp(at_ns) > until);
+        (!is_over).then_some(Due { at_ns, awake_ns })
+    }
+
+    /// It is time for `due`: what it brings. Called after [`Ticker::missed_before`], whose answer need not wait for a
+    /// reading that may take long.
+    pub(crate) fn tick(&mut self, due: Due, clock: &impl WatchClock) -> Event {
+        let began_ns = clock.now().clock_ns;
+        let event = self.read(timestamp(due.at_ns), clock);
+        let was_slow = clock.now().clock_ns.saturating_sub(began_ns) >= self.interval_ns();
+        self.last = Some(Last { due_ns: due.at_ns, began_ns, was_slow });
+        event
+    }
+
+    /// Ticks that went by while this source was read or nobody ran.
+    pub(crate) fn missed_before(&mut self, due: Due) -> Option<Event> {
+        let interval_ns = self.interval_ns();
+        let last = self.last.as_ref()?;
+        let missed = ticks_missed(last.due_ns, due.at_ns, interval_ns);
+        let (reason, hint) = match () {
+            () if missed == 0 => return None,
+            () if last.was_slow => READ_TOO_LONG,
+            () if due.awake_ns >= interval_ns => HELD_UP,
+            () => SLEPT,
+        };
+        let gap = Gap { at: timestamp(last.due_ns + interval_ns), missed, reason: reason.into() };
+        Some(self.report(Missed { source: self.index, gap, hint: hint.into(), retry: None }))
+    }
+
+    fn report(&mut self, missed: Missed) -> Event {
+        match self.gaps.last_mut().filter(|last| last.reason == missed.gap.reason) {
+            Some(last) => last.missed = last.missed.saturating_add(missed.gap.missed),
+            None => self.gaps.push(missed.gap.clone()),
+        }
+        Event::Missed(missed)
+    }
+
+    fn read(&mut self, at: Timestamp, clock: &impl WatchClock) -> Event {
+        if let Some((ticks, missed)) = &mut self.rest
+            && *ticks > 0
+        {
+            *ticks -= 1;
+            let gap = Gap { at, ..missed.gap.clone() };
+            let again = Missed { gap, ..missed.clone() };
+            return self.report(again);
+        }
+        // A panic in one source's thread would end it unnoticed, while the others go on for months.
+        let read = catch_unwind(AssertUnwindSafe(|| self.source.read()));
+        match read.unwrap_or(Err(SourceError::Defect)) {
+            Ok(sample) => Event::Step { source: self.index, step: self.step(sample) },
+            Err(error) => {
+                let missed = self.failed(at, &error, clock.now());
+                self.report(missed)
+            }
+        }
+    }
+
+    /// The one place where samples of a running source are compared.
+    fn step(&mut self, mut sample: Sample) -> Step {
+        (self.failures, self.rest) = (0, None);
+        sample.rows.retain(|row| self.options.filter.keeps(&row.subject));
+        let sample = Arc::new(sample);
+        let before = self.before.replace(Arc::clone(&sample));
+        let mut step = match &before {
+            Some(before) => Step::between(before, sample),
+            None => Step::first(sample),
+        };
+        step.gaps = std::mem::take(&mut self.gaps);
+        step
+    }
+
+    /// The gap of a try that failed, and how many ticks go by until the next.
+    fn failed(&mut self, at: Timestamp, error: &SourceError, now: Now) -> Missed {
+        let interval_ns = self.interval_ns();
+        let longest = error.longest_pause().map(|pause| u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX));
+        let ticks = longest.map_or(1, |longest_ns| {
+            self.failures = self.failures.saturating_add(1);
+            ticks_until_retry(self.failures, interval_ns, longest_ns)
+        });
+        let next_ns =
+            next_tick_ns(utc_ns(now.utc), interval_ns, None).saturating_add((ticks - 1) * interval_ns);
+        let missed = Missed {
+            source: self.index,
+            gap: Gap { at, missed: 1, reason: error.to_string() },
+            hint: error.hint(),
+            retry: Some(Retry { at: timestamp(next_ns), ticks }),
+        };
+        self.rest = Some((ticks - 1, missed.clone()));
+        missed
+    }
+}

@@ -1,0 +1,142 @@
+//! What a collector reads, into the store; and through times in which the store cannot be written.
+//!
+//! A collector runs for months and its disk may be full for a night. What is sampled then is lost, but not that it was:
+//! it is a gap, with the store's own reason, as soon as there is room.
+
+use std::collections::{HashMap, HashSet};
+
+use iostall_model::{Gap, Step, Warning};
+use iostall_store::{History, Retention, SourceId, StoreError};
+use jiff::Timestamp;
+
+use crate::error::WatchError;
+
+/// What the writer has to say.
+#[derive(Debug)]
+pub enum WriterEvent<'a> {
+    /// A source could not tell something, for the first time.
+    Warning(&'a Warning),
+    /// Samples are lost until the store can be written again.
+    Unwritable(StoreError),
+    /// It can.
+    WritableAgain,
+}
+
+/// Who hears it.
+pub(crate) type Observer<'o> = &'o mut dyn FnMut(WriterEvent<'_>);
+
+/// The store, and what was already said.
+pub(crate) struct SampleWriter<H> {
+    store: H,
+    /// How many samples were stored.
+    pub(crate) samples: u64,
+    warned: HashSet<(SourceId, String)>,
+    /// By source: samples that could not be stored.
+    lost: HashMap<SourceId, Gap>,
+    /// What the store says while it cannot be written.
+    trouble: Option<String>,
+}
+
+impl<H: History> SampleWriter<H> {
+    pub(crate) fn new(store: H) -> Self {
+        Self { store, samples: 0, warned: HashSet::new(), lost: HashMap::new(), trouble: None }
+    }
+
+    pub(crate) fn add_source(&mut self, name: &str) -> Result<SourceId, WatchError> {
+        Ok(self.store.source(name)?.id)
+    }
+
+    /// Keeps the sample of `step`.
+    pub(crate) fn step(
+        &mut self,
+        source: SourceId,
+        step: &Step,
+        observer: Observer<'_>,
+    ) -> Result<(), WatchError> {
+        for warning in &step.sample.warnings {
+            if self.warned.insert((source, warning.message.clone())) {
+                observer(WriterEvent::Warning(warning));
+            }
+        }
+        let kept = self.with_lost(source).and_then(|()| self.store.add_step(source, step));
+        self.samples += u64::from(kept.is_ok());
+        let reason = |error: &StoreError| format!("the sample could not be stored: {error}");
+        let lost = |error: &StoreError| Gap { at: step.at(), missed: 1, reason: reason(error) };
+        self.or_lost(kept, source, lost, observer)
+    }
+
+    /// Keeps a gap.
+    pub(crate) fn gap(
+        &mut self,
+        source: SourceId,
+        gap: &Gap,
+        observer: Observer<'_>,
+    ) -> Result<(), WatchError> {
+        let kept = self.with_lost(source).and_then(|()| self.store.add_gap(source, gap));
+        self.or_lost(kept, source, |_| gap.clone(), observer)
+    }
+
+    /// Deletes what is too old. Where that cannot be done now, it is done the next time.
+    pub(crate) fn forget(
+        &mut self,
+        retention: &Retention,
+        now: Timestamp,
+        observer: Observer<'_>,
+    ) -> Result<(), WatchError> {
+        match self.store.forget(retention, now) {
+            Err(error) if error.may_pass() => self.say(error, observer),
+            done => done?,
+        }
+        Ok(())
+    }
+
+    /// Writes what is still to be written.
+    pub(crate) fn finish(&mut self) -> Result<(), WatchError> {
+        Ok(self.store.finish()?)
+    }
+
+    /// Keeps first what could not be kept before.
+    fn with_lost(&mut self, source: SourceId) -> Result<(), StoreError> {
+        if let Some(gap) = self.lost.get(&source) {
+            self.store.add_gap(source, gap)?;
+            self.lost.remove(&source);
+        }
+        Ok(())
+    }
+
+    /// Remembers what was not kept, if the trouble may pass.
+    fn or_lost(
+        &mut self,
+        kept: Result<(), StoreError>,
+        source: SourceId,
+        gap: impl FnOnce(&StoreError) -> Gap,
+        observer: Observer<'_>,
+    ) -> Result<(), WatchError> {
+        match kept {
+            Ok(()) => {
+                if self.trouble.take().is_some() {
+                    observer(WriterEvent::WritableAgain);
+                }
+                Ok(())
+            }
+            Err(error) if error.may_pass() => {
+                let gap = gap(&error);
+                let missed = gap.missed;
+                let lost = self.lost.entry(source).or_insert(Gap { missed: 0, ..gap });
+                lost.missed = lost.missed.saturating_add(missed);
+                self.say(error, observer);
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Says what is wrong, once.
+    fn say(&mut self, error: StoreError, observer: Observer<'_>) {
+        let message = error.to_string();
+        if self.trouble.as_ref() != Some(&message) {
+            observer(WriterEvent::Unwritable(error));
+            self.trouble = Some(message);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a collector has to say, on standard error.
+
+use std::path::Path;
+
+use iostall_model::Warning;
+use iostall_notify::{Delivery, summary};
+use iostall_watch::{AlertEvent, CollectEvent, Missed, WriterEvent};
+
+use crate::printer::Printer;
+use crate::store::with_hint;
+
+/// Prints an event of a collector that writes to `store`.
+pub(super) fn tell(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
+    match event {
+        CollectEvent::AnswersAgain { source, at } => {
+            printer.note(&format!("{source}: answers again at {at:.0}"));
+        }
+        CollectEvent::Missed { source, missed } => printer.advise(&gap_line(source, missed), &missed.hint),
+        CollectEvent::Writer(event) => tell_of_store(event, store, printer),
+        CollectEvent::Alert(AlertEvent::Notice(notice)) => {
+            printer.note(&format!("alert: {}", summary(notice)));
+        }
+        CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result })) => {
+            if let Err(error) = result {
+                printer.note(&format!("not told through {channel}: {error} ({summary})"));
+            }
+        }
+    }
+}
+
+/// Prints what the writer of `store` has to say.
+pub(super) fn tell_of_store(event: WriterEvent<'_>, store: &Path, printer: &Printer) {
+    match event {
+        WriterEvent::Warning(Warning { message, hint, .. }) => match hint {
+            Some(hint) => printer.advise(&format!("warning: {message}"), hint),
+            None => printer.note(&format!("warning: {message}")),
+        },
+        WriterEvent::Unwritable(error) => {
+            printer.error(&with_hint(error).context("samples are lost until the store can be written again"));
+        }
+        WriterEvent::WritableAgain => {
+            printer.note(&format!("the store {} can be written again", store.display()));
+        }
+    }
+}
+
+fn gap_line(name: &str, missed: &Missed) -> String {
+    let next = missed.retry.map(|retry| format!("; next try at {:.0}", retry.at)).unwrap_or_default();
+    format!("{name}: no sample at {:.0}: {}{next}", missed.gap.at, missed.gap.reason)
+}
