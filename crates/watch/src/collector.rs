@@ -126,12 +126,20 @@ impl<H: History, C: WatchClock> Collector<H, C> {
         let say = &mut |event: AlertEvent<'_>| observer(CollectEvent::Alert(event));
         match event {
             Event::Step { source, step } => {
-                metrics.iter().for_each(|metrics| metrics.step(*source, step));
-                alerting.iter_mut().for_each(|alerting| alerting.step(*source, step, now, say));
+                if let Some(metrics) = metrics {
+                    metrics.step(*source, step);
+                }
+                if let Some(alerting) = alerting {
+                    alerting.step(*source, step, now, say);
+                }
             }
             Event::Missed(missed) => {
-                metrics.iter().for_each(|metrics| metrics.gap(missed.source, missed.gap.missed));
-                alerting.iter_mut().for_each(|alerting| alerting.gap(missed.source, now, say));
+                if let Some(metrics) = metrics {
+                    metrics.gap(missed.source, missed.gap.missed);
+                }
+                if let Some(alerting) = alerting {
+                    alerting.gap(missed.source, now, say);
+                }
             }
         }
     }

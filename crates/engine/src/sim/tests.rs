@@ -160,7 +160,11 @@ fn trace(seed: u64) -> (Vec<Event>, Vec<Image>) {
                 0 => bench.push(token, RequestOp::Fdatasync, 0),
                 1..=3 => bench.push(token, RequestOp::Read, u64::from(step % 256) * 4096),
                 _ => {
-                    bench.write(token, u64::from((step * 31) % 256) * 4096, u8::try_from(step % 256).unwrap())
+                    bench.write(
+                        token,
+                        u64::from((step * 31) % 256) * 4096,
+                        u8::try_from(step % 256).unwrap(),
+                    );
                 }
             }
         }
