@@ -55,18 +55,18 @@ fn run_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::
     for source in named(&args.sources)? {
         sources.push((source.name.clone(), source.open(args.timeout)?));
     }
-    let mut printed = Ok(());
+    let mut outcome = Ok(());
     let mut observer = |event: OnceEvent<'_>| match event {
         OnceEvent::Sampled { source, step } => {
             let (rows, at) = (step.sample.rows.len(), step.at());
             let line = printer.result(&format!("{}: {rows} rows at {at:.3}\n", shown(source)));
-            printed = std::mem::replace(&mut printed, Ok(())).and(line);
+            outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
         }
         OnceEvent::Failed(error) => printer.error(&advised(error)),
         OnceEvent::Writer(event) => told::tell_of_store(event, &path, printer),
     };
     let all_answered = sample_once(&mut store, sources, &filter(args), &mut observer)?;
-    printed?;
+    outcome?;
     Ok(if all_answered { Status::Done } else { Status::CouldNot })
 }
 
@@ -96,8 +96,8 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     let (sampler, mut events) = Sampler::start(opened, &options);
     let stopper = sampler.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
-    let samples = collector.run(&mut events, &mut |event| told::tell(event, &path, printer))?;
-    printer.note(&format!("kept {samples} samples in {}", path.display()));
+    let count = collector.run(&mut events, &mut |event| told::tell(event, &path, printer))?;
+    printer.note(&format!("kept {count} samples in {}", path.display()));
     // Stopping is how a run without an end is meant to end.
     Ok(Status::Done)
 }

@@ -43,13 +43,13 @@ fn cells(run: &str, record: &CapacityRecord) -> [String; 4] {
 /// `8K random, 30% writes, buffered`.
 fn words(shape: &IoShape) -> String {
     let mut words = format!("{} {}", shape.block_size, shape.access.name());
-    let share = shape.write_pct.percent();
-    if share <= 0.0 {
+    let percent = shape.write_pct.percent();
+    if percent <= 0.0 {
         words.push_str(" reads");
-    } else if share >= 100.0 {
+    } else if percent >= 100.0 {
         words.push_str(" writes");
     } else {
-        words.push_str(&format!(", {share}% writes"));
+        words.push_str(&format!(", {percent}% writes"));
     }
     words.push_str(match shape.caching {
         Caching::Direct => "",

@@ -96,7 +96,7 @@ impl From<String> for Field<'_> {
     }
 }
 
-impl<'a, T: Into<Self>> From<Option<T>> for Field<'a> {
+impl<T: Into<Self>> From<Option<T>> for Field<'_> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Empty, Into::into)
     }

@@ -22,7 +22,7 @@ const WATCHED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
 
 /// What is new.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum FeedEvent<'a> {
     /// A source answered.
     Step {

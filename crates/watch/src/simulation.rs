@@ -170,8 +170,8 @@ fn slow_server() -> Script {
             clock.awake.advance_by(25 * SECOND_NS);
         }
         let now_s = clock.elapsed_s();
-        let stall_ms = if (3_001..=3_240).contains(&now_s) { 50 } else { 1 };
-        stall_ns += 100 * (now_s - before_s) * stall_ms * 1_000_000;
+        let wait_ms = if (3_001..=3_240).contains(&now_s) { 50 } else { 1 };
+        stall_ns += 100 * (now_s - before_s) * wait_ms * 1_000_000;
         if before_s < begin_s {
             stall_ns = 0;
         }

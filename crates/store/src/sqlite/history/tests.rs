@@ -182,7 +182,7 @@ fn a_window_ends_with_the_first_sample_after_it() {
     let inside = at(3) + SignedDuration::from_secs(1);
     store
         .intervals(source, at(2), inside, &mut |step| {
-            bounds.push((step.since.as_ref().unwrap().utc, step.at()))
+            bounds.push((step.since.as_ref().unwrap().utc, step.at()));
         })
         .unwrap();
     assert_eq!(bounds, [(at(2), at(3)), (at(3), at(4))]);
@@ -401,10 +401,10 @@ fn roll_ups_hold_what_the_step_says_and_compare_only_what_it_does_not_continue()
     store.add_step(source, &step_of(1, 0)).unwrap();
     store.finish().unwrap();
     let continued = reads(&rollups(&store, source, Tier::Day));
-    assert!(continued > 0 && continued % 1_000_000 == 0, "what the step says: {continued}");
+    assert!(continued > 0 && continued.is_multiple_of(1_000_000), "what the step says: {continued}");
     // The sample before this one was lost: what happened since the last one here is another difference.
     store.add_step(source, &step_of(3, 2)).unwrap();
     store.finish().unwrap();
     let compared = reads(&rollups(&store, source, Tier::Day)) - continued;
-    assert!(compared > 0 && compared % 1_000_000 != 0, "what the samples say: {compared}");
+    assert!(compared > 0 && !compared.is_multiple_of(1_000_000), "what the samples say: {compared}");
 }
