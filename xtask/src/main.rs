@@ -1,4 +1,4 @@
-//! House-keeping commands of the workspace: `cargo xtask tidy`.
+//! House-keeping commands of the workspace: `cargo xtask tidy`, `cargo xtask words`.
 
 mod tidy;
 
@@ -12,14 +12,31 @@ fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
-        _ => bail!("write `cargo xtask tidy`: it checks the rules of the house that no compiler knows"),
+        ["words"] => words(),
+        _ => bail!(
+            "write `cargo xtask tidy`: it checks the rules of the house that no compiler knows; or `cargo xtask words`: \
+             it lists the home-made words that are left, with those of the field"
+        ),
     }
+}
+
+fn tree() -> Result<tidy::Tree> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
+    tidy::Tree::read(root)
+}
+
+/// Prints every home-made word that is left.
+fn words() -> Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    for finding in tidy::home_made_words(&tree()?) {
+        writeln!(out, "{finding}")?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints what breaks a rule; exit status 1 where anything does.
 fn tidy() -> Result<ExitCode> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
-    let tree = tidy::Tree::read(root)?;
+    let tree = tree()?;
     let mut out = std::io::stdout().lock();
     for note in tidy::notes(&tree) {
         writeln!(out, "note: {note}")?;

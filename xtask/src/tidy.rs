@@ -11,10 +11,12 @@ mod program;
 mod shrinking;
 mod text;
 mod tree;
+mod words;
 
 use std::fmt;
 
 pub(crate) use tree::{SourceFile, Tree};
+pub(crate) use words::home_made_words;
 
 /// A place that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +52,7 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// All of them.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 22] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
     circles::files_use_each_other_less_and_less,
@@ -70,6 +72,8 @@ const RULES: [Rule; 20] = [
     documents::examples_open_with_why,
     documents::links_lead_somewhere,
     documents::tests_of_clauses_exist,
+    documents::architecture_names_what_is_there,
+    words::words_are_the_fields,
     program::program_is_the_command_line,
 ];
 

@@ -71,6 +71,22 @@ pub(super) fn tests_of_clauses_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// The guide to the code names files and folders that are there: a row such as `` `crates/load/src/plan/` ``.
+pub(super) fn architecture_names_what_is_there(tree: &Tree) -> Vec<Finding> {
+    let Some(guide) = tree.file("docs/architecture.md") else { return Vec::new() };
+    let mut findings = Vec::new();
+    for (number, line) in guide.numbered() {
+        let named = line.split('`').skip(1).step_by(2).filter(|word| is_place(word));
+        let dead = named.filter(|place| !tree.exists(place.trim_end_matches('/')));
+        findings.extend(dead.map(|place| Finding::at(&guide.path, number, format!("there is no {place}"))));
+    }
+    findings
+}
+
+fn is_place(word: &str) -> bool {
+    ["crates/", "src/", "fuzz/", "xtask/"].iter().any(|folder| word.starts_with(folder) && word != *folder)
+}
+
 fn is_test(tree: &Tree, test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else { return false };
     tree.file(path).is_some_and(|file| file.text.contains(&format!("fn {name}(")))
@@ -128,6 +144,19 @@ mod tests {
             ("examples/scan.toml", "name = 'scan'\n"),
         ]);
         assert_eq!(at(&examples_open_with_why(&tree)), [("examples/scan.toml", None)]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_refused_in_the_guide_to_the_code() {
+        let tree = Tree::of(&[
+            (
+                "docs/architecture.md",
+                "Through `src/main.rs` to\n`crates/load/src/plan/` and `crates/gone.rs`.\n",
+            ),
+            ("src/main.rs", ""),
+            ("crates/load/src/plan/mod.rs", ""),
+        ]);
+        assert_eq!(at(&architecture_names_what_is_there(&tree)), [("docs/architecture.md", Some(2))]);
     }
 
     #[test]

@@ -112,19 +112,35 @@ proptest! {
 struct Late<'a> {
     waits: bool,
     had: Vec<u64>,
-    later_is_through: &'a (Mutex<bool>, Condvar),
+    has_begun: &'a Signal,
+    later_is_through: &'a Signal,
+}
+
+/// Said once, and waited for.
+#[derive(Default)]
+struct Signal(Mutex<bool>, Condvar);
+
+impl Signal {
+    fn say(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_all();
+    }
+
+    fn wait(&self) {
+        drop(self.1.wait_while(self.0.lock().unwrap(), |said| !*said).unwrap());
+    }
 }
 
 impl Stage for Late<'_> {
     fn apply(&mut self, frame: &mut Frame, _spare: &mut Buffer) -> Result<(), StageFailure> {
         self.had.push(frame.sequence());
-        let (through, changed) = self.later_is_through;
-        let mut through = through.lock().unwrap();
         if self.waits {
-            drop(changed.wait_while(through, |through| !*through).unwrap());
+            self.has_begun.say();
+            self.later_is_through.wait();
         } else {
-            *through = true;
-            changed.notify_all();
+            // Else it might be given all of them.
+            self.has_begun.wait();
+            self.later_is_through.say();
         }
         Ok(())
     }
@@ -147,9 +163,9 @@ impl OrderedStage for Order {
 #[test]
 fn frames_overtake_each_other_in_a_stage_and_are_in_order_in_the_next() {
     let bench = Bench::new(5, &[40_000, 40_000], None, Faults::default());
-    let later_is_through = (Mutex::new(false), Condvar::new());
-    let mut first = Late { waits: true, had: Vec::new(), later_is_through: &later_is_through };
-    let mut second = Late { waits: false, had: Vec::new(), later_is_through: &later_is_through };
+    let (begun, through) = (Signal::default(), Signal::default());
+    let mut first = Late { waits: true, had: Vec::new(), has_begun: &begun, later_is_through: &through };
+    let mut second = Late { waits: false, had: Vec::new(), has_begun: &begun, later_is_through: &through };
     let (mut order, mut source, mut stripes) =
         (Order::default(), Pieces::new(&bench.sizes()), Stripe::all(None));
     let workers: [&mut dyn Stage; 2] = [&mut first, &mut second];
@@ -182,19 +198,37 @@ fn a_file_is_hashed_in_order_with_its_holes_and_compressed_in_any_order() {
     assert_eq!(stripes.iter().map(|stripe| stripe.written.len()).sum::<usize>(), 11);
 }
 
+/// Says when a frame is written.
+struct Says<'a>(Stripe, &'a Signal);
+
+impl Sink for Says<'_> {
+    fn writes_max(&self) -> u32 {
+        1
+    }
+    fn place(&mut self, frame: &mut Frame) -> Placement {
+        self.0.place(frame)
+    }
+    fn was_written(&mut self, written: &Written) {
+        self.0.was_written(written);
+        self.1.say();
+    }
+}
+
 #[test]
 fn frames_finish_out_of_order_and_are_written_as_they_finish() {
     let bench = Bench::new(6, &[8192, 0], None, Faults::default());
-    let later_is_through = (Mutex::new(false), Condvar::new());
-    let mut first = Late { waits: true, had: Vec::new(), later_is_through: &later_is_through };
-    let mut second = Late { waits: false, had: Vec::new(), later_is_through: &later_is_through };
-    let (mut source, mut stripes) = (Pieces::new(&bench.sizes()), Stripe::all(None));
+    let (begun, through, is_written) = (Signal::default(), Signal::default(), Signal::default());
+    // The first frame stays in its stage until the second is written, or all of it would hang.
+    let mut first = Late { waits: true, had: Vec::new(), has_begun: &begun, later_is_through: &is_written };
+    let mut second = Late { waits: false, had: Vec::new(), has_begun: &begun, later_is_through: &through };
+    let (mut source, [stripe, ..]) =
+        (Pieces::new(&bench.sizes()), <[Stripe; 3]>::try_from(Stripe::all(None)).ok().unwrap());
+    let mut sink = Says(stripe, &is_written);
     let workers: [&mut dyn Stage; 2] = [&mut first, &mut second];
-    let sinks = vec![&mut stripes[0] as &mut dyn Sink];
     let progress = Progress::default();
     let stages = vec![StageWorkers::any_order(workers)];
-    bench.pipeline(6).run(job(&mut source, stages, sinks, &progress)).unwrap();
-    let written = &stripes[0].written;
+    bench.pipeline(6).run(job(&mut source, stages, vec![&mut sink as &mut dyn Sink], &progress)).unwrap();
+    let written = &sink.0.written;
     let at = |sequence| written.iter().find(|frame| frame.sequence == sequence).unwrap().at.offset;
     // The engine may have read either of them first.
     assert!(at(second.had[0]) < at(first.had[0]), "the second worker was through first: {written:?}");

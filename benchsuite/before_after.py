@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""iostall beside an older iostall: load, copy and collect cost no more than they did.
+
+    cargo build --release && benchsuite/before_after.py OLDER_BINARY [--directory DIR] [--rounds 60]
+
+Throughput is measured on a loop device over tmpfs, where no neighbour's I/O is in the way; on the disk under DIR, whose speed is
+others' affair, requests or GiB by CPU second. Judged as intervals.py says, against 0.98. Writes results/before_after.md.
+As root, for the loop device.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import intervals
+
+HERE = Path(__file__).resolve().parent
+OURS = HERE.parent / "target" / "release" / "iostall"
+BOUND = 0.98
+GIB = 1 << 30
+
+
+def run(command):
+    """Runs a command to its end; returns what it printed, its CPU time and the time that passed, seconds."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True)
+    passed, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done.stdout, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, passed
+
+
+def load(target, depth, by_cpu):
+    def once(binary):
+        out, cpu, _ = run([binary, "load", "--quiet", "--no-store", "--preset", "random-read", "--block-size", "4K", "--workers", 1,
+                           "--queue-depth", depth, "--warmup", "200ms", "--duration", "1s", "--json", "-", target])
+        span = json.loads(out)["load"]["spans"][0]
+        count = sum(cell["service_ns"]["count"] for cell in span["roles"][0]["cells"])
+        return count / cpu if by_cpu else count / (span["measured_ns"] / 1e9)
+    return once
+
+
+def copy(source, destination, by_cpu):
+    def once(binary):
+        _, cpu, passed = run([binary, "copy", "--quiet", "--no-store", source, destination])
+        os.remove(destination)
+        os.sync()
+        return os.path.getsize(source) / GIB / (cpu if by_cpu else passed)
+    return once
+
+
+def collect(directory):
+    def once(binary):
+        store = directory / "collect.db"
+        _, cpu, _ = run([binary, "--store", store, "collect", "run", "linux:", "--interval", "100ms", "--duration", "3s"])
+        for path in directory.glob("collect.db*"):
+            path.unlink()
+        return 1 / cpu
+    return once
+
+
+class Loop:
+    """An ext4 on a loop device over tmpfs, and a second loop device without a file system."""
+
+    def __enter__(self):
+        self.memory = Path(tempfile.mkdtemp(prefix="iostall-bench-"))
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4G", "tmpfs", self.memory], check=True)
+        self.devices = [self.device(name, size) for name, size in [("fs", 2 * GIB), ("raw", GIB)]]
+        subprocess.run(["mkfs.ext4", "-q", self.devices[0]], check=True)
+        self.mount = self.memory / "mount"
+        self.mount.mkdir()
+        subprocess.run(["mount", self.devices[0], self.mount], check=True)
+        return self
+
+    def device(self, name, size):
+        path = self.memory / name
+        with open(path, "wb") as file:
+            for _ in range(size // (64 << 20)):
+                file.write(os.urandom(1 << 20) * 64)
+        command = ["losetup", "--find", "--show", "--direct-io=off", path]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", self.mount])
+        for device in self.devices:
+            subprocess.run(["losetup", "--detach", device])
+        subprocess.run(["umount", self.memory])
+        self.memory.rmdir()
+
+
+def cases(directory, loop):
+    on_disk, on_loop = directory / "t.dat", loop.mount / "source"
+    subprocess.run([OURS, "load", "--quiet", "--no-store", "--size", "1GiB", "--duration", "100ms", "--warmup", "0", on_disk],
+                   check=True, capture_output=True)
+    for path in [on_loop, directory / "source"]:
+        with open(path, "wb") as file:
+            for _ in range(512):
+                file.write(os.urandom(1 << 20))
+    os.sync()
+    return [
+        ("load, disk, depth 32: requests a CPU second", load(on_disk, 32, True)),
+        ("load, loop device, depth 64: requests a second", load(loop.devices[1], 64, False)),
+        ("copy 512 MiB, disk: GiB a CPU second", copy(directory / "source", directory / "copied", True)),
+        ("copy 512 MiB, loop device: GiB a second", copy(on_loop, loop.mount / "copied", False)),
+        ("collect linux: for 3 s: runs a CPU second", collect(directory)),
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("older", type=Path)
+    parser.add_argument("--directory", type=Path, default=Path("/var/tmp"))
+    parser.add_argument("--rounds", type=int, default=intervals.ROUNDS_MAX)
+    options = parser.parse_args()
+    directory = Path(tempfile.mkdtemp(prefix="iostall-bench-", dir=options.directory))
+    rows, failed = [], False
+    try:
+        with Loop() as loop:
+            for title, once in cases(directory, loop):
+                say = lambda text, title=title: print(f"{title}: {text}", file=sys.stderr)
+                ratio, control, rounds = intervals.measure(
+                    lambda: once(options.older), lambda: once(OURS), options.rounds, say)
+                said = intervals.verdict(ratio, control, BOUND)
+                failed |= said.startswith("FAILS")
+                rows.append(f"| {title} | {ratio[0]:.3f} ({ratio[1]:.3f} to {ratio[2]:.3f}) "
+                            f"| {control[0]:.3f} ({control[1]:.3f} to {control[2]:.3f}) | {rounds} | {said} |")
+    finally:
+        shutil.rmtree(directory)
+    version = subprocess.run([options.older, "--version"], capture_output=True, text=True).stdout.strip()
+    (HERE / "results" / "before_after.md").write_text(
+        "# iostall beside an older one\n\n"
+        f"`benchsuite/before_after.py OLDER --rounds {options.rounds}` on Linux {platform.release()}, {os.cpu_count()} processors; older: {version}. "
+        "Ratio of ours to the older one, 95 % interval; the control is the older one beside itself, in the same rounds. "
+        f"A row fails where the whole interval lies below {BOUND}.\n\n"
+        "| case | ratio | control | rounds | verdict |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+//! One word for one thing: home-made words for which the field has its own.
+
+use std::collections::BTreeMap;
+use std::str::FromStr as _;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use super::{Finding, SourceFile, Tree, shrinking};
+
+/// Where such words still are, and how many in each file.
+const LIST: &str = "xtask/lists/words.txt";
+
+/// An identifier of more words than this is a sentence.
+const SENTENCE_WORDS: usize = 5;
+
+/// Home-made words, and what the field says. `docs/glossary.md` explains the latter.
+const WORDS: &[(&str, &str)] = &[
+    ("seat", "worker spec"),
+    ("dice", "rng"),
+    ("scatter", "block permutation"),
+    ("tally", "worker stats"),
+    ("stop_sign", "stop token"),
+    ("rig", "buffer set"),
+    ("lend", "take"),
+    ("ladder", "flag fallback"),
+    ("rung", "flag fallback"),
+    ("climb", "depth search"),
+    ("survey", "point runner"),
+    ("effort", "precision"),
+    ("beat", "tick, missed sample"),
+    ("keeper", "sample writer"),
+    ("onlooker", "observer"),
+    ("judging", "alerting, checks"),
+    ("judge", "check"),
+    ("doubt", "warning"),
+    ("trust", "checks"),
+    ("courier", "dispatcher"),
+    ("thing", "alert instance"),
+    ("told", "notified"),
+    ("tell", "notify"),
+    ("learn", "update"),
+    ("moment", "timestamp"),
+    ("chapter", "section"),
+    ("tone", "severity"),
+    ("spell", "format"),
+    ("chance", "p-value"),
+    ("stand_back", "lower priority"),
+    ("made_anew", "rebuilt"),
+    ("behind", "page-cache dropper"),
+    ("settle", "complete"),
+    ("settling", "completing"),
+];
+
+/// Identifiers of the program and headings of documents use the field's words.
+pub(super) fn words_are_the_fields(tree: &Tree) -> Vec<Finding> {
+    let counted: BTreeMap<String, usize> = tree
+        .files()
+        .iter()
+        .filter(|file| is_product(file) || file.has_extension("md"))
+        .map(|file| (file.path.clone(), places(file).len()))
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    shrinking::hold(tree, LIST, &counted, "home-made words (`cargo xtask words` lists them)")
+}
+
+/// Every place and what to write there instead.
+pub(crate) fn home_made_words(tree: &Tree) -> Vec<Finding> {
+    let files = tree.files().iter().filter(|file| is_product(file) || file.has_extension("md"));
+    files
+        .flat_map(|file| {
+            places(file).into_iter().map(|place| {
+                let message = format!("{}: the field says {}", place.identifier, place.instead);
+                Finding::at(&file.path, place.line, message)
+            })
+        })
+        .collect()
+}
+
+/// Moments are statistics.
+const HAS_OWN_PLURAL: [&str; 1] = ["moment"];
+
+/// Words of other programs, of Linux and of statistics.
+const OTHERS: [&str; 4] = ["trust_cert", "trust_cert_ca_bundle", "BestEffort", "second_moment"];
+
+struct Place {
+    line: usize,
+    identifier: String,
+    instead: &'static str,
+}
+
+fn is_product(file: &SourceFile) -> bool {
+    let is_source = file.path.starts_with("src/") || file.path.starts_with("crates/");
+    is_source && file.has_extension("rs")
+}
+
+fn places(file: &SourceFile) -> Vec<Place> {
+    if file.has_extension("md") {
+        let headings = file.numbered().filter(|(_, line)| line.starts_with('#'));
+        return headings.filter_map(|(line, heading)| home_made(heading, line)).collect();
+    }
+    // What does not even part into tokens is the compiler's to refuse.
+    let mut found = Vec::new();
+    if let Ok(tokens) = TokenStream::from_str(&file.text) {
+        walk(tokens, &mut found);
+    }
+    found
+}
+
+fn walk(tokens: TokenStream, found: &mut Vec<Place>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => walk(group.stream(), found),
+            TokenTree::Ident(name) => found.extend(home_made(&name.to_string(), name.span().start().line)),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+fn home_made(identifier: &str, line: usize) -> Option<Place> {
+    let parts = format!("_{}_", parted(identifier));
+    // The name of a test is a sentence.
+    if parts.matches('_').count() > SENTENCE_WORDS && !identifier.starts_with('#') {
+        return None;
+    }
+    if OTHERS.contains(&identifier) {
+        return None;
+    }
+    let has = |word: &str| parts.contains(&format!("_{word}_"));
+    let (_, instead) = WORDS
+        .iter()
+        .find(|(word, _)| has(word) || (!HAS_OWN_PLURAL.contains(word) && has(&format!("{word}s"))))?;
+    Some(Place { line, identifier: identifier.to_owned(), instead })
+}
+
+/// `StopSign` and `stop sign` as `stop_sign`.
+fn parted(identifier: &str) -> String {
+    let mut parted = String::new();
+    let mut is_lower = false;
+    for letter in identifier.chars() {
+        if letter.is_uppercase() && is_lower {
+            parted.push('_');
+        }
+        is_lower = letter.is_lowercase();
+        if letter.is_alphanumeric() { parted.extend(letter.to_lowercase()) } else { parted.push('_') }
+    }
+    parted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_and_headings_are_counted_and_sentences_are_not() {
+        let code = "/// A seat of one's own.\nstruct SeatPlan { the_dice: u8, moments: u8, besides: u8 }\n";
+        let tree = Tree::of(&[("src/a.rs", code), ("docs/a.md", "# The ladder\nA rung of the ladder.\n")]);
+        let said: Vec<String> = home_made_words(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "src/a.rs:2: SeatPlan: the field says worker spec",
+                "src/a.rs:2: the_dice: the field says rng",
+                "docs/a.md:1: # The ladder: the field says flag fallback",
+            ]
+        );
+    }
+}
