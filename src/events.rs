@@ -38,7 +38,7 @@ impl Observer for Printer {
                 let done = now.bytes_done as f64 / (now.bytes_total as f64).max(1.0);
                 self.progress(done.min(1.0), &transfer_line::text(now, *speed));
             }
-            Event::NotCopied(failures) => failures::tell(failures, self),
+            Event::NotCopied(failures) => failures::show(failures, self),
             Event::FileStays { path } => {
                 let path = path.display();
                 self.note(&format!("{path} was there before, so it stays; what it holds now is test data"));

@@ -30,12 +30,12 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Has `measure` make a run, with the store where runs are kept, writes its forms, keeps it, and says with `judge` how it
+    /// Has `measure` make a run, with the store where runs are kept, writes its forms, keeps it, and says with `status` how it
     /// went where nobody stopped it.
     pub(crate) fn run(
         &self,
         measure: impl FnOnce(&Session<'_>, Option<&SqliteStore>) -> anyhow::Result<Run>,
-        judge: impl FnOnce(&Run) -> Status,
+        status: impl FnOnce(&Run) -> Status,
     ) -> anyhow::Result<Status> {
         let outputs = output::check(self.output, &self.taken)?;
         let mut recorder = Recorder::begin(self.global, self.no_store, self.printer)?;
@@ -48,7 +48,7 @@ impl Frame<'_> {
             }
             other => other?,
         };
-        let status = if session.interrupted() { Status::Interrupted } else { judge(&run) };
+        let status = if session.interrupted() { Status::Interrupted } else { status(&run) };
         Ok(Delivery::new(&outputs, self.output).give(&run, &mut recorder, status))
     }
 }

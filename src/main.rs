@@ -10,11 +10,11 @@ mod growing_table;
 mod input;
 mod interrupt;
 mod manifest;
-mod moment;
 mod output;
 mod printer;
 mod screen;
 mod store;
+mod timestamp;
 mod transfer_line;
 mod watching;
 

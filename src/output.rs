@@ -85,12 +85,12 @@ impl<'a> Delivery<'a> {
             // Standard output that fails has failed with the report, and is told below.
             let _ = printer.result(&line);
         }
-        tell(failed, number, printer, status)
+        report(failed, number, printer, status)
     }
 
     /// Gives out a run that is in the store, as `number`.
     pub(crate) fn show(&self, run: &Run, number: RunNumber, printer: &Printer, status: Status) -> Status {
-        tell(self.write(run, printer), Some(number), printer, status)
+        report(self.write(run, printer), Some(number), printer, status)
     }
 
     fn write(&self, run: &Run, printer: &Printer) -> Vec<anyhow::Error> {
@@ -144,7 +144,12 @@ fn rescue(run: &Run) -> anyhow::Result<PathBuf> {
 }
 
 /// Tells which outputs failed, and how to get them.
-fn tell(failed: Vec<anyhow::Error>, number: Option<RunNumber>, printer: &Printer, status: Status) -> Status {
+fn report(
+    failed: Vec<anyhow::Error>,
+    number: Option<RunNumber>,
+    printer: &Printer,
+    status: Status,
+) -> Status {
     let status = if failed.is_empty() { status } else { Status::CouldNot };
     for error in failed {
         printer.error(&match number {

@@ -99,7 +99,7 @@ fn mail_server() -> (u16, Receiver<Vec<String>>) {
 const PATIENT: &str = "\ntimeout = \"10m\"";
 
 const RULE: &str = "[[rules]]\nname = \"busy\"\nwhen = \"iops\"\nover = 0.000001\nlevel = \"server\"\n\
-                    operations-min = 0\nfor = \"0s\"\ntell = [\"one\"]\n";
+                    operations-min = 0\nfor = \"0s\"\nnotify = [\"one\"]\n";
 
 fn workspace(channel: &str, rules: &str) -> Workspace {
     let workspace = Workspace::new();
@@ -174,7 +174,7 @@ fn a_mail_is_handed_to_a_real_conversation_and_the_password_stays_out_of_the_fil
 #[test]
 fn a_collector_tells_of_a_silent_source_and_tries_again_where_it_was_refused() {
     let (port, got) = web_server(&["500 Internal Server Error", "200 OK"]);
-    let silent = "[[rules]]\nname = \"dead\"\nwhen = \"silent\"\nsource = \"postgres\"\nfor = \"1s\"\ntell = [\"one\"]\n";
+    let silent = "[[rules]]\nname = \"dead\"\nwhen = \"silent\"\nsource = \"postgres\"\nfor = \"1s\"\nnotify = [\"one\"]\n";
     let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\"{PATIENT}"), silent);
     let dead = "postgres://mon@127.0.0.1:9/sales";
     let arguments = ["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:", dead];
@@ -182,7 +182,7 @@ fn a_collector_tells_of_a_silent_source_and_tries_again_where_it_was_refused() {
     let bodies: Vec<Value> =
         (0..2).map(|_| serde_json::from_str(&got.recv_timeout(PATIENCE).unwrap().1).unwrap()).collect();
     assert_eq!(bodies[0], bodies[1], "the same notice twice: the first was refused");
-    assert_eq!((&bodies[0]["rule"], &bodies[0]["occasion"]), (&"dead".into(), &"begun".into()));
+    assert_eq!((&bodies[0]["rule"], &bodies[0]["occasion"]), (&"dead".into(), &"firing".into()));
     assert_eq!(bodies[0]["source"], "postgres://127.0.0.1:9/sales");
     collector.signal("INT");
     let ran = collector.ended().expect_status(0);
@@ -205,7 +205,7 @@ fn write_block(device: &LoopDevice) -> bool {
 fn a_collector_tells_of_a_busy_device_and_that_it_is_over() {
     let (port, got) = web_server(&["200 OK"]);
     let rule = "[[rules]]\nname = \"busy\"\nwhen = \"iops\"\nover = 0.01\noperations-min = 1\nlevel = \"volumes\"\n\
-                for = \"0s\"\ntell = [\"one\"]\n";
+                for = \"0s\"\nnotify = [\"one\"]\n";
     let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\"{PATIENT}"), rule);
     let Some(device) = LoopDevice::new(&workspace, "alerts of a device", 16) else { return };
     // A device that was never used is not counted.
@@ -225,8 +225,8 @@ fn a_collector_tells_of_a_busy_device_and_that_it_is_over() {
         assert!(write_block(&device));
         occasion()
     });
-    assert_eq!(told, "begun");
-    assert_eq!(until("a notice of its end", occasion), "ended");
+    assert_eq!(told, "firing");
+    assert_eq!(until("a notice of its end", occasion), "resolved");
     collector.signal("INT");
     collector.ended().expect_status(0);
 }
@@ -234,12 +234,12 @@ fn a_collector_tells_of_a_busy_device_and_that_it_is_over() {
 #[test]
 fn a_channel_that_hangs_neither_delays_a_sample_nor_keeps_the_collector_from_ending() {
     let silent = "timeout = \"2s\"\nattempts = 1\n\n[[rules]]\nname = \"dead\"\nwhen = \"silent\"\n\
-                  source = \"postgres\"\nfor = \"1s\"\ntell = [\"one\"]\n";
+                  source = \"postgres\"\nfor = \"1s\"\nnotify = [\"one\"]\n";
     let workspace = workspace("command = [\"/bin/sleep\", \"3600\"]", silent);
     let dead = "postgres://mon@127.0.0.1:9/sales";
     let mut collector =
         workspace.start(&["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:", dead]);
-    collector.wait_for("not told through one: did not end within 2s");
+    collector.wait_for("not sent through one: did not end within 2s");
     collector.signal("INT");
     // The program of the channel would sleep for an hour.
     collector.wait_until_ended();
@@ -248,10 +248,10 @@ fn a_channel_that_hangs_neither_delays_a_sample_nor_keeps_the_collector_from_end
 
 /// Quiet hours from and to so many hours from now by the clock of `zone`: they hold now only if the first is not
 /// above zero, and the second is, whatever the time is.
-fn quiet(zone: &str, from_h: i64, to_h: i64) -> String {
+fn mute(zone: &str, from_h: i64, to_h: i64) -> String {
     let here = utc_now().in_tz(zone).unwrap();
     let at = |hours: i64| (here.clone() + SignedDuration::from_hours(hours)).strftime("%H:%M").to_string();
-    format!("quiet = [{{ from = \"{}\", to = \"{}\", zone = \"{zone}\" }}]\n", at(from_h), at(to_h))
+    format!("mute = [{{ from = \"{}\", to = \"{}\", zone = \"{zone}\" }}]\n", at(from_h), at(to_h))
 }
 
 /// A quarter to six hours ahead of UTC, and without summer time: hours there are never whole hours elsewhere.
@@ -263,19 +263,19 @@ fn in_quiet_hours_nothing_is_told_and_the_hours_are_those_of_the_zone() {
         return skip("quiet hours", "no time zones are known here");
     }
     let (port, got) = web_server(&["200 OK"]);
-    let rule = |name: &str, quiet: &str| {
+    let rule = |name: &str, mute: &str| {
         format!(
             "[[rules]]\nname = \"{name}\"\nwhen = \"silent\"\nsource = \"postgres\"\nfor = \"1s\"\n\
-             tell = [\"one\"]\n{quiet}\n"
+             notify = [\"one\"]\n{mute}\n"
         )
     };
-    let all_days = format!("quiet = [{{ from = \"09:30\", to = \"09:30\", zone = \"{ZONE}\" }}]\n");
+    let all_days = format!("mute = [{{ from = \"09:30\", to = \"09:30\", zone = \"{ZONE}\" }}]\n");
     // The first two are quiet now. In the third the hours are over, though they hold what a clock in London shows;
     // the last has none. They are judged in this order, so that what is wrongly told comes first.
     let rules = [
-        rule("asleep", &quiet(ZONE, -2, 3)),
+        rule("asleep", &mute(ZONE, -2, 3)),
         rule("always asleep", &all_days),
-        rule("awake", &quiet(ZONE, -8, -3)),
+        rule("awake", &mute(ZONE, -8, -3)),
         rule("never asleep", ""),
     ];
     let channel = format!("webhook = \"http://127.0.0.1:{port}/\"{PATIENT}");
@@ -288,7 +288,7 @@ fn in_quiet_hours_nothing_is_told_and_the_hours_are_those_of_the_zone() {
             format!("{} {}", body["rule"].as_str().unwrap(), body["occasion"].as_str().unwrap())
         })
         .collect();
-    assert_eq!(told, ["awake begun", "never asleep begun"]);
+    assert_eq!(told, ["awake firing", "never asleep firing"]);
     collector.signal("INT");
     let ran = collector.ended().expect_status(0);
     let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("alert: ")).collect();

@@ -7,7 +7,7 @@ use iostall_measure::{BlockSize, ByteCount, Caching, Durability};
 use iostall_model::profile::Access;
 
 use super::load::{EngineChoice, OutputArgs, SafetyArgs, kebab};
-use super::sweep::EffortArgs;
+use super::sweep::PrecisionArgs;
 
 const EXAMPLES: &str = "Examples:
   iostall matrix --quick data.dat                   the whole table in under a minute
@@ -62,13 +62,13 @@ pub(crate) struct MatrixArgs {
     pub(crate) engine: EngineChoice,
 
     /// One short interval a cell, so that the whole takes less than a minute (a file to be made comes on top)
-    #[arg(long, conflicts_with_all = ["interval", "warmup", "precision", "repeats_max"], help_heading = "Effort")]
+    #[arg(long, conflicts_with_all = ["interval", "warmup", "precision", "repeats_max"], help_heading = "Precision")]
     pub(crate) quick: bool,
     /// Go on from the newest stopped matrix with the same settings: what it measured is not measured again
-    #[arg(long, help_heading = "Effort")]
+    #[arg(long, help_heading = "Precision")]
     pub(crate) resume: bool,
     #[command(flatten)]
-    pub(crate) effort: EffortArgs,
+    pub(crate) precision: PrecisionArgs,
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
     #[command(flatten)]

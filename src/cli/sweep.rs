@@ -52,7 +52,7 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) pattern: PatternArgs,
     #[command(flatten)]
-    pub(crate) effort: EffortArgs,
+    pub(crate) precision: PrecisionArgs,
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
     #[command(flatten)]
@@ -94,17 +94,17 @@ pub(crate) struct PatternArgs {
 
 /// How long and how often each setting is measured.
 #[derive(Debug, Args)]
-pub(crate) struct EffortArgs {
+pub(crate) struct PrecisionArgs {
     /// Length of one interval; a setting is measured in several
-    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Effort")]
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Precision")]
     pub(crate) interval: Nanos,
     /// Load before the first interval of a setting that is not measured
-    #[arg(long, value_name = "TIME", default_value = "500ms", help_heading = "Effort")]
+    #[arg(long, value_name = "TIME", default_value = "500ms", help_heading = "Precision")]
     pub(crate) warmup: Nanos,
     /// Half width of the 95 % confidence interval of IOPS, in percent, at which a setting is done
-    #[arg(long, value_name = "PERCENT", default_value = "3", help_heading = "Effort")]
+    #[arg(long, value_name = "PERCENT", default_value = "3", help_heading = "Precision")]
     pub(crate) precision: Percent,
     /// Intervals after which a setting is done, however unsure it is
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Effort")]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Precision")]
     pub(crate) repeats_max: u32,
 }

@@ -37,10 +37,10 @@ fn listing(file: &AlertFile) -> String {
             shown(&rule.channels.join(", "))
         ));
     }
-    for Channel { name, way, .. } in &file.channels {
+    for Channel { name, transport, .. } in &file.channels {
         let is_used = file.book.rules.iter().any(|rule| rule.channels.contains(name));
-        let note = if is_used { "" } else { " (no rule tells it)" };
-        text.push_str(&format!("channel {name:?}: {}{note}\n", shown(&way.describe())));
+        let note = if is_used { "" } else { " (no rule notifies it)" };
+        text.push_str(&format!("channel {name:?}: {}{note}\n", shown(&transport.describe())));
     }
     text
 }
@@ -92,12 +92,12 @@ fn try_channels(args: &AlertsTestArgs, printer: &Printer) -> anyhow::Result<Stat
         // Somebody is waiting for the answer: once is enough.
         let once = Channel { attempts: 1, ..channel.clone() };
         let notice = Notice::test(rule.unwrap_or(first), utc_now());
-        let (name, way) = (shown(&channel.name), shown(&channel.way.describe()));
+        let (name, transport) = (shown(&channel.name), shown(&channel.transport.describe()));
         let line = match deliver(&once, &notice).result {
-            Ok(()) => format!("delivered  {name}: {way}\n"),
+            Ok(()) => format!("delivered  {name}: {transport}\n"),
             Err(error) => {
                 status = Status::No;
-                format!("FAILED     {name}: {way}: {}\n", shown(&error.to_string()))
+                format!("FAILED     {name}: {transport}: {}\n", shown(&error.to_string()))
             }
         };
         printer.result(&line)?;

@@ -1,8 +1,8 @@
 //! `iostall collect`: one sample, or samples at regular ticks of the clock.
 
+mod events;
 mod import;
 mod metrics;
-mod told;
 
 use std::path::Path;
 use std::time::Duration;
@@ -63,7 +63,7 @@ fn run_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::
             outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
         }
         OnceEvent::Failed(error) => printer.error(&advised(error)),
-        OnceEvent::Writer(event) => told::tell_of_store(event, &path, printer),
+        OnceEvent::Writer(event) => events::show_writer(event, &path, printer),
     };
     let all_answered = sample_once(&mut store, sources, &filter(args), &mut observer)?;
     outcome?;
@@ -96,7 +96,7 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     let (sampler, mut events) = Sampler::start(opened, &options);
     let stopper = sampler.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
-    let count = collector.run(&mut events, &mut |event| told::tell(event, &path, printer))?;
+    let count = collector.run(&mut events, &mut |event| events::show(event, &path, printer))?;
     printer.note(&format!("kept {count} samples in {}", path.display()));
     // Stopping is how a run without an end is meant to end.
     Ok(Status::Done)

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> 
 }
 
 fn plan(args: &MatrixArgs) -> anyhow::Result<MatrixPlan> {
-    let effort = &args.effort;
+    let precision = &args.precision;
     let mut plan = MatrixPlan {
         sizes: args.sizes.clone(),
         accesses: args.access.clone(),
@@ -50,10 +50,10 @@ fn plan(args: &MatrixArgs) -> anyhow::Result<MatrixPlan> {
         durability: args.durability,
         size: args.size,
         seed: args.seed,
-        warmup: effort.warmup,
-        interval: effort.interval,
-        precision_pct: effort.precision.percent(),
-        repeats_max: effort.repeats_max,
+        warmup: precision.warmup,
+        interval: precision.interval,
+        precision_pct: precision.precision.percent(),
+        repeats_max: precision.repeats_max,
     };
     if plan.interval.0 == 0 {
         let error = anyhow::anyhow!("--interval 0 measures nothing");

@@ -12,10 +12,10 @@ use serde_json::json;
 
 use crate::cli::{GlobalArgs, RunsArgs, RunsCommand};
 use crate::failure::Status;
-use crate::moment::moment;
 use crate::output::{Delivery, Form, Outputs, Taken, Wanted, wanted};
 use crate::printer::Printer;
 use crate::store::{self, with_hint};
+use crate::timestamp::timestamp;
 
 /// Lists, shows, exports or deletes.
 pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
         }
         Some(RunsCommand::Export(export)) => {
             let document = store.export(&store::selector(&export.run)?).map_err(with_hint)?;
-            return Ok(outputs.write_or_tell(
+            return Ok(outputs.write_or_show(
                 &|_, out| Ok(writeln!(out, "{document}")?),
                 &|| Ok(export.output.is_none().then(|| format!("{document}\n"))),
                 printer,
@@ -60,7 +60,7 @@ fn wanted_of(args: &RunsArgs) -> Vec<Wanted<'_>> {
 
 fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Result<()> {
     let list = &args.list;
-    let since = list.since.as_deref().map(|text| moment("--since", text, utc_now())).transpose()?;
+    let since = list.since.as_deref().map(|text| timestamp("--since", text, utc_now())).transpose()?;
     let filter = Filter {
         name: list.name.clone(),
         target_contains: list.target.clone(),

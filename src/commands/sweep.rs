@@ -53,8 +53,8 @@ fn shape(pattern: &PatternArgs) -> Overrides {
 }
 
 fn precision(args: &SweepArgs) -> anyhow::Result<Precision> {
-    let effort = &args.effort;
-    if effort.interval.0 == 0 {
+    let precision = &args.precision;
+    if precision.interval.0 == 0 {
         let error = anyhow::anyhow!("--interval 0 measures nothing");
         return Err(hinted(error, "write a length of time, such as --interval 1s"));
     }
@@ -63,11 +63,11 @@ fn precision(args: &SweepArgs) -> anyhow::Result<Precision> {
         return Err(hinted(error, "give at least the number of targets"));
     }
     Ok(Precision {
-        warmup: effort.warmup,
-        interval: effort.interval,
-        half_width: effort.precision,
-        repeats_min: REPEATS_MIN.min(effort.repeats_max),
-        repeats_max: effort.repeats_max,
+        warmup: precision.warmup,
+        interval: precision.interval,
+        half_width: precision.precision,
+        repeats_min: REPEATS_MIN.min(precision.repeats_max),
+        repeats_max: precision.repeats_max,
     })
 }
 

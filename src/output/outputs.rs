@@ -119,7 +119,7 @@ impl Outputs {
     }
 
     /// The same, for what is in no store: says what failed, and answers `status` or that something did.
-    pub(crate) fn write_or_tell(
+    pub(crate) fn write_or_show(
         &self,
         render: Render<'_>,
         text: &dyn Fn() -> anyhow::Result<Option<String>>,

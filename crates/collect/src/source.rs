@@ -140,7 +140,7 @@ const REFUSED_FOR: Duration = Duration::from_secs(300);
 const TROUBLED_FOR: Duration = Duration::from_secs(30);
 
 impl SourceError {
-    /// How long a source that goes on failing like this may be left alone at most; `None`: it is asked at every beat.
+    /// How long a source that goes on failing like this may be left alone at most; `None`: it is asked at every tick.
     ///
     /// Each try that a server refuses counts against the login, the host or both: policies lock accounts, and
     /// MySQL shuts a host out after a hundred handshakes that broke off. A server that does not answer in time

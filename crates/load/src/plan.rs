@@ -26,7 +26,7 @@ pub use region::region_in;
 pub use sequence::SharedSequence;
 
 use random::{MixedPath, RandomPath};
-use rng::{Chance, StreamRng};
+use rng::{Bernoulli, StreamRng};
 use sequence::{OwnPath, SharedPath};
 use sizes::SizeMix;
 
@@ -64,7 +64,7 @@ pub struct Planned {
 pub struct StreamPlan {
     rng: StreamRng,
     sizes: SizeMix,
-    writes: Chance,
+    writes: Bernoulli,
     path: Path,
 }
 
@@ -98,7 +98,7 @@ impl StreamPlan {
                 let random = RandomPath::new(role, span, place.seed);
                 match role.random_pct {
                     Some(share) if share.percent() < 100.0 => {
-                        Path::Mixed(MixedPath::new(random, Chance::new(share), span))
+                        Path::Mixed(MixedPath::new(random, Bernoulli::new(share), span))
                     }
                     _ => Path::Random(random),
                 }
@@ -112,7 +112,7 @@ impl StreamPlan {
         Ok(Self {
             rng: StreamRng::new(place.seed, place.stream_number),
             sizes: SizeMix::new(&role.block_size),
-            writes: Chance::new(role.write_pct),
+            writes: Bernoulli::new(role.write_pct),
             path,
         })
     }
@@ -138,6 +138,6 @@ impl StreamPlan {
 }
 
 #[inline]
-fn read_or_write(writes: Chance, rng: &mut StreamRng) -> Op {
+fn read_or_write(writes: Bernoulli, rng: &mut StreamRng) -> Op {
     if writes.hits(rng) { Op::Write } else { Op::Read }
 }

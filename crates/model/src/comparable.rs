@@ -8,37 +8,37 @@ use crate::{Profile, RoleProfile, Run, WarningCode};
 const SIZE_SHARE: f64 = 0.01;
 
 /// Every reason to doubt a comparison of `first` with `second`, one sentence each.
-pub fn doubts(first: &Run, second: &Run) -> Vec<String> {
-    let mut doubts = Vec::new();
+pub fn differences(first: &Run, second: &Run) -> Vec<String> {
+    let mut differences = Vec::new();
     if first.body.kind() != second.body.kind() {
-        doubts.push(format!("one is a {}, the other a {}", first.body.kind(), second.body.kind()));
+        differences.push(format!("one is a {}, the other a {}", first.body.kind(), second.body.kind()));
     }
     for (run, word) in [(first, "first"), (second, "second")] {
         if run.interrupted {
-            doubts.push(format!("the {word} was interrupted before its end"));
+            differences.push(format!("the {word} was interrupted before its end"));
         }
         let busy = run.warnings.iter().find(|warning| warning.code == WarningCode::DeviceBusy);
-        doubts.extend(
+        differences.extend(
             busy.map(|warning| format!("before the {word}, the device was busy: {}", warning.message)),
         );
         if run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors) {
-            doubts.push(format!("requests of the {word} failed"));
+            differences.push(format!("requests of the {word} failed"));
         }
     }
-    doubts.extend(sizes(first, second));
+    differences.extend(sizes(first, second));
     let differs =
         |what: &str, one: String, other: String| (one != other).then(|| format!("{what}: {one} and {other}"));
-    doubts.extend(differs("they ran on different engines", engines(first), engines(second)));
+    differences.extend(differs("they ran on different engines", engines(first), engines(second)));
     let (ours, theirs) = (first.body.outcome().profile(), second.body.outcome().profile());
     if let (Some(ours), Some(theirs)) = (ours, theirs) {
         for (ours, theirs) in roles(ours).zip(roles(theirs)) {
-            doubts.extend(role_doubts(ours, theirs));
+            differences.extend(role_differences(ours, theirs));
         }
         if roles(ours).count() != roles(theirs).count() {
-            doubts.push("they have different numbers of roles".to_owned());
+            differences.push("they have different numbers of roles".to_owned());
         }
     }
-    doubts
+    differences
 }
 
 fn roles(profile: &Profile) -> impl Iterator<Item = &RoleProfile> {
@@ -81,7 +81,7 @@ fn durability(role: &RoleProfile) -> &'static str {
 }
 
 /// What two roles of the same place in their profiles do differently.
-fn role_doubts(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
+fn role_differences(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
     let subject =
         if ours.name == theirs.name { ours.name.clone() } else { format!("{}, {}", ours.name, theirs.name) };
     let rate = |role: &RoleProfile| role.rate.map_or("closed loop".to_owned(), |rate| rate.to_string());

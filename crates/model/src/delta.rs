@@ -57,7 +57,7 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
     // Sources nearly always give their rows in one order: then nothing is looked up, and no table is made.
     let known = LazyCell::new(|| Known::of(&before.rows));
     let find = |place: usize, subject| {
-        let same = before.rows.get(place).filter(|earlier| earlier.subject.is_same_thing(subject));
+        let same = before.rows.get(place).filter(|earlier| earlier.subject.is_same_series(subject));
         same.map_or_else(|| known.find(subject), Ok)
     };
     now.rows
@@ -73,16 +73,16 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
 
 /// The rows of a sample by what they are and by what they are called.
 struct Known<'a> {
-    things: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
+    series: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
     names: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
     handles: HashSet<(Kind, u64)>,
 }
 
 impl<'a> Known<'a> {
     fn of(rows: &'a [Row]) -> Self {
-        let things = rows.iter().map(|row| (thing_key(&row.subject), row)).collect();
+        let series = rows.iter().map(|row| (series_key(&row.subject), row)).collect();
         let names = rows.iter().map(|row| (name_key(&row.subject), row)).collect();
-        Self { things, names, handles: rows.iter().filter_map(handle_key).collect() }
+        Self { series, names, handles: rows.iter().filter_map(handle_key).collect() }
     }
 
     /// Whether some row then was read through the handle that `row` is read through now.
@@ -92,14 +92,14 @@ impl<'a> Known<'a> {
 
     /// The earlier row of the same thing, or else whether some other thing had its name.
     fn find(&self, subject: &'a Subject) -> Result<&'a Row, bool> {
-        self.things
-            .get(&thing_key(subject))
+        self.series
+            .get(&series_key(subject))
             .copied()
             .ok_or_else(|| self.names.contains_key(&name_key(subject)))
     }
 }
 
-fn thing_key(subject: &Subject) -> (Kind, &Scope, &str) {
+fn series_key(subject: &Subject) -> (Kind, &Scope, &str) {
     (subject.kind, &subject.scope, &subject.identity)
 }
 
@@ -197,7 +197,7 @@ pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Op
 /// Rule 6: counts the operations whose stall is not told. No operation takes no picosecond at all: MySQL counts those of
 /// an instrument that is not timed and adds nothing to its time.
 fn mark_untimed(kind: Kind, amounts: &mut Counters) {
-    if !kind.tells_stall() {
+    if !kind.has_stall() {
         return;
     }
     for (ops, stall, untimed) in [

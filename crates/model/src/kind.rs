@@ -162,7 +162,7 @@ impl Kind {
     }
 
     /// Whether its source tells how long reads or writes were waited for, if its settings let it.
-    pub fn tells_stall(self) -> bool {
+    pub fn has_stall(self) -> bool {
         matches!(
             self,
             Self::SqlServerFile

@@ -51,7 +51,7 @@ pub use reset::ResetReason;
 pub use rollup::{Peak, Rollup, StallHistogram, Tier};
 pub use run::Run;
 pub use run_id::RunId;
-pub use sample::{Epoch, Moment, Row, Sample, Subject};
+pub use sample::{Epoch, Row, Sample, SampleTime, Subject};
 pub use scope::{DeviceRole, Scope};
 pub use step::Step;
 pub use summary::Summary;

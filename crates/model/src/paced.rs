@@ -236,7 +236,8 @@ pub struct ChangePoint {
     /// Level after.
     pub after_bytes_per_second: f64,
     /// How often chance alone orders such intervals so that a change at least as clear appears, 0 to 1.
-    pub chance: f64,
+    #[serde(alias = "chance")]
+    pub p_value: f64,
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::warning::Warning;
 
 /// When a sample was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct SampleTime {
     /// For people and for calendars. Never subtracted.
     pub utc: Timestamp,
     /// Which monotonic clock `clock_ns` was read from: two moments are comparable only on one clock.
@@ -19,7 +19,7 @@ pub struct Moment {
     pub clock_ns: u64,
 }
 
-impl Moment {
+impl SampleTime {
     /// Nanoseconds from `earlier` to here; `None` unless both were timed by one clock and it moved forward.
     pub fn since_ns(&self, earlier: &Self) -> Option<u64> {
         if self.clock != earlier.clock {
@@ -62,7 +62,7 @@ pub struct Subject {
 
 impl Subject {
     /// Whether `other` is the same thing, though it may have been renamed or moved.
-    pub fn is_same_thing(&self, other: &Self) -> bool {
+    pub fn is_same_series(&self, other: &Self) -> bool {
         self.kind == other.kind && self.scope == other.scope && self.identity == other.identity
     }
 }
@@ -82,7 +82,7 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// When.
-    pub taken: Moment,
+    pub taken: SampleTime,
     /// Of what.
     pub epoch: Epoch,
     /// The rows, each subject at most once.

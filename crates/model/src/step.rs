@@ -6,13 +6,13 @@ use jiff::Timestamp;
 
 use crate::delta::{self, Change};
 use crate::gap::Gap;
-use crate::sample::{Moment, Row, Sample};
+use crate::sample::{Row, Sample, SampleTime};
 
 /// One sample of a source, compared once: history, alerts, metrics and views all take what is in here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// When the sample before was taken; `None` where none is known.
-    pub since: Option<Moment>,
+    pub since: Option<SampleTime>,
     /// The sample.
     pub sample: Arc<Sample>,
     /// What each of its rows did since then, in their order; empty where nothing is known to compare with.

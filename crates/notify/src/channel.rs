@@ -9,13 +9,13 @@ use crate::delivery_error::DeliveryError;
 use crate::mail::Mail;
 use crate::webhook::Webhook;
 
-/// A way to tell, and how long to try.
+/// A transport for notices, and how long to try.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
     /// Its name.
     pub name: String,
-    /// The way.
-    pub way: Way,
+    /// How a notice is sent.
+    pub transport: Transport,
     /// Longest time for one attempt.
     pub timeout: Duration,
     /// How many times to try, at least once.
@@ -24,7 +24,7 @@ pub struct Channel {
 
 /// The ways.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way {
+pub enum Transport {
     /// A JSON document to a URL.
     Webhook(Webhook),
     /// A JSON document to a program's standard input.
@@ -33,7 +33,7 @@ pub enum Way {
     Mail(Mail),
 }
 
-impl Way {
+impl Transport {
     /// Where it leads, without secrets.
     pub fn describe(&self) -> String {
         match self {
@@ -44,7 +44,7 @@ impl Way {
     }
 
     /// Tells once, in no more than about `timeout`.
-    pub(crate) fn tell(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
+    pub(crate) fn notify(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
         match self {
             Self::Webhook(webhook) => webhook.post(notice, timeout),
             Self::Command(command) => command.run(notice, timeout),

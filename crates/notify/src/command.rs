@@ -82,29 +82,29 @@ mod tests {
         let path = directory.path().join("got");
         let long = Duration::from_secs(600);
         let keep = shell(&format!("cat > '{}'", path.display()));
-        keep.run(&notice(Occasion::Begun), long).unwrap();
+        keep.run(&notice(Occasion::Firing), long).unwrap();
         let got: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        assert_eq!(got, payload(&notice(Occasion::Begun)));
-        let refused = shell("exit 3").run(&notice(Occasion::Begun), long).unwrap_err();
+        assert_eq!(got, payload(&notice(Occasion::Firing)));
+        let refused = shell("exit 3").run(&notice(Occasion::Firing), long).unwrap_err();
         assert!(refused.to_string().contains("exit status: 3"), "{refused}");
         let missing = Command { program: "/no/such/program".into(), arguments: Vec::new() };
-        assert!(missing.run(&notice(Occasion::Begun), long).unwrap_err().to_string().contains("/no/such"));
+        assert!(missing.run(&notice(Occasion::Firing), long).unwrap_err().to_string().contains("/no/such"));
     }
 
     #[test]
     fn arguments_are_read_by_no_shell() {
         let echo =
             Command { program: "test".into(), arguments: ["$HOME", "=", "$HOME"].map(Into::into).into() };
-        echo.run(&notice(Occasion::Begun), Duration::from_secs(600)).unwrap();
+        echo.run(&notice(Occasion::Firing), Duration::from_secs(600)).unwrap();
         let other = std::env::var("HOME").unwrap_or_default();
         let equal = Command { program: "test".into(), arguments: vec!["$HOME".into(), "=".into(), other] };
-        assert!(equal.run(&notice(Occasion::Begun), Duration::from_secs(600)).is_err());
+        assert!(equal.run(&notice(Occasion::Firing), Duration::from_secs(600)).is_err());
     }
 
     #[test]
     fn a_program_that_hangs_is_ended() {
         let hung =
-            shell("exec sleep 600").run(&notice(Occasion::Begun), Duration::from_millis(50)).unwrap_err();
+            shell("exec sleep 600").run(&notice(Occasion::Firing), Duration::from_millis(50)).unwrap_err();
         assert!(hung.to_string().contains("did not end within"), "{hung}");
     }
 }

@@ -1,23 +1,23 @@
 //! Carries alerts to webhooks, commands and mailboxes.
 //!
-//! [`AlertFile`] is what a user wrote: rules, classes of storage and channels. [`Courier`] has a thread for each
+//! [`AlertFile`] is what a user wrote: rules, classes of storage and channels. [`Dispatcher`] has a thread for each
 //! channel: a notice waits in a queue of bounded length, is tried a bounded number of times, each of them bounded in
 //! time, and what became of it comes back as a [`Delivery`]. Whoever samples hands a notice over and goes on.
 
 mod channel;
 mod command;
-mod courier;
 mod delivery_error;
+mod dispatcher;
 mod file;
 mod mail;
 mod payload;
 mod secret;
 mod webhook;
 
-pub use channel::{Channel, Way};
+pub use channel::{Channel, Transport};
 pub use command::Command;
-pub use courier::{Courier, Delivery, deliver};
 pub use delivery_error::DeliveryError;
+pub use dispatcher::{Delivery, Dispatcher, deliver};
 pub use file::{AlertFile, AlertFileError};
 pub use mail::{Mail, MailTls};
 pub use payload::{SCHEMA, SCHEMA_VERSION, payload, summary};

@@ -13,7 +13,7 @@ use crate::delivery_error::DeliveryError;
 use crate::payload::{payload, summary};
 use crate::secret::Secret;
 
-/// How the way to the mail server is kept secret.
+/// How the connection to the mail server is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailTls {
     /// From the first byte (port 465).
@@ -127,13 +127,13 @@ mod tests {
     fn a_server_that_says_nothing_is_given_up_with_words_that_mean_something() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let mail = mail(silent.local_addr().unwrap().port());
-        let said = mail.send(&notice(Occasion::Begun), Duration::from_millis(50)).unwrap_err().to_string();
+        let said = mail.send(&notice(Occasion::Firing), Duration::from_millis(50)).unwrap_err().to_string();
         assert_eq!(said, "no answer within 50ms");
     }
 
     #[test]
     fn a_name_with_a_line_end_stays_in_one_header() {
-        let mut notice = notice(Occasion::Begun);
+        let mut notice = notice(Occasion::Firing);
         notice.source = "x\r\nBcc: all@example.com".into();
         let message = mail(25).message(&notice).unwrap().formatted();
         let text = String::from_utf8(message).unwrap();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The word that documents carry.
 pub const SCHEMA: &str = "iostall-alert";
 /// The version of their form.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Nanoseconds in a millisecond and in a second.
 const NS_PER_MS: f64 = 1e6;
@@ -65,19 +65,21 @@ pub fn summary(notice: &Notice) -> String {
     let Some(about) = &notice.about else {
         return match notice.occasion {
             Occasion::Test => format!("test of {rule}: no source is silent"),
-            Occasion::Begun | Occasion::Lasting => format!("{rule}: {source} has been silent for {lasted}"),
-            Occasion::Ended => format!("{rule}: {source} answers again after {lasted}"),
+            Occasion::Firing | Occasion::StillFiring => {
+                format!("{rule}: {source} has been silent for {lasted}")
+            }
+            Occasion::Resolved => format!("{rule}: {source} answers again after {lasted}"),
         };
     };
     let place = format!("{} on {source}", shown(&about.name));
     let limit = amount(about.measured, about.threshold);
     match notice.occasion {
         Occasion::Test => format!("test of {rule}: nothing is over {limit}"),
-        Occasion::Begun | Occasion::Lasting => {
+        Occasion::Firing | Occasion::StillFiring => {
             let value = amount(about.measured, about.value.unwrap_or(about.value_max));
             format!("{rule}: {place}: {value}, over {limit} for {lasted}")
         }
-        Occasion::Ended => {
+        Occasion::Resolved => {
             let max = amount(about.measured, about.value_max);
             format!("{rule}: {place}: ended after {lasted}, at most {max}, limit {limit}")
         }
@@ -136,11 +138,11 @@ pub(crate) mod tests {
 
     #[test]
     fn the_document_carries_units_in_the_name_of_its_metric() {
-        let document = payload(&notice(Occasion::Begun));
+        let document = payload(&notice(Occasion::Firing));
         let wanted = json!({
             "schema": "iostall-alert",
-            "schema_version": 1,
-            "occasion": "begun",
+            "schema_version": 2,
+            "occasion": "firing",
             "rule": "slow reads",
             "summary": "slow reads: E:\\a.mdf on sqlserver://db1:1433: 31.25 ms/read, over 2.00 ms/read for 5m",
             "source": "sqlserver://db1:1433",
@@ -161,7 +163,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_silent_source_has_no_file_and_no_threshold() {
-        let silent = Notice { about: None, ..notice(Occasion::Ended) };
+        let silent = Notice { about: None, ..notice(Occasion::Resolved) };
         assert_eq!(summary(&silent), "slow reads: sqlserver://db1:1433 answers again after 5m");
         assert_eq!(payload(&silent)["metric"], "silent_s");
         assert_eq!(payload(&silent).get("value"), None);

@@ -14,7 +14,7 @@ use crate::fact::Fact;
 use crate::format::{bytes, count, mean_bytes, number, shown};
 use crate::report::Report;
 
-/// How much is told.
+/// How much is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// What a DBA wants at a glance.
@@ -34,7 +34,7 @@ pub fn path(path: &Path) -> String {
 }
 
 /// A moment to the second: `2026-11-20 10:15:00 UTC`.
-pub fn moment(at: Timestamp) -> String {
+pub fn timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
@@ -55,11 +55,11 @@ pub fn ran_on(report: &Report<'_>, detail: Detail) -> Vec<Fact> {
         let opened = report.opens_one_way.then(|| direct(target_here.direct.as_ref(), target_here.kind));
         facts.push(Fact::new("target", target(target_here, opened, run.used_bytes(index), detail)));
     }
-    // Targets often share a device: each is told once.
-    let mut told: Vec<&Device> = Vec::new();
+    // Targets often share a device: each is listed once.
+    let mut listed: Vec<&Device> = Vec::new();
     for top in run.targets.iter().filter_map(|target| target.device.as_ref()) {
-        if !told.contains(&top) {
-            told.push(top);
+        if !listed.contains(&top) {
+            listed.push(top);
             facts.extend(devices(top, detail).into_iter().map(|text| Fact::new("device", text)));
         }
     }

@@ -38,7 +38,7 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
         writeln!(out, "\n{}", escaped(words))?;
     }
-    let when = facts::moment(run.started_utc);
+    let when = facts::timestamp(run.started_utc);
     let said = escaped(&report.headline);
     writeln!(out, "\n{when} · {said} · iostall {} · run {}", escaped(&run.tool_version), run.id)?;
     if run.interrupted {

@@ -19,7 +19,7 @@ pub(crate) fn percentile_cell(histogram: &Histogram, percentile: Percentile) -> 
 }
 
 /// Says under the table what the mark of a percentile means, where one of `cells` has it.
-pub(crate) fn note_doubts(table: &mut Table, cells: &[TableCell]) {
+pub(crate) fn note_cautions(table: &mut Table, cells: &[TableCell]) {
     if cells.iter().any(|cell| cell.severity == Severity::Caution) {
         table.note(UNSUPPORTED);
     }
@@ -67,6 +67,6 @@ fn percentile_line(
 ) {
     let mut cells: Vec<TableCell> = vec![name.into()];
     cells.extend(sets.iter().map(|(_, histogram)| cell(histogram)));
-    note_doubts(table, &cells);
+    note_cautions(table, &cells);
     table.row(cells);
 }

@@ -15,7 +15,7 @@ use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
 
 /// Losses of metadata that are told one by one; the rest are counted.
-const LOSSES_TOLD: usize = 5;
+const LOSSES_LISTED: usize = 5;
 
 /// A copy that is asked for.
 pub struct CopyRequest {
@@ -156,14 +156,14 @@ fn warnings(log: &CopyLog) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = log
         .losses
         .iter()
-        .take(LOSSES_TOLD)
+        .take(LOSSES_LISTED)
         .map(|(path, loss)| {
             let message = format!("{} of {} could not be kept: {}", loss.what, path.display(), loss.cause);
             Warning::new(WarningCode::MetadataLost, message).about(path.display().to_string())
         })
         .collect();
-    if log.losses.len() > LOSSES_TOLD {
-        let message = format!("{} more losses of metadata are not listed", log.losses.len() - LOSSES_TOLD);
+    if log.losses.len() > LOSSES_LISTED {
+        let message = format!("{} more losses of metadata are not listed", log.losses.len() - LOSSES_LISTED);
         warnings.push(Warning::new(WarningCode::MetadataLost, message));
     }
     warnings.extend(sources_in_use(&log.in_use));

@@ -120,7 +120,7 @@ impl<'a> DepthSearch<'a> {
             PointJob { role: &role, targets: self.targets, first_target: 0, seed: self.seed, label: &label };
         let point = self.runner.point(&job, &self.precision)?;
         if let Some(point) = &point {
-            self.runner.tell(&Event::PointMeasured { label: &label, again, point });
+            self.runner.emit(&Event::PointMeasured { label: &label, again, point });
         }
         Ok(point)
     }

@@ -1,5 +1,5 @@
 //! The point runner: a run made of many short measurements, points of a sweep or cells of a matrix. What belongs to the machine
-//! is looked at once; doubts of the single measurements are gathered, each kind once.
+//! is looked at once; warnings of the single measurements are gathered, each kind once.
 
 use iostall_load::checks::BusyBefore;
 use iostall_measure::platform::Target;
@@ -20,7 +20,7 @@ use crate::targets::Targets;
 /// The warm-up before a repeat of a setting that has just run is this part of the first.
 const WARMUP_SHARE: u64 = 5;
 
-/// Doubts that say nothing here: intervals are short on purpose; how sure their mean is, and which percentile they support, is
+/// Warnings that say nothing here: intervals are short on purpose; how sure their mean is, and which percentile they support, is
 /// shown with them, and so is the backlog of a rate that was too high.
 const IGNORED: [WarningCode; 4] =
     [WarningCode::ShortRun, WarningCode::FewSamples, WarningCode::Interrupted, WarningCode::RateNotHeld];
@@ -72,8 +72,8 @@ pub struct PointRunner<'s> {
     busy_before: Vec<BusyBefore>,
     engine: EngineUse,
     intervals: u64,
-    /// A doubt, the setting that raised it first, and how many did.
-    doubts: Vec<(Warning, String, u32)>,
+    /// A warning, the setting that raised it first, and how many did.
+    warnings: Vec<(Warning, String, u32)>,
 }
 
 impl<'s> PointRunner<'s> {
@@ -90,7 +90,7 @@ impl<'s> PointRunner<'s> {
             busy_before,
             engine: EngineUse::default(),
             intervals: 0,
-            doubts: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -105,7 +105,7 @@ impl<'s> PointRunner<'s> {
     }
 
     /// Tells what goes on.
-    pub fn tell(&self, event: &Event<'_>) {
+    pub fn emit(&self, event: &Event<'_>) {
         self.session.observer().on(event);
     }
 
@@ -170,15 +170,15 @@ impl<'s> PointRunner<'s> {
     fn check(&mut self, job: &PointJob<'_>, span: SpanProfile, seed: u64, outcome: SpanOutcome) {
         let profile = Profile { name: String::new(), description: String::new(), seed, spans: vec![span] };
         let outcome = LoadOutcome { profile, spans: vec![outcome] };
-        let doubts = check(self.recorder.host(), job.targets, &self.busy_before, &outcome);
-        for doubt in doubts.into_iter().filter(|doubt| !IGNORED.contains(&doubt.code)) {
+        let warnings = check(self.recorder.host(), job.targets, &self.busy_before, &outcome);
+        for warning in warnings.into_iter().filter(|warning| !IGNORED.contains(&warning.code)) {
             let known = self
-                .doubts
+                .warnings
                 .iter_mut()
-                .find(|(known, _, _)| known.code == doubt.code && known.subject == doubt.subject);
+                .find(|(known, _, _)| known.code == warning.code && known.subject == warning.subject);
             match known {
                 Some((_, label, count)) => *count += u32::from(label != job.label),
-                None => self.doubts.push((doubt, job.label.to_owned(), 0)),
+                None => self.warnings.push((warning, job.label.to_owned(), 0)),
             }
         }
     }
@@ -186,8 +186,11 @@ impl<'s> PointRunner<'s> {
     /// The run.
     pub fn finish(self, name: &str, body: RunBody) -> Run {
         let interrupted = self.stopped();
-        let mut warnings: Vec<Warning> =
-            self.doubts.into_iter().map(|(doubt, label, more)| at_setting(doubt, &label, more)).collect();
+        let mut warnings: Vec<Warning> = self
+            .warnings
+            .into_iter()
+            .map(|(warning, label, more)| at_setting(warning, &label, more))
+            .collect();
         if interrupted {
             let message = "stopped before its end; what was measured until then is whole";
             warnings.insert(0, Warning::new(WarningCode::Interrupted, message));
@@ -202,10 +205,10 @@ pub fn has_failures(run: &Run) -> bool {
     run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors)
 }
 
-/// The doubt with the setting it is about, where it is about the load and not about the platform.
-fn at_setting(mut doubt: Warning, label: &str, more: u32) -> Warning {
+/// The warning with the setting it is about, where it is about the load and not about the platform.
+fn at_setting(mut warning: Warning, label: &str, more: u32) -> Warning {
     let of_the_load = matches!(
-        doubt.code,
+        warning.code,
         WarningCode::DepthNotReached
             | WarningCode::GeneratorBound
             | WarningCode::IoErrors
@@ -219,10 +222,10 @@ fn at_setting(mut doubt: Warning, label: &str, more: u32) -> Warning {
             0 => String::new(),
             more => format!(" (and {more} times more at other settings)"),
         };
-        doubt.message = format!("at {label}: {}{others}", doubt.message);
-        doubt.subject = None;
+        warning.message = format!("at {label}: {}{others}", warning.message);
+        warning.subject = None;
     }
-    doubt
+    warning
 }
 
 /// The numbers of one interval, and the latencies behind them.

@@ -60,7 +60,7 @@ impl<'a> RateSearchRun<'a> {
         while let Some(trial) = search.next() {
             let Some(point) = self.try_rate(trial)? else { break };
             let met = point.answers_in_time(self.p99_ns_target);
-            self.runner.tell(&Event::RateTried { rate_iops: trial.rate(), in_time: met, point: &point });
+            self.runner.emit(&Event::RateTried { rate_iops: trial.rate(), in_time: met, point: &point });
             searched.points.push(point);
             searched.confirmations += u32::from(matches!(trial, Trial::Confirm(_)));
             search.update(met);
@@ -76,7 +76,7 @@ impl<'a> RateSearchRun<'a> {
         let label = format!("closed loop, depth {queue_depth}");
         let point = self.point(&role, &precision, &label)?;
         if let Some(point) = &point {
-            self.runner.tell(&Event::PointMeasured { label: &label, again: false, point });
+            self.runner.emit(&Event::PointMeasured { label: &label, again: false, point });
         }
         Ok(point)
     }

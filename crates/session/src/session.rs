@@ -2,7 +2,7 @@
 //! numbers. Use cases differ in the profiles they run and in what they make of the runs.
 
 use iostall_host as host;
-use iostall_load::checks::{BusyBefore, Evidence, judge};
+use iostall_load::checks::{self, BusyBefore, Evidence};
 use iostall_load::runner::{Observer as SpanObserver, Phase, run_span};
 use iostall_load::window::StopToken;
 use iostall_load::{EngineKind, SpanJob};
@@ -162,14 +162,14 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The doubts about `outcome`.
+/// The warnings about `outcome`.
 pub(crate) fn check(
     host: &Host,
     targets: &Targets,
     busy_before: &[BusyBefore],
     outcome: &LoadOutcome,
 ) -> Vec<Warning> {
-    judge(&Evidence {
+    checks::check(&Evidence {
         host,
         targets: &targets.facts(),
         sizes_after: &targets.sizes_now(),

@@ -98,7 +98,7 @@ impl SqliteStore {
         }
     }
 
-    /// The entry that `selector` names and its document, of one moment.
+    /// The entry that `selector` names and its document, of one timestamp.
     fn read(&self, selector: &Selector) -> Result<(Entry, String), StoreError> {
         let snapshot = self.connection.unchecked_transaction().map_err(self.fault("read"))?;
         let entry = self.resolve(selector)?;
@@ -263,9 +263,9 @@ fn insert_capacities(transaction: &Connection, number: u32, run: &Run) -> rusqli
     Ok(())
 }
 
-/// A moment as text whose order is the order of time: with the decimals left to their own, `00.5Z` would sort before `00Z`.
-fn sortable(moment: Timestamp) -> String {
-    DateTimePrinter::new().precision(Some(9)).timestamp_to_string(&moment)
+/// A timestamp as text whose order is the order of time: with the decimals left to their own, `00.5Z` would sort before `00Z`.
+fn sortable(timestamp: Timestamp) -> String {
+    DateTimePrinter::new().precision(Some(9)).timestamp_to_string(&timestamp)
 }
 
 /// A row of `run_entry`.

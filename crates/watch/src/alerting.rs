@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use iostall_model::Step;
-use iostall_model::alert::{Judge, Notice, Now, RuleBook};
-use iostall_notify::{Channel, Courier, Delivery};
+use iostall_model::alert::{Notice, Now, RuleBook, RuleEvaluator};
+use iostall_notify::{Channel, Delivery, Dispatcher};
 
 /// How often silence, repeats and muted hours are looked at.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
@@ -23,8 +23,8 @@ pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
 
 /// The rules with the state of each, and the dispatcher of what they say.
 pub struct Alerting {
-    judge: Judge,
-    dispatcher: Courier,
+    evaluator: RuleEvaluator,
+    dispatcher: Dispatcher,
     looked_ns: u64,
 }
 
@@ -38,19 +38,19 @@ impl Alerting {
         now: Now,
     ) -> Self {
         let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-        let judge = Judge::new(book, interval_ns, names, now);
-        Self { judge, dispatcher: Courier::start(channels), looked_ns: now.clock_ns }
+        let evaluator = RuleEvaluator::new(book, interval_ns, names, now);
+        Self { evaluator, dispatcher: Dispatcher::start(channels), looked_ns: now.clock_ns }
     }
 
     /// Source number `source` answered.
     pub(crate) fn step(&mut self, source: usize, step: &Step, now: Now, observer: Observer<'_>) {
-        let notices = self.judge.sample(source, &step.sample.rows, &step.changes, now);
+        let notices = self.evaluator.sample(source, &step.sample.rows, &step.changes, now);
         self.notify(&notices, observer);
     }
 
     /// It did not.
     pub(crate) fn gap(&mut self, source: usize, now: Now, observer: Observer<'_>) {
-        let notices = self.judge.gap(source, now);
+        let notices = self.evaluator.gap(source, now);
         self.notify(&notices, observer);
     }
 
@@ -58,7 +58,7 @@ impl Alerting {
     pub(crate) fn look(&mut self, now: Now, observer: Observer<'_>) {
         if now.clock_ns.saturating_sub(self.looked_ns) >= LOOK_EVERY_NS {
             self.looked_ns = now.clock_ns;
-            let notices = self.judge.tick(now);
+            let notices = self.evaluator.tick(now);
             self.notify(&notices, observer);
             for delivery in self.dispatcher.deliveries() {
                 observer(AlertEvent::Delivery(&delivery));

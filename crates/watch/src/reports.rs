@@ -72,10 +72,10 @@ fn window(
         let tiers = part.each_interval(&mut |interval| {
             window.add(name, interval.rows.iter().map(|(row, change)| (row, change)));
         })?;
-        let told = part.source_history(name, tiers)?;
+        let history = part.source_history(name, tiers)?;
         let has_numbers = window.groups.keys().any(|key| key.source == *name);
-        if has_numbers || told.has_remarks() {
-            sources.push(told);
+        if has_numbers || history.has_remarks() {
+            sources.push(history);
         }
     }
     if window.groups.is_empty() {

@@ -9,7 +9,7 @@ use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::{Clock, ManualClock};
 use iostall_model::alert::{Condition, Match, Measured, Now, Occasion, Rule, RuleBook};
 use iostall_model::{
-    Change, Counter, Counters, Epoch, Gap, Kind, Level, Moment, ResetReason, Row, Sample, Scope, Subject,
+    Change, Counter, Counters, Epoch, Gap, Kind, Level, ResetReason, Row, Sample, SampleTime, Scope, Subject,
     Tier,
 };
 use iostall_store::{History, Retention, SqliteHistory};
@@ -156,7 +156,8 @@ fn sample(clock: &SimClock, begin_s: u64, stall_ns: u64) -> Sample {
         counters_since: vec![begin_s.to_string()],
         uptime_s: None,
     };
-    let taken = Moment { utc: clock.now().utc, clock: "this boot".into(), clock_ns: 1 + clock.elapsed_ns() };
+    let taken =
+        SampleTime { utc: clock.now().utc, clock: "this boot".into(), clock_ns: 1 + clock.elapsed_ns() };
     Sample { taken, epoch, rows: vec![Row { subject, counters, age_ms: None }], warnings: Vec::new() }
 }
 
@@ -202,7 +203,7 @@ fn rule(name: &str, condition: Condition, sustained_s: u64) -> Rule {
         clear_ns: sustained_s * SECOND_NS,
         operations_min: 10,
         repeat_ns: None,
-        quiet: Vec::new(),
+        mute: Vec::new(),
         channels: Vec::new(),
     }
 }
@@ -330,10 +331,10 @@ fn in_that_hour_alerts_and_current_values_say_the_same_as_the_history() {
     assert_eq!(
         notices,
         [
-            ("10:21:50", "silent", "postgres://b", Occasion::Begun),
-            ("10:30:10", "silent", "postgres://b", Occasion::Ended),
-            ("10:51:00", "slow", "sqlserver://a", Occasion::Begun),
-            ("10:55:00", "slow", "sqlserver://a", Occasion::Ended),
+            ("10:21:50", "silent", "postgres://b", Occasion::Firing),
+            ("10:30:10", "silent", "postgres://b", Occasion::Resolved),
+            ("10:51:00", "slow", "sqlserver://a", Occasion::Firing),
+            ("10:55:00", "slow", "sqlserver://a", Occasion::Resolved),
         ]
     );
     let now = hour.metrics.now();

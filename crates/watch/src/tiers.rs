@@ -55,7 +55,7 @@ impl SourceWindow<'_> {
             return Ok(None);
         }
         let mut has_any = false;
-        let mut tell = |rows: &mut Vec<RollupRow>| {
+        let mut emit = |rows: &mut Vec<RollupRow>| {
             let rows = std::mem::take(rows);
             if let Some(interval) = of_rollups(tier, rows, until).and_then(|one| one.within(from, end)) {
                 has_any = true;
@@ -67,12 +67,12 @@ impl SourceWindow<'_> {
         let mut together: Vec<RollupRow> = Vec::new();
         let mut gather = |row: RollupRow| {
             if together.first().is_some_and(|first| first.beginning != row.beginning) {
-                tell(&mut together);
+                emit(&mut together);
             }
             together.push(row);
         };
         self.history.rollups(self.source, tier, tier.floor(from), beyond, &mut gather)?;
-        tell(&mut together);
+        emit(&mut together);
         Ok(has_any.then_some(end))
     }
 

@@ -12,15 +12,15 @@ use jiff::Timestamp;
 use crate::cli::{GlobalArgs, ImportArgs};
 use crate::failure::{Status, hinted};
 use crate::interrupt::on_signal;
-use crate::moment::moment;
 use crate::printer::Printer;
 use crate::store::{open_watch, with_hint};
+use crate::timestamp::timestamp;
 use crate::watching::{address, advised, secret};
 
 /// Fetches every filter's samples that are not here yet.
 pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let since = match &args.since {
-        Some(text) => moment("--since", text, utc_now())?,
+        Some(text) => timestamp("--since", text, utc_now())?,
         None => Timestamp::UNIX_EPOCH,
     };
     let address = address(&args.source)?;

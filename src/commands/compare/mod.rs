@@ -58,7 +58,7 @@ fn show(
         serde_json::to_writer_pretty(&mut *out, json)?;
         Ok(writeln!(out)?)
     };
-    outputs.write_or_tell(&render, &|| text_of_sections(title, sections, printer).map(Some), printer, status)
+    outputs.write_or_show(&render, &|| text_of_sections(title, sections, printer).map(Some), printer, status)
 }
 
 /// What is measured and read: without `--fresh`, the sides are no files.

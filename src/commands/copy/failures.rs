@@ -9,12 +9,12 @@ use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 
 /// So many are told one by one on the terminal. The forms of the run list all.
-const TOLD: usize = 20;
+const LISTED: usize = 20;
 
 /// Says what could not be copied, a hint only once.
-pub(crate) fn tell(failures: &[CopyFailure], printer: &Printer) {
+pub(crate) fn show(failures: &[CopyFailure], printer: &Printer) {
     let mut last_hint = None;
-    for CopyFailure { error, .. } in failures.iter().take(TOLD) {
+    for CopyFailure { error, .. } in failures.iter().take(LISTED) {
         let hint = error.hint();
         let said = match hint.clone().filter(|_| hint != last_hint) {
             Some(hint) => hinted(anyhow!("{error}"), hint),
@@ -23,8 +23,8 @@ pub(crate) fn tell(failures: &[CopyFailure], printer: &Printer) {
         printer.error(&said);
         last_hint = hint;
     }
-    if failures.len() > TOLD {
-        let more = failures.len() - TOLD;
+    if failures.len() > LISTED {
+        let more = failures.len() - LISTED;
         let error = anyhow!("{more} more cannot be copied");
         printer.error(&hinted(error, "`--json FILE` lists all of them"));
     }

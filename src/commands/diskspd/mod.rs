@@ -1,6 +1,6 @@
 //! `iostall diskspd`: DiskSpd's command lines, reports and exit statuses on our engine.
 
-mod doubts;
+mod cautions;
 mod targets;
 
 use std::ffi::OsString;
@@ -112,8 +112,8 @@ fn carry_out(
     let stop = Arc::new(StopToken::default());
     let session = begin_session(extras.engine.into(), &stop, if talks { printer } else { &silent })?;
     let asked = LoadRequest { targets, profile: mapped.profile, name: extras.name.clone() };
-    let run = load(asked, &session).map_err(doubts::advised)?;
-    doubts::tell(&run, &request.profile, printer);
+    let run = load(asked, &session).map_err(cautions::advised)?;
+    cautions::show(&run, &request.profile, printer);
     let status = if session.interrupted() { Status::Interrupted } else { failures(&run) };
     let mut delivery = Delivery::new(outputs, &extras.output);
     delivery.shown = Shown::Text(report(&run, &request.profile));

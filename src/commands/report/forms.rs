@@ -41,7 +41,7 @@ impl Forms {
             _ => Ok(write_watch_json(report, out)?),
         };
         let text = || text_of_sections(&title(report), &sections(report), printer).map(Some);
-        let status = self.outputs.write_or_tell(&render, &text, printer, status);
+        let status = self.outputs.write_or_show(&render, &text, printer, status);
         if self.outputs.take_stdout() {
             for source in &report.sources {
                 for said in sentences(source) {
@@ -61,6 +61,6 @@ impl Forms {
         };
         let sections = comparison::sections(both);
         let text = || text_of_sections(&comparison::title(both), &sections, printer).map(Some);
-        self.outputs.write_or_tell(&render, &text, printer, Status::Done)
+        self.outputs.write_or_show(&render, &text, printer, Status::Done)
     }
 }

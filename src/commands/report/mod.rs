@@ -12,9 +12,9 @@ use iostall_watch::{ReportRequest, WatchError, compare, report};
 use self::forms::Forms;
 use crate::cli::{GlobalArgs, ReportArgs};
 use crate::failure::{Status, hinted};
-use crate::moment::{moment, window};
 use crate::printer::Printer;
 use crate::store::open_watch;
+use crate::timestamp::{timestamp, window};
 
 /// A chart with more lines than this cannot be read.
 const LINES_MAX: usize = 8;
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> 
         let comparison = compare(&store, &request, before, after).map_err(with_reasons)?;
         return Ok(forms.comparison(&comparison, printer));
     }
-    let from = moment("--since", &args.since, now)?;
-    let to = args.until.as_deref().map_or(Ok(now), |text| moment("--until", text, now))?;
+    let from = timestamp("--since", &args.since, now)?;
+    let to = args.until.as_deref().map_or(Ok(now), |text| timestamp("--until", text, now))?;
     let lines_max = args.html.is_some().then_some(LINES_MAX);
     let (report, series) = report(&store, &request, (from, to), lines_max).map_err(with_reasons)?;
     let is_over = report.window.is_over(args.sustained.map_or(0, nanoseconds));

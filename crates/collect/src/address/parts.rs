@@ -27,7 +27,7 @@ pub(super) struct Parts {
     /// `Encrypt=false`, `sslmode=disable`: off, unless our own word says something else.
     pub(super) encrypt: Option<bool>,
     /// `TrustServerCertificate=true`, `sslmode=require`: whoever answers is believed.
-    pub(super) trusts_all: bool,
+    pub(super) accepts_any_certificate: bool,
     pub(super) ca: Option<PathBuf>,
 }
 
@@ -66,7 +66,7 @@ impl Parts {
                 self.server(value)?;
             }
             "encrypt" | "ssl" | "usessl" => self.encrypt = Some(is_yes(name, value)?),
-            "trustservercertificate" => self.trusts_all = is_yes(name, value)?,
+            "trustservercertificate" => self.accepts_any_certificate = is_yes(name, value)?,
             "sslmode" => self.ssl_mode(value)?,
             "sslrootcert" | "sslca" | "rootcertificate" | "servercertificate" => self.ca = Some(value.into()),
             "integratedsecurity" | "trustedconnection" => {
@@ -123,7 +123,7 @@ impl Parts {
             "allow" | "prefer" | "preferred" => {}
             "require" | "required" => {
                 self.encrypt = Some(true);
-                self.trusts_all = true;
+                self.accepts_any_certificate = true;
             }
             "verifyca" | "verifyfull" | "verifyidentity" => self.encrypt = Some(true),
             _ => return Err(AddressError::Value { name: "sslmode", value: value.to_owned() }),
@@ -145,7 +145,7 @@ impl Parts {
             }
             _ => engine.default_port(),
         };
-        let word = self.tls.or(match (self.encrypt, self.trusts_all) {
+        let word = self.tls.or(match (self.encrypt, self.accepts_any_certificate) {
             (Some(false), _) => Some(TlsWord::Off),
             (_, true) if self.ca.is_none() => Some(TlsWord::Unverified),
             (Some(true), _) => Some(TlsWord::On),

@@ -50,7 +50,7 @@ mod tests {
         let (first, second) =
             (device_row(&io, "/db", 11).unwrap().subject, device_row(&io, "/db", 12).unwrap().subject);
         assert_eq!(first.name, second.name);
-        assert!(!first.is_same_thing(&second));
+        assert!(!first.is_same_series(&second));
     }
 
     #[test]

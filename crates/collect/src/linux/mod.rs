@@ -7,7 +7,7 @@ mod pressure;
 use iostall_host::System;
 use iostall_model::{Epoch, Row, Sample, Warning};
 
-use crate::moment;
+use crate::sample_time;
 use crate::source::{Source, SourceError};
 
 /// The host iostall runs on.
@@ -23,7 +23,7 @@ impl LinuxSource {
 
 impl Source for LinuxSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
-        let taken = moment::now();
+        let taken = sample_time::now();
         let devices = self.system.disk_stats()?;
         let mounts = self.system.read_mounts()?;
         let topology = self.system.topology();
@@ -35,7 +35,7 @@ impl Source for LinuxSource {
             Err(_) => warnings.push(pressure::not_counted()),
         }
         rows.extend(self.system.group_io().iter().flat_map(cgroup::rows));
-        let instance = moment::boot_id();
+        let instance = sample_time::boot_id();
         let epoch = Epoch {
             version: 1,
             process_start: instance.clone(),

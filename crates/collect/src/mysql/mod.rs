@@ -15,8 +15,8 @@ use tokio::runtime::Runtime;
 
 use crate::address::{Address, Tls};
 use crate::allowance::Allowance;
-use crate::moment;
 use crate::remote::{self, Columns, Plan};
+use crate::sample_time;
 use crate::secret::Secret;
 use crate::source::{Source, SourceError};
 use crate::tls;
@@ -154,7 +154,7 @@ async fn read(
             reason: foreign::said(&error.to_string()),
         }
     };
-    let taken = moment::now();
+    let taken = sample_time::now();
     let instance = rows(connection, INSTANCE, allowance).await.map_err(fail("iostall:instance"))?;
     let instance = instance.into_iter().next().and_then(|row| mysql_async::from_row_opt(row).ok());
     let (version, host, instance, has_schema): (String, String, String, bool) = instance.unwrap_or_default();

@@ -20,8 +20,8 @@ use self::databases::Databases;
 use self::login::Login;
 use self::queries::{DIRECTORY, INSTANCE, PLACE, RELATIONS, SERVER, VERSION};
 use crate::address::Address;
-use crate::moment;
 use crate::remote;
+use crate::sample_time;
 use crate::secret::Secret;
 use crate::source::{Filter, Source, SourceError};
 
@@ -90,7 +90,7 @@ impl Server {
     async fn ask(&mut self, client: &Client) -> Result<(Sample, i32), SourceError> {
         let login = &self.login;
         let version = version(login, client).await?;
-        let taken = moment::now();
+        let taken = sample_time::now();
         let mut warnings = Vec::new();
         let mut epoch = Epoch { version, ..Epoch::default() };
         if let Some(row) = INSTANCE.ask(login, client, version).await?.first() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use iostall_model::{Epoch, Gap, Kind, Moment, Row, Sample};
+use iostall_model::{Epoch, Gap, Kind, Row, Sample, SampleTime};
 use jiff::Timestamp;
 use tiberius::Config;
 use tokio::runtime::Runtime;
@@ -205,7 +205,7 @@ fn samples(heads: Vec<Head>, files: Vec<Columns>) -> Vec<Sample> {
 fn sample(head: &Head, rows: Vec<Row>) -> Sample {
     let start = head.start_ms.to_string();
     Sample {
-        taken: Moment {
+        taken: SampleTime {
             utc: timestamp(head.taken_ms),
             clock: format!("ticks of {}", head.instance),
             clock_ns: head.ticks_ms.saturating_mul(1_000_000),

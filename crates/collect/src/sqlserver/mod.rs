@@ -10,7 +10,7 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
-use iostall_model::{Epoch, Kind, Moment, Sample, Warning, WarningCode};
+use iostall_model::{Epoch, Kind, Sample, SampleTime, Warning, WarningCode};
 use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, QueryItem, QueryStream, ToSql};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -20,8 +20,8 @@ pub use history::{Batch, History, Position};
 
 use crate::address::{Address, Tls};
 use crate::allowance::{Allowance, Metered};
-use crate::moment;
 use crate::remote::{self, Value, for_version};
+use crate::sample_time;
 use crate::secret::Secret;
 use crate::source::{Source, SourceError};
 use crate::tls;
@@ -241,10 +241,10 @@ impl Instance {
 }
 
 fn sample(instance: Instance, files: Vec<Columns>, is_azure_database: bool) -> Sample {
-    let taken = Moment {
+    let taken = SampleTime {
         clock: format!("ticks of {}", instance.name),
         clock_ns: instance.now_ms.saturating_mul(1_000_000),
-        ..moment::now()
+        ..sample_time::now()
     };
     let start = instance.start_ms.to_string();
     let epoch = Epoch {

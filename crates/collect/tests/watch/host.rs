@@ -35,13 +35,13 @@ fn quiet(server: &dyn Fn() -> u64, source: &mut dyn Source) -> (u64, Sample) {
 }
 
 /// What one piece of work did, as the server, our source of it and our source of the host tell it.
-struct Told {
+struct Counted {
     server: u64,
     ours: u64,
     device: u64,
 }
 
-impl Told {
+impl Counted {
     /// Does `work` and asks all three; `device` names the device.
     fn of(
         server: &dyn Fn() -> u64,
@@ -95,8 +95,8 @@ fn what_postgres_counts_is_what_its_device_was_asked_for() {
     };
     let mut source = source(&format!("postgres://postgres@127.0.0.1:{}", server.port));
     let is_io = |row: &Row| row.subject.kind == Kind::PostgresIo;
-    let settle = |server: &Postgres| {
-        // Whoever asks for a checkpoint is told of its end before the checkpointer adds what it wrote to the counters. It
+    let flush_all = |server: &Postgres| {
+        // Whoever asks for a checkpoint is counted of its end before the checkpointer adds what it wrote to the counters. It
         // has done so when it begins the next one, which has nothing left to write.
         for _ in 0..2 {
             server.sql(include_str!("../../testdata/sql/host_postgres_checkpoint.sql"));
@@ -104,14 +104,14 @@ fn what_postgres_counts_is_what_its_device_was_asked_for() {
         disk.sync();
     };
     server.sql(include_str!("../../testdata/sql/host_postgres_fill.sql"));
-    settle(&server);
+    flush_all(&server);
 
     let written = || server.number(include_str!("../../testdata/sql/host_postgres_written.sql"));
-    let told = Told::of(&written, source.as_mut(), &disk.name(), &is_io, PG_WRITTEN, || {
+    let counted = Counted::of(&written, source.as_mut(), &disk.name(), &is_io, PG_WRITTEN, || {
         server.sql(include_str!("../../testdata/sql/host_postgres_transactions.sql"));
-        settle(&server);
+        flush_all(&server);
     });
-    told.assert("PostgreSQL writes", 0.95, 1.15, MIB);
+    counted.assert("PostgreSQL writes", 0.95, 1.15, MIB);
 
     // Nothing is left in the page cache: every block comes from the device, and once.
     server.stop();
@@ -124,16 +124,16 @@ fn what_postgres_counts_is_what_its_device_was_asked_for() {
     let cached = until("a scan of what is in the page cache", || {
         server.stop();
         server.resume();
-        let told = scanned(&server, source.as_mut(), &disk);
-        (told.device <= MIB).then_some(told)
+        let counted = scanned(&server, source.as_mut(), &disk);
+        (counted.device <= MIB).then_some(counted)
     });
     cached.assert("PostgreSQL reads from the page cache", 0.0, 0.0, MIB);
 }
 
-fn scanned(server: &Postgres, source: &mut dyn Source, disk: &Disk) -> Told {
+fn scanned(server: &Postgres, source: &mut dyn Source, disk: &Disk) -> Counted {
     let is_io = |row: &Row| row.subject.kind == Kind::PostgresIo;
     let read = || server.number(include_str!("../../testdata/sql/host_postgres_read.sql"));
-    Told::of(&read, source, &disk.name(), &is_io, &[Counter::ReadBytes], || {
+    Counted::of(&read, source, &disk.name(), &is_io, &[Counter::ReadBytes], || {
         server.sql(include_str!("../../testdata/sql/host_postgres_scan.sql"));
     })
 }
@@ -151,7 +151,7 @@ fn what_mariadb_counts_is_what_its_device_was_asked_for() {
         return skip("MariaDB is not installed: its bytes were not compared with the host");
     };
     let mut source = source(&format!("mysql://iostall@127.0.0.1:{}", server.port));
-    let settle = |server: &Mariadb| {
+    let flush_all = |server: &Mariadb| {
         server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0");
         until("clean pages", || {
             let is_clean = server.number(include_str!("../../testdata/sql/host_mariadb_clean.sql")) == 1;
@@ -163,16 +163,17 @@ fn what_mariadb_counts_is_what_its_device_was_asked_for() {
     server.sql("CREATE DATABASE shop");
     server.sql(include_str!("../../testdata/sql/host_mariadb_make.sql"));
     server.sql(include_str!("../../testdata/sql/host_mariadb_fill.sql"));
-    settle(&server);
+    flush_all(&server);
 
     let is_innodb =
         |row: &Row| row.subject.kind == Kind::MysqlRedo || row.subject.identity.contains("innodb_data_file");
     let written = || server.number(include_str!("../../testdata/sql/host_mariadb_written.sql"));
-    let told = Told::of(&written, source.as_mut(), &disk.name(), &is_innodb, &[Counter::WriteBytes], || {
-        server.sql(include_str!("../../testdata/sql/host_mariadb_transactions.sql"));
-        settle(&server);
-    });
-    told.assert("MariaDB writes", 0.95, 1.15, MIB);
+    let counted =
+        Counted::of(&written, source.as_mut(), &disk.name(), &is_innodb, &[Counter::WriteBytes], || {
+            server.sql(include_str!("../../testdata/sql/host_mariadb_transactions.sql"));
+            flush_all(&server);
+        });
+    counted.assert("MariaDB writes", 0.95, 1.15, MIB);
 
     server.stop();
     disk.forget_cache();
@@ -181,8 +182,8 @@ fn what_mariadb_counts_is_what_its_device_was_asked_for() {
     let scan = || server.sql(include_str!("../../testdata/sql/host_mariadb_scan.sql"));
     // The file has to be open before the first sample: what is opened later has no earlier reading.
     server.sql(include_str!("../../testdata/sql/host_mariadb_open.sql"));
-    let told = Told::of(&count, source.as_mut(), &disk.name(), &is_innodb, &[Counter::ReadBytes], scan);
-    told.assert("MariaDB reads", 0.9, 1.05, MIB);
+    let counted = Counted::of(&count, source.as_mut(), &disk.name(), &is_innodb, &[Counter::ReadBytes], scan);
+    counted.assert("MariaDB reads", 0.9, 1.05, MIB);
 }
 
 #[test]

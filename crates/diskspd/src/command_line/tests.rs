@@ -281,8 +281,8 @@ fn what_linux_lacks_is_refused_or_told_by_name() {
         ("-:1 F", "experiments"),
         ("-vs F", "wait statistics"),
     ] {
-        let told: Vec<String> = run(line).unsupported.iter().map(ToString::to_string).collect();
-        assert!(told.len() == 1 && told[0].contains(part), "{line}: {told:?}");
+        let named: Vec<String> = run(line).unsupported.iter().map(ToString::to_string).collect();
+        assert!(named.len() == 1 && named[0].contains(part), "{line}: {named:?}");
     }
 }
 

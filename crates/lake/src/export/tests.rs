@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 
-use iostall_model::{Counter, Counters, DeviceRole, Epoch, Gap, Kind, Moment, Row, Sample, Scope, Subject};
+use iostall_model::{
+    Counter, Counters, DeviceRole, Epoch, Gap, Kind, Row, Sample, SampleTime, Scope, Subject,
+};
 use jiff::{SignedDuration, Timestamp};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -32,7 +34,7 @@ fn sample(minute: u64) -> Sample {
         rows.push(Row { subject: file, counters: of_file, age_ms: Some(minute) });
     }
     Sample {
-        taken: Moment { utc: at(minute), clock: "boot".into(), clock_ns: minute * 60_000_000_000 },
+        taken: SampleTime { utc: at(minute), clock: "boot".into(), clock_ns: minute * 60_000_000_000 },
         epoch: Epoch { instance: "one".into(), version: 15, ..Epoch::default() },
         rows,
         warnings: Vec::new(),

@@ -23,7 +23,7 @@ const OURS_SHARE: f64 = 0.9;
 /// As its report calls it.
 const NULL_ENGINE: &str = "null";
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
+pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (span, asked) in evidence.outcome.spans.iter().zip(&evidence.outcome.profile.spans) {
         for (role, profile) in span.roles.iter().zip(&asked.roles) {

@@ -42,11 +42,11 @@ pub struct Evidence<'a> {
 }
 
 /// All doubts about a run, the weightiest first.
-pub fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
-    let mut warnings = numbers::judge(evidence);
-    warnings.extend(target::judge(evidence));
-    warnings.extend(platform::judge(evidence));
-    warnings.extend(generator::judge(evidence));
+pub fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
+    let mut warnings = numbers::check(evidence);
+    warnings.extend(target::check(evidence));
+    warnings.extend(platform::check(evidence));
+    warnings.extend(generator::check(evidence));
     warnings.dedup();
     warnings
 }

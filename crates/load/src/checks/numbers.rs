@@ -12,7 +12,7 @@ const SHORT_NS: u64 = 10_000_000_000;
 /// A request unanswered for this long at the end is worth a word.
 const UNFINISHED_NS: u64 = 1_000_000_000;
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
+pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for span in &evidence.outcome.spans {
         if span.interrupted {

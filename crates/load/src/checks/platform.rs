@@ -14,7 +14,7 @@ const BUSY_SHARE: f64 = 0.05;
 /// waited for flash to be programmed (200-900 µs a page) nor for a disk to turn.
 const SYNC_NS_BELIEVABLE: u64 = 100_000;
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
+pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let profile = &evidence.outcome.profile;
     let mut warnings = Vec::new();
     warnings.extend(page_cache(profile));

@@ -7,7 +7,7 @@ use iostall_model::{Warning, WarningCode};
 
 use super::Evidence;
 
-pub(super) fn judge(evidence: &Evidence<'_>) -> Vec<Warning> {
+pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (index, target) in evidence.targets.iter().enumerate() {
         let least = evidence.least_seen.get(index).copied().flatten();

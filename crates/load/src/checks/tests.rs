@@ -10,7 +10,7 @@ use iostall_measure::{Caching, Feature, Histogram, Nanos, Op, Percent, Unavailab
 use iostall_model::outcome::{EngineUse, ErrorOutcome, OpenLoop, RoleOutcome, SpanOutcome};
 use iostall_model::{Cell, LoadOutcome, Profile, RoleProfile, SpanProfile, WarningCode};
 
-use super::{BusyBefore, Evidence, judge};
+use super::{BusyBefore, Evidence, check};
 
 const GIB: u64 = 1 << 30;
 const MEASURED_NS: u64 = 30_000_000_000;
@@ -92,7 +92,7 @@ impl Fixture {
             busy_before: &self.busy,
             outcome: &self.outcome,
         };
-        judge(&evidence).into_iter().map(|warning| warning.code).collect()
+        check(&evidence).into_iter().map(|warning| warning.code).collect()
     }
 }
 
@@ -278,7 +278,7 @@ fn too_few_samples_name_the_operation_that_has_them() {
         busy_before: &[],
         outcome: &fixture.outcome,
     };
-    let warnings = judge(&evidence);
+    let warnings = check(&evidence);
     assert!(warnings[0].message.starts_with("8 syncs"), "{}", warnings[0].message);
 }
 

@@ -7,7 +7,7 @@ use iostall_model::profile::Distribution;
 
 use super::block_permutation::BlockPermutation;
 use super::region::ByteSpan;
-use super::rng::{Chance, Choices, StreamRng, mix, scaled};
+use super::rng::{Bernoulli, Choices, StreamRng, mix, scaled};
 use super::zipf::Zipf;
 use super::{Planned, read_or_write};
 
@@ -107,14 +107,14 @@ fn slot_ranges(stretches: &[SlotShare]) -> Box<[SlotRange]> {
 #[derive(Clone, Debug)]
 pub(super) struct MixedPath {
     random: RandomPath,
-    jump: Chance,
+    jump: Bernoulli,
     span: ByteSpan,
     /// End of the last request and what it did; a run keeps to reading or writing as DiskSpd's does.
     run: Option<(u64, Op)>,
 }
 
 impl MixedPath {
-    pub(super) fn new(random: RandomPath, jump: Chance, span: ByteSpan) -> Self {
+    pub(super) fn new(random: RandomPath, jump: Bernoulli, span: ByteSpan) -> Self {
         Self { random, jump, span, run: None }
     }
 
@@ -123,7 +123,7 @@ impl MixedPath {
         &mut self,
         size_index: usize,
         length: u32,
-        writes: Chance,
+        writes: Bernoulli,
         rng: &mut StreamRng,
     ) -> Planned {
         let (offset, op) = match self.run {

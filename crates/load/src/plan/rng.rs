@@ -75,14 +75,14 @@ fn high_half(left: u64, right: u64) -> u64 {
 
 /// Something that happens in a share of cases, to a resolution of 2^-53 or better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Chance {
+pub(super) enum Bernoulli {
     Never,
     Always,
     /// When 64 random bits are below this.
     Below(u64),
 }
 
-impl Chance {
+impl Bernoulli {
     /// In `share` of the cases.
     pub(super) fn new(share: Percent) -> Self {
         if share >= Percent::HUNDRED {

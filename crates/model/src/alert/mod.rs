@@ -1,30 +1,31 @@
-//! Alerts: rules over what watched things do, and when one is to be told.
+//! Alerts: rules over what was sampled, and when somebody is notified.
 //!
-//! [`Judge`] takes the changes of every sample and a clock that it is handed, and gives notices. It sends nothing:
+//! [`RuleEvaluator`] takes the changes of every sample and a clock that it is handed, and gives notices. It sends nothing:
 //! where a notice goes is not its business.
 //!
-//! What is judged, each of it a test:
+//! The rules of evaluation, each of them a test:
 //!
-//! 1. A thing is over when its value in an interval is above the threshold of its class of storage, and the
+//! 1. A group of rows is over when its value in an interval is above the threshold of its class of storage, and the
 //!    interval held enough operations to mean anything.
-//! 2. An alert begins when intervals that are over, one after the other, cover the sustained time. It ends when
-//!    intervals that are not, one after the other, cover the clearing time, or when the thing is gone.
-//! 3. A reset, a gap, and an interval over a gap say nothing: the sustained time begins anew after them, and an
-//!    alert that has begun stays.
-//! 4. In quiet hours nothing is told. What has begun then is told at their end, if it lasts; what has ended then
-//!    is told at their end, if its beginning was told.
+//! 2. It is pending while intervals that are over, one after the other, cover less than the sustained time, and firing
+//!    from then on. It is resolved when intervals that are not over, one after the other, cover the clearing time, or
+//!    when the group is gone.
+//! 3. A reset, a gap, and an interval over a gap say nothing: the sustained time starts again after them, and an
+//!    alert that is firing goes on firing.
+//! 4. In muted hours nobody is notified. Of an alert that starts firing then, people are notified at their end if it
+//!    still fires; of one that is resolved then, at their end, if they were notified that it was firing.
 
 mod class;
-mod judge;
+mod evaluator;
+mod instance;
+mod mute;
 mod notice;
 mod now;
-mod quiet;
 mod rule;
-mod thing;
 
 pub use class::{Match, StorageClass};
-pub use judge::Judge;
+pub use evaluator::RuleEvaluator;
+pub use mute::MuteHours;
 pub use notice::{About, Notice, Occasion};
 pub use now::Now;
-pub use quiet::QuietHours;
 pub use rule::{Condition, Measured, Rule, RuleBook};

@@ -11,12 +11,12 @@ use crate::level::Level;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Occasion {
-    /// An alert has begun.
-    Begun,
-    /// It still lasts.
-    Lasting,
-    /// It has ended.
-    Ended,
+    /// The condition has held for the sustained time.
+    Firing,
+    /// It still holds: a repeat.
+    StillFiring,
+    /// It holds no longer.
+    Resolved,
     /// Somebody wants to see whether notices arrive.
     Test,
 }

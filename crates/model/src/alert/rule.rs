@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::class::{Match, StorageClass};
-use super::quiet::QuietHours;
+use super::mute::MuteHours;
 use crate::counter::Counter;
 use crate::level::Level;
 use crate::sample::Subject;
@@ -100,15 +100,15 @@ pub struct Rule {
     /// Told again after so long, nanoseconds; `None`: once.
     pub repeat_ns: Option<u64>,
     /// When it is not told.
-    pub quiet: Vec<QuietHours>,
+    pub mute: Vec<MuteHours>,
     /// The names of the channels it is told through.
     pub channels: Vec<String>,
 }
 
 impl Rule {
     /// Whether nothing is told at `at`.
-    pub fn is_quiet(&self, at: Timestamp) -> bool {
-        self.quiet.iter().any(|quiet| quiet.cover(at))
+    pub fn is_muted(&self, at: Timestamp) -> bool {
+        self.mute.iter().any(|hours| hours.cover(at))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Simulated servers: whatever happens to their counters and clocks, no rate is negative or invented.
 
 use super::*;
-use crate::sample::Moment;
+use crate::sample::SampleTime;
 use proptest::prelude::*;
 
 /// What happens between two samples.
@@ -142,7 +142,7 @@ impl World {
             identity: self.identity.to_string(),
             volume: None,
         };
-        let taken = Moment {
+        let taken = SampleTime {
             utc: jiff::Timestamp::from_second(self.wall_s).unwrap(),
             clock: self.clock.to_string(),
             clock_ns: self.clock_ns,

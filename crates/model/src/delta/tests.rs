@@ -3,7 +3,7 @@
 #![expect(clippy::large_types_passed_by_value, reason = "test builders read better by value")]
 
 use super::*;
-use crate::sample::Moment;
+use crate::sample::SampleTime;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -29,7 +29,7 @@ fn row(kind: Kind, name: &str, identity: &str, counters: Counters) -> Row {
 }
 
 fn sample(at_s: u64, rows: Vec<Row>) -> Sample {
-    let taken = Moment {
+    let taken = SampleTime {
         utc: "2026-05-01T00:00:00Z".parse().unwrap(),
         clock: "boot-1".into(),
         clock_ns: at_s * SECOND_NS,

@@ -8,7 +8,7 @@ use iostall_measure::Nanos;
 use serde::Deserialize;
 use url::{Host, Url};
 
-use crate::channel::{Channel, Way};
+use crate::channel::{Channel, Transport};
 use crate::command::Command;
 use crate::mail::{Mail, MailTls};
 use crate::secret::Secret;
@@ -48,15 +48,15 @@ impl Written {
         if !(1..=10).contains(&attempts) {
             return Err("attempts must be from 1 to 10".into());
         }
-        Ok(Channel { name, way: self.way()?, timeout, attempts })
+        Ok(Channel { name, transport: self.transport()?, timeout, attempts })
     }
 
-    fn way(self) -> Result<Way, String> {
+    fn transport(self) -> Result<Transport, String> {
         let is_web = self.webhook.is_some() || self.webhook_file.is_some() || self.webhook_env.is_some();
         match (is_web, self.command.is_some(), self.smtp.is_some()) {
-            (true, false, false) => self.webhook().map(Way::Webhook),
-            (false, true, false) => self.command().map(Way::Command),
-            (false, false, true) => self.mail().map(Way::Mail),
+            (true, false, false) => self.webhook().map(Transport::Webhook),
+            (false, true, false) => self.command().map(Transport::Command),
+            (false, false, true) => self.mail().map(Transport::Mail),
             _ => Err("needs exactly one of webhook (webhook-file, webhook-env), command and smtp".into()),
         }
     }
@@ -125,7 +125,9 @@ impl Written {
             ("", Some(_)) => return Err("a password needs a login: smtp://LOGIN@HOST".into()),
             (_, None) => return Err("a login needs password-file or password-env".into()),
             (_, Some(_)) if tls == MailTls::Off && !is_this_machine(&url) => {
-                return Err("a password is not sent over a way that anybody can read: remove tls=off".into());
+                return Err(
+                    "a password is not sent over a connection that anybody can read: remove tls=off".into()
+                );
             }
             (user, Some(secret)) => Some((decoded(user), secret)),
         };
@@ -146,7 +148,7 @@ impl Written {
     }
 }
 
-/// The way that the URL asks for: `smtps` is encrypted, `smtp` becomes so, but for this machine or `tls=off`.
+/// The encryption that the URL asks for: `smtps` is encrypted, `smtp` becomes so, but for this machine or `tls=off`.
 fn tls(url: &Url) -> Result<MailTls, String> {
     let mut is_off = is_this_machine(url);
     for (key, value) in url.query_pairs() {
@@ -160,7 +162,7 @@ fn tls(url: &Url) -> Result<MailTls, String> {
         "smtps" => Ok(MailTls::Whole),
         "smtp" if is_off => Ok(MailTls::Off),
         "smtp" => Ok(MailTls::Upgraded),
-        other => Err(format!("smtp: {other}:// is no way to a mail server: smtp:// or smtps://")),
+        other => Err(format!("smtp: {other}:// is no protocol of a mail server: smtp:// or smtps://")),
     }
 }
 

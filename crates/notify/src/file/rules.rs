@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::Level;
-use iostall_model::alert::{Condition, Match, Measured, QuietHours, Rule, StorageClass};
+use iostall_model::alert::{Condition, Match, Measured, MuteHours, Rule, StorageClass};
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -33,8 +33,8 @@ pub(super) struct Written {
     volume: Option<String>,
     repeat: Option<Nanos>,
     #[serde(default)]
-    quiet: Vec<WrittenQuiet>,
-    tell: Vec<String>,
+    mute: Vec<WrittenMute>,
+    notify: Vec<String>,
 }
 
 /// What a rule watches.
@@ -51,7 +51,7 @@ enum When {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenQuiet {
+struct WrittenMute {
     from: Time,
     to: Time,
     #[serde(default)]
@@ -68,10 +68,10 @@ impl Written {
         if self.name.trim().is_empty() {
             return Err("needs a name".into());
         }
-        if self.tell.is_empty() {
-            return Err("tell is empty: name the channels".into());
+        if self.notify.is_empty() {
+            return Err("notify is empty: name the channels".into());
         }
-        if let Some(unknown) = self.tell.iter().find(|name| !channels.contains(name.as_str())) {
+        if let Some(unknown) = self.notify.iter().find(|name| !channels.contains(name.as_str())) {
             return Err(format!("there is no channel {unknown:?}: write [channels.{unknown}]"));
         }
         let condition = self.condition(classes)?;
@@ -95,8 +95,8 @@ impl Written {
             clear_ns: self.clear.unwrap_or(self.sustained).nanos(),
             operations_min: self.operations_min.unwrap_or(OPERATIONS_MIN),
             repeat_ns: self.repeat.map(Nanos::nanos),
-            quiet: self.quiet.into_iter().map(WrittenQuiet::checked).collect::<Result<_, _>>()?,
-            channels: self.tell,
+            mute: self.mute.into_iter().map(WrittenMute::checked).collect::<Result<_, _>>()?,
+            channels: self.notify,
         })
     }
 
@@ -113,7 +113,7 @@ impl Written {
                 if of_rows || is_more || self.operations_min.is_some() || self.clear.is_some() {
                     return Err(
                         "a silent source has neither a threshold nor files: only source, for, repeat, \
-                                quiet and tell"
+                                mute and notify"
                             .into(),
                     );
                 }
@@ -156,18 +156,18 @@ fn threshold(measured: Measured, value: &Value) -> Result<f64, String> {
     if number > 0.0 { Ok(number) } else { Err(format!("over = {value}: must be more than nothing")) }
 }
 
-impl WrittenQuiet {
-    fn checked(self) -> Result<QuietHours, String> {
+impl WrittenMute {
+    fn checked(self) -> Result<MuteHours, String> {
         let zone = match &self.zone {
             None => TimeZone::UTC,
             Some(name) => TimeZone::get(name).map_err(|error| {
                 format!(
-                    "quiet: the time zone {name:?} is not known here ({error}): write UTC, or install tzdata"
+                    "mute: the time zone {name:?} is not known here ({error}): write UTC, or install tzdata"
                 )
             })?,
         };
         let days = self.days.iter().map(|day| weekday(day)).collect::<Result<_, _>>()?;
-        Ok(QuietHours { from: self.from, to: self.to, days, zone })
+        Ok(MuteHours { from: self.from, to: self.to, days, zone })
     }
 }
 
@@ -180,6 +180,6 @@ fn weekday(text: &str) -> Result<Weekday, String> {
         "fri" => Weekday::Friday,
         "sat" => Weekday::Saturday,
         "sun" => Weekday::Sunday,
-        _ => return Err(format!("quiet: {text:?} is no day: mon, tue, wed, thu, fri, sat, sun")),
+        _ => return Err(format!("mute: {text:?} is no day: mon, tue, wed, thu, fri, sat, sun")),
     })
 }

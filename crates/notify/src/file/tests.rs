@@ -6,7 +6,7 @@ use super::{AlertFile, AlertFileError};
 
 const CHANNEL: &str = "[channels.ops]\nwebhook = \"https://example.com/hook\"\n";
 const RULE: &str =
-    "[[rules]]\nname = \"r\"\nwhen = \"stall-per-read\"\nover = \"20ms\"\nfor = \"5m\"\ntell = [\"ops\"]\n";
+    "[[rules]]\nname = \"r\"\nwhen = \"stall-per-read\"\nover = \"20ms\"\nfor = \"5m\"\nnotify = [\"ops\"]\n";
 
 fn read(text: &str) -> Result<AlertFile, AlertFileError> {
     let directory = tempfile::tempdir().unwrap();
@@ -74,8 +74,8 @@ fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
     let with = |old: &str, new: &str| format!("{CHANNEL}{RULE}").replace(old, new);
     for (text, wanted) in [
         (CHANNEL.to_owned(), "there is no rule"),
-        (with("tell = [\"ops\"]", "tell = [\"pager\"]"), "there is no channel \"pager\""),
-        (with("tell = [\"ops\"]", "tell = []"), "tell is empty"),
+        (with("notify = [\"ops\"]", "notify = [\"pager\"]"), "there is no channel \"pager\""),
+        (with("notify = [\"ops\"]", "notify = []"), "notify is empty"),
         (with("\"20ms\"", "20"), "write a length of time"),
         (with("\"20ms\"", "\"0ms\""), "more than nothing"),
         (with("over = \"20ms\"\n", ""), "needs a threshold"),
@@ -89,11 +89,11 @@ fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
         (with("https://", "ftp://"), "must begin with https"),
         (with("webhook = \"https://example.com/hook\"", "command = []"), "a program and its arguments"),
         (
-            with("tell =", "quiet = [{ from = \"22:00\", to = \"06:00\", days = [\"freitag\"] }]\ntell ="),
+            with("notify =", "mute = [{ from = \"22:00\", to = \"06:00\", days = [\"freitag\"] }]\nnotify ="),
             "is no day",
         ),
         (
-            with("tell =", "quiet = [{ from = \"22:00\", to = \"06:00\", zone = \"Mars/Dome\" }]\ntell ="),
+            with("notify =", "mute = [{ from = \"22:00\", to = \"06:00\", zone = \"Mars/Dome\" }]\nnotify ="),
             "time zone",
         ),
     ] {

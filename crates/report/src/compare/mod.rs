@@ -35,7 +35,7 @@ fn side_json(other: &ComparedSide) -> serde_json::Value {
         Samples::Runs => "runs",
         Samples::Seconds => "seconds",
     };
-    serde_json::json!({"label": other.label, "samples": samples, "doubts": other.doubts, "metrics": rows})
+    serde_json::json!({"label": other.label, "samples": samples, "differences": other.differences, "metrics": rows})
 }
 
 #[cfg(test)]
@@ -81,11 +81,11 @@ mod tests {
         }
         assert_eq!(value["others"][0]["samples"], "seconds");
         assert!(
-            value["others"][0]["doubts"]
+            value["others"][0]["differences"]
                 .as_array()
                 .unwrap()
                 .iter()
-                .all(|doubt| doubt.as_str().unwrap().contains("failed"))
+                .all(|note| note.as_str().unwrap().contains("failed"))
         );
     }
 

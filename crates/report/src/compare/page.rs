@@ -23,7 +23,7 @@ fn section(comparison: &Comparison, other: &ComparedSide) -> Section {
         (all, 0) => Note::strong(format!("No significant difference in any of {all} metrics.")),
         (all, count) => Note::strong(format!("{count} of {all} metrics differ significantly.")),
     });
-    notes.extend(other.doubts.iter().map(|doubt| Note::caution(format!("Not the same: {doubt}."))));
+    notes.extend(other.differences.iter().map(|differs| Note::caution(format!("Not the same: {differs}."))));
     Section {
         notes,
         tables: if other.rows.is_empty() { Vec::new() } else { vec![table(comparison, other)] },

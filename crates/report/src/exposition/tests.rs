@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use iostall_model::{
-    Counter, Counters, DeviceRole, Epoch, Kind, Moment, ResetReason, Row, Sample, Scope, Subject,
+    Counter, Counters, DeviceRole, Epoch, Kind, ResetReason, Row, Sample, SampleTime, Scope, Subject,
 };
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn sources() -> Vec<SourceNow> {
     let picoseconds = Counters::new().with(Counter::WriteStall, 5_000_001_000_999);
     let blocks = Counters::new().with(Counter::Reads, 3).with(Counter::ReadStall, 1_500);
     let sample = |rows| Sample {
-        taken: Moment { utc: "2026-11-21T12:00:00Z".parse().unwrap(), clock: "c".into(), clock_ns: 5 },
+        taken: SampleTime { utc: "2026-11-21T12:00:00Z".parse().unwrap(), clock: "c".into(), clock_ns: 5 },
         epoch: Epoch::default(),
         rows,
         warnings: Vec::new(),

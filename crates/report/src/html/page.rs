@@ -4,7 +4,7 @@ use iostall_model::{Run, Warning};
 use maud::{Markup, html};
 
 use super::section::section_markup;
-use super::shell::{document, doubts, list};
+use super::shell::{document, list, warnings_list};
 use crate::facts::{self, Detail};
 use crate::format::shown;
 use crate::report::{Asked, Report};
@@ -20,7 +20,7 @@ pub(super) fn page(report: &Report<'_>) -> Markup {
     let body = html! {
         (head(report))
         main {
-            (doubts(&warnings))
+            (warnings_list(&warnings))
             @for (index, section) in sections.iter().enumerate() {
                 (section_markup(index + 1, section, drawn.get(index).map_or(&[], Vec::as_slice)))
             }
@@ -30,7 +30,7 @@ pub(super) fn page(report: &Report<'_>) -> Markup {
         }
         footer {
             "Made by iostall " (run.tool_version) ". Run " (run.id) ", "
-            (facts::moment(run.started_utc)) " to " (facts::moment(run.ended_utc)) "."
+            (facts::timestamp(run.started_utc)) " to " (facts::timestamp(run.ended_utc)) "."
         }
     };
     document(&title, &body, &drawn)
@@ -44,7 +44,7 @@ fn head(report: &Report<'_>) -> Markup {
             h1 { (shown(&run.name)) }
             @if !report.description.is_empty() { p.description { (report.description) } }
             p.when {
-                span { (facts::moment(run.started_utc)) }
+                span { (facts::timestamp(run.started_utc)) }
                 span { (shown(&run.host.hostname)) }
                 @for target in &run.targets { span { (facts::path(&target.path)) } }
             }

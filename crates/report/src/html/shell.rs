@@ -44,7 +44,7 @@ pub(super) fn document(title: &str, body: &Markup, drawn: &[Vec<Chart>]) -> Mark
 }
 
 /// The box of what there is to doubt; nothing where there is nothing.
-pub(super) fn doubts(all: &[&Warning]) -> Markup {
+pub(super) fn warnings_list(all: &[&Warning]) -> Markup {
     html! {
         @if !all.is_empty() {
             section.warnings aria-labelledby="warnings" {

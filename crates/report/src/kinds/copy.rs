@@ -10,7 +10,7 @@ use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section};
 
 /// So many files that were not copied are named in a report.
-const NOT_COPIED_TOLD: usize = 20;
+const NOT_COPIED_LISTED: usize = 20;
 
 /// In the order of a row's fields.
 const HEADER: [&str; 6] = ["start_s", "length_s", "read_bytes", "written_bytes", "not_copied", "message"];
@@ -212,11 +212,11 @@ fn notes(copy: &CopyOutcome) -> Vec<Note> {
 
 /// A copy that is not whole must not read like one that is.
 fn not_copied(copy: &CopyOutcome) -> Vec<Note> {
-    let failed = copy.not_copied.iter().take(NOT_COPIED_TOLD);
+    let failed = copy.not_copied.iter().take(NOT_COPIED_LISTED);
     let mut notes: Vec<Note> = failed
         .map(|failed| Note::bad(format!("NOT COPIED {}: {}", shown(&failed.path), shown(&failed.message))))
         .collect();
-    let more = copy.not_copied.len().saturating_sub(NOT_COPIED_TOLD) as u64;
+    let more = copy.not_copied.len().saturating_sub(NOT_COPIED_LISTED) as u64;
     if more > 0 {
         notes.push(Note::bad(format!("NOT COPIED: {} more, which JSON and CSV list.", count(more))));
     }

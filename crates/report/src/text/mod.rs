@@ -102,7 +102,7 @@ impl Page {
         for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
             self.prose(None, 0, words);
         }
-        let when = facts::moment(run.started_utc);
+        let when = facts::timestamp(run.started_utc);
         let (version, id) = (&run.tool_version, run.id);
         self.prose(None, 0, &format!("{when} · {} · iostall {version} · run {id}", report.headline));
         if run.interrupted {

@@ -54,11 +54,11 @@ fn title(state: &TopState) -> Text<'static> {
         .map_or_else(|| "as collected".to_owned(), |interval| format!("every {} s", interval.as_secs()));
     spans.push(Span::raw(format!("  {interval}  {time}")));
     if state.is_paused {
-        spans.push(Span::styled("  PAUSED", state.doubt()));
+        spans.push(Span::styled("  PAUSED", state.caution()));
     }
     if state.is_typing || !state.filter.is_empty() {
         let cursor = if state.is_typing { "_" } else { "" };
-        spans.push(Span::styled(format!("  /{}{cursor}", state.filter), state.doubt()));
+        spans.push(Span::styled(format!("  /{}{cursor}", state.filter), state.caution()));
     }
     Text::from(spans)
 }
@@ -93,14 +93,14 @@ fn source_line(state: &TopState, source: &TopSource) -> Text<'static> {
     let resets: Vec<String> =
         source.resets.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
     if !resets.is_empty() {
-        spans.push(Span::styled(format!("  not counted: {}", resets.join(", ")), state.doubt()));
+        spans.push(Span::styled(format!("  not counted: {}", resets.join(", ")), state.caution()));
     }
     if let Some(warning) = source.warnings.first() {
         let more = match source.warnings.len() {
             1 => String::new(),
             count => format!(" (and {} more)", count - 1),
         };
-        spans.push(Span::styled(format!("  {}{more}", shown(&warning.message)), state.doubt()));
+        spans.push(Span::styled(format!("  {}{more}", shown(&warning.message)), state.caution()));
     }
     Text::from(spans)
 }
@@ -158,7 +158,7 @@ fn name(state: &TopState, line: &Line, has_sources: bool) -> Text<'static> {
     let mut spans = Vec::new();
     if !line.resets.is_empty() {
         let reasons: Vec<&str> = line.resets.iter().map(|reason| reason.name()).collect();
-        spans.push(Span::styled(format!("({})  ", reasons.join(", ")), state.doubt()));
+        spans.push(Span::styled(format!("({})  ", reasons.join(", ")), state.caution()));
     }
     if has_sources {
         spans.push(Span::styled(format!("{}  ", shown(&line.key.source)), dim()));
@@ -182,7 +182,7 @@ fn reversed() -> Style {
 }
 
 impl TopState {
-    fn doubt(&self) -> Style {
+    fn caution(&self) -> Style {
         if self.has_colour { Style::new().fg(Color::Yellow) } else { bold() }
     }
 

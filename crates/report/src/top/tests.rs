@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use iostall_model::{
-    Change, Counter, Counters, Epoch, Kind, Level, Moment, ResetReason, Row, Sample, Scope, Step, Subject,
-    Totals, Warning, WarningCode,
+    Change, Counter, Counters, Epoch, Kind, Level, ResetReason, Row, Sample, SampleTime, Scope, Step,
+    Subject, Totals, Warning, WarningCode,
 };
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
@@ -37,7 +37,7 @@ fn at(text: &str) -> jiff::Timestamp {
 
 /// What the rows did up to that time.
 fn step(taken: &str, rows: Vec<(Row, Change)>) -> Step {
-    let taken = Moment { utc: at(taken), clock: "c".into(), clock_ns: 1 };
+    let taken = SampleTime { utc: at(taken), clock: "c".into(), clock_ns: 1 };
     let (rows, changes) = rows.into_iter().unzip();
     let sample = Sample { taken: taken.clone(), epoch: Epoch::default(), rows, warnings: Vec::new() };
     Step { since: Some(taken), changes, ..Step::first(Arc::new(sample)) }

@@ -5,7 +5,7 @@ use iostall_watch::windows::{SourceHistory, WatchReport};
 
 use super::columns::{Figures, NUMBERS, figures, maybe_short};
 use super::sentences::sentences;
-use crate::facts::moment;
+use crate::facts::timestamp;
 use crate::format::{percent, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
@@ -15,7 +15,7 @@ pub(super) const COVERAGE_ENOUGH: f64 = 0.9;
 
 /// What the report is called: what was summed, and when.
 pub fn title(report: &WatchReport) -> String {
-    format!("{}, {} to {}", heading(report), moment(report.from), moment(report.to))
+    format!("{}, {} to {}", heading(report), timestamp(report.from), timestamp(report.to))
 }
 
 /// What was summed.
@@ -100,8 +100,8 @@ fn table(figures: &[Figures<'_>]) -> Table {
     let numbers: Vec<_> = NUMBERS
         .iter()
         .filter(|number| {
-            let is_told = || figures.iter().any(|figure| (number.value)(figure).is_some());
-            number.head.is_some() && (!number.name.starts_with("volume_") || is_told())
+            let has_values = || figures.iter().any(|figure| (number.value)(figure).is_some());
+            number.head.is_some() && (!number.name.starts_with("volume_") || has_values())
         })
         .collect();
     let mut columns = vec![Column::words("name")];

@@ -2,29 +2,29 @@
 
 use iostall_watch::windows::{GapRun, SourceHistory};
 
-use crate::facts::moment;
+use crate::facts::timestamp;
 use crate::format::shown;
 
 /// How coarse the numbers are, what is missing and what the source could not tell, a sentence each.
 pub fn sentences(history: &SourceHistory) -> Vec<String> {
     let days = history
         .days_until
-        .map(|until| format!("day by day up to {}: maxima are those of whole days", moment(until)));
+        .map(|until| format!("day by day up to {}: maxima are those of whole days", timestamp(until)));
     let hours = history
         .hours_until
-        .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", moment(until)));
+        .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", timestamp(until)));
     let gaps = history.gap_runs().into_iter().map(|run| of_gaps(&run));
     let warnings = history.warnings.iter().map(|warning| shown(&warning.message));
     days.into_iter().chain(hours).chain(gaps).chain(warnings).collect()
 }
 
 fn of_gaps(run: &GapRun) -> String {
-    let (reason, at, missed) = (shown(&run.gap.reason), moment(run.gap.at), run.gap.missed);
+    let (reason, at, missed) = (shown(&run.gap.reason), timestamp(run.gap.at), run.gap.missed);
     let samples = if missed == 1 { "sample" } else { "samples" };
     if run.until == run.gap.at {
         return format!("{missed} missed {samples} at {at}: {reason}");
     }
-    format!("{missed} missed {samples} from {at} to {}: {reason}", moment(run.until))
+    format!("{missed} missed {samples} from {at} to {}: {reason}", timestamp(run.until))
 }
 
 #[cfg(test)]

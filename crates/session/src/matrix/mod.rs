@@ -110,7 +110,7 @@ pub fn matrix(
             break;
         }
         if let Some(point) = point {
-            runner.tell(&Event::PointMeasured { label: &label, again: false, point: &point });
+            runner.emit(&Event::PointMeasured { label: &label, again: false, point: &point });
             points.push(point);
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use iostall_model::{Counter, Counters, Epoch, Gap, Moment, Row, Sample, Subject, Warning};
+use iostall_model::{Counter, Counters, Epoch, Gap, Row, Sample, SampleTime, Subject, Warning};
 use jiff::Timestamp;
 
 use super::watched::{ImportMark, Source};
@@ -114,7 +114,7 @@ impl Batch {
                 return Err(BatchError::Lengths);
             }
             samples.push(Sample {
-                taken: Moment {
+                taken: SampleTime {
                     utc: self.samples.taken_utc[place],
                     clock: clock.clone(),
                     clock_ns: self.samples.clock_ns[place],

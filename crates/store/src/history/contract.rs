@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iostall_model::{
-    Change, Counter, Counters, DeviceRole, Epoch, Gap, Kind, Moment, Rollup, Row, Sample, Scope, Step,
+    Change, Counter, Counters, DeviceRole, Epoch, Gap, Kind, Rollup, Row, Sample, SampleTime, Scope, Step,
     Subject, Tier, Warning, WarningCode,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -63,7 +63,7 @@ fn sample(minute: u64) -> Sample {
     let boot = if minute < 40 { "boot 1" } else { "boot 2" };
     let clock_ns = 77 + minute * 60_000_000_000;
     Sample {
-        taken: Moment { utc: start() + minutes(minute), clock: boot.into(), clock_ns },
+        taken: SampleTime { utc: start() + minutes(minute), clock: boot.into(), clock_ns },
         epoch: Epoch {
             instance: "one".into(),
             version: 15,
@@ -82,7 +82,7 @@ fn foreign(name: &str) -> Source {
     Source { id, store, name: name.into() }
 }
 
-fn doubt() -> Warning {
+fn caution() -> Warning {
     Warning::new(WarningCode::SettingOff, "timing is off").hint("switch it on")
 }
 
@@ -91,7 +91,7 @@ fn batch(number: u64) -> Batch {
     let samples: Vec<Sample> = (number * 10 - 10..number * 10).map(sample).collect();
     let mut batch = Batch::of(foreign("linux:"), number, &samples);
     let (first, last) = (samples[0].taken.utc, samples[9].taken.utc);
-    batch.warnings = vec![SeenWarning { warning: doubt(), first, last }];
+    batch.warnings = vec![SeenWarning { warning: caution(), first, last }];
     batch.gaps =
         vec![Gap { at: first + SignedDuration::from_secs(1), missed: number, reason: "slow".into() }];
     batch.import = Some(ImportMark { sample: number.cast_signed(), taken: last });
@@ -99,11 +99,11 @@ fn batch(number: u64) -> Batch {
 }
 
 /// One interval: its end, and what each thing did.
-type Interval = (Moment, Vec<(SeriesId, Row, Change)>);
+type Interval = (SampleTime, Vec<(SeriesId, Row, Change)>);
 
 /// Everything that can be asked of one source.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct Kept {
     intervals: Vec<Interval>,
     hours: BTreeMap<(Timestamp, SeriesId), Rollup>,
     days: BTreeMap<(Timestamp, SeriesId), Rollup>,
@@ -112,7 +112,7 @@ struct Told {
     newest: Option<Sample>,
 }
 
-fn told(history: &impl History, source: SourceId) -> Told {
+fn kept(history: &impl History, source: SourceId) -> Kept {
     let mut intervals: Vec<Interval> = Vec::new();
     let mut see = |step: Step| {
         let mut rows: Vec<_> = step
@@ -137,7 +137,7 @@ fn told(history: &impl History, source: SourceId) -> Told {
         sample.rows.sort_by(|one, other| one.subject.cmp(&other.subject));
         sample
     });
-    Told {
+    Kept {
         hours: rollups(Tier::Hour),
         days: rollups(Tier::Day),
         gaps: history.gaps(source, Timestamp::MIN, Timestamp::MAX).unwrap(),
@@ -183,18 +183,18 @@ fn a_batch_comes_out_as_it_went_in(mut history: impl History) {
         samples.into_iter().map(sorted).collect()
     };
     assert_eq!(plain(out), plain(all));
-    let told = told(&history, source);
-    assert_eq!(told.gaps.len(), 6);
-    assert_eq!(told.warnings, [doubt()]);
+    let kept = kept(&history, source);
+    assert_eq!(kept.gaps.len(), 6);
+    assert_eq!(kept.warnings, [caution()]);
 }
 
 fn the_same_batch_twice_changes_nothing(mut history: impl History) {
     let source = foreign("linux:").id;
     for number in 1..=6 {
         assert_eq!(history.append(&batch(number)).unwrap(), Appended::Added);
-        let once = told(&history, source);
+        let once = kept(&history, source);
         assert_eq!(history.append(&batch(number)).unwrap(), Appended::AlreadyThere);
-        assert_eq!(told(&history, source), once);
+        assert_eq!(kept(&history, source), once);
     }
 }
 
@@ -203,11 +203,11 @@ fn a_batch_that_comes_late_changes_nothing(mut history: impl History) {
     for number in [1, 2, 4] {
         history.append(&batch(number)).unwrap();
     }
-    let before = told(&history, source);
+    let before = kept(&history, source);
     for number in [1, 3, 4, 2] {
         assert_eq!(history.append(&batch(number)).unwrap(), Appended::AlreadyThere, "batch {number}");
     }
-    assert_eq!(told(&history, source), before);
+    assert_eq!(kept(&history, source), before);
     assert_eq!(history.append(&batch(5)).unwrap(), Appended::Added);
 }
 
@@ -223,11 +223,11 @@ fn batches_and_samples_one_by_one_make_one_history(mut single: impl History, mut
     for history in [&mut single as &mut dyn History, &mut whole] {
         history.finish().unwrap();
     }
-    let (one, other) = (told(&single, source.id), told(&whole, source.id));
+    let (one, other) = (kept(&single, source.id), kept(&whole, source.id));
     assert_eq!(one, other);
     assert!(!one.hours.is_empty() && one.intervals.len() == 89);
     whole.rebuild(source.id).unwrap();
-    assert_eq!(told(&whole, source.id), one, "roll-ups made anew are the same");
+    assert_eq!(kept(&whole, source.id), one, "roll-ups made anew are the same");
 }
 
 /// Sends what `from` has and `to` lacks. Every batch goes twice; of every third nobody hears that it arrived.
@@ -252,7 +252,7 @@ fn what_is_sent_again_and_again_arrives_once(mut from: impl History, mut to: imp
         }
         let mut taken = sample(minute);
         if minute == 20 || minute == 21 {
-            taken.warnings.push(doubt());
+            taken.warnings.push(caution());
         }
         from.add_sample(source.id, taken).unwrap();
         if minute % 11 == 10 {
@@ -265,7 +265,7 @@ fn what_is_sent_again_and_again_arrives_once(mut from: impl History, mut to: imp
     assert!(from.batch_after(source.id, heard, 4).unwrap().is_none());
     from.finish().unwrap();
     to.finish().unwrap();
-    assert_eq!(told(&to, source.id), told(&from, source.id));
+    assert_eq!(kept(&to, source.id), kept(&from, source.id));
     let there = to.sources().unwrap();
     assert_eq!(there.len(), 1);
     assert_eq!(there[0].source, source);
@@ -280,8 +280,8 @@ fn sources_of_one_name_in_two_stores_stay_apart(mut here: impl History, mut ther
     }
     let batch = there.batch_after(theirs.id, 0, 100).unwrap().unwrap();
     here.append(&batch).unwrap();
-    assert_eq!(told(&here, ours.id).intervals.len(), 0);
-    assert_eq!(told(&here, theirs.id).intervals.len(), 4);
+    assert_eq!(kept(&here, ours.id).intervals.len(), 0);
+    assert_eq!(kept(&here, theirs.id).intervals.len(), 4);
     assert_eq!(here.sources().unwrap().len(), 2);
     assert_eq!(here.source("linux:").unwrap(), ours, "the name alone is the store's own source");
 }
@@ -326,15 +326,15 @@ fn what_was_forgotten_does_not_come_back_with_its_batch(mut history: impl Histor
         history.append(&batch(number)).unwrap();
     }
     history.finish().unwrap();
-    let kept = told(&history, source);
+    let before = kept(&history, source);
     let retention = Retention { raw: SignedDuration::from_mins(10), ..Retention::default() };
     history.forget(&retention, start() + minutes(200)).unwrap();
-    let left = told(&history, source);
-    assert!(left.intervals.len() < kept.intervals.len());
-    assert_eq!((&left.hours, &left.days), (&kept.hours, &kept.days));
+    let left = kept(&history, source);
+    assert!(left.intervals.len() < before.intervals.len());
+    assert_eq!((&left.hours, &left.days), (&before.hours, &before.days));
     assert!(history.seams(source).unwrap().is_some());
     assert_eq!(history.append(&batch(1)).unwrap(), Appended::AlreadyThere);
-    assert_eq!(told(&history, source), left);
+    assert_eq!(kept(&history, source), left);
 }
 
 fn gaps_and_warnings_are_found_by_their_time(mut history: impl History) {
@@ -342,13 +342,13 @@ fn gaps_and_warnings_are_found_by_their_time(mut history: impl History) {
     let gap = |missed| Gap { at: start() + minutes(3), missed, reason: "refused".into() };
     history.add_gap(source, &gap(1)).unwrap();
     history.add_gap(source, &gap(4)).unwrap();
-    let mut doubted = sample(5);
-    doubted.warnings.push(doubt());
-    history.add_sample(source, doubted).unwrap();
+    let mut warned = sample(5);
+    warned.warnings.push(caution());
+    history.add_sample(source, warned).unwrap();
     let at = |minute| start() + minutes(minute);
     assert_eq!(history.gaps(source, at(3), at(4)).unwrap(), [gap(4)], "a gap that goes on is one gap");
     assert!(history.gaps(source, at(0), at(3)).unwrap().is_empty(), "the end of a window is the next one's");
-    assert_eq!(history.warnings(source, at(5), at(6)).unwrap(), [doubt()]);
+    assert_eq!(history.warnings(source, at(5), at(6)).unwrap(), [caution()]);
     assert!(history.warnings(source, at(0), at(4)).unwrap().is_empty());
 }
 

@@ -6,7 +6,7 @@ use iostall_stats::permutation::shift;
 /// Intervals on each side of a change: fewer are an episode, not a level.
 const SIDE_MIN: usize = 3;
 /// A change that chance alone shows more often than this is none.
-const CHANCE_MAX: f64 = 0.01;
+const P_VALUE_MAX: f64 = 0.01;
 /// A change of less than this factor is of no interest, however certain.
 const FACTOR_MIN: f64 = 1.25;
 
@@ -21,11 +21,11 @@ pub fn find_change(intervals: &[PacedInterval], seed: u64) -> Option<ChangePoint
         return None;
     }
     let found = shift(&logs, SIDE_MIN, FACTOR_MIN.ln(), seed)?;
-    (found.p_value <= CHANCE_MAX).then(|| ChangePoint {
+    (found.p_value <= P_VALUE_MAX).then(|| ChangePoint {
         at_bytes: intervals[found.at - 1].end_bytes,
         before_bytes_per_second: found.before.exp(),
         after_bytes_per_second: found.after.exp(),
-        chance: found.p_value,
+        p_value: found.p_value,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Windows over all tiers, against raw samples that nobody forgot.
 
 use super::*;
-use iostall_model::{Counter, Epoch, Kind, Moment, Sample, Scope, Subject, Totals};
+use iostall_model::{Counter, Epoch, Kind, Sample, SampleTime, Scope, Subject, Totals};
 use iostall_store::{Batch, Retention, SqliteHistory};
 use proptest::prelude::*;
 
@@ -30,7 +30,7 @@ fn sample(minute: u64) -> Sample {
         uptime_s: None,
     };
     Sample {
-        taken: Moment { utc: at(minute), clock: "c".into(), clock_ns: 5 + minute * 60_000_000_000 },
+        taken: SampleTime { utc: at(minute), clock: "c".into(), clock_ns: 5 + minute * 60_000_000_000 },
         epoch,
         rows: vec![Row { subject, counters, age_ms: None }],
         warnings: Vec::new(),

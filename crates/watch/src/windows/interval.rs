@@ -46,8 +46,8 @@ impl Interval {
 /// an hour may be covered in part, nobody knows which.
 fn part(totals: &Totals, whole: (Timestamp, Timestamp), piece: (Timestamp, Timestamp)) -> Option<Totals> {
     let length_ns = ns_between(whole.0, whole.1);
-    let at = |moment: Timestamp| {
-        let share = u128::from(ns_between(whole.0, moment)) * u128::from(totals.covered_ns);
+    let at = |at: Timestamp| {
+        let share = u128::from(ns_between(whole.0, at)) * u128::from(totals.covered_ns);
         share.checked_div(u128::from(length_ns)).and_then(|ns| u64::try_from(ns).ok()).unwrap_or(0)
     };
     totals.cut(&[at(piece.0), at(piece.1)]).into_iter().nth(1).filter(|part| part.covered_ns > 0)

@@ -29,8 +29,8 @@ impl OnVolumes {
     }
 
     fn share(&self, own: &Totals, a: Counter, b: Counter) -> Option<f64> {
-        let own = told(own, a, b)?;
-        let all = told(&self.totals, a, b).filter(|all| *all > 0 && !self.is_unknown)?;
+        let own = sum_of(own, a, b)?;
+        let all = sum_of(&self.totals, a, b).filter(|all| *all > 0 && !self.is_unknown)?;
         Some(own as f64 / all as f64)
     }
 
@@ -79,7 +79,7 @@ fn has_share(level: Level) -> bool {
 }
 
 /// The sum of two amounts, `None` where neither was told.
-fn told(totals: &Totals, a: Counter, b: Counter) -> Option<u64> {
+fn sum_of(totals: &Totals, a: Counter, b: Counter) -> Option<u64> {
     match (totals.amounts.get(a), totals.amounts.get(b)) {
         (None, None) => None,
         (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),

@@ -8,9 +8,9 @@ use iostall_watch::windows::{Cause, GroupKey, WatchComparison, WatchReport, Watc
 use maud::{Markup, html};
 
 use super::section::section_markup;
-use super::shell::{document, doubts, figure, table};
+use super::shell::{document, figure, table, warnings_list};
 use crate::chart::Chart;
-use crate::facts::moment;
+use crate::facts::timestamp;
 use crate::format::shown;
 use crate::section::Section;
 use crate::table::{Column, Table};
@@ -24,7 +24,7 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
     let body = html! {
         (head(heading(report), &[("", report)]))
         main {
-            (doubts(&warnings))
+            (warnings_list(&warnings))
             section aria-labelledby="over-time" {
                 h2 #over-time { "Over time" small { "the worst " (series.lines.len()) } }
                 @if drawn.is_empty() { p.note { "Nothing was done in this window: there is nothing to draw." } }
@@ -52,7 +52,7 @@ pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
     let body = html! {
         (head(&comparison::title(both), &[("before: ", &both.before), ("after: ", &both.after)]))
         main {
-            (doubts(&warnings))
+            (warnings_list(&warnings))
             @if !drawn.is_empty() {
                 section aria-labelledby="changes" {
                     h2 #changes { "What changed" }
@@ -73,7 +73,7 @@ fn head(title: &str, windows: &[(&str, &WatchReport)]) -> Markup {
             h1 { (title) }
             @for (word, window) in windows {
                 p.when {
-                    span { (word) (moment(window.from)) " to " (moment(window.to)) }
+                    span { (word) (timestamp(window.from)) " to " (timestamp(window.to)) }
                     @for source in &window.sources { span { (shown(&source.name)) } }
                 }
             }
@@ -101,7 +101,7 @@ fn marks(series: &WatchSeries) -> Table {
                 (format!("reset: {reason}"), format!("{}: {}", reason.sentence(), names.join(", ")))
             }
         };
-        let from_to = [mark.start, mark.end].map(|at| moment(at).into());
+        let from_to = [mark.start, mark.end].map(|at| timestamp(at).into());
         let [from, to] = from_to;
         table.row(vec![from, to, shown(&mark.source).into(), what.into(), why.into()]);
     }

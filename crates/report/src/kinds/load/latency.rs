@@ -7,7 +7,7 @@ use iostall_model::profile::SpanProfile;
 
 use crate::facts;
 use crate::format::{maybe_duration, maybe_number, shown};
-use crate::percentiles::{note_doubts, percentile_cell, percentile_table};
+use crate::percentiles::{note_cautions, percentile_cell, percentile_table};
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// Rates and latencies of a span, grouped by role. Closed loops have service latency only; where a role of
@@ -72,7 +72,7 @@ fn result_lines(table: &mut Table, row: &Row, measured_ns: u64, open: bool) {
             cells.push(percentile_cell(histogram, percentile));
         }
         cells.push(maybe_duration(histogram.max().map(|ns| ns as f64)).into());
-        note_doubts(table, &cells);
+        note_cautions(table, &cells);
         if row.kind == RowKind::Total {
             cells = cells.into_iter().map(strengthen).collect();
         }

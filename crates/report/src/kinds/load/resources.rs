@@ -35,7 +35,7 @@ fn open_loop(span: &SpanOutcome) -> Option<Table> {
     for role in &span.roles {
         let Some(open) = &role.open_loop else { continue };
         let completed = role.reads_and_writes().and_then(|outcome| outcome.iops(span.measured_ns));
-        let doubt = |bad: bool| if bad { Severity::Caution } else { Severity::Plain };
+        let severity = |bad: bool| if bad { Severity::Caution } else { Severity::Plain };
         let late = if open.arrivals > 0 { open.late_starts as f64 / open.arrivals as f64 } else { 0.0 };
         table.row(vec![
             shown(&role.name).into(),
@@ -43,9 +43,9 @@ fn open_loop(span: &SpanOutcome) -> Option<Table> {
             maybe_number(per_second(open.arrivals as f64, span.measured_ns)).into(),
             maybe_number(completed).into(),
             count(open.backlog_max).into(),
-            TableCell::from(count(open.backlog_at_end)).severity(doubt(open.backlog_at_end > 0)),
+            TableCell::from(count(open.backlog_at_end)).severity(severity(open.backlog_at_end > 0)),
             TableCell::from(format!("{} ({})", count(open.late_starts), percent(late)))
-                .severity(doubt(open.late_starts > 0)),
+                .severity(severity(open.late_starts > 0)),
             duration(open.lateness_ns_max as f64).into(),
             number(open.gap_coefficient_of_variation).into(),
         ]);

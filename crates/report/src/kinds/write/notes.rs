@@ -56,7 +56,7 @@ pub(super) fn notes(paced: &PacedOutcome) -> Vec<Note> {
                 bytes(change.at_bytes),
                 megabytes(Some(before)),
                 megabytes(Some(after)),
-                (change.chance * 1000.0).ceil(),
+                (change.p_value * 1000.0).ceil(),
             );
             notes.push(Note { severity, text });
         }

@@ -4,7 +4,7 @@ use iostall_watch::windows::{Overall, Pair, Presence, Values, WatchComparison, W
 use jiff::Unit;
 
 use super::columns::{compared, values, word};
-use crate::facts::moment;
+use crate::facts::timestamp;
 use crate::format::{NONE, percent, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
@@ -49,13 +49,13 @@ fn windows(comparison: &WatchComparison) -> Section {
     for (word, report) in [("before", &comparison.before), ("after", &comparison.after)] {
         let length = report.to.duration_since(report.from);
         let length = length.round(Unit::Second).unwrap_or(length);
-        let (from, to) = (moment(report.from), moment(report.to));
+        let (from, to) = (timestamp(report.from), timestamp(report.to));
         notes.push(Note::plain(format!("{word}: {from} to {to}, {length:#}")));
         notes.extend(report.sources.iter().flat_map(|source| {
             let said = sentences(source).into_iter();
             let name = shown(&source.name);
-            let doubts = said.map(move |said| Note::caution(format!("{word} ({name}): {said}")));
-            std::iter::once(coverage(word, report, &source.name)).chain(doubts)
+            let notes = said.map(move |said| Note::caution(format!("{word} ({name}): {said}")));
+            std::iter::once(coverage(word, report, &source.name)).chain(notes)
         }));
     }
     Section { notes, ..Section::titled("Windows") }

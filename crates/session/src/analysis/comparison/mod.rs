@@ -3,7 +3,7 @@
 mod gathered;
 mod metric;
 
-use iostall_model::comparable::doubts;
+use iostall_model::comparable::differences;
 use iostall_stats::compare::{Difference, SAMPLES_MIN, Samples, compare};
 
 use self::gathered::{Gathered, gather};
@@ -45,7 +45,7 @@ pub struct ComparedSide {
     /// Every metric that both have.
     pub rows: Vec<MetricRow>,
     /// Why they may not be comparable, one sentence each.
-    pub doubts: Vec<String>,
+    pub differences: Vec<String>,
     /// What counts as a sample.
     pub samples: Samples,
 }
@@ -94,11 +94,11 @@ fn compared(first: &MeasuredSide, second: &MeasuredSide, seed: u64) -> ComparedS
     }
     let mut reasons: Vec<String> = Vec::new();
     for pair in first.runs.iter().flat_map(|ours| second.runs.iter().map(move |theirs| (ours, theirs))) {
-        for reason in doubts(pair.0, pair.1) {
+        for reason in differences(pair.0, pair.1) {
             if !reasons.contains(&reason) {
                 reasons.push(reason);
             }
         }
     }
-    ComparedSide { label: second.label.clone(), rows, doubts: reasons, samples }
+    ComparedSide { label: second.label.clone(), rows, differences: reasons, samples }
 }

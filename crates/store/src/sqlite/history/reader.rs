@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use iostall_model::{Epoch, Gap, Kind, Moment, Row, Sample, Scope, Step, Subject, Tier};
+use iostall_model::{Epoch, Gap, Kind, Row, Sample, SampleTime, Scope, Step, Subject, Tier};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
@@ -211,7 +211,7 @@ fn sample(
     let document: String = row.get(6)?;
     let mut epoch: Epoch = serde_json::from_str(&document).map_err(|error| damage(error.to_string()))?;
     epoch.uptime_s = row.get::<_, Option<i64>>(3)?.map(i64::cast_unsigned);
-    let taken = Moment {
+    let taken = SampleTime {
         utc: from_utc_ns(row.get(1)?),
         clock: row.get(7)?,
         clock_ns: row.get::<_, i64>(2)?.cast_unsigned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{
-    Change, Counter, Counters, DeviceRole, Epoch, Kind, Moment, ResetReason, Rollup, Row, Sample, Scope,
+    Change, Counter, Counters, DeviceRole, Epoch, Kind, ResetReason, Rollup, Row, Sample, SampleTime, Scope,
     Subject, Tier,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -36,11 +36,11 @@ fn subject(file: u64) -> Subject {
     }
 }
 
-/// The sample `beat` of a server with `files` files, of which every third is idle.
-fn sample(beat: u64, files: u64) -> Sample {
+/// The sample `tick` of a server with `files` files, of which every third is idle.
+fn sample(tick: u64, files: u64) -> Sample {
     let rows = (0..files)
         .map(|file| {
-            let work = if file % 3 == 0 { 0 } else { beat * (file % 17 + 1) };
+            let work = if file % 3 == 0 { 0 } else { tick * (file % 17 + 1) };
             let counters = Counters::new()
                 .with(Counter::Reads, 1_000_000 + work * 3)
                 .with(Counter::ReadBytes, 1_000_000 * 8192 + work * 3 * 65_536)
@@ -53,13 +53,13 @@ fn sample(beat: u64, files: u64) -> Sample {
             Row { subject: subject(file), counters, age_ms: None }
         })
         .collect();
-    sample_of(beat * 60, rows)
+    sample_of(tick * 60, rows)
 }
 
 fn sample_of(second: u64, rows: Vec<Row>) -> Sample {
     let offset = SignedDuration::from_secs(i64::try_from(second).unwrap());
     Sample {
-        taken: Moment {
+        taken: SampleTime {
             utc: start().checked_add(offset).unwrap(),
             clock: "ticks".into(),
             clock_ns: 77 + second * 1_000_000_000,
@@ -115,10 +115,10 @@ fn it_does_what_every_history_must_do() {
 fn rows_that_change_places_stay_with_their_series() {
     let (_directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..6 {
-        let mut sample = sample(beat, 9);
+    for tick in 0..6 {
+        let mut sample = sample(tick, 9);
         let places = sample.rows.len();
-        sample.rows.rotate_left(usize::try_from(beat).unwrap() % places);
+        sample.rows.rotate_left(usize::try_from(tick).unwrap() % places);
         store.add_sample(source, sample).unwrap();
     }
     for step in steps(&store, source) {
@@ -137,13 +137,13 @@ fn rows_that_change_places_stay_with_their_series() {
 fn samples_come_back_as_they_were_read_over_more_than_one_chain() {
     let (_directory, mut store) = open();
     let source = store.source("sqlserver://db1:1433").unwrap().id;
-    for beat in 0..150 {
-        store.add_sample(source, sample(beat, 7)).unwrap();
+    for tick in 0..150 {
+        store.add_sample(source, sample(tick, 7)).unwrap();
     }
     let steps = steps(&store, source);
     assert_eq!(steps.len(), 149);
-    for (beat, step) in (1..).zip(&steps) {
-        let wanted = sample(beat, 7);
+    for (tick, step) in (1..).zip(&steps) {
+        let wanted = sample(tick, 7);
         assert_eq!(step.sample.taken, wanted.taken);
         let rows: Vec<Row> = step.rows().map(|(row, _)| row.clone()).collect();
         assert_eq!(rows, wanted.rows, "idle files included");
@@ -157,10 +157,10 @@ fn samples_come_back_as_they_were_read_over_more_than_one_chain() {
 fn a_window_begins_with_the_last_sample_before_it() {
     let (_directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..100 {
-        store.add_sample(source, sample(beat, 2)).unwrap();
+    for tick in 0..100 {
+        store.add_sample(source, sample(tick, 2)).unwrap();
     }
-    let at = |beat| sample(beat, 0).taken.utc;
+    let at = |tick| sample(tick, 0).taken.utc;
     let mut taken = Vec::new();
     store
         .intervals(source, at(70) + SignedDuration::from_secs(1), at(73), &mut |step| {
@@ -174,10 +174,10 @@ fn a_window_begins_with_the_last_sample_before_it() {
 fn a_window_ends_with_the_first_sample_after_it() {
     let (_directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..10 {
-        store.add_sample(source, sample(beat, 2)).unwrap();
+    for tick in 0..10 {
+        store.add_sample(source, sample(tick, 2)).unwrap();
     }
-    let at = |beat| sample(beat, 0).taken.utc;
+    let at = |tick| sample(tick, 0).taken.utc;
     let mut bounds = Vec::new();
     let inside = at(3) + SignedDuration::from_secs(1);
     store
@@ -220,12 +220,12 @@ fn gaps_and_warnings_are_kept_with_the_time_they_are_about() {
     let gap = Gap { at: start(), missed: 3, reason: "refused".into() };
     store.add_gap(source, &gap).unwrap();
     let mut sample = sample(1, 1);
-    let doubt = Warning::new(iostall_model::WarningCode::SettingOff, "timing is off").hint("switch it on");
-    sample.warnings.push(doubt.clone());
+    let warning = Warning::new(iostall_model::WarningCode::SettingOff, "timing is off").hint("switch it on");
+    sample.warnings.push(warning.clone());
     store.add_sample(source, sample).unwrap();
     let later = start() + SignedDuration::from_hours(1);
     assert_eq!(store.gaps(source, start(), later).unwrap(), [gap]);
-    assert_eq!(store.warnings(source, start(), later).unwrap(), [doubt]);
+    assert_eq!(store.warnings(source, start(), later).unwrap(), [warning]);
     assert!(store.gaps(source, later, Timestamp::MAX).unwrap().is_empty());
 }
 
@@ -249,13 +249,13 @@ fn an_hour_is_written_with_the_sample_that_closes_it() {
 fn a_rebuild_under_a_writer_counts_nothing_twice() {
     let (directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..30 {
-        store.add_sample(source, sample(beat, 5)).unwrap();
+    for tick in 0..30 {
+        store.add_sample(source, sample(tick, 5)).unwrap();
     }
     let mut other = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
     other.rebuild(source).unwrap();
-    for beat in 30..70 {
-        store.add_sample(source, sample(beat, 5)).unwrap();
+    for tick in 30..70 {
+        store.add_sample(source, sample(tick, 5)).unwrap();
     }
     store.finish().unwrap();
     let truth: u64 = (0..5).filter(|file| file % 3 != 0).map(|file| 69 * (file % 17 + 1) * 3).sum();
@@ -266,18 +266,18 @@ fn a_rebuild_under_a_writer_counts_nothing_twice() {
 fn a_row_takes_at_most_25_bytes_of_the_file() {
     let (directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    let (files, beats) = (1_000, 130);
+    let (files, ticks) = (1_000, 130);
     store.add_sample(source, sample(0, files)).unwrap();
     let size = |store: &SqliteHistory| {
         store.connection.execute_batch(include_str!("../../../testdata/write_log_back.sql")).unwrap();
         std::fs::metadata(directory.path().join("watch.db")).unwrap().len()
     };
     let before = size(&store);
-    for beat in 1..beats {
-        store.add_sample(source, sample(beat, files)).unwrap();
+    for tick in 1..ticks {
+        store.add_sample(source, sample(tick, files)).unwrap();
     }
     // Two thirds of the files work, and those alone are counted.
-    let per_row = (size(&store) - before) as f64 / (files * 2 / 3 * (beats - 1)) as f64;
+    let per_row = (size(&store) - before) as f64 / (files * 2 / 3 * (ticks - 1)) as f64;
     assert!(per_row <= 25.0, "{per_row} bytes");
 }
 
@@ -291,14 +291,14 @@ proptest! {
         let (directory, mut whole) = open();
         let source = whole.source("s").unwrap().id;
         let path = directory.path().join("parts.db");
-        let mut beat = 0;
+        let mut tick = 0;
         for (length, ends_well) in lengths {
             let mut part = SqliteHistory::open(&path).unwrap();
             let part_source = part.source("s").unwrap().id;
             for _ in 0..length {
-                whole.add_sample(source, sample(beat, 4)).unwrap();
-                part.add_sample(part_source, sample(beat, 4)).unwrap();
-                beat += 1;
+                whole.add_sample(source, sample(tick, 4)).unwrap();
+                part.add_sample(part_source, sample(tick, 4)).unwrap();
+                tick += 1;
             }
             if ends_well {
                 part.finish().unwrap();
@@ -326,8 +326,8 @@ fn victim_that_samples_until_it_is_killed() {
     let source = store.source("s").unwrap().id;
     let next =
         store.last_sample(source).unwrap().map_or(0, |last| (last.taken.clock_ns - 77) / 60_000_000_000 + 1);
-    for beat in next.. {
-        store.add_sample(source, sample(beat, 40)).unwrap();
+    for tick in next.. {
+        store.add_sample(source, sample(tick, 40)).unwrap();
     }
 }
 
@@ -364,8 +364,8 @@ fn a_killed_collector_loses_at_most_the_sample_in_flight_and_no_roll_up() {
         let after = steps(&store, source);
         assert!(after.len() > kept, "what was seen before the kill is there after it");
         kept = after.len();
-        for (beat, step) in (1..).zip(&after) {
-            assert_eq!(step.sample.taken, sample(beat, 0).taken, "no sample is missing in between");
+        for (tick, step) in (1..).zip(&after) {
+            assert_eq!(step.sample.taken, sample(tick, 0).taken, "no sample is missing in between");
         }
     }
     let mut store = SqliteHistory::open(&path).unwrap();

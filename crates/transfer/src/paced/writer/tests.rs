@@ -104,7 +104,7 @@ fn a_failure_is_told_with_its_place_beside_what_was_measured_until_then() {
 
 #[test]
 fn each_interval_is_told_when_it_ends_and_the_rest_at_the_end() {
-    let told = std::cell::RefCell::new(Vec::new());
+    let seen = std::cell::RefCell::new(Vec::new());
     let device = SimDevice::new(
         SimConfig { files: vec![SimFile::default()], ..SimConfig::default() },
         ManualClock::new(),
@@ -120,10 +120,10 @@ fn each_interval_is_told_when_it_ends_and_the_rest_at_the_end() {
         first_header: HeaderKind::MadeFile,
         interval_bytes: 81_920,
         dirty_bytes: &|| None,
-        on_interval: &|interval| told.borrow_mut().push(*interval),
+        on_interval: &|interval| seen.borrow_mut().push(*interval),
         progress: &progress,
     };
     let outcome = write_paced(&mut engine, device.clock(), buffers.pop().unwrap(), &job);
     assert_eq!(outcome.intervals.len(), 3);
-    assert_eq!(*told.borrow(), outcome.intervals);
+    assert_eq!(*seen.borrow(), outcome.intervals);
 }

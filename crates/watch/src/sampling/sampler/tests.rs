@@ -4,7 +4,7 @@ use super::*;
 use iostall_collect::{Filter, SourceError};
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock, MonotonicClock};
-use iostall_model::{Epoch, Moment, Sample};
+use iostall_model::{Epoch, Sample, SampleTime};
 use jiff::Timestamp;
 
 use super::super::event::Missed;
@@ -30,8 +30,8 @@ impl Source for Scripted {
     }
 }
 
-fn taken() -> Moment {
-    Moment { utc: utc_now(), clock: "test".into(), clock_ns: 1 }
+fn taken() -> SampleTime {
+    SampleTime { utc: utc_now(), clock: "test".into(), clock_ns: 1 }
 }
 
 const INTERVAL: Duration = Duration::from_millis(20);

@@ -10,21 +10,21 @@ fn two_collectors_of_one_source_do_not_spoil_each_others_samples() {
     let source = one.source("s").unwrap().id;
     let mut other = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
     assert_eq!(other.source("s").unwrap().id, source);
-    let mut beat = 0;
+    let mut tick = 0;
     // Both by turns, one after the other, then one of them alone for a while, with more than one hour in all.
     for turns in [[1, 1], [3, 1], [1, 4], [20, 0], [0, 30], [1, 1], [0, 40], [30, 1]] {
         for (store, samples) in [&mut one, &mut other].into_iter().zip(turns) {
             for _ in 0..samples {
-                store.add_sample(source, sample(beat, 7)).unwrap();
-                beat += 1;
+                store.add_sample(source, sample(tick, 7)).unwrap();
+                tick += 1;
             }
         }
     }
     let read = steps(&one, source);
     assert_eq!(read.len(), 134 - 1);
-    for (beat, step) in (1..).zip(&read) {
+    for (tick, step) in (1..).zip(&read) {
         let rows: Vec<Row> = step.rows().map(|(row, _)| row.clone()).collect();
-        assert_eq!(rows, sample(beat, 7).rows, "sample {beat}");
+        assert_eq!(rows, sample(tick, 7).rows, "sample {tick}");
     }
     one.finish().unwrap();
     other.finish().unwrap();
@@ -40,8 +40,8 @@ fn two_collectors_of_one_source_do_not_spoil_each_others_samples() {
 fn a_rebuild_before_a_collector_ends_counts_nothing_twice() {
     let (directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..30 {
-        store.add_sample(source, sample(beat, 5)).unwrap();
+    for tick in 0..30 {
+        store.add_sample(source, sample(tick, 5)).unwrap();
     }
     SqliteHistory::open(directory.path().join("watch.db")).unwrap().rebuild(source).unwrap();
     store.finish().unwrap();
@@ -53,8 +53,8 @@ fn a_rebuild_before_a_collector_ends_counts_nothing_twice() {
 fn a_thing_that_gets_its_old_name_back_is_called_so() {
     let (_directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for (beat, name) in (0..).zip(["a", "b", "a"]) {
-        let mut sample = sample(beat, 1);
+    for (tick, name) in (0..).zip(["a", "b", "a"]) {
+        let mut sample = sample(tick, 1);
         sample.rows[0].subject.name = name.into();
         store.add_sample(source, sample).unwrap();
     }
@@ -67,9 +67,9 @@ fn a_thing_that_gets_its_old_name_back_is_called_so() {
 fn a_window_holds_both_hours_when_the_clock_was_set_back_by_one() {
     let (_directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..120 {
-        let mut sample = sample(beat, 2);
-        if beat >= 60 {
+    for tick in 0..120 {
+        let mut sample = sample(tick, 2);
+        if tick >= 60 {
             sample.taken.utc -= SignedDuration::from_hours(1);
         }
         store.add_sample(source, sample).unwrap();

@@ -6,8 +6,8 @@ use super::*;
 fn only_whole_chains_that_are_rolled_up_are_forgotten_and_the_roll_ups_stay() {
     let (_directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..400 {
-        store.add_sample(source, sample(beat, 5)).unwrap();
+    for tick in 0..400 {
+        store.add_sample(source, sample(tick, 5)).unwrap();
     }
     store.finish().unwrap();
     let before = (rollups(&store, source, Tier::Hour), rollups(&store, source, Tier::Day));
@@ -28,8 +28,8 @@ fn only_whole_chains_that_are_rolled_up_are_forgotten_and_the_roll_ups_stay() {
 fn roll_ups_and_raw_samples_meet_at_the_seam() {
     let (directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..400 {
-        store.add_sample(source, sample(beat, 5)).unwrap();
+    for tick in 0..400 {
+        store.add_sample(source, sample(tick, 5)).unwrap();
     }
     assert_eq!(store.seams(source).unwrap(), None, "nothing was forgotten");
     let forget = |store: &mut SqliteHistory, minutes| {
@@ -60,8 +60,8 @@ fn roll_ups_and_raw_samples_meet_at_the_seam() {
 fn what_a_killed_collector_left_stays_readable_when_it_is_forgotten_by_another() {
     let (directory, mut store) = open();
     let source = store.source("s").unwrap().id;
-    for beat in 0..170 {
-        store.add_sample(source, sample(beat, 5)).unwrap();
+    for tick in 0..170 {
+        store.add_sample(source, sample(tick, 5)).unwrap();
     }
     drop(store);
     let mut other = SqliteHistory::open(directory.path().join("watch.db")).unwrap();

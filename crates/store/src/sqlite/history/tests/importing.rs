@@ -7,10 +7,10 @@ const SAMPLES: u64 = 10;
 
 /// The samples and the gap of piece `piece`, and how far it goes.
 fn piece(piece: u64) -> (Vec<Sample>, Gap, ImportMark) {
-    let beats = piece * SAMPLES..(piece + 1) * SAMPLES;
-    let samples: Vec<Sample> = beats.clone().map(|beat| sample(beat, 4)).collect();
+    let ticks = piece * SAMPLES..(piece + 1) * SAMPLES;
+    let samples: Vec<Sample> = ticks.clone().map(|tick| sample(tick, 4)).collect();
     let at = samples[0].taken.utc;
-    let mark = ImportMark { sample: beats.end.cast_signed(), taken: samples.last().unwrap().taken.utc };
+    let mark = ImportMark { sample: ticks.end.cast_signed(), taken: samples.last().unwrap().taken.utc };
     (samples, Gap { at, missed: 1, reason: "too slow".into() }, mark)
 }
 
@@ -90,8 +90,8 @@ fn a_killed_import_has_whole_pieces_and_none_of_them_twice() {
         let (samples, gaps, mark) = taken_over(&store, source);
         let pieces = u64::try_from(gaps).unwrap();
         assert_eq!((samples, mark), (gaps * 10, Some(piece(pieces - 1).2)));
-        for (beat, step) in (1..).zip(steps(&store, source)) {
-            assert_eq!(step.sample.taken, sample(beat, 0).taken, "none is missing and none is there twice");
+        for (tick, step) in (1..).zip(steps(&store, source)) {
+            assert_eq!(step.sample.taken, sample(tick, 0).taken, "none is missing and none is there twice");
         }
         marked = mark_of(&store, source);
     }

@@ -10,26 +10,26 @@ use crate::printer::Printer;
 use crate::store::with_hint;
 
 /// Prints an event of a collector that writes to `store`.
-pub(super) fn tell(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
+pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
     match event {
         CollectEvent::AnswersAgain { source, at } => {
             printer.note(&format!("{source}: answers again at {at:.0}"));
         }
         CollectEvent::Missed { source, missed } => printer.advise(&gap_line(source, missed), &missed.hint),
-        CollectEvent::Writer(event) => tell_of_store(event, store, printer),
+        CollectEvent::Writer(event) => show_writer(event, store, printer),
         CollectEvent::Alert(AlertEvent::Notice(notice)) => {
             printer.note(&format!("alert: {}", summary(notice)));
         }
         CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result })) => {
             if let Err(error) = result {
-                printer.note(&format!("not told through {channel}: {error} ({summary})"));
+                printer.note(&format!("not sent through {channel}: {error} ({summary})"));
             }
         }
     }
 }
 
 /// Prints what the writer of `store` has to say.
-pub(super) fn tell_of_store(event: WriterEvent<'_>, store: &Path, printer: &Printer) {
+pub(super) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printer) {
     match event {
         WriterEvent::Warning(Warning { message, hint, .. }) => match hint {
             Some(hint) => printer.advise(&format!("warning: {message}"), hint),

@@ -10,7 +10,7 @@ use crate::failure::hinted;
 use crate::printer::Printer;
 
 /// Tells them on standard error.
-pub(super) fn tell(run: &Run, profile: &DiskspdProfile, printer: &Printer) {
+pub(super) fn show(run: &Run, profile: &DiskspdProfile, printer: &Printer) {
     for warning in ranges_moved(run, profile) {
         printer.note(&format!("WARNING: {warning}"));
     }

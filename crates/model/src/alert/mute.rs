@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 /// A part of the day, by the clock on somebody's wall.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuietHours {
+pub struct MuteHours {
     /// When they begin.
     pub from: Time,
     /// When they end; at or before `from`: on the next day.
@@ -17,7 +17,7 @@ pub struct QuietHours {
     pub zone: TimeZone,
 }
 
-impl QuietHours {
+impl MuteHours {
     /// Whether `at` is in them.
     pub fn cover(&self, at: Timestamp) -> bool {
         let local = at.to_zoned(self.zone.clone());
@@ -35,38 +35,38 @@ mod tests {
     use super::*;
     use jiff::civil::time;
 
-    fn is_quiet(quiet: &QuietHours, at: &str) -> bool {
+    fn is_muted(quiet: &MuteHours, at: &str) -> bool {
         quiet.cover(at.parse().unwrap())
     }
 
     #[test]
     fn a_night_belongs_to_the_day_it_begins_on() {
-        let friday = QuietHours {
+        let friday = MuteHours {
             from: time(22, 0, 0, 0),
             to: time(6, 0, 0, 0),
             days: vec![Weekday::Friday],
             zone: TimeZone::UTC,
         };
-        assert!(!is_quiet(&friday, "2026-11-20T21:59:59Z"), "a Friday");
-        assert!(is_quiet(&friday, "2026-11-20T22:00:00Z"));
-        assert!(is_quiet(&friday, "2026-11-21T05:59:59Z"), "the Saturday after it");
-        assert!(!is_quiet(&friday, "2026-11-21T06:00:00Z"));
-        assert!(!is_quiet(&friday, "2026-11-20T03:00:00Z"), "the night from Thursday");
+        assert!(!is_muted(&friday, "2026-11-20T21:59:59Z"), "a Friday");
+        assert!(is_muted(&friday, "2026-11-20T22:00:00Z"));
+        assert!(is_muted(&friday, "2026-11-21T05:59:59Z"), "the Saturday after it");
+        assert!(!is_muted(&friday, "2026-11-21T06:00:00Z"));
+        assert!(!is_muted(&friday, "2026-11-20T03:00:00Z"), "the night from Thursday");
     }
 
     #[test]
     fn hours_that_end_as_they_begin_are_the_whole_day() {
         let noon = time(12, 0, 0, 0);
-        let sunday = QuietHours { from: noon, to: noon, days: vec![Weekday::Sunday], zone: TimeZone::UTC };
-        assert!(is_quiet(&sunday, "2026-11-22T12:00:00Z") && is_quiet(&sunday, "2026-11-23T11:59:59Z"));
-        assert!(!is_quiet(&sunday, "2026-11-22T11:59:59Z") && !is_quiet(&sunday, "2026-11-23T12:00:00Z"));
+        let sunday = MuteHours { from: noon, to: noon, days: vec![Weekday::Sunday], zone: TimeZone::UTC };
+        assert!(is_muted(&sunday, "2026-11-22T12:00:00Z") && is_muted(&sunday, "2026-11-23T11:59:59Z"));
+        assert!(!is_muted(&sunday, "2026-11-22T11:59:59Z") && !is_muted(&sunday, "2026-11-23T12:00:00Z"));
     }
 
     #[test]
     fn the_wall_is_in_a_zone_and_follows_its_summer_time() {
         let Ok(zone) = TimeZone::get("Europe/Berlin") else { return };
-        let night = QuietHours { from: time(22, 0, 0, 0), to: time(6, 0, 0, 0), days: Vec::new(), zone };
-        assert!(is_quiet(&night, "2026-01-10T21:00:00Z") && !is_quiet(&night, "2026-01-10T20:59:59Z"));
-        assert!(is_quiet(&night, "2026-07-10T20:00:00Z") && !is_quiet(&night, "2026-07-10T19:59:59Z"));
+        let night = MuteHours { from: time(22, 0, 0, 0), to: time(6, 0, 0, 0), days: Vec::new(), zone };
+        assert!(is_muted(&night, "2026-01-10T21:00:00Z") && !is_muted(&night, "2026-01-10T20:59:59Z"));
+        assert!(is_muted(&night, "2026-07-10T20:00:00Z") && !is_muted(&night, "2026-07-10T19:59:59Z"));
     }
 }

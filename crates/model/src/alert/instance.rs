@@ -1,4 +1,4 @@
-//! The state of one rule about one thing.
+//! The state of one rule about one group of rows.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,25 +13,25 @@ pub(super) enum Evidence {
     Holds(f64),
     /// It does not; the value, where there is one.
     HoldsNot(Option<f64>),
-    /// It cannot be told: a reset, a gap, a first sight.
+    /// Nobody knows: a reset, a gap, a first sight.
     Unknown,
 }
 
-/// An alert that has begun, until its end has been told.
+/// An alert that is firing, until its end has been notified.
 #[derive(Clone, Debug, PartialEq)]
 struct Alert {
     since: Timestamp,
     since_ns: u64,
     value_max: f64,
-    /// When it was told last.
-    told_ns: Option<u64>,
-    /// When it ended.
+    /// When somebody was notified last.
+    notified_ns: Option<u64>,
+    /// When the condition had not held for the clearing time.
     ended_ns: Option<u64>,
 }
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Thing {
+pub(super) struct AlertInstance {
     /// How long the condition has held without a break, nanoseconds.
     holds_ns: u64,
     /// How long it has not, while there is an alert.
@@ -43,17 +43,17 @@ pub(super) struct Thing {
     alert: Option<Alert>,
 }
 
-/// What is to be told of a thing.
-pub(super) struct Told {
+/// A notification that is to go out.
+pub(super) struct Due {
     pub(super) occasion: Occasion,
     pub(super) since: Timestamp,
     pub(super) lasted_ns: u64,
     pub(super) value_max: f64,
 }
 
-impl Thing {
+impl AlertInstance {
     /// Takes what an interval of `covered_ns` says.
-    pub(super) fn learn(&mut self, evidence: Evidence, covered_ns: u64, rule: &Rule, now: Now) {
+    pub(super) fn update(&mut self, evidence: Evidence, covered_ns: u64, rule: &Rule, now: Now) {
         match evidence {
             Evidence::Holds(value) => {
                 self.streak_max = if self.holds_ns == 0 { value } else { self.streak_max.max(value) };
@@ -77,7 +77,7 @@ impl Thing {
     }
 
     /// Takes how long a source has been silent; zero: it speaks.
-    pub(super) fn learn_silence(&mut self, silent_ns: u64, rule: &Rule, now: Now) {
+    pub(super) fn update_silence(&mut self, silent_ns: u64, rule: &Rule, now: Now) {
         self.holds_ns = silent_ns;
         if silent_ns == 0 {
             self.end(now);
@@ -87,7 +87,7 @@ impl Thing {
     }
 
     fn begin(&mut self, now: Now) {
-        // One whose end was not told yet has not ended for those who listen.
+        // One whose end nobody was notified of still fires for them.
         if let Some(alert) = &mut self.alert {
             alert.ended_ns = None;
             alert.value_max = alert.value_max.max(self.streak_max);
@@ -98,45 +98,45 @@ impl Thing {
             since: now.utc.checked_sub(held).unwrap_or(now.utc),
             since_ns: now.clock_ns.saturating_sub(self.holds_ns),
             value_max: self.streak_max,
-            told_ns: None,
+            notified_ns: None,
             ended_ns: None,
         });
     }
 
     fn end(&mut self, now: Now) {
-        // What nobody was told of ends unheard.
-        self.alert = self.alert.take().filter(|alert| alert.told_ns.is_some());
+        // What nobody was notified of ends without a word.
+        self.alert = self.alert.take().filter(|alert| alert.notified_ns.is_some());
         if let Some(alert) = &mut self.alert {
             alert.ended_ns.get_or_insert(now.clock_ns);
         }
     }
 
-    /// What is to be told now. Nothing in quiet hours.
-    pub(super) fn tell(&mut self, rule: &Rule, now: Now) -> Option<Told> {
+    /// The notification that is to go out now. None in muted hours.
+    pub(super) fn notify(&mut self, rule: &Rule, now: Now) -> Option<Due> {
         let alert = self.alert.as_mut()?;
-        let occasion = match (alert.ended_ns, alert.told_ns) {
-            (Some(_), _) => Occasion::Ended,
-            (None, None) => Occasion::Begun,
-            (None, Some(told_ns)) => {
-                let waited_ns = now.clock_ns.saturating_sub(told_ns);
+        let occasion = match (alert.ended_ns, alert.notified_ns) {
+            (Some(_), _) => Occasion::Resolved,
+            (None, None) => Occasion::Firing,
+            (None, Some(notified_ns)) => {
+                let waited_ns = now.clock_ns.saturating_sub(notified_ns);
                 rule.repeat_ns.filter(|repeat_ns| waited_ns >= *repeat_ns)?;
-                Occasion::Lasting
+                Occasion::StillFiring
             }
         };
-        if rule.is_quiet(now.utc) {
+        if rule.is_muted(now.utc) {
             return None;
         }
-        alert.told_ns = Some(now.clock_ns);
-        let told = Told {
+        alert.notified_ns = Some(now.clock_ns);
+        let due = Due {
             occasion,
             since: alert.since,
             lasted_ns: alert.ended_ns.unwrap_or(now.clock_ns).saturating_sub(alert.since_ns),
             value_max: alert.value_max,
         };
-        if occasion == Occasion::Ended {
+        if occasion == Occasion::Resolved {
             self.alert = None;
         }
-        Some(told)
+        Some(due)
     }
 
     /// Whether anything of it needs to be remembered.

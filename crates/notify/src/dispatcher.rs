@@ -31,7 +31,7 @@ pub struct Delivery {
 }
 
 /// See the module.
-pub struct Courier {
+pub struct Dispatcher {
     queues: BTreeMap<String, SyncSender<Notice>>,
     threads: Vec<JoinHandle<()>>,
     failures: Sender<Delivery>,
@@ -39,7 +39,7 @@ pub struct Courier {
     is_closing: Arc<AtomicBool>,
 }
 
-impl Courier {
+impl Dispatcher {
     /// Starts a thread for each of `channels`.
     pub fn start(channels: Vec<Channel>) -> Self {
         let (failures, deliveries) = channel();
@@ -109,7 +109,7 @@ fn delivery(channel: &Channel, notice: &Notice, is_closing: &AtomicBool) -> Deli
     let mut pause = PAUSE;
     let mut left = channel.attempts.max(1);
     let result = loop {
-        let result = channel.way.tell(notice, channel.timeout);
+        let result = channel.transport.notify(notice, channel.timeout);
         left -= 1;
         if result.is_ok() || left == 0 || !waited(pause, is_closing) {
             break result;

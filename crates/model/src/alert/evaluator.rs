@@ -1,11 +1,11 @@
-//! Judges what samples say by the rules.
+//! Evaluates the rules on every sample.
 
 use std::collections::BTreeMap;
 
+use super::instance::{AlertInstance, Due, Evidence};
 use super::notice::{About, Notice};
 use super::now::Now;
 use super::rule::{Condition, Measured, Rule, RuleBook};
-use super::thing::{Evidence, Thing, Told};
 use crate::delta::Change;
 use crate::kind::Kind;
 use crate::sample::Row;
@@ -33,30 +33,30 @@ struct Source {
     name: String,
     /// When it was last known to answer; at first, when the watch over it began.
     answered_ns: u64,
-    /// By rule: the things it is about.
-    things: Vec<BTreeMap<Name, Thing>>,
+    /// By rule: its alert instances.
+    instances: Vec<BTreeMap<Name, AlertInstance>>,
     /// By rule: whether it is silent.
-    silence: Vec<Thing>,
+    silence: Vec<AlertInstance>,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub struct Judge {
+pub struct RuleEvaluator {
     book: RuleBook,
-    /// From beat to beat, nanoseconds.
+    /// From tick to tick, nanoseconds.
     interval_ns: u64,
     sources: Vec<Source>,
 }
 
-impl Judge {
-    /// A judge of the sources called `names`, sampled every `interval_ns`, from `now` on.
+impl RuleEvaluator {
+    /// An evaluator for the sources called `names`, sampled every `interval_ns`, from `now` on.
     pub fn new(book: RuleBook, interval_ns: u64, names: &[&str], now: Now) -> Self {
         let rules = book.rules.len();
         let source = |name: &&str| Source {
             name: (*name).to_owned(),
             answered_ns: now.clock_ns,
-            things: vec![BTreeMap::new(); rules],
-            silence: vec![Thing::default(); rules],
+            instances: vec![BTreeMap::new(); rules],
+            silence: vec![AlertInstance::default(); rules],
         };
         Self { sources: names.iter().map(source).collect(), book, interval_ns }
     }
@@ -68,32 +68,32 @@ impl Judge {
         source.answered_ns = now.clock_ns;
         for (place, rule) in self.book.rules.iter().enumerate() {
             match &rule.condition {
-                Condition::Silent => source.silence[place].learn_silence(0, rule, now),
+                Condition::Silent => source.silence[place].update_silence(0, rule, now),
                 Condition::Over { measured, .. } => {
                     let found =
                         intervals(&self.book, rule, &source.name, rows.iter().zip(changes), self.interval_ns);
-                    learn(&mut source.things[place], rule, *measured, &found, (self.interval_ns, now));
+                    update(&mut source.instances[place], rule, *measured, &found, (self.interval_ns, now));
                 }
             }
-            tell(source, place, rule, now, &mut notices);
+            notify(source, place, rule, now, &mut notices);
         }
         notices
     }
 
-    /// Source number `source` gave none at a beat: what was going on there may not have gone on.
+    /// Source number `source` gave none at a tick: what was going on there may not have gone on.
     pub fn gap(&mut self, source: usize, now: Now) -> Vec<Notice> {
         if let Some(source) = self.sources.get_mut(source) {
-            for (things, rule) in source.things.iter_mut().zip(&self.book.rules) {
-                for thing in things.values_mut() {
-                    thing.learn(Evidence::Unknown, 0, rule, now);
+            for (instances, rule) in source.instances.iter_mut().zip(&self.book.rules) {
+                for instance in instances.values_mut() {
+                    instance.update(Evidence::Unknown, 0, rule, now);
                 }
-                things.retain(|_, thing| !thing.is_idle());
+                instances.retain(|_, instance| !instance.is_idle());
             }
         }
         self.tick(now)
     }
 
-    /// Time has passed: silence, repeats and the ends of quiet hours.
+    /// Time has passed: silence, repeats and the ends of muted hours.
     pub fn tick(&mut self, now: Now) -> Vec<Notice> {
         let mut notices = Vec::new();
         for source in &mut self.sources {
@@ -102,9 +102,9 @@ impl Judge {
                 let is_silence =
                     rule.condition == Condition::Silent && rule.matches.fits_source(&source.name);
                 if is_silence && silent_ns > 0 {
-                    source.silence[place].learn_silence(silent_ns, rule, now);
+                    source.silence[place].update_silence(silent_ns, rule, now);
                 }
-                tell(source, place, rule, now, &mut notices);
+                notify(source, place, rule, now, &mut notices);
             }
         }
         notices
@@ -129,7 +129,7 @@ fn intervals<'a>(
         let kind = rule.level.kind(row.subject.kind);
         let interval = found.entry(Name { kind, group, class: class.map(str::to_owned) }).or_default();
         match change {
-            // Half a beat late is late; more is a beat without a sample.
+            // Half a tick late is late; more is a tick without a sample.
             Change::Delta(totals) if totals.covered_ns <= interval_ns.saturating_add(interval_ns / 2) => {
                 interval.totals.beside(totals);
                 interval.is_whole = true;
@@ -141,9 +141,9 @@ fn intervals<'a>(
     found
 }
 
-/// Takes what the intervals say of the things, and that the things that are not in them are gone.
-fn learn(
-    things: &mut BTreeMap<Name, Thing>,
+/// Updates the instances with what their intervals say. An instance without an interval is gone.
+fn update(
+    instances: &mut BTreeMap<Name, AlertInstance>,
     rule: &Rule,
     measured: Measured,
     found: &BTreeMap<Name, Interval>,
@@ -152,18 +152,18 @@ fn learn(
     for (name, interval) in found {
         let threshold = rule.condition.threshold(name.class.as_deref());
         let evidence = evidence(rule, measured, interval, threshold.unwrap_or(f64::INFINITY));
-        match things.get_mut(name) {
-            Some(thing) => thing.learn(evidence, interval.totals.covered_ns, rule, now),
+        match instances.get_mut(name) {
+            Some(instance) => instance.update(evidence, interval.totals.covered_ns, rule, now),
             None if matches!(evidence, Evidence::Holds(_)) => {
-                let mut thing = Thing::default();
-                thing.learn(evidence, interval.totals.covered_ns, rule, now);
-                things.insert(name.clone(), thing);
+                let mut instance = AlertInstance::default();
+                instance.update(evidence, interval.totals.covered_ns, rule, now);
+                instances.insert(name.clone(), instance);
             }
             None => {}
         }
     }
-    for (_, gone) in things.iter_mut().filter(|(name, _)| !found.contains_key(name)) {
-        gone.learn(Evidence::HoldsNot(None), interval_ns, rule, now);
+    for (_, gone) in instances.iter_mut().filter(|(name, _)| !found.contains_key(name)) {
+        gone.update(Evidence::HoldsNot(None), interval_ns, rule, now);
     }
 }
 
@@ -180,38 +180,38 @@ fn evidence(rule: &Rule, measured: Measured, interval: &Interval, threshold: f64
     }
 }
 
-/// Collects what rule number `place` has to tell of `source`.
-fn tell(source: &mut Source, place: usize, rule: &Rule, now: Now, notices: &mut Vec<Notice>) {
+/// Collects the notices of rule number `place` for `source`.
+fn notify(source: &mut Source, place: usize, rule: &Rule, now: Now, notices: &mut Vec<Notice>) {
     let name = &source.name;
-    let notice = |told: Told, about| Notice {
-        occasion: told.occasion,
+    let notice = |due: Due, about| Notice {
+        occasion: due.occasion,
         rule: rule.name.clone(),
         channels: rule.channels.clone(),
         source: name.clone(),
         about,
-        since: told.since,
+        since: due.since,
         at: now.utc,
-        lasted_ns: told.lasted_ns,
+        lasted_ns: due.lasted_ns,
     };
-    if let Some(told) = source.silence[place].tell(rule, now) {
-        notices.push(notice(told, None));
+    if let Some(due) = source.silence[place].notify(rule, now) {
+        notices.push(notice(due, None));
     }
     let Condition::Over { measured, .. } = rule.condition else { return };
-    for (thing_name, thing) in &mut source.things[place] {
-        let Some(told) = thing.tell(rule, now) else { continue };
+    for (instance_name, instance) in &mut source.instances[place] {
+        let Some(due) = instance.notify(rule, now) else { continue };
         let about = About {
             level: rule.level,
-            kind: thing_name.kind,
-            name: thing_name.group.clone(),
-            class: thing_name.class.clone(),
+            kind: instance_name.kind,
+            name: instance_name.group.clone(),
+            class: instance_name.class.clone(),
             measured,
-            threshold: rule.condition.threshold(thing_name.class.as_deref()).unwrap_or(f64::INFINITY),
-            value: thing.value,
-            value_max: told.value_max,
+            threshold: rule.condition.threshold(instance_name.class.as_deref()).unwrap_or(f64::INFINITY),
+            value: instance.value,
+            value_max: due.value_max,
         };
-        notices.push(notice(told, Some(about)));
+        notices.push(notice(due, Some(about)));
     }
-    source.things[place].retain(|_, thing| !thing.is_idle());
+    source.instances[place].retain(|_, instance| !instance.is_idle());
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 use crate::failure::hinted;
 
 /// Reads the value of `flag`: a time, a date, or how long before `now`.
-pub(crate) fn moment(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
+pub(crate) fn timestamp(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Ok(at);
     }
@@ -19,25 +19,25 @@ pub(crate) fn moment(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<T
         |days| days.checked_mul(24).and_then(SignedDuration::try_from_hours),
     );
     ago.and_then(|ago| now.checked_sub(ago).ok()).ok_or_else(|| {
-        let error = anyhow::anyhow!("{flag} {text:?} is no moment");
+        let error = anyhow::anyhow!("{flag} {text:?} is no time");
         hinted(error, "write a date (2026-11-01), a time (2026-11-01T08:00:00Z), or how long ago (7d, 12h)")
     })
 }
 
-/// Reads the value of `flag`: two moments with two dots between; without the second, it ends `now`.
+/// Reads the value of `flag`: two times with two dots between; without the second, it ends `now`.
 pub(crate) fn window(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<(Timestamp, Timestamp)> {
     let Some((from, to)) = text.split_once("..") else {
         let error = anyhow::anyhow!("{flag} {text:?} is no window");
         return Err(hinted(
             error,
-            "write two moments with two dots between: 3h..2h, or 2026-11-01..2026-11-08",
+            "write two times with two dots between: 3h..2h, or 2026-11-01..2026-11-08",
         ));
     };
-    let from = moment(flag, from, now)?;
-    let to = if to.is_empty() { now } else { moment(flag, to, now)? };
+    let from = timestamp(flag, from, now)?;
+    let to = if to.is_empty() { now } else { timestamp(flag, to, now)? };
     if from >= to {
         let error = anyhow::anyhow!("{flag} {text:?} ends before it begins");
-        return Err(hinted(error, "write the earlier moment first"));
+        return Err(hinted(error, "write the earlier time first"));
     }
     Ok((from, to))
 }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_two_moments_in_order_and_may_last_until_now() {
+    fn a_window_is_two_times_in_order_and_may_last_until_now() {
         let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
         let read = |text: &str| window("--before", text, now).map(|(from, to)| format!("{from} {to}"));
         assert_eq!(read("3h..2h").unwrap(), "2026-11-21T09:00:00Z 2026-11-21T10:00:00Z");
@@ -56,13 +56,13 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_a_time_a_date_or_how_long_ago() {
+    fn a_timestamp_is_a_time_a_date_or_how_long_ago() {
         let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        let read = |text: &str| moment("--since", text, now).unwrap().to_string();
+        let read = |text: &str| timestamp("--since", text, now).unwrap().to_string();
         assert_eq!(read("2026-11-01T08:00:00Z"), "2026-11-01T08:00:00Z");
         assert_eq!(read("2026-11-01"), "2026-11-01T00:00:00Z");
         assert_eq!(read("7d"), "2026-11-14T12:00:00Z");
         assert_eq!(read("12h"), "2026-11-21T00:00:00Z");
-        assert!(moment("--since", "yesterday", now).is_err());
+        assert!(timestamp("--since", "yesterday", now).is_err());
     }
 }

@@ -2,13 +2,13 @@
 
 use iostall_host::{System, since_boot_ns};
 use iostall_measure::clock::utc_now;
-use iostall_model::Moment;
+use iostall_model::SampleTime;
 
 /// Now, on the clock that counts since this machine booted, suspended time included. A later process on the same
 /// boot reads the same clock, so an interval may span a restart of iostall.
-pub(crate) fn now() -> Moment {
+pub(crate) fn now() -> SampleTime {
     let clock_ns = since_boot_ns();
-    Moment { utc: utc_now(), clock: boot_id(), clock_ns }
+    SampleTime { utc: utc_now(), clock: boot_id(), clock_ns }
 }
 
 /// The kernel's random name of this boot; a process-wide stand-in where `/proc` does not tell.
