@@ -55,7 +55,7 @@ type Rule = fn(&Tree) -> Vec<Finding>;
 const RULES: [Rule; 22] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
-    circles::files_use_each_other_less_and_less,
+    circles::files_use_each_other_one_way,
     kinds::every_kind_of_run_is_answered_for,
     platform::linux_has_two_rooms,
     code::files_fit_in_a_head,

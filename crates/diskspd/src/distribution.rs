@@ -1,8 +1,8 @@
 //! Non-uniform random access (`-rd`): shares of the requests over consecutive parts of the target.
 
 use iostall_measure::{ByteCount, Percent};
-use iostall_model::distribution::{SlotShare, slot_shares};
 use iostall_model::profile as model;
+use iostall_model::slots::{SlotShare, slot_shares};
 use thiserror::Error;
 
 use super::size::{format_size, parse_size};

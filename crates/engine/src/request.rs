@@ -86,6 +86,11 @@ impl IoFailure {
 }
 
 impl IoFailure {
+    /// What kind of error it is, such as a full file system.
+    pub fn kind(self) -> std::io::ErrorKind {
+        std::io::Error::from(self).kind()
+    }
+
     /// Interrupted or out of some resource for a moment: the same request may succeed if it is made again.
     pub fn is_transient(self) -> bool {
         matches!(self.0, libc::EINTR | libc::EAGAIN)

@@ -6,6 +6,7 @@
 
 mod block_permutation;
 mod error;
+mod planned;
 mod random;
 mod region;
 mod rng;
@@ -17,47 +18,19 @@ mod zipf;
 
 use std::sync::Arc;
 
-use iostall_measure::Op;
 use iostall_model::RoleProfile;
 use iostall_model::profile::Access;
 
 pub use error::PlanError;
+pub use planned::{Planned, StreamPlace};
 pub use region::region_in;
 pub use sequence::SharedSequence;
 
+use planned::read_or_write;
 use random::{MixedPath, RandomPath};
 use rng::{Bernoulli, StreamRng};
 use sequence::{OwnPath, SharedPath};
 use sizes::SizeMix;
-
-/// Where a stream stands in the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamPlace {
-    /// Size of the target, bytes.
-    pub target_size_bytes: u64,
-    /// This worker among the role's workers, from 0.
-    pub worker_index: u32,
-    /// How many workers the role has; at least 1.
-    pub workers: u32,
-    /// A number that no other stream of the run has: it keeps two streams from issuing the same sequence.
-    pub stream_number: u64,
-    /// The run's seed.
-    pub seed: u64,
-    /// What offsets and lengths must be multiples of on this target, bytes: the logical sector with direct
-    /// I/O, 1 where anything goes.
-    pub sector_align: u32,
-}
-
-/// The next request of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Planned {
-    /// [`Op::Read`] or [`Op::Write`]. Syncs follow from what completes, so they are not planned here.
-    pub op: Op,
-    /// First byte.
-    pub offset: u64,
-    /// Bytes.
-    pub length: u32,
-}
 
 /// An endless sequence of requests. A clone goes on with the same sequence from the same point.
 #[derive(Clone, Debug)]
@@ -135,9 +108,4 @@ impl StreamPlan {
         };
         Planned { op: read_or_write(self.writes, &mut self.rng), offset, length }
     }
-}
-
-#[inline]
-fn read_or_write(writes: Bernoulli, rng: &mut StreamRng) -> Op {
-    if writes.hits(rng) { Op::Write } else { Op::Read }
 }

@@ -4,62 +4,26 @@
 //! check can only fail on what its targets tell.
 
 mod check;
+mod error;
 mod overrides;
 
 use std::path::Path;
 
-use iostall_engine::{Input, InputError};
+use iostall_engine::Input;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::{Profile, RoleProfile, SpanProfile};
 use serde::Deserialize;
-use thiserror::Error;
 
 pub use check::check;
+pub use error::{ProfileError, ProfileFileError};
 pub use overrides::{OverrideError, Overrides};
 
 /// A thousand roles are a hundredth of it.
 const PROFILE: Input = Input { what: "profile", limit: ByteCount(1 << 20) };
 
-/// Why a profile was not read.
-#[derive(Debug, Error)]
-pub enum ProfileFileError {
-    /// Its file was not.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// It is none.
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
-}
-
 /// The profile in the file at `path`.
 pub fn read_profile(path: &Path) -> Result<Profile, ProfileFileError> {
     Ok(parse_profile(&PROFILE.text(path)?, &path.display().to_string())?)
-}
-
-/// Why a profile cannot be run.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ProfileError {
-    /// The text is not a profile. The message shows line and column where they are known.
-    #[error("{origin}: {message}")]
-    Syntax {
-        /// File or preset.
-        origin: String,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// A setting that cannot be meant.
-    #[error("{place}: {field} {problem}; {advice}")]
-    Rule {
-        /// Span and role.
-        place: String,
-        /// Field, as it is spelled in a profile.
-        field: &'static str,
-        /// What is wrong with it.
-        problem: String,
-        /// What to write instead.
-        advice: String,
-    },
 }
 
 /// A profile as people write it: spans with their roles, or for a single span its times and roles at the top.

@@ -1,15 +1,11 @@
 //! Where random requests land.
 
-mod slots;
-
 use std::fmt;
 use std::str::FromStr;
 
 use iostall_measure::{ByteCount, Percent};
 
 use crate::spelling::{SpellingError, as_text, refuse};
-
-pub use slots::{SlotShare, slot_shares};
 
 /// Where random requests land in the region.
 #[derive(Clone, Debug, Default, PartialEq)]

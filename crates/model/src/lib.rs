@@ -25,6 +25,7 @@ pub mod run;
 mod run_id;
 pub mod sample;
 pub mod scope;
+pub mod slots;
 mod spelling;
 mod step;
 pub mod summary;

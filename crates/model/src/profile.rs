@@ -53,7 +53,7 @@ pub struct SpanProfile {
     #[serde(default = "SpanProfile::default_interval")]
     pub interval: Nanos,
     /// Also keeps a series for each worker, target and operation ([`crate::outcome::CellInterval`]); else for each role only.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worker_series: bool,
     /// What runs together and is reported apart; never empty in a checked profile.
     pub roles: Vec<RoleProfile>,
@@ -74,9 +74,4 @@ impl SpanProfile {
     pub fn default_duration() -> Nanos {
         Nanos(30_000_000_000)
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }

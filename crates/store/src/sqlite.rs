@@ -1,7 +1,7 @@
 //! The local store: one SQLite file.
 
-#[cfg(feature = "fuzzing")]
-pub(crate) use history::fuzzing;
+mod columns;
+mod fault;
 mod history;
 mod migrations;
 mod open;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use iostall_model::{CapacityRecord, Run, Summary};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, named_params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
 use crate::document;
 use crate::entry::{Entry, Filter, RunNumber};
@@ -25,11 +25,12 @@ use crate::selector::Selector;
 use crate::store::{Store, Stored, StoredCapacity};
 
 pub use history::SqliteHistory;
-use room::begin;
+#[cfg(feature = "fuzzing")]
+pub(crate) use history::fuzzing;
 
-/// How long a call waits for another process. Commits take milliseconds; but the disk may be the very one that
-/// another run is loading, where a flush takes seconds, and giving up here would lose a finished measurement.
-const BUSY_TIMEOUT_S: u64 = 60;
+use columns::{not_readable, not_writable, parsed, unsigned};
+use fault::fault;
+use room::begin;
 
 /// A store at `path` as it was when `version` was the newest, for tests of those that came after.
 #[cfg(test)]
@@ -291,45 +292,4 @@ fn entry_from(row: &Row<'_>) -> rusqlite::Result<Entry> {
             latency_ns_p99: unsigned(row, "latency_ns_p99")?,
         },
     })
-}
-
-/// A text column read by `parse`.
-fn parsed<T, E: std::error::Error + Send + Sync + 'static>(
-    row: &Row<'_>,
-    column: &str,
-    parse: impl FnOnce(&str) -> Result<T, E>,
-) -> rusqlite::Result<T> {
-    parse(row.get_ref(column)?.as_str()?).map_err(not_readable)
-}
-
-/// A column that holds no negative number.
-fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
-    row.get::<_, Option<i64>>(column)?.map(|value| u64::try_from(value).map_err(not_readable)).transpose()
-}
-
-/// A value that has no form in the file.
-fn not_writable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
-    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
-}
-
-/// A column whose text is not what we wrote.
-fn not_readable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
-}
-
-/// Gives an error of SQLite's its place and, where it is one of the usual causes, its name.
-fn fault(path: &Path, action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError + use<> {
-    let path = path.to_owned();
-    move |source| match source.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Locked { path, waited_s: BUSY_TIMEOUT_S }
-        }
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged { path, source },
-        Some(ErrorCode::DiskFull) => StoreError::Full { action, path },
-        // SQLite calls it so where there is no room for the index of its log.
-        Some(ErrorCode::SystemIoFailure) if room::is_full(&path, room::ROOM_BYTES) => {
-            StoreError::Full { action, path }
-        }
-        _ => StoreError::Sqlite { action, path, source },
-    }
 }

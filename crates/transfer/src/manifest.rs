@@ -3,11 +3,10 @@
 mod error;
 mod name;
 
-use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read as _, Write};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
+use iostall_engine::files::{path_bytes, path_from_bytes};
 use iostall_engine::input::{self, Input, InputError};
 use iostall_measure::ByteCount;
 use iostall_model::transfer::HashKind;
@@ -80,7 +79,7 @@ pub fn write_sums(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     for file in &manifest.files {
-        let name = file.path.as_os_str().as_bytes();
+        let name = path_bytes(&file.path);
         let escaped = name.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\\'));
         let mut line = Vec::with_capacity(name.len() + 70);
         if escaped {
@@ -140,7 +139,7 @@ pub fn write_json(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
         .iter()
         .map(|file| JsonFile {
             path: file.path.display().to_string(),
-            path_hex: file.path.to_str().is_none().then(|| hex(file.path.as_os_str().as_bytes())),
+            path_hex: file.path.to_str().is_none().then(|| hex(path_bytes(&file.path))),
             bytes: file.bytes,
             hash: file.digest.kind(),
             digest: file.digest.hex(),
@@ -248,13 +247,7 @@ fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<Manife
     };
     let digest = Digest::from_hex(kind, hex).ok_or_else(refuse)?;
     let name = if escaped { unescape(name).ok_or_else(refuse)? } else { name.to_vec() };
-    Ok(ManifestFile {
-        path: OsString::from_vec(name).into(),
-        bytes: None,
-        digest,
-        blocks: Vec::new(),
-        block_bytes: 0,
-    })
+    Ok(ManifestFile { path: path_from_bytes(name), bytes: None, digest, blocks: Vec::new(), block_bytes: 0 })
 }
 
 /// `NAME (file) = digest`, as the BSD tools and `--tag` have it.
@@ -266,7 +259,7 @@ fn parse_tagged(text: &[u8], escaped: bool) -> Option<ManifestFile> {
     let name = if escaped { unescape(name)? } else { name.to_vec() };
     let digest = Digest::from_hex(kind, std::str::from_utf8(&text[close + 4..]).ok()?)?;
     Some(ManifestFile {
-        path: OsString::from_vec(name).into(),
+        path: path_from_bytes(name),
         bytes: None,
         digest,
         blocks: Vec::new(),
@@ -312,7 +305,7 @@ fn parse_json(text: impl BufRead) -> Result<Manifest, ManifestError> {
     }
     let read = |file: JsonFile| {
         let path = match &file.path_hex {
-            Some(hex) => OsString::from_vec(from_hex(hex)?).into(),
+            Some(hex) => path_from_bytes(from_hex(hex)?),
             None => PathBuf::from(&file.path),
         };
         Some(ManifestFile {
@@ -399,7 +392,7 @@ mod tests {
         #[test]
         fn both_forms_read_back_every_name(name in prop::collection::vec(1u8..=255, 1..40), block: u64, is_partial: bool) {
             let file = ManifestFile {
-                path: OsString::from_vec(name).into(),
+                path: path_from_bytes(name),
                 bytes: Some(5),
                 digest: Digest::from_hex(HashKind::Md5, MD5).unwrap(),
                 blocks: vec![block],

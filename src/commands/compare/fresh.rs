@@ -8,27 +8,28 @@ use iostall_load::profile::{Overrides, check, read_profile};
 use iostall_load::window::StopToken;
 use iostall_model::{Profile, Run};
 use iostall_session::SessionError;
-use iostall_session::comparison::MeasuredSide;
-use iostall_session::comparison::{ComparisonRequest, compare, pair_sides};
+use iostall_session::comparison::{ComparisonRequest, MeasuredSide, compare, pair_sides};
 
-use super::need_two;
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::frame::begin_session;
 use crate::output::keep;
 use crate::printer::Printer;
 use crate::store::Recorder;
 
-/// Measures every side `times` times and keeps each run. The flag says whether it was stopped before its end.
+/// What to measure: every side `times` times.
+pub(super) fn request(args: &CompareArgs, times: u32) -> anyhow::Result<ComparisonRequest> {
+    let paths: Vec<PathBuf> = args.sides.iter().map(PathBuf::from).collect();
+    let sides = pair_sides(&profiles(args)?, &paths)?;
+    Ok(ComparisonRequest { sides, times, size: args.load.size, consent: args.safety.consent() })
+}
+
+/// Measures and keeps each run. The flag says whether it was stopped before its end.
 pub(super) fn measure(
+    request: &ComparisonRequest,
     args: &CompareArgs,
-    times: u32,
     global: &GlobalArgs,
     printer: &Printer,
 ) -> anyhow::Result<(Vec<MeasuredSide>, bool)> {
-    let paths: Vec<PathBuf> = args.sides.iter().map(PathBuf::from).collect();
-    let sides = pair_sides(&profiles(args)?, &paths)?;
-    need_two(sides.len())?;
-    let request = ComparisonRequest { sides, times, size: args.load.size, consent: args.safety.consent() };
     let mut recorder = Recorder::begin(global, false, printer)?;
     let stop = Arc::new(StopToken::default());
     let session = begin_session(args.load.engine.into(), &stop, printer)?;
@@ -36,12 +37,10 @@ pub(super) fn measure(
         let number = keep(run, &mut recorder, false);
         let kept = number.map_or_else(|| " (not kept)".to_owned(), |number| format!(" (run {number})"));
         let line = iostall_report::run_line(&iostall_report::Report::of(run));
-        printer.note(&format!("{time} of {times}, {label}: {line}{kept}"));
+        printer.note(&format!("{time} of {}, {label}: {line}{kept}", request.times));
     };
-    let measured = compare(&request, &session, &mut on_run)?;
-    let side =
-        |side: iostall_session::comparison::MeasuredSide| MeasuredSide { label: side.label, runs: side.runs };
-    Ok((measured.into_iter().map(side).collect(), session.interrupted()))
+    let measured = compare(request, &session, &mut on_run)?;
+    Ok((measured, session.interrupted()))
 }
 
 fn profiles(args: &CompareArgs) -> Result<Vec<Profile>, SessionError> {

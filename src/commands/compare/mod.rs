@@ -26,15 +26,19 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
         let json = iostall_report::work::to_json(&jobs, seed);
         return Ok(show("Before and after", &sections, &json, &outputs, printer, Status::Done));
     }
-    let (sides, interrupted) = match args.fresh {
-        Some(times) => match fresh::measure(args, times, global, printer) {
+    let (sides, interrupted) = if let Some(times) = args.fresh {
+        let request = fresh::request(args, times)?;
+        need_two(request.sides.len())?;
+        match fresh::measure(&request, args, global, printer) {
             Err(error) if is_interrupted(&error) => {
                 printer.error(&error);
                 return Ok(Status::Interrupted);
             }
             other => other?,
-        },
-        None => (saved::read(&args.sides, global)?, false),
+        }
+    } else {
+        need_two(args.sides.len())?;
+        (saved::read(&args.sides, global)?, false)
     };
     let comparison = Comparison::of(&sides, seed);
     let status = if interrupted { Status::Interrupted } else { Status::Done };

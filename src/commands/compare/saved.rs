@@ -3,13 +3,11 @@
 use iostall_session::comparison::MeasuredSide;
 use iostall_store::{SqliteStore, Store};
 
-use super::need_two;
 use crate::cli::GlobalArgs;
 use crate::store::{self, with_hint};
 
 /// Reads every side; the runs of one are joined with commas.
 pub(super) fn read(sides: &[String], global: &GlobalArgs) -> anyhow::Result<Vec<MeasuredSide>> {
-    need_two(sides.len())?;
     let store = store::open(global)?;
     sides.iter().map(|side| read_side(side, &store)).collect()
 }

@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::product::{Sources, sources};
-use super::{Finding, Tree, shrinking};
-
-/// Crates with files that reach each other by way of their parent module, and how many such files.
-const LIST: &str = "xtask/lists/circles.txt";
+use super::{Finding, Tree};
 
 /// Of each module path those it uses.
 type Uses = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
@@ -16,16 +13,23 @@ pub(super) fn modules_use_each_other_one_way(tree: &Tree) -> Vec<Finding> {
     sources(tree).iter().flat_map(|sources| circles_of_siblings(sources, &uses_of(sources))).collect()
 }
 
-/// A file may use its parent module's names though the parent uses it; how often that comes about may only go down.
-pub(super) fn files_use_each_other_less_and_less(tree: &Tree) -> Vec<Finding> {
-    let counted = sources(tree)
-        .iter()
-        .map(|sources| {
-            (sources.directory.clone(), circles(&uses_of(sources)).iter().map(BTreeSet::len).sum())
-        })
-        .filter(|(_, count)| *count > 0)
-        .collect();
-    shrinking::hold(tree, LIST, &counted, "files that use each other in a circle")
+/// No file uses one that uses it in turn: a module's own names are not for the files below it that the module uses.
+pub(super) fn files_use_each_other_one_way(tree: &Tree) -> Vec<Finding> {
+    sources(tree).iter().flat_map(circles_of_files).collect()
+}
+
+fn circles_of_files(sources: &Sources) -> Vec<Finding> {
+    let circles = circles(&uses_of(sources));
+    let file = |module: &Vec<String>| sources.modules.get(module).map(|module| module.path.as_str());
+    let finding = |circle: &BTreeSet<Vec<String>>| {
+        let files: Vec<&str> = circle.iter().filter_map(file).collect();
+        let message = format!(
+            "the files {} use each other in a circle: what they share belongs in a file of its own",
+            files.join(", ")
+        );
+        Finding::whole(&sources.directory, message)
+    };
+    circles.iter().map(finding).collect()
 }
 
 fn uses_of(sources: &Sources) -> Uses {
@@ -196,14 +200,15 @@ mod tests {
     }
 
     #[test]
-    fn a_file_and_its_parent_are_counted_and_the_list_holds_the_number() {
+    fn a_file_must_not_use_names_of_its_parent_that_uses_it() {
         let files = [
             ("lib.rs", "mod a;\n"),
             ("a.rs", "mod x;\nuse x::X;\nstruct A;\n"),
             ("a/x.rs", "use super::A;\n"),
         ];
         assert_eq!(siblings(&files), [""; 0]);
-        let found = files_use_each_other_less_and_less(&tree(&files));
-        assert!(found[0].to_string().starts_with("crates/load/src: 2 files"), "{found:?}");
+        let found = files_use_each_other_one_way(&tree(&files));
+        let files = "crates/load/src: the files crates/load/src/a.rs, crates/load/src/a/x.rs use each other";
+        assert!(found[0].to_string().starts_with(files), "{found:?}");
     }
 }

@@ -1,35 +1,33 @@
 //! The wall that a backend for another system needs: what only Linux has is in `host` and `engine`.
 
-use std::collections::BTreeMap;
-
 use super::product::{Module, sources};
-use super::{Finding, Tree, shrinking};
-
-/// Places that are still outside, and how many in each file.
-const LIST: &str = "xtask/lists/platform.txt";
+use super::{Finding, Tree};
 
 /// Descriptors, error numbers, the kernel's own calls and its file systems are met in `host` and `engine` only.
 pub(super) fn linux_has_two_rooms(tree: &Tree) -> Vec<Finding> {
-    let outside = sources(tree)
+    sources(tree)
         .into_iter()
-        .filter(|sources| !["crates/host/src", "crates/engine/src"].contains(&sources.directory.as_str()));
-    let counted: BTreeMap<String, usize> = outside
+        .filter(|sources| !["crates/host/src", "crates/engine/src"].contains(&sources.directory.as_str()))
         .flat_map(|sources| sources.modules.into_values())
-        .map(|module| (module.path.clone(), places(&module)))
-        .filter(|(_, count)| *count > 0)
-        .collect();
-    shrinking::hold(
-        tree,
-        LIST,
-        &counted,
-        "uses of what only Linux has (os::unix, os::fd, errno, /proc, /sys)",
-    )
+        .flat_map(|module| places(&module))
+        .collect()
 }
 
-fn places(module: &Module) -> usize {
-    let paths = module.paths.iter().filter(|(_, path)| is_linux(path)).count();
-    let texts = module.texts.iter().filter(|(_, text)| is_kernel_path(text)).count();
-    paths + texts
+fn places(module: &Module) -> Vec<Finding> {
+    let paths =
+        module.paths.iter().filter(|(_, path)| is_linux(path)).map(|(line, path)| (*line, path.join("::")));
+    let texts = module
+        .texts
+        .iter()
+        .filter(|(_, text)| is_kernel_path(text))
+        .map(|(line, text)| (*line, text.clone()));
+    let found = |(line, name): (usize, String)| {
+        let message = format!(
+            "`{name}` is for Linux only: host and engine have such things, behind functions that say what is wanted"
+        );
+        Finding::at(&module.path, line, message)
+    };
+    paths.chain(texts).map(found).collect()
 }
 
 fn is_linux(path: &[String]) -> bool {
@@ -51,23 +49,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_linux_has_is_counted_outside_its_rooms() {
+    fn what_only_linux_has_is_found_outside_its_rooms() {
         let text = "use std::os::fd::AsFd;\nfn f() { read(\"/proc/stat\"); say(\"look into /proc/stat\"); \
                     rustix::fs::sync(); }\n#[cfg(test)]\nmod tests { use std::os::unix::fs::symlink; }\n";
-        let list = "3 crates/load/src/lib.rs\n1 crates/model/src/lib.rs\n";
         let tree = Tree::of(&[
             ("crates/load/Cargo.toml", ""),
             ("crates/load/src/lib.rs", text),
             ("crates/engine/Cargo.toml", ""),
             ("crates/engine/src/lib.rs", text),
-            ("crates/model/Cargo.toml", ""),
-            ("crates/model/src/lib.rs", ""),
             ("src/main.rs", "fn main() { std::io::Error::from_raw_os_error(5); }\n"),
-            (LIST, list),
         ]);
         let found: Vec<String> = linux_has_two_rooms(&tree).iter().map(ToString::to_string).collect();
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].starts_with("src/main.rs: 1 uses"), "{found:?}");
-        assert!(found[1].contains("crates/model/src/lib.rs has 0 by now"), "{found:?}");
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found[0].starts_with("crates/load/src/lib.rs:1: `std::os::fd::AsFd`"), "{found:?}");
+        assert!(found[2].starts_with("crates/load/src/lib.rs:2: `/proc/stat`"), "{found:?}");
+        assert!(found[3].starts_with("src/main.rs:1: `std::io::Error::from_raw_os_error`"), "{found:?}");
     }
 }

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use percent_encoding::percent_decode_str;
+use url::Url;
+
 use super::{Address, AddressError, Engine, PasswordFrom, Tls};
 
 /// The three words behind `tls=`.
@@ -10,6 +13,13 @@ pub(super) enum TlsWord {
     On,
     Off,
     Unverified,
+}
+
+/// What becomes of a setting that is not known. Other programs have hundreds of them that mean nothing here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    Refused,
+    Passed,
 }
 
 /// See the module. What is absent was not said.
@@ -32,6 +42,27 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// What a URL says.
+    pub(super) fn of_url(url: &Url, unknown: Unknown) -> Result<(Engine, Self), AddressError> {
+        let engine: Engine = url.scheme().parse()?;
+        let decode = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
+        let mut parts = Self {
+            // A URL needs brackets around an IPv6 address; nothing else takes them.
+            host: url.host_str().map(|host| host.trim_matches(['[', ']']).to_owned()),
+            port: url.port(),
+            user: decode(url.username()),
+            database: decode(url.path().trim_start_matches('/')),
+            had_password: url.password().is_some(),
+            ..Self::default()
+        };
+        for (name, value) in url.query_pairs() {
+            if !parts.apply(&name, &value)? && unknown == Unknown::Refused {
+                return Err(AddressError::Parameter { name: name.into_owned() });
+            }
+        }
+        Ok((engine, parts))
+    }
+
     /// Takes a setting by our own name or by one that other programs have for it. `Ok(false)`: it is neither.
     pub(super) fn apply(&mut self, name: &str, value: &str) -> Result<bool, AddressError> {
         match name {

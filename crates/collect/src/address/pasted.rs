@@ -3,8 +3,8 @@
 use url::Url;
 
 use super::pairs::{by_semicolon, by_space};
-use super::parts::{Parts, squeezed};
-use super::{AddressError, Engine, of_url};
+use super::parts::{Parts, Unknown, squeezed};
+use super::{AddressError, Engine};
 
 /// What a connection string of another program says; `None`: it is none.
 pub(super) fn read(text: &str) -> Option<Result<(Engine, Parts), AddressError>> {
@@ -16,20 +16,13 @@ pub(super) fn read(text: &str) -> Option<Result<(Engine, Parts), AddressError>> 
         }
         Some((scheme, _)) if jdbc.is_some() && scheme.parse::<Engine>().is_ok() => {
             let url = Url::parse(plain).map_err(|_| not_understood(text));
-            Some(url.and_then(|url| of_url(&url, Unknown::Passed)))
+            Some(url.and_then(|url| Parts::of_url(&url, Unknown::Passed)))
         }
         Some(_) if !begins_with_pair(plain) => None,
         _ if plain.contains(';') && plain.contains('=') => Some(of_pairs(by_semicolon(plain), text)),
         _ if plain.contains('=') && begins_with_pair(plain) => Some(of_pairs(by_space(plain), text)),
         _ => None,
     }
-}
-
-/// What becomes of a setting that is not known. Other programs have hundreds of them that mean nothing here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unknown {
-    Refused,
-    Passed,
 }
 
 fn is_sql_server(scheme: &str) -> bool {

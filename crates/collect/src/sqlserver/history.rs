@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tiberius::Config;
 use tokio::runtime::Runtime;
 
-use super::{Columns, Connection, config, connect, query, query_with};
+use super::connection::{Columns, Connection, config, connect, query, query_with};
 use crate::address::Address;
 use crate::remote::{self, Value};
 use crate::secret::Secret;

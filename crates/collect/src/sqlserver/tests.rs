@@ -1,6 +1,7 @@
 //! No SQL Server runs here. `testdata/sqlserver/*.tsv` holds result sets written by hand from the documented
 //! columns and types of each version; the first line of each file says so.
 
+use super::connection::whole;
 use super::*;
 use iostall_model::{Change, Counter, ResetReason, delta};
 

@@ -3,10 +3,13 @@
 
 mod allocation;
 mod cache;
+mod creation;
 mod extents;
 mod metadata;
 mod names;
 mod page_cache;
+mod path_bytes;
+mod positioned;
 mod presence;
 mod priority;
 mod stamp;
@@ -15,14 +18,19 @@ mod writers;
 
 pub use allocation::{Allocation, allocation};
 pub use cache::{drop_read, drop_written, start_writeback, write_back};
+pub use creation::{
+    create_new, create_new_directory_private, create_new_private, make_private, make_symlink,
+    open_in_shared_directory, open_or_create_private, open_to_lock,
+};
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
 pub use metadata::{Loss, copy_metadata, copy_symlink_metadata, set_times};
 pub use names::{
-    NO_FOLLOW, NO_WAIT, effective_user, free_bytes, has_no_links, has_no_locks, is_direct,
-    largest_file_bytes, make_special, raise_open_file_limit, rename_new, rename_over, sync_directory,
-    sync_file_system, usable_bytes,
+    effective_user, free_bytes, has_no_links, has_no_locks, is_direct, largest_file_bytes, make_special,
+    raise_open_file_limit, rename_new, rename_over, sync_directory, sync_file_system, usable_bytes,
 };
 pub use page_cache::{drop_from_cache, has_dirty_pages, page_cache_share};
+pub use path_bytes::{path_bytes, path_from_bytes};
+pub use positioned::{read_at, write_all_at};
 pub use presence::{FileNow, PathNow};
 pub use priority::{Niceness, set_niceness};
 pub use stamp::{FileKind, FileStamp, is_block_device, stamp, stamp_of_link, stamp_of_path};

@@ -9,11 +9,6 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit};
 
-/// `O_NOFOLLOW`: opening a symbolic link fails.
-pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
-/// `O_NONBLOCK`: opening a pipe does not wait for its other end.
-pub const NO_WAIT: i32 = libc::O_NONBLOCK;
-
 /// Gives `from` the name `to`, which nobody may have: `AlreadyExists` where somebody does.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {

@@ -2,8 +2,8 @@
 
 use iostall_measure::Op;
 use iostall_model::RoleProfile;
-use iostall_model::distribution::{SlotShare, slot_shares};
 use iostall_model::profile::Distribution;
+use iostall_model::slots::{SlotShare, slot_shares};
 
 use super::block_permutation::BlockPermutation;
 use super::region::ByteSpan;

@@ -3,7 +3,7 @@
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate, SyncCall};
 use serde::{Deserialize, Serialize};
 
-use super::{BlockMix, Distribution, Region, WriteData, is_false};
+use super::{BlockMix, Distribution, Region, WriteData};
 
 /// One role: a kind of I/O with its own targets, shape, depth and rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ pub struct RoleProfile {
     pub write_data: Option<WriteData>,
     /// With sequential access: each request in flight walks the whole sequence by itself, so that every offset is used once
     /// for each of them. Default: the requests in flight share the worker's sequence.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequence_per_request: bool,
     /// Weights of the targets, in their order. Where given, the queue depth is a worker's over all of them, and each request
     /// goes to a target drawn by weight. Empty: the queue depth is per target.

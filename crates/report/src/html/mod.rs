@@ -34,11 +34,6 @@ pub fn write_comparison_html(comparison: &WatchComparison, out: &mut impl fmt::W
     out.write_str(&watch::comparison_page(comparison).into_string())
 }
 
-/// JSON that can stand in a script element: no `<` can end the element or begin another.
-fn script_json(value: &serde_json::Value) -> String {
-    value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
-}
-
 #[cfg(test)]
 mod tests {
     use iostall_model::Run;

@@ -4,7 +4,7 @@ use iostall_model::Warning;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value};
 
-use super::{library, script_json};
+use super::library;
 use crate::chart::Chart;
 use crate::fact::Fact;
 use crate::format::shown;
@@ -83,6 +83,11 @@ fn figures(drawn: &[Vec<Chart>]) -> Value {
         }
     }
     Value::Object(all)
+}
+
+/// JSON that can stand in a script element: no `<` can end the element or begin another.
+fn script_json(value: &serde_json::Value) -> String {
+    value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 pub(super) fn severity_class(severity: Severity) -> Option<&'static str> {

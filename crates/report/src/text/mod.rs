@@ -1,6 +1,7 @@
 //! The terminal report of a run: one screen, numbers first, doubts last where the eye ends up.
 
 mod grid;
+mod options;
 mod spark;
 mod style;
 
@@ -15,26 +16,9 @@ use crate::report::Report;
 use crate::section::{Layout, Part, Section, Sparkline};
 use crate::table::{Severity, Table};
 use crate::warnings;
+pub use options::TextOptions;
+
 use style::Style;
-
-/// How the text is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextOptions {
-    /// Columns of the terminal. Below about 100 the less important columns are left out, and said to be.
-    pub width: usize,
-    /// ANSI colours.
-    pub colour: bool,
-    /// Characters beyond ASCII; without them `µs` is written `us`.
-    pub unicode: bool,
-    /// The levels of percentiles of each role, the 25th to nine nines.
-    pub percentiles: bool,
-}
-
-impl Default for TextOptions {
-    fn default() -> Self {
-        Self { width: 100, colour: false, unicode: true, percentiles: false }
-    }
-}
 
 /// Writes a report. Fails only where `out` does.
 pub fn write_text(report: &Report<'_>, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use iostall_model::Counter;
 
-use super::Line;
+use super::line::Line;
 
 /// A column that can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,10 @@ use ratatui_core::text::{Line as Text, Span};
 use ratatui_widgets::paragraph::Paragraph;
 use ratatui_widgets::table::{Cell, Row, Table};
 
+use super::columns::Column;
 use super::keys::LEVELS;
-use super::{Column, Line, TopSource, TopState};
+use super::line::Line;
+use super::state::{TopSource, TopState};
 use crate::format::shown;
 use crate::watch::columns::short;
 

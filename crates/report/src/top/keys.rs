@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iostall_model::Level;
 
-use super::TopState;
+use super::state::TopState;
 
 /// A key, whatever terminal it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

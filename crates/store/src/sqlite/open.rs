@@ -11,8 +11,9 @@ use iostall_measure::{Clock, MonotonicClock};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::fault::{BUSY_TIMEOUT_S, fault};
 use super::migrations::{self, Identity, KNOWN_VERSION};
-use super::{BUSY_TIMEOUT_S, fault, room};
+use super::room;
 use crate::error::StoreError;
 
 /// Held while a file is made: its closing must not fall into another thread's use of it, see [`refuse_other_files`].

@@ -1,9 +1,9 @@
 //! Names of what a copy keeps beside its destinations until they are whole, recognisable as such.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use iostall_engine::files::{path_bytes, path_from_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Longest name that file systems take, bytes.
@@ -14,12 +14,12 @@ const AFFIX_BYTES: usize = 26;
 /// `.NAME.iostall-XXXXXXXX.SUFFIX` in the directory of `target`. The digits depend on the whole name, so that
 /// long names which must be cut stay apart; the same name always gives the same, so that an interrupted copy is found.
 fn beside(target: &Path, suffix: &str) -> PathBuf {
-    let name = target.file_name().unwrap_or(OsStr::new("unnamed")).as_bytes();
+    let name = path_bytes(Path::new(target.file_name().unwrap_or(OsStr::new("unnamed"))));
     let [.., a, b, c, d] = xxh3_64(name).to_be_bytes();
     let mut made = vec![b'.'];
     made.extend_from_slice(beginning(name, NAME_BYTES_MAX - AFFIX_BYTES));
     made.extend_from_slice(format!(".iostall-{a:02x}{b:02x}{c:02x}{d:02x}.{suffix}").as_bytes());
-    target.with_file_name(OsString::from_vec(made))
+    target.with_file_name(path_from_bytes(made))
 }
 
 /// At most `bytes` of a name, and where that cuts it, not within a character: some file systems refuse such a name.
@@ -59,7 +59,7 @@ pub(super) fn mark_path(tree: &Path) -> PathBuf {
 
 /// Whether a name is one that an unfinished copy uses. Such files are left out when a tree is copied.
 pub fn is_part_name(name: &OsStr) -> bool {
-    let name = name.as_bytes();
+    let name = path_bytes(Path::new(name));
     let suffixes: [&[u8]; 5] = [b".part", b".journal", b".fresh", b".trial", b".tree"];
     let Some(stem) = suffixes.iter().find_map(|suffix| name.strip_suffix(*suffix)) else { return false };
     let Some(at) = stem.len().checked_sub(8 + b".iostall-".len()) else { return false };

@@ -178,9 +178,7 @@ impl CopyError {
             Self::System { source, .. } | Self::Moving { cause: PipelineError::Journal(source), .. } => {
                 Some(source.kind())
             }
-            Self::Moving { cause: PipelineError::Write { cause, .. }, .. } => {
-                Some(io::Error::from_raw_os_error(cause.0).kind())
-            }
+            Self::Moving { cause: PipelineError::Write { cause, .. }, .. } => Some(cause.kind()),
             _ => None,
         }
     }

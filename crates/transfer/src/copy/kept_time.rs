@@ -1,9 +1,7 @@
 //! Which times of modification a file system can keep: a file copied to FAT has its source's time cut to two seconds.
 
 use std::collections::HashMap;
-use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -44,7 +42,7 @@ fn cut(time_ns: i128, step: i128) -> i128 {
 /// The step of the file system that `target` is on, by what it keeps of a time that a file beside it is given.
 fn step_at(target: &Path) -> io::Result<Option<i128>> {
     let path = trial_path(target);
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    let file = files::create_new_private(&path)?;
     let kept = file.set_modified(UNIX_EPOCH + TRIAL).and_then(|()| files::stamp(&file));
     std::fs::remove_file(&path)?;
     let given_ns = i128::try_from(TRIAL.as_nanos()).unwrap_or(0);

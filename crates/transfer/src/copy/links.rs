@@ -47,7 +47,7 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
             Action::Symlink => {
                 let leads_to =
                     fs::read_link(&entry.source).map_err(CopyError::system("read", &entry.source))?;
-                self.make_node(entry, |path| std::os::unix::fs::symlink(&leads_to, path))?;
+                self.make_node(entry, |path| files::make_symlink(&leads_to, path))?;
                 self.copier.log.counts.symlinks += 1;
             }
             Action::Special => {

@@ -1,9 +1,8 @@
 //! The unfinished destination: beside the final name, recognisable, and one process's at a time.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -45,16 +44,8 @@ impl Part {
     pub(super) fn acquire(target: &Path, owner: u32) -> Result<Self, CopyError> {
         let path = part_path(target);
         loop {
-            let file = OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                // In a directory that others may write to, a link planted there must not lead elsewhere.
-                .custom_flags(files::NO_FOLLOW)
-                .open(&path)
-                .map_err(CopyError::system("create", &path))?;
+            // In a directory that others may write to, a link planted there must not lead elsewhere.
+            let file = files::open_or_create_private(&path).map_err(CopyError::system("create", &path))?;
             lock(&file, &path)?;
             // Whoever had the lock may have given the file its final name since we opened it.
             if !is_named(&file, &path)? {
@@ -74,8 +65,7 @@ impl Part {
             }
             // A try that died late has given it the source's mode, and the source may be another by now.
             if ours.mode & 0o077 != 0 {
-                file.set_permissions(Permissions::from_mode(0o600))
-                    .map_err(CopyError::system("keep to ourselves", &path))?;
+                files::make_private(&file).map_err(CopyError::system("keep to ourselves", &path))?;
             }
             let listed = UnfinishedFile::at_unless(&path, &journal_path(target));
             let armed = AtomicBool::new(true);
@@ -88,12 +78,10 @@ impl Part {
     /// It has its source's permissions from the start: whoever may read the copy may read the source.
     pub(super) fn create(target: &Path, mode: u32) -> Result<Self, CopyError> {
         let path = part_path(target);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(mode & 0o777);
-        let file = match options.open(&path) {
+        let file = match files::create_new(&path, mode) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 remove_dead(&path)?;
-                options.open(&path)
+                files::create_new(&path, mode)
             }
             other => other,
         };
@@ -225,14 +213,7 @@ pub(super) fn remove_dead(path: &Path) -> Result<(), CopyError> {
         Ok(_) => return gone(std::fs::remove_file(path)),
         Err(error) => return gone(Err(error)),
     }
-    // For writing where that is allowed: network file systems lock no other.
-    let open =
-        |write: bool| OpenOptions::new().read(!write).write(write).custom_flags(files::NO_FOLLOW).open(path);
-    let opened = match open(true) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => open(false),
-        other => other,
-    };
-    let file = match opened {
+    let file = match files::open_to_lock(path) {
         Ok(file) => file,
         Err(error) => return gone(Err(error)),
     };
@@ -250,6 +231,9 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use iostall_engine::guard::WriteConsent;
 
     use super::*;

@@ -1,7 +1,6 @@
 //! Reading a finished destination again, from the media, and saying where it differs.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use iostall_engine::{Access, files};
@@ -102,11 +101,9 @@ fn first_difference(source: &Path, copy: &Path, start: u64, length: u64) -> Opti
         let mut data = vec![0; length];
         let mut filled = 0;
         while filled < length {
-            match file.read_at(&mut data[filled..], start + filled as u64) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(_) => return None,
+            match files::read_at(&file, &mut data[filled..], start + filled as u64).ok()? {
+                0 => break,
+                read => filled += read,
             }
         }
         data.truncate(filled);

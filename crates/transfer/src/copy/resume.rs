@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use iostall_engine::files;
@@ -84,10 +83,8 @@ fn is_there(file: &File, range: &DurableRange, buffer: &mut [u8]) -> bool {
     while left > 0 {
         let wanted = left.min(buffer.len());
         let asked = wanted.next_multiple_of(align).min(buffer.len());
-        match file.read_at(&mut buffer[..asked], offset) {
-            Ok(read) if read >= wanted => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            _ => return false,
+        if !files::read_at(file, &mut buffer[..asked], offset).is_ok_and(|read| read >= wanted) {
+            return false;
         }
         state.update(&buffer[..wanted]);
         offset += wanted as u64;
@@ -109,7 +106,7 @@ pub(super) fn clear_holes(file: &File, holes: &[Range<u64>]) -> io::Result<()> {
         let mut at = hole.start;
         while at < hole.end {
             let part = usize::try_from(hole.end - at).unwrap_or(usize::MAX).min(zeros.len());
-            file.write_all_at(&zeros[..part], at)?;
+            files::write_all_at(file, &zeros[..part], at)?;
             at += part as u64;
         }
     }

@@ -7,7 +7,6 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp, Writers};
@@ -98,13 +97,11 @@ fn reads_the_same(from: &File, expected: &[u8]) -> io::Result<bool> {
     let mut at = 0;
     while at < expected.len() {
         let wanted = (expected.len() - at).min(found.len());
-        match from.read_at(&mut found[..wanted], at as u64) {
-            Ok(0) => return Ok(false),
-            Ok(read) if found[..read] != expected[at..at + read] => return Ok(false),
-            Ok(read) => at += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        let read = files::read_at(from, &mut found[..wanted], at as u64)?;
+        if read == 0 || found[..read] != expected[at..at + read] {
+            return Ok(false);
         }
+        at += read;
     }
     Ok(true)
 }

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files;
@@ -144,7 +143,7 @@ impl TreeCopier<'_, '_> {
 /// Makes one. That of a whole source gets a mark, by which the same command finds it again.
 fn make_directory(entry: &Entry, is_root: bool) -> Result<(), CopyError> {
     // Writable for us until it is full; its own mode comes at the end.
-    match fs::DirBuilder::new().mode(0o700).create(&entry.target) {
+    match files::create_new_directory_private(&entry.target) {
         Ok(()) if is_root => tree_mark::set(&entry.target, &entry.source)
             .map_err(CopyError::system("put a mark into", &entry.target)),
         Ok(()) => Ok(()),

@@ -3,12 +3,9 @@
 //! The second time a command is given, the directory that it made is there, and by the rule of `cp` the copy would go into it,
 //! as another one. The mark tells that this is the same command.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{self, FileKind};
@@ -24,11 +21,11 @@ const MARK_BYTES_MAX: u64 = 16 << 10;
 
 /// Puts the mark of a copy of `source` into the new directory `tree`.
 pub(super) fn set(tree: &Path, source: &Path) -> io::Result<()> {
-    let mut line = format!("{MAGIC} source={}", hex(fs::canonicalize(source)?.as_os_str().as_bytes()));
+    let mut line = format!("{MAGIC} source={}", hex(files::path_bytes(&fs::canonicalize(source)?)));
     let sum = xxh3_64(line.as_bytes());
     // Writing into a String cannot fail.
     let _ = writeln!(line, " {sum:016x}");
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(mark_path(tree))?;
+    let mut file = files::create_new_private(&mark_path(tree))?;
     file.write_all(line.as_bytes())?;
     file.sync_all()?;
     files::sync_directory(tree)
@@ -49,7 +46,7 @@ pub(super) fn remove(tree: &Path) -> io::Result<()> {
 /// The source that the mark in `tree` names; `None` where it is damaged, or somebody else has put it there.
 fn read(tree: &Path) -> io::Result<Option<PathBuf>> {
     let path = mark_path(tree);
-    let file = OpenOptions::new().read(true).custom_flags(files::NO_FOLLOW | files::NO_WAIT).open(&path)?;
+    let file = files::open_in_shared_directory(&path)?;
     let stat = files::stamp(&file)?;
     let is_ours = stat.uid == files::effective_user() || !is_open_to_others(&path);
     if stat.kind != FileKind::Regular || !is_ours {
@@ -66,7 +63,7 @@ fn parse(line: &str) -> Option<PathBuf> {
         return None;
     }
     let path = from_hex(words.strip_prefix(MAGIC)?.strip_prefix(" source=")?)?;
-    Some(OsString::from_vec(path).into())
+    Some(files::path_from_bytes(path))
 }
 
 #[cfg(test)]
@@ -76,7 +73,7 @@ mod tests {
     #[test]
     fn a_mark_names_its_source_and_no_other_and_one_that_is_damaged_names_none() {
         let dir = tempfile::tempdir().unwrap();
-        let odd = dir.path().join(OsString::from_vec(b"so\nurce \xff".to_vec()));
+        let odd = dir.path().join(files::path_from_bytes(b"so\nurce \xff".to_vec()));
         let (other, tree) = (dir.path().join("other"), dir.path().join("tree"));
         for path in [&odd, &other, &tree] {
             fs::create_dir(path).unwrap();

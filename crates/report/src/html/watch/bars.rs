@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::group_name;
+use super::group_name::group_name;
 use iostall_watch::windows::{Pair, WatchComparison};
 
-use crate::chart::{COLOURS, Chart, figure, rate_axis, rounded, trace_name};
+use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, trace_name};
 use crate::watch::columns::stall_label;
 
 /// More bars than this cannot be read.
@@ -59,7 +59,7 @@ pub(super) fn charts(comparison: &WatchComparison) -> Vec<Chart> {
         let names = json!({"title": {"text": ""}, "type": "category"});
         Chart { id: id.into(), title: title.into(), caption, figure: figure(&bars, &names, axis, "closest") }
     };
-    super::filled(vec![
+    drawn(vec![
         chart(
             "stall",
             "Stall per I/O",

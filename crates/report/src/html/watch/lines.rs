@@ -4,8 +4,8 @@ use iostall_model::{Counter, Totals};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::group_name;
-use crate::chart::{COLOURS, Chart, figure, rate_axis, rounded, seconds, trace_name};
+use super::group_name::group_name;
+use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, seconds, trace_name};
 use crate::watch::columns::stall_label;
 use iostall_watch::windows::{Cause, Line, Mark, WatchReport, WatchSeries};
 
@@ -96,7 +96,7 @@ pub(super) fn charts(report: &WatchReport, series: &WatchSeries) -> Vec<Chart> {
     };
     let mut all: Vec<Chart> = PLOTS.iter().map(over_time).collect();
     all.push(distribution(report, series));
-    super::filled(all)
+    drawn(all)
 }
 
 /// The lines of a group in a chart.

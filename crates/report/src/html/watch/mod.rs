@@ -1,15 +1,15 @@
 //! The pages of watched sources: a window, and two windows held against each other.
 
 mod bars;
+mod group_name;
 mod lines;
 
 use iostall_model::Warning;
-use iostall_watch::windows::{Cause, GroupKey, WatchComparison, WatchReport, WatchSeries};
+use iostall_watch::windows::{Cause, WatchComparison, WatchReport, WatchSeries};
 use maud::{Markup, html};
 
 use super::section::section_markup;
 use super::shell::{document, figure, table, warnings_list};
-use crate::chart::Chart;
 use crate::facts::timestamp;
 use crate::format::shown;
 use crate::section::Section;
@@ -107,17 +107,6 @@ fn marks(series: &WatchSeries) -> Table {
     }
     table.note("A gap's mean over its true length is in the tables; a reset's interval is in no number.");
     table
-}
-
-/// What a group is called in charts: after its source too where there are several.
-fn group_name(key: &GroupKey, several: bool) -> String {
-    if several { format!("{}: {}", key.source, key.name) } else { key.name.clone() }
-}
-
-/// The charts that have something in them.
-fn filled(charts: Vec<Chart>) -> Vec<Chart> {
-    let is_filled = |chart: &Chart| chart.figure["data"].as_array().is_some_and(|data| !data.is_empty());
-    charts.into_iter().filter(is_filled).collect()
 }
 
 #[cfg(test)]

@@ -2,14 +2,16 @@
 //! where there are several devices, one beside the other.
 
 mod charts;
+mod grid;
 
-use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Percent, Percentile};
-use iostall_model::profile::{Access, BlockMix};
+use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Percentile};
+use iostall_model::profile::BlockMix;
 use iostall_model::{MatrixOutcome, Point, Run};
 use iostall_stats::plateau::{Cap, cap};
 
+use grid::{Grid, Pattern, iops};
+
 use super::points::{self, PointsSummary};
-use crate::facts;
 use crate::format::{NONE, duration, maybe_duration, maybe_number, number, percent};
 use crate::percentiles::percentile_cell;
 use crate::point::precision;
@@ -36,90 +38,6 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a>
         series: Box::new(|| points::series(run, &outcome.points)),
         summary: Box::new(|| Box::new(PointsSummary::of(run, &outcome.points))),
     }
-}
-
-/// A pattern of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Pattern {
-    access: Access,
-    write_pct: Percent,
-}
-
-impl Pattern {
-    fn writes(self) -> bool {
-        self.write_pct > Percent::ZERO
-    }
-
-    /// `random write`.
-    fn name(self) -> &'static str {
-        match (self.access, self.writes()) {
-            (Access::Random, false) => "random read",
-            (Access::Random, true) => "random write",
-            (Access::Sequential, false) => "sequential read",
-            (Access::Sequential, true) => "sequential write",
-        }
-    }
-}
-
-/// A matrix with the names of its devices.
-struct Grid<'a> {
-    outcome: &'a MatrixOutcome,
-    /// `A`, `B`, …, and each one's path; a single device has no letter.
-    devices: Vec<(String, String)>,
-    /// How much of each device is used, bytes.
-    used_bytes: Vec<u64>,
-}
-
-impl<'a> Grid<'a> {
-    fn of(run: &Run, outcome: &'a MatrixOutcome) -> Self {
-        let paths = run.targets.iter().map(|target| facts::path(&target.path));
-        let letters = ('A'..='Z').map(String::from).chain((27..).map(|number: u32| number.to_string()));
-        let several = run.targets.len() > 1;
-        let devices =
-            letters.zip(paths).map(|(letter, path)| (if several { letter } else { String::new() }, path));
-        let used_bytes = (0..run.targets.len()).map(|index| run.used_bytes(index)).collect();
-        Self { outcome, devices: devices.collect(), used_bytes }
-    }
-
-    fn patterns(&self) -> Vec<Pattern> {
-        let plan = &self.outcome.plan;
-        let patterns = plan.write_pcts.iter().flat_map(|write_pct| {
-            plan.accesses.iter().map(|access| Pattern { access: *access, write_pct: *write_pct })
-        });
-        patterns.collect()
-    }
-
-    /// The cell of a device, where it was measured.
-    fn cell(&self, device: usize, pattern: Pattern, size: BlockSize, depth: u32) -> Option<&'a Point> {
-        self.outcome.points.iter().find(|point| {
-            point.targets.iter().map(|index| *index as usize).eq([device])
-                && point.access == pattern.access
-                && point.write_pct == pattern.write_pct
-                && point.block_size == BlockMix::single(size)
-                && point.queue_depth == depth
-        })
-    }
-
-    /// The depth with the most IOPS.
-    fn best(&self, device: usize, pattern: Pattern, size: BlockSize) -> Option<&'a Point> {
-        let depths = self.outcome.plan.depths.iter();
-        let cells = depths.filter_map(|depth| self.cell(device, pattern, size, *depth));
-        cells.max_by(|left, right| iops(left).total_cmp(&iops(right)))
-    }
-
-    /// `64K`, or `64K A` where there are several devices.
-    fn column(&self, size: BlockSize, device: usize) -> String {
-        format!("{} {}", BlockMix::single(size), self.devices[device].0).trim_end().to_owned()
-    }
-
-    fn planned(&self) -> usize {
-        let plan = &self.outcome.plan;
-        self.patterns().len() * plan.sizes.len() * plan.depths.len() * self.devices.len()
-    }
-}
-
-fn iops(point: &Point) -> f64 {
-    point.iops().unwrap_or(0.0)
 }
 
 /// A table a pattern, devices side by side, and every cell.

@@ -1,12 +1,15 @@
 //! The history of watched sources: raw samples as read, and roll-ups written with them.
 //!
-//! A sample is one row whose body holds what changed; every [`WHOLE_EVERY`]th holds everything, so that a
+//! A sample is one row whose body holds what changed; every [`writer::WHOLE_EVERY`]th holds everything, so that a
 //! reader needs no more than that many bodies. One transaction takes a sample and the roll-ups that it closes:
 //! a process that dies loses at most the sample in flight, and the roll-ups it had not written are made again
 //! from the raw samples.
 
 mod body;
 mod bytes;
+mod chain;
+mod columns;
+mod file;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
 mod pending;
@@ -23,50 +26,18 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-
 use iostall_model::{Gap, Sample, Step, Tier, Warning};
 use jiff::Timestamp;
-use rusqlite::Connection;
 
-use super::open::open as open_connection;
 use crate::error::StoreError;
 use crate::history::{
     Appended, Batch, History, ImportMark, Retention, RollupRow, Seams, Source, SourceId, StoreId, Watched,
 };
 use crate::sqlite::fault;
 
-/// A body that holds every row comes after this many that hold only changes.
-const WHOLE_EVERY: u32 = 64;
+pub use file::SqliteHistory;
 
-/// The number of a watched source in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct SourceNumber(u32);
-
-/// The history of watched sources in a local store.
-#[derive(Debug)]
-pub struct SqliteHistory {
-    path: PathBuf,
-    connection: Connection,
-    id: StoreId,
-    chains: HashMap<SourceNumber, writer::Chain>,
-}
-
-impl SqliteHistory {
-    /// Opens the store at `path`, the same file that keeps the runs, and makes it where nothing is there.
-    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        let path = path.into();
-        let connection = open_connection(&path)?;
-        let id = sources::store_id(&connection).map_err(fault(&path, "read"))?;
-        Ok(Self { path, connection, id, chains: HashMap::new() })
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
+use columns::{SourceNumber, damage, from_utc_ns, utc_ns};
 
 impl History for SqliteHistory {
     fn id(&self) -> StoreId {
@@ -175,19 +146,4 @@ impl History for SqliteHistory {
         };
         all().map_err(fault(&self.path, "read"))
     }
-}
-
-/// A body that cannot be read, as SQLite would say it.
-fn damage(what: String) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, what.into())
-}
-
-/// Nanoseconds since 1970, at most to the ends of the column: 1677 to 2262.
-fn utc_ns(at: Timestamp) -> i64 {
-    let end = if at < Timestamp::UNIX_EPOCH { i64::MIN } else { i64::MAX };
-    i64::try_from(at.as_nanosecond()).unwrap_or(end)
-}
-
-fn from_utc_ns(ns: i64) -> Timestamp {
-    Timestamp::from_nanosecond(i128::from(ns)).unwrap_or(Timestamp::UNIX_EPOCH)
 }

@@ -6,7 +6,8 @@ use iostall_model::{Change, Rollup, Sample, Subject, Tier};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
-use super::{SourceNumber, damage, rollup_body, statements};
+use super::columns::{SourceNumber, damage};
+use super::{rollup_body, statements};
 
 /// Deltas that are in no stored roll-up yet.
 #[derive(Debug, Default)]

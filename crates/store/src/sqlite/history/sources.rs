@@ -3,9 +3,10 @@
 use iostall_measure::clock::utc_now;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 
-use super::{SourceNumber, SqliteHistory, from_utc_ns, statements};
+use super::columns::{SourceNumber, from_utc_ns};
+use super::{SqliteHistory, statements};
 use crate::error::StoreError;
-use crate::history::{Source, SourceId, StoreId, Watched};
+use crate::history::{Source, SourceId, Watched};
 use crate::sqlite::{begin, fault, parsed};
 
 impl SqliteHistory {
@@ -54,11 +55,6 @@ impl SqliteHistory {
             .query_row(statements::DESCRIBE_SOURCE, named_params! {":id": source.to_string()}, described)
             .map_err(fault(&self.path, "read"))
     }
-}
-
-/// What the file is called everywhere.
-pub(super) fn store_id(connection: &Connection) -> rusqlite::Result<StoreId> {
-    connection.query_row(statements::FIND_STORE, [], |row| parsed(row, "id", str::parse))
 }
 
 /// The number of `source`, which is made where it is not there.

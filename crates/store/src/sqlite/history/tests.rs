@@ -1,6 +1,7 @@
 //! What only this implementation can get wrong. What every history must do is in `history::contract`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use iostall_measure::{Clock, MonotonicClock};

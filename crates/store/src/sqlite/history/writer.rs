@@ -7,48 +7,15 @@ use iostall_model::{Change, Gap, Sample, Step, Subject, Tier, delta};
 use rusqlite::{Connection, Transaction, named_params};
 
 use super::body::{self, Rows};
-use super::pending::{Pending, flush};
-use super::series::Series;
-use super::{SourceNumber, SqliteHistory, WHOLE_EVERY, damage, sources, statements, utc_ns};
+use super::chain::Chain;
+use super::pending::flush;
+use super::{SourceNumber, SqliteHistory, damage, sources, statements, utc_ns};
 use crate::error::StoreError;
 use crate::history::{Appended, Batch, ImportMark, SeenWarning};
 use crate::sqlite::{begin, fault};
 
-/// What the writer remembers of a source between its samples.
-#[derive(Debug)]
-pub(super) struct Chain {
-    source: SourceNumber,
-    /// The sample before, as it came.
-    before: Option<Arc<Sample>>,
-    /// The numbers of the series of its rows, in their order, if this process wrote it.
-    numbers: Vec<u32>,
-    /// The same as it was written.
-    rows: Rows,
-    /// How many bodies were written since the last whole one; `None` before this process wrote one.
-    since_whole: Option<u32>,
-    series: Series,
-    epoch: Option<(String, String, u32)>,
-    /// The number of the sample before, or of the last one that is in the roll-ups.
-    last: i64,
-    pending: Pending,
-}
-
-impl Chain {
-    /// Of a source whose stored roll-ups go up to the sample numbered `rolled_up_to`.
-    fn new(source: SourceNumber, rolled_up_to: i64) -> Self {
-        Self {
-            source,
-            before: None,
-            numbers: Vec::new(),
-            rows: Rows::new(),
-            since_whole: None,
-            series: Series::default(),
-            epoch: None,
-            last: rolled_up_to,
-            pending: Pending::after(rolled_up_to),
-        }
-    }
-}
+/// A body that holds every row comes after this many that hold only changes.
+pub(super) const WHOLE_EVERY: u32 = 64;
 
 impl SqliteHistory {
     /// Takes up the history of `source` if that has not been done.

@@ -2,8 +2,9 @@
 //!
 //! The plan draws by it and DiskSpd's report shows it, so that what is reported is what was done.
 
-use super::{Distribution, RangeShare, SpanShare};
 use iostall_measure::Percent;
+
+use crate::distribution::{Distribution, RangeShare, SpanShare};
 
 /// Shares of a region are cut to this part of it, 10^-7 percent: finer than anybody writes, and whole numbers stay exact.
 const WHOLE: u128 = 1_000_000_000;

@@ -1,0 +1,53 @@
+//! The engines that can be watched, by the schemes of their URLs.
+
+use std::str::FromStr;
+
+use super::AddressError;
+
+/// The engines that can be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Microsoft SQL Server and Azure SQL.
+    SqlServer,
+    /// PostgreSQL.
+    Postgres,
+    /// MySQL and MariaDB.
+    Mysql,
+    /// The Linux host iostall runs on.
+    Linux,
+}
+
+impl Engine {
+    /// The scheme of its URLs.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Self::SqlServer => "sqlserver",
+            Self::Postgres => "postgres",
+            Self::Mysql => "mysql",
+            Self::Linux => "linux",
+        }
+    }
+
+    pub(super) fn default_port(self) -> u16 {
+        match self {
+            Self::SqlServer => 1433,
+            Self::Postgres => 5432,
+            Self::Mysql => 3306,
+            Self::Linux => 0,
+        }
+    }
+}
+
+impl FromStr for Engine {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        match text {
+            "sqlserver" | "mssql" => Ok(Self::SqlServer),
+            "postgres" | "postgresql" => Ok(Self::Postgres),
+            "mysql" | "mariadb" => Ok(Self::Mysql),
+            "linux" => Ok(Self::Linux),
+            _ => Err(AddressError::Engine(text.to_owned())),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Paths as bytes and back: names that are no text go into manifests and journals as they are.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+
+/// The bytes of a path.
+pub fn path_bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+/// The path with these bytes.
+pub fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
+    OsString::from_vec(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_no_text_comes_back_as_it_was() {
+        let bytes = b"so\nurce \xff".to_vec();
+        assert_eq!(path_bytes(&path_from_bytes(bytes.clone())), bytes);
+    }
+}

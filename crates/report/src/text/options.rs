@@ -1,0 +1,20 @@
+//! What a terminal can show, and how much of it is wanted.
+
+/// How the text is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the terminal. Below about 100 the less important columns are left out, and said to be.
+    pub width: usize,
+    /// ANSI colours.
+    pub colour: bool,
+    /// Characters beyond ASCII; without them `µs` is written `us`.
+    pub unicode: bool,
+    /// The levels of percentiles of each role, the 25th to nine nines.
+    pub percentiles: bool,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { width: 100, colour: false, unicode: true, percentiles: false }
+    }
+}

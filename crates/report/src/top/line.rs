@@ -1,0 +1,13 @@
+//! A line of the table.
+
+use iostall_model::{ResetReason, Totals};
+use iostall_watch::windows::GroupKey;
+
+/// A file, database, volume or server in the newest interval.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Line {
+    pub(super) key: GroupKey,
+    pub(super) totals: Totals,
+    /// Why there are no numbers, or not all.
+    pub(super) resets: Vec<ResetReason>,
+}

@@ -1,0 +1,43 @@
+//! The file that the history is in.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::chain::Chain;
+use super::columns::SourceNumber;
+use super::statements;
+use crate::error::StoreError;
+use crate::history::StoreId;
+use crate::sqlite::open::open as open_connection;
+use crate::sqlite::{fault, parsed};
+
+/// The history of watched sources in a local store.
+#[derive(Debug)]
+pub struct SqliteHistory {
+    pub(super) path: PathBuf,
+    pub(super) connection: Connection,
+    pub(super) id: StoreId,
+    pub(super) chains: HashMap<SourceNumber, Chain>,
+}
+
+impl SqliteHistory {
+    /// Opens the store at `path`, the same file that keeps the runs, and makes it where nothing is there.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
+        let path = path.into();
+        let connection = open_connection(&path)?;
+        let id = store_id(&connection).map_err(fault(&path, "read"))?;
+        Ok(Self { path, connection, id, chains: HashMap::new() })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// What the file is called everywhere.
+fn store_id(connection: &Connection) -> rusqlite::Result<StoreId> {
+    connection.query_row(statements::FIND_STORE, [], |row| parsed(row, "id", str::parse))
+}
