@@ -5,6 +5,11 @@ use std::io;
 use std::process::ExitCode;
 
 use iostall_session::SessionError;
+use iostall_session::diskspd::DiskspdTargetError;
+use iostall_session::output::OutputError;
+use iostall_session::paced::PaceError;
+use iostall_session::run_writer::NotKept;
+use iostall_store::StoreError;
 use iostall_watch::WatchError;
 
 /// Where a file may not grow any further.
@@ -37,9 +42,9 @@ impl From<Status> for ExitCode {
 
 /// An error with what the user can do about it.
 #[derive(Debug)]
-pub(crate) struct Hinted {
+struct Hinted {
     error: anyhow::Error,
-    pub(crate) hint: String,
+    hint: String,
 }
 
 impl fmt::Display for Hinted {
@@ -64,14 +69,18 @@ pub(crate) fn hint_of(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         return Some(hinted.hint.clone());
     }
-    if let Some(hint) = error.downcast_ref::<SessionError>().and_then(SessionError::hint) {
-        return Some(hint);
-    }
-    if let Some(hint) = error.downcast_ref::<WatchError>().and_then(WatchError::hint) {
-        return Some(hint);
-    }
-    let kinds = error.chain().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
-    kinds.into_iter().find(|kind| *kind == io::ErrorKind::FileTooLarge).map(|_| TOO_LARGE.to_owned())
+    let kinds = || error.chain().filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
+    let too_large = || kinds().any(|kind| kind == io::ErrorKind::FileTooLarge).then(|| TOO_LARGE.to_owned());
+    error
+        .downcast_ref()
+        .and_then(SessionError::hint)
+        .or_else(|| error.downcast_ref().and_then(WatchError::hint))
+        .or_else(|| error.downcast_ref().and_then(StoreError::hint))
+        .or_else(|| error.downcast_ref().and_then(OutputError::hint))
+        .or_else(|| error.downcast_ref().map(NotKept::hint))
+        .or_else(|| error.downcast_ref().map(PaceError::hint))
+        .or_else(|| error.downcast_ref().and_then(DiskspdTargetError::hint))
+        .or_else(too_large)
 }
 
 /// `error` with `hint` under it.

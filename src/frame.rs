@@ -5,6 +5,7 @@ use std::sync::Arc;
 use iostall_load::window::StopToken;
 use iostall_measure::{Clock, RunClock};
 use iostall_model::{Run, WarningCode};
+use iostall_session::output::Taken;
 use iostall_session::transfer::Transfer;
 use iostall_session::{Dependencies, EngineChoice, Session};
 use iostall_store::SqliteStore;
@@ -13,9 +14,9 @@ use crate::cli::{GlobalArgs, NiceChoice, OutputArgs};
 use crate::command_line;
 use crate::failure::{Status, is_interrupted};
 use crate::interrupt::on_signal;
-use crate::output::{self, Delivery, Taken};
+use crate::output::{self, Delivery};
 use crate::printer::Printer;
-use crate::store::Recorder;
+use crate::store::run_writer;
 
 /// What these commands take alike.
 pub(crate) struct Frame<'a> {
@@ -38,10 +39,10 @@ impl Frame<'_> {
         status: impl FnOnce(&Run) -> Status,
     ) -> anyhow::Result<Status> {
         let outputs = output::check(self.output, &self.taken)?;
-        let mut recorder = Recorder::begin(self.global, self.no_store, self.printer)?;
+        let mut writer = run_writer(self.global, self.no_store, self.printer)?;
         let stop = Arc::new(StopToken::default());
         let session = begin_session(self.engine.clone(), &stop, self.printer)?;
-        let run = match measure(&session, recorder.store()) {
+        let run = match measure(&session, writer.store()) {
             Err(error) if is_interrupted(&error) => {
                 self.printer.error(&error);
                 return Ok(Status::Interrupted);
@@ -49,7 +50,7 @@ impl Frame<'_> {
             other => other?,
         };
         let status = if session.interrupted() { Status::Interrupted } else { status(&run) };
-        Ok(Delivery::new(&outputs, self.output).give(&run, &mut recorder, status))
+        Ok(Delivery::new(&outputs, self.output, self.printer).give(&run, &mut writer, status))
     }
 }
 

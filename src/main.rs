@@ -6,19 +6,15 @@ mod commands;
 mod events;
 mod failure;
 mod frame;
-mod growing_table;
-mod input;
 mod interrupt;
-mod manifest;
 mod output;
 mod printer;
 mod screen;
 mod store;
-mod timestamp;
-mod transfer_line;
-mod watching;
 
 use std::process::ExitCode;
+
+use iostall_host::fail_at_size_limits;
 
 use crate::cli::Command;
 use crate::commands::{
@@ -31,8 +27,9 @@ use crate::printer::Printer;
 fn main() -> ExitCode {
     let cli = command_line::parse();
     let printer = Printer::new(cli.global.quiet, cli.global.color);
-    if let Err(error) = interrupt::fail_at_size_limits() {
-        printer.error(&error);
+    if let Err(error) = fail_at_size_limits() {
+        let context = "cannot catch the signal of a file that is too large";
+        printer.error(&anyhow::Error::new(error).context(context));
         return Status::CouldNot.into();
     }
     let result = match &cli.command {

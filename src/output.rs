@@ -1,33 +1,19 @@
-//! The forms of one run: text on standard output, and whatever files were asked for.
+//! How a command gives out what it found: text on standard output, whatever files were asked for, and the store.
 
-mod form;
-mod outputs;
-mod taken;
+use std::io::{self, Write};
+use std::path::Path;
 
-use std::io::Write;
-use std::path::PathBuf;
-
-pub(crate) use iostall_engine::output::Place;
 use iostall_model::Run;
-use iostall_report::json::JsonLayout;
+use iostall_report::TextOptions;
+use iostall_report::forms::{run_text, sections_text, write_run};
 use iostall_report::section::Section;
-use iostall_report::{
-    Report, TextOptions, text_to_svg, write_csv, write_html, write_json, write_markdown, write_sections,
-    write_text,
-};
+use iostall_session::output::{self, Form, OutputError, Outputs, Render, Taken, Wanted};
+use iostall_session::run_writer::{RunWriter, WriteDocument};
 use iostall_store::RunNumber;
 
 use crate::cli::OutputArgs;
-use crate::failure::{Hinted, Status, hinted};
+use crate::failure::{Status, hinted};
 use crate::printer::Printer;
-use crate::store::Recorder;
-
-pub(crate) use form::Form;
-pub(crate) use outputs::{Outputs, Wanted};
-pub(crate) use taken::Taken;
-
-/// Columns of the text report drawn as a picture.
-const SVG_WIDTH: usize = 110;
 
 /// The options of `args` for [`Outputs::check`].
 pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
@@ -41,7 +27,7 @@ pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
 }
 
 /// The outputs that `args` name, which may be written.
-pub(crate) fn check(args: &OutputArgs, taken: &Taken) -> anyhow::Result<Outputs> {
+pub(crate) fn check(args: &OutputArgs, taken: &Taken) -> Result<Outputs, OutputError> {
     Outputs::check(&wanted(args), taken)
 }
 
@@ -55,143 +41,109 @@ pub(crate) enum Shown {
     Nothing,
 }
 
-/// Writes the manifest of a copy.
-type WriteManifest<'a> = &'a dyn Fn(&mut dyn Write) -> anyhow::Result<()>;
-
 /// How a finished run is given out.
 pub(crate) struct Delivery<'a> {
     outputs: &'a Outputs,
     percentiles: bool,
     pub(crate) shown: Shown,
-    pub(crate) manifest: Option<WriteManifest<'a>>,
+    /// Writes the manifest of a copy.
+    pub(crate) manifest: Option<WriteDocument<'a>>,
+    printer: &'a Printer,
 }
 
 impl<'a> Delivery<'a> {
     /// Its report, and the forms that were asked for.
-    pub(crate) fn new(outputs: &'a Outputs, args: &OutputArgs) -> Self {
-        Self { outputs, percentiles: args.percentiles, shown: Shown::Report, manifest: None }
+    pub(crate) fn new(outputs: &'a Outputs, args: &OutputArgs, printer: &'a Printer) -> Self {
+        let percentiles = args.percentiles;
+        Self { outputs, percentiles, shown: Shown::Report, manifest: None, printer }
     }
 
     /// Gives out a run that has just ended: first every output and the text, then the store, for what cannot be stored must
     /// not be lost. A store that fails is a warning. Answers `status`, or that an output could not be written.
-    pub(crate) fn give(&self, run: &Run, recorder: &mut Recorder<'_>, status: Status) -> Status {
-        let printer = recorder.printer();
-        let failed = self.write(run, printer);
+    pub(crate) fn give(&self, run: &Run, writer: &mut RunWriter, status: Status) -> Status {
+        let failed = self.write(run);
         let has_document = failed.is_empty() && self.outputs.have_json();
-        let number = keep(run, recorder, has_document);
+        let number = keep(run, writer, has_document, self.printer);
         let says_number = matches!(self.shown, Shown::Report) && !self.outputs.take_stdout();
         if let Some(number) = number.filter(|_| says_number) {
             let line = format!("\nkept as run {number} (`iostall runs show {}`)\n", number.0);
             // Standard output that fails has failed with the report, and is told below.
-            let _ = printer.result(&line);
+            let _ = self.printer.result(&line);
         }
-        report(failed, number, printer, status)
+        report(failed, number, self.printer, status)
     }
 
     /// Gives out a run that is in the store, as `number`.
-    pub(crate) fn show(&self, run: &Run, number: RunNumber, printer: &Printer, status: Status) -> Status {
-        report(self.write(run, printer), Some(number), printer, status)
+    pub(crate) fn show(&self, run: &Run, number: RunNumber, status: Status) -> Status {
+        report(self.write(run), Some(number), self.printer, status)
     }
 
-    fn write(&self, run: &Run, printer: &Printer) -> Vec<anyhow::Error> {
+    fn write(&self, run: &Run) -> Vec<OutputError> {
         let render = |form, out: &mut dyn Write| match (form, self.manifest) {
             (Form::Manifest { .. }, Some(write)) => write(out),
-            (form, _) => write_form(run, form, self.percentiles, out),
+            (form, _) => write_run(run, form, self.percentiles, out),
         };
         let text = || match &self.shown {
-            Shown::Report => Ok(Some(text_of(run, &terminal(printer, self.percentiles))?)),
-            Shown::Text(text) => Ok(Some(text.clone())),
-            Shown::Nothing => Ok(None),
+            Shown::Report => Some(run_text(run, &terminal(self.printer, self.percentiles))),
+            Shown::Text(text) => Some(text.clone()),
+            Shown::Nothing => None,
         };
-        self.outputs.write(&render, &text, printer)
+        write_all(self.outputs, &render, &text, self.printer)
     }
 }
 
-/// Puts a run into the store, if that is wanted. A store that fails is a warning, which says where else the run is.
-pub(crate) fn keep(run: &Run, recorder: &mut Recorder<'_>, has_document: bool) -> Option<RunNumber> {
-    let was_usable = recorder.store().is_some();
-    let error = match recorder.record(run) {
-        Ok(number) => return number,
-        Err(error) => error,
+fn write_all(
+    outputs: &Outputs,
+    render: Render<'_>,
+    text: &dyn Fn() -> Option<String>,
+    printer: &Printer,
+) -> Vec<OutputError> {
+    let show = |document: Option<Vec<u8>>| match document.or_else(|| text().map(String::into_bytes)) {
+        Some(document) => printer.document(&document),
+        None => Ok(()),
     };
-    let whole = match (has_document, was_usable) {
-        (true, _) => "the JSON that was asked for has all of this run".to_owned(),
-        // This was told before it began, and it may be so at every run: nobody wants a file each time.
-        (false, false) => "--json FILE keeps all of a run without a store".to_owned(),
-        (false, true) => match rescue(run) {
-            Ok(path) => format!("all of this run is in {}", path.display()),
-            Err(error) => {
-                format!(
-                    "nor could all of this run be written to a file here ({error:#}); --json FILE names one"
-                )
-            }
-        },
-    };
-    let hint = error.downcast_ref::<Hinted>().map(|hinted| format!("{}; ", hinted.hint)).unwrap_or_default();
-    let error = error.context("the run could not be kept");
-    recorder.printer().warning(&hinted(error, hint + &whole));
-    None
+    let waiting = |path: &Path| printer.note(&format!("waiting for somebody to read {}", path.display()));
+    outputs.write(output::Delivery { render, show: &show, waiting: &waiting })
 }
 
-/// Writes the document of a run that would else be lost into the working directory.
-fn rescue(run: &Run) -> anyhow::Result<PathBuf> {
-    let path = PathBuf::from(format!("iostall-{}-{}.json", run.body.kind(), run.id));
-    let render = |out: &mut dyn Write| {
-        write_json(&Report::of(run), JsonLayout::Pretty, out).map_err(std::io::Error::other)
-    };
-    Place::of(&path)?.write(&render, &|| ())?;
-    Ok(path)
-}
-
-/// Tells which outputs failed, and how to get them.
-fn report(
-    failed: Vec<anyhow::Error>,
-    number: Option<RunNumber>,
+/// Gives out what is in no store: answers `status`, or that an output could not be written.
+pub(crate) fn write_or_show(
+    outputs: &Outputs,
+    render: Render<'_>,
+    text: &dyn Fn() -> Option<String>,
     printer: &Printer,
     status: Status,
 ) -> Status {
+    report(write_all(outputs, render, text, printer), None, printer, status)
+}
+
+/// Puts a run into the store, if that is wanted. A store that fails is a warning, which says where else the run is.
+pub(crate) fn keep(
+    run: &Run,
+    writer: &mut RunWriter,
+    has_document: bool,
+    printer: &Printer,
+) -> Option<RunNumber> {
+    let document = |out: &mut dyn Write| write_run(run, Form::Json, false, out);
+    writer.keep(run, has_document, &document).unwrap_or_else(|not_kept| {
+        printer.warning(&not_kept.into());
+        None
+    })
+}
+
+/// Tells which outputs failed, and how to get them.
+fn report(failed: Vec<OutputError>, number: Option<RunNumber>, printer: &Printer, status: Status) -> Status {
     let status = if failed.is_empty() { status } else { Status::CouldNot };
     for error in failed {
         printer.error(&match number {
-            Some(number) if !error.is::<Hinted>() => {
+            Some(number) if error.hint().is_none() => {
                 let again = format!("`iostall runs show {}` writes it again", number.0);
                 hinted(error, format!("the run itself is kept: {again}"))
             }
-            _ => error,
+            _ => error.into(),
         });
     }
     status
-}
-
-fn write_form(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) -> anyhow::Result<()> {
-    match form {
-        Form::Json => Ok(write_json(&Report::of(run), JsonLayout::Pretty, out)?),
-        Form::Csv => Ok(write_csv(&Report::of(run), out)?),
-        Form::Html => page(out, |text| write_html(&Report::of(run), text)),
-        Form::Markdown => page(out, |text| write_markdown(&Report::of(run), text)),
-        Form::Svg => {
-            let options = TextOptions { width: SVG_WIDTH, colour: true, unicode: true, percentiles };
-            let text = text_of(run, &options)?;
-            Ok(out.write_all(text_to_svg(&format!("iostall {}", run.body.kind()), &text).as_bytes())?)
-        }
-        Form::Manifest { .. } => anyhow::bail!("only a copy has a manifest"),
-    }
-}
-
-/// Writes what is made as one text.
-pub(crate) fn page(
-    out: &mut dyn Write,
-    render: impl Fn(&mut String) -> std::fmt::Result,
-) -> anyhow::Result<()> {
-    let mut text = String::new();
-    render(&mut text)?;
-    Ok(out.write_all(text.as_bytes())?)
-}
-
-fn text_of(run: &Run, options: &TextOptions) -> anyhow::Result<String> {
-    let mut text = String::new();
-    write_text(&Report::of(run), options, &mut text)?;
-    Ok(text)
 }
 
 /// As the terminal that is written to can show it.
@@ -200,27 +152,16 @@ fn terminal(printer: &Printer, percentiles: bool) -> TextOptions {
 }
 
 /// A report of several sections, as standard output can show it.
-pub(crate) fn text_of_sections(
-    title: &str,
-    sections: &[Section],
-    printer: &Printer,
-) -> anyhow::Result<String> {
-    let mut text = String::new();
-    write_sections(title, sections, &terminal(printer, false), &mut text)?;
-    Ok(text)
+pub(crate) fn text_of_sections(title: &str, sections: &[Section], printer: &Printer) -> String {
+    sections_text(title, sections, &terminal(printer, false))
 }
 
-/// Writes a report of several sections to standard output.
-pub(crate) fn sections_to_stdout(title: &str, sections: &[Section], printer: &Printer) -> anyhow::Result<()> {
-    Ok(printer.result(&text_of_sections(title, sections, printer)?)?)
-}
-
-/// Renders to standard output.
+/// Renders a document to standard output.
 pub(crate) fn to_stdout(
     printer: &Printer,
-    render: &dyn Fn(&mut dyn Write) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+    render: &dyn Fn(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let mut bytes = Vec::new();
     render(&mut bytes)?;
-    Ok(printer.document(&bytes)?)
+    printer.document(&bytes)
 }

@@ -126,6 +126,16 @@ impl Printer {
         self.to_stderr(&text);
     }
 
+    /// Asks for the password of the source called `name`; `None` where there is no terminal.
+    pub(crate) fn ask_password(name: &str) -> io::Result<Option<String>> {
+        let term = console::Term::stderr();
+        if !term.is_term() {
+            return Ok(None);
+        }
+        term.write_str(&format!("password for {}: ", shown(name)))?;
+        term.read_secure_line().map(Some)
+    }
+
     /// Shows `text` as the one live line, with `share` (0 to 1) as a bar. Only on a terminal, and not when quiet.
     pub(crate) fn progress(&self, share: f64, text: &str) {
         if self.quiet || !io::stderr().is_terminal() {

@@ -6,12 +6,15 @@ mod compare;
 mod copy;
 mod diskspd;
 mod load;
+pub(crate) mod man;
 mod manual;
 mod matrix;
+pub(crate) mod reference;
 mod report;
 mod runs;
 mod store;
 mod sweep;
+pub(crate) mod timestamp;
 mod top;
 mod write;
 
@@ -33,7 +36,7 @@ pub(crate) use runs::{CapacityArgs, RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
 pub(crate) use top::TopArgs;
-pub(crate) use write::{MethodChoice, WriteArgs};
+pub(crate) use write::WriteArgs;
 
 /// Load-test, watch, move and judge the storage under database servers.
 #[derive(Debug, Parser)]

@@ -14,7 +14,7 @@ use iostall_notify::AlertFile;
 use iostall_store::Retention;
 use iostall_watch::{
     Alerting, Collector, MachineClock, Metrics, Observers, OnceEvent, Sampler, SamplerOptions, WatchClock,
-    WatchError, sample_once,
+    WatchError, named_sources, sample_once,
 };
 use jiff::SignedDuration;
 
@@ -23,7 +23,6 @@ use crate::failure::Status;
 use crate::interrupt::on_signal;
 use crate::printer::Printer;
 use crate::store::open_watch;
-use crate::watching::{advised, named};
 
 /// Samples, or prints what a login needs.
 pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -52,8 +51,9 @@ fn run_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::
     let mut store = open_watch(global)?;
     let path = store.path().to_owned();
     let mut sources = Vec::new();
-    for source in named(&args.sources)? {
-        sources.push((source.name.clone(), source.open(args.timeout)?));
+    for source in named_sources(&args.sources, &Printer::ask_password)? {
+        let opened = source.open(args.timeout).map_err(WatchError::from)?;
+        sources.push((source.name().to_owned(), opened));
     }
     let mut outcome = Ok(());
     let mut observer = |event: OnceEvent<'_>| match event {
@@ -62,7 +62,7 @@ fn run_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::
             let line = printer.result(&format!("{}: {rows} rows at {at:.3}\n", shown(source)));
             outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
         }
-        OnceEvent::Failed(error) => printer.error(&advised(error)),
+        OnceEvent::Failed(error) => printer.error(&WatchError::from(error).into()),
         OnceEvent::Writer(event) => events::show_writer(event, &path, printer),
     };
     let all_answered = sample_once(&mut store, sources, &filter(args), &mut observer)?;
@@ -74,9 +74,9 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     let store = open_watch(global)?;
     let path = store.path().to_owned();
     let (mut names, mut opened) = (Vec::new(), Vec::new());
-    for source in named(&args.what.sources)? {
-        opened.push(source.open(args.what.timeout)?);
-        names.push(source.name);
+    for source in named_sources(&args.what.sources, &Printer::ask_password)? {
+        opened.push(source.open(args.what.timeout).map_err(WatchError::from)?);
+        names.push(source.name().to_owned());
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let clock = MachineClock::default();

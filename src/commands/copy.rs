@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use iostall_model::transfer::{HashKind, VerifyMode};
 use iostall_session::SessionError;
-use iostall_session::copy::{CopyRequest, copy};
+use iostall_session::copy::{CopyRequest, ManifestPlace, copy, hash_of_copy};
+use iostall_session::output::{OutputError, Outputs};
 use iostall_session::targets::WriteConsent;
 use iostall_transfer::CopyOptions;
 use iostall_transfer::copy::{Resume, Specials, Symlinks, pair_names};
@@ -17,37 +18,38 @@ use iostall_transfer::rate::RateLimit;
 use crate::cli::{CopyArgs, GlobalArgs, SpecialChoice, SymlinkChoice};
 use crate::failure::Status;
 use crate::frame::begin_transfer;
-use crate::manifest;
-use crate::output::{Delivery, Form, Outputs, Shown, Taken, wanted};
+use crate::output::{Delivery, Shown, wanted};
 use crate::printer::Printer;
-use crate::store::Recorder;
+use crate::store::{run_writer, taken};
 
 /// Copies, and reports it.
 pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some((destination, sources)) = args.paths.split_last() else { unreachable!("clap asks for two") };
-    let hash = manifest::hash(args)?;
-    let mut outputs = check_outputs(args, sources, destination, global)?;
-    let mut recorder = Recorder::begin(global, args.no_store, printer)?;
+    let hash = hash_of_copy(args.manifest.as_deref(), args.hash)?;
+    let place = args.manifest.clone().map(|path| ManifestPlace { path, may_replace: args.overwrite });
+    let mut outputs = check_outputs(args, place.as_ref(), sources, destination, global)?;
+    let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
     let (sources, destination, options) = (sources.to_vec(), destination.clone(), options(args, hash));
     let request = CopyRequest { sources, destination, options, limit: args.limit };
     let mut copied = copy(&request, transfer, printer)?;
-    let is_whole = copied.is_whole();
-    copied.warnings.extend(manifest::choose_place(args, &mut outputs, is_whole, copied.has_nothing));
+    let (is_whole, has_nothing) = (copied.is_whole(), copied.has_nothing);
+    let partial = place.as_ref().and_then(|place| place.choose(&mut outputs, is_whole, has_nothing));
+    copied.warnings.extend(partial);
     let status = failures::status(&copied.outcome, copied.ended.as_ref());
     if let Some(error) = copied.ended.take() {
         printer.error(&SessionError::from(error).into());
     }
     let (list, run) = copied.into_run();
-    let manifest = |out: &mut dyn Write| manifest::write(args, &list, out);
-    let mut delivery = Delivery::new(&outputs, &args.output);
+    let manifest = |out: &mut dyn Write| place.as_ref().map_or(Ok(()), |place| place.write(&list, out));
+    let mut delivery = Delivery::new(&outputs, &args.output, printer);
     delivery.manifest = Some(&manifest);
     if status == Status::CouldNot || (global.quiet && status != Status::No) {
         delivery.shown = Shown::Nothing;
     }
-    let given = delivery.give(&run, &mut recorder, status);
-    if is_whole && given != Status::CouldNot {
-        manifest::remove_partial(args);
+    let given = delivery.give(&run, &mut writer, status);
+    if let Some(place) = place.filter(|_| is_whole && given != Status::CouldNot) {
+        place.remove_partial();
     }
     Ok(given)
 }
@@ -101,17 +103,17 @@ fn options(args: &CopyArgs, hash: HashKind) -> CopyOptions {
 /// The outputs, manifest included, none of which may be in the way of the copy.
 fn check_outputs(
     args: &CopyArgs,
+    place: Option<&ManifestPlace>,
     sources: &[PathBuf],
     destination: &Path,
     global: &GlobalArgs,
-) -> anyhow::Result<Outputs> {
-    let manifest = Form::Manifest { may_replace: args.overwrite };
+) -> Result<Outputs, OutputError> {
     let mut wanted = wanted(&args.output);
-    wanted.push(("--manifest", manifest, args.manifest.as_deref()));
+    wanted.extend(place.map(|place| ("--manifest", place.form(), Some(place.path.as_path()))));
     // Names that do not go together are refused by the copy itself, before it writes anything.
     let pairs = pair_names(sources, destination).unwrap_or_default();
-    let taken = Taken::new(global).copies(&pairs, destination);
+    let taken = taken(global).copies(&pairs, destination);
     let mut outputs = Outputs::check(&wanted, &taken)?;
-    manifest::check_partial(args, &mut outputs, &taken)?;
+    place.map_or(Ok(()), |place| place.check_partial(&mut outputs, &taken))?;
     Ok(outputs)
 }

@@ -1,23 +1,22 @@
-//! `iostall man`: manual pages from the same description that parses the command line.
+//! `iostall man`: manual pages.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use clap::CommandFactory;
-use clap_mangen::Man;
 use iostall_measure::foreign::shell_path;
+use iostall_session::output::Place;
 
-use crate::cli::{Cli, ManArgs};
+use crate::cli::ManArgs;
+use crate::cli::man::Page;
 use crate::failure::{Status, hinted};
-use crate::output::Place;
 use crate::printer::Printer;
 
 /// Prints iostall(1), or writes the page of every command into a directory.
 pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some(directory) = &args.directory else {
         let mut page = Vec::new();
-        Man::new(Cli::command()).render(&mut page)?;
+        Page::first().write(&mut page)?;
         printer.result(&String::from_utf8(page)?)?;
         return Ok(Status::Done);
     };
@@ -34,15 +33,10 @@ pub(crate) fn run(args: &ManArgs, printer: &Printer) -> anyhow::Result<Status> {
 
 fn write_pages(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory)?;
-    let mut root = Cli::command().disable_help_subcommand(true);
-    root.build();
-    let mut commands = vec![root];
-    while let Some(command) = commands.pop() {
-        commands.extend(command.get_subcommands().filter(|below| !below.is_hide_set()).cloned());
-        let page = Man::new(command);
-        let place = Place::of(&directory.join(page.get_filename()))?;
+    for page in Page::all() {
+        let place = Place::of(&directory.join(page.file_name()))?;
         place.check_writable()?;
-        place.write(&|out| page.render(out), &|| ())?;
+        place.write(&|out| page.write(out), &|| ())?;
     }
     Ok(())
 }

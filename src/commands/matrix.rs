@@ -9,9 +9,8 @@ use iostall_store::Store;
 use crate::cli::{GlobalArgs, MatrixArgs};
 use crate::failure::{Status, hinted};
 use crate::frame::{Frame, failures};
-use crate::output::Taken;
 use crate::printer::Printer;
-use crate::store;
+use crate::store::{self, taken};
 
 /// What all cells of a quick matrix share; the rest of the minute is for everything between them.
 const QUICK_NS: u64 = 42_000_000_000;
@@ -24,7 +23,7 @@ pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> 
     matrix_profile(&plan)?;
     let (paths, consent, name) = (args.targets.clone(), args.safety.consent(), args.name.clone());
     let request = MatrixRequest { paths, consent, plan, name };
-    let taken = Taken::new(global).targets(named_or_scratch(&args.targets));
+    let taken = taken(global).targets(named_or_scratch(&args.targets));
     let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
     frame.run(

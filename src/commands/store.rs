@@ -10,7 +10,7 @@ use iostall_store::History;
 use crate::cli::{GlobalArgs, StoreArgs, StoreCommand};
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
-use crate::store::{self, open_watch, with_hint};
+use crate::store::{self, open_watch};
 
 /// The program that writes Parquet: of its own, because few need it and it takes long to compile.
 const LAKE: &str = "iostall-lake";
@@ -25,9 +25,9 @@ pub(crate) fn run(args: &StoreArgs, global: &GlobalArgs, printer: &Printer) -> a
 
 fn rebuild(global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut store = open_watch(global)?;
-    for watched in store.sources().map_err(with_hint)? {
+    for watched in store.sources()? {
         let source = watched.source;
-        store.rebuild(source.id).map_err(with_hint)?;
+        store.rebuild(source.id)?;
         printer.note(&format!("made the roll-ups of {} anew", source.name));
     }
     Ok(Status::Done)

@@ -10,8 +10,8 @@ use iostall_session::targets::{TargetRequest, named_or_scratch};
 use crate::cli::{GlobalArgs, PatternArgs, SweepArgs};
 use crate::failure::{Status, hinted};
 use crate::frame::{Frame, failures};
-use crate::output::Taken;
 use crate::printer::Printer;
+use crate::store::taken;
 
 /// Intervals of a setting at least: two say nothing about their spread.
 const REPEATS_MIN: u32 = 3;
@@ -19,7 +19,7 @@ const REPEATS_MIN: u32 = 3;
 /// Sweeps and reports.
 pub(crate) fn run(args: &SweepArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let request = request(args)?;
-    let taken = Taken::new(global).targets(named_or_scratch(&args.targets));
+    let taken = taken(global).targets(named_or_scratch(&args.targets));
     let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
     frame.run(|session, _| Ok(sweep(request, session)?), status)

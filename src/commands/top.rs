@@ -1,23 +1,21 @@
 //! `iostall top`: what sources do now, on the whole screen or once.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_report::top::{Asked, TopState};
 use iostall_report::watch::{sections, sentences, title, write_watch_json};
-use iostall_watch::{Feed, FeedEvent, OpenSource, SampledFeed, StoredFeed};
+use iostall_watch::{Feed, SampledFeed, StoredFeed, named_sources};
 
 use crate::cli::{GlobalArgs, TopArgs};
 use crate::failure::{Status, hinted};
-use crate::interrupt::on_signal;
-use crate::output::{sections_to_stdout, to_stdout};
+use crate::interrupt::stop_flag;
+use crate::output::{text_of_sections, to_stdout};
 use crate::printer::Printer;
 use crate::screen::Screen;
 use crate::store::open_watch;
-use crate::watching::{Named, named};
 
 /// How long to wait for a key before looking for samples.
 const WAIT: Duration = Duration::from_millis(200);
@@ -27,7 +25,7 @@ const LOOK_AT_STOP: Duration = Duration::from_millis(200);
 
 /// Shows it.
 pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let sources = named(&args.sources)?;
+    let sources = named_sources(&args.sources, &Printer::ask_password)?;
     let interval = (!sources.is_empty()).then_some(args.interval);
     let (mut feed, names): (Box<dyn Feed>, Vec<String>) = if sources.is_empty() {
         let store = open_watch(global)?;
@@ -36,28 +34,13 @@ pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> any
         let names = stored.names();
         (Box::new(stored), names)
     } else {
-        let names = sources.iter().map(|source| source.name.clone()).collect();
-        let open = |source| opener(source, args.timeout);
-        let sources = sources.into_iter().map(open).collect();
-        (Box::new(SampledFeed::start(sources, args.interval)?), names)
+        let names = sources.iter().map(|source| source.name().to_owned()).collect();
+        (Box::new(SampledFeed::of_named(sources, args.timeout, args.interval)?), names)
     };
     let level = args.level.map_or_else(|| usual_level(&names), Level::from);
     let mut state = TopState::new(&names, level, interval, printer.color());
     state.set_filter(args.filter.as_deref().unwrap_or_default());
     if args.once { once(args, &mut state, feed.as_mut(), printer) } else { live(&mut state, feed.as_mut()) }
-}
-
-/// How to open `source`, and its name.
-fn opener(source: Named, limit: Duration) -> (String, OpenSource) {
-    (source.name.clone(), Box::new(move || source.open_again(limit)))
-}
-
-/// Shows what is new.
-fn show(state: &mut TopState, event: FeedEvent<'_>) {
-    match event {
-        FeedEvent::Step { source, step } => state.step(source, step),
-        FeedEvent::Gap { source, at, reason } => state.gap(source, at, reason),
-    }
 }
 
 /// A host has no files of databases.
@@ -72,11 +55,9 @@ fn once(
     feed: &mut dyn Feed,
     printer: &Printer,
 ) -> anyhow::Result<Status> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let to_stop = Arc::clone(&stop);
-    on_signal(Some(printer), move || to_stop.store(true, Ordering::Relaxed))?;
+    let stop = stop_flag(Some(printer))?;
     loop {
-        feed.wait(LOOK_AT_STOP, &mut |event| show(state, event))?;
+        feed.wait(LOOK_AT_STOP, &mut |event| state.take(event))?;
         if feed.is_complete_at_once() || state.is_complete() || stop.load(Ordering::Relaxed) {
             break;
         }
@@ -95,23 +76,21 @@ fn once(
         return Err(hinted(error, "try another --level, or another --filter"));
     }
     if args.json {
-        to_stdout(printer, &|out| Ok(write_watch_json(&report, out)?))?;
+        to_stdout(printer, &|out| write_watch_json(&report, out))?;
         return Ok(Status::Done);
     }
-    sections_to_stdout(&title(&report), &sections(&report), printer)?;
+    printer.result(&text_of_sections(&title(&report), &sections(&report), printer))?;
     Ok(Status::Done)
 }
 
 /// The whole screen, until a key or a signal ends it, or the terminal is gone.
 fn live(state: &mut TopState, feed: &mut dyn Feed) -> anyhow::Result<Status> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let to_stop = Arc::clone(&stop);
     // What is said would be written across the screen.
-    on_signal(None, move || to_stop.store(true, Ordering::Relaxed))?;
+    let stop = stop_flag(None)?;
     let mut screen = Screen::open()?;
     // The signal of a terminal that is gone may have been ignored, or go to a shell that does not pass it on.
     while !stop.load(Ordering::Relaxed) && !screen.is_gone() {
-        feed.wait(Duration::ZERO, &mut |event| show(state, event))?;
+        feed.wait(Duration::ZERO, &mut |event| state.take(event))?;
         state.tick(utc_now());
         let pressed = match screen.show(state).and_then(|()| screen.key(WAIT)) {
             Err(_) if screen.is_gone() => break,

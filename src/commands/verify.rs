@@ -7,9 +7,9 @@ use iostall_transfer::manifest::{self, Manifest};
 use crate::cli::{GlobalArgs, VerifyArgs};
 use crate::failure::{Status, hinted};
 use crate::frame::begin_transfer;
-use crate::output::{self, Delivery, Shown, Taken};
+use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
-use crate::store::Recorder;
+use crate::store::{run_writer, taken};
 
 /// Checks, and reports it.
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -26,20 +26,19 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
             "--hash xxh3|blake3|sha256|md5|crc32c says what a list has",
         )
     })?;
-    let taken = Taken::new(global)
-        .inputs([&args.manifest])
-        .targets(list.files.iter().map(|file| file.path.as_path()));
+    let taken =
+        taken(global).inputs([&args.manifest]).targets(list.files.iter().map(|file| file.path.as_path()));
     let outputs = output::check(&args.output, &taken)?;
-    let mut recorder = Recorder::begin(global, args.no_store, printer)?;
+    let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
     let request = VerifyRequest { list: &list, shown, limit: args.limit };
     let run = verify::verify(request, transfer, printer)?;
     let status = status(&run, &list);
-    let mut delivery = Delivery::new(&outputs, &args.output);
+    let mut delivery = Delivery::new(&outputs, &args.output, printer);
     if global.quiet && status != Status::No {
         delivery.shown = Shown::Nothing;
     }
-    Ok(delivery.give(&run, &mut recorder, status))
+    Ok(delivery.give(&run, &mut writer, status))
 }
 
 /// Files that are all equal are no whole copy where the list does not have all of it.

@@ -2,34 +2,30 @@
 
 use std::path::Path;
 
-use iostall_model::paced::{MethodOutcome, Pace};
+use iostall_model::paced::{MethodOutcome, WriteMethod};
 use iostall_model::{PacedOutcome, Run};
 use iostall_report::growing;
 use iostall_session::event::{Event, Observer};
-use iostall_session::paced::{PacedRequest, PacedWrite};
+use iostall_session::output::GrowingTable;
+use iostall_session::paced::{PaceError, PaceRequest, PacedRequest, PacedWrite, paces};
 
-use crate::cli::{GlobalArgs, MethodChoice, WriteArgs};
-use crate::failure::{Status, hinted};
+use crate::cli::{GlobalArgs, WriteArgs};
+use crate::failure::Status;
 use crate::frame::begin_transfer;
-use crate::growing_table::GrowingTable;
-use crate::output::{self, Delivery, Taken};
+use crate::output::{self, Delivery};
 use crate::printer::Printer;
-use crate::store::Recorder;
+use crate::store::{run_writer, taken};
 
 /// What is written where neither a size nor a time is asked for, bytes.
 const TOTAL_BYTES: u64 = 1 << 30;
-/// The pause between bursts where only a rate is asked for, nanoseconds.
-const PERIOD_NS: u64 = 50_000_000;
-/// What packets past the page cache must be multiples of, bytes.
-const DIRECT_ALIGN: u32 = 4096;
 /// From this length on, what a run would lose by being killed is worth a word, nanoseconds.
 const LONG_NS: u64 = 3600 * 1_000_000_000;
 
 /// Writes, and reports it.
 pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let mut outputs = output::check(&args.output, &Taken::new(global).targets([&args.file]))?;
+    let mut outputs = output::check(&args.output, &taken(global).targets([&args.file]))?;
     let request = request(args)?;
-    let mut recorder = Recorder::begin(global, args.no_store, printer)?;
+    let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(None, printer)?;
     let write = PacedWrite::prepare(&request, printer)?;
     let table = match begin_table(args, printer) {
@@ -47,14 +43,22 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
         outputs.leave_out(path);
     }
     let status = if run.interrupted { Status::Interrupted } else { status(&run) };
-    Ok(Delivery::new(&outputs, &args.output).give(&run, &mut recorder, status))
+    Ok(Delivery::new(&outputs, &args.output, printer).give(&run, &mut writer, status))
 }
 
-fn request(args: &WriteArgs) -> anyhow::Result<PacedRequest> {
+fn request(args: &WriteArgs) -> Result<PacedRequest, PaceError> {
+    let pace = PaceRequest {
+        packet: args.packet,
+        burst: args.burst,
+        period: args.period,
+        rate: args.rate,
+        sweep: args.sweep.clone(),
+    };
+    let methods: Vec<WriteMethod> = args.methods.iter().copied().map(Into::into).collect();
     Ok(PacedRequest {
         file: args.file.clone(),
-        methods: args.methods.iter().copied().map(Into::into).collect(),
-        paces: paces(args)?,
+        paces: paces(&pace, &methods, args.interval)?,
+        methods,
         total_bytes: total_bytes(args),
         duration: args.duration,
         interval: args.interval,
@@ -90,7 +94,15 @@ impl Observer for WithTable<'_> {
 fn begin_table(args: &WriteArgs, printer: &Printer) -> anyhow::Result<Option<GrowingTable>> {
     let wanted = args.output.csv.as_deref().filter(|path| *path != Path::new("-"));
     let table = match wanted {
-        Some(path) => GrowingTable::begin(path, &growing::header()?, printer)?,
+        Some(path) => {
+            let printer = printer.clone();
+            GrowingTable::begin(path, &growing::header()?, move |path, error| {
+                printer.note(&format!(
+                    "warning: {} grows no more: {error}; it is written again at the end",
+                    path.display()
+                ));
+            })?
+        }
         None => None,
     };
     if table.is_none() && args.duration.is_some_and(|duration| duration.nanos() >= LONG_NS) {
@@ -113,43 +125,4 @@ fn total_bytes(args: &WriteArgs) -> Option<u64> {
         (None, Some(_)) => None,
         (None, None) => Some(TOTAL_BYTES),
     }
-}
-
-/// The paces that are tried, checked against the methods.
-fn paces(args: &WriteArgs) -> anyhow::Result<Vec<Pace>> {
-    let packet_bytes = u32::try_from(args.packet.bytes()).ok().filter(|bytes| (8..=1 << 30).contains(bytes));
-    let Some(packet_bytes) = packet_bytes else {
-        let error = anyhow::anyhow!("--packet {}: a packet has 8 bytes to 1 GiB", args.packet);
-        return Err(hinted(error, "--packet 800K is the usual one"));
-    };
-    let direct = args.methods.iter().any(|method| *method != MethodChoice::Buffered);
-    if direct && !packet_bytes.is_multiple_of(DIRECT_ALIGN) {
-        let next = packet_bytes.next_multiple_of(DIRECT_ALIGN);
-        let error = anyhow::anyhow!(
-            "--packet {packet_bytes}: past the page cache a packet must be a multiple of {DIRECT_ALIGN} bytes"
-        );
-        return Err(hinted(error, format!("--packet {next} is the next one, or --methods buffered")));
-    }
-    if args.interval.bytes() < u64::from(packet_bytes) {
-        let error = anyhow::anyhow!("--interval {}: an interval is at least one packet", args.interval);
-        return Err(hinted(error, format!("a packet has {packet_bytes} bytes: give at least those")));
-    }
-    let period_ns = args.period.map_or(0, iostall_measure::Nanos::nanos);
-    let pace = |packets_per_burst, period_ns| Pace { packet_bytes, packets_per_burst, period_ns };
-    if let Some(rate) = args.rate {
-        let wanted_ns = if period_ns > 0 { period_ns } else { PERIOD_NS };
-        let packets = (rate * wanted_ns as f64 / 1e9 / f64::from(packet_bytes)).ceil().clamp(1.0, 1e6);
-        // Whole packets, and then the period that gives exactly the rate with them.
-        let exact_ns = packets * f64::from(packet_bytes) / rate * 1e9;
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "clamped, and casts saturate"
-        )]
-        return Ok(vec![pace(packets as u32, exact_ns.round() as u64)]);
-    }
-    if args.sweep.is_empty() {
-        return Ok(vec![pace(args.burst, period_ns)]);
-    }
-    Ok(args.sweep.iter().map(|packets| pace(*packets, period_ns)).collect())
 }

@@ -9,6 +9,7 @@ mod cgroup;
 mod counters;
 mod device;
 mod disk_stats;
+mod ending;
 mod file_system;
 mod group_io;
 mod identity;
@@ -29,6 +30,7 @@ use iostall_measure::platform::{CpuTicks, Device, DeviceCounters, FileSystem, Ho
 pub use boot::since_boot_ns;
 pub use device::name_of;
 pub use disk_stats::{DiskColumn, DiskStats};
+pub use ending::{Ending, EndingNews, fail_at_size_limits, on_ending_signals};
 pub use group_io::{GroupDeviceIo, GroupIo};
 pub use identity::identity_of;
 pub use memory_group::MemoryGroup;
@@ -58,11 +60,6 @@ pub fn device_of(path: &Path) -> Option<Device> {
 /// Cumulative counters of the named devices, in the order of the names; a device that is gone is left out.
 pub fn device_counters(names: &[String]) -> Vec<DeviceCounters> {
     System::here().device_counters(names)
-}
-
-/// Whether this process was started with the signal of this number ignored.
-pub fn ignores_signal(number: i32) -> bool {
-    System::here().ignores_signal(number)
 }
 
 /// Cumulative time of every processor that is online.

@@ -8,6 +8,7 @@ pub mod counter;
 pub mod delta;
 pub mod device;
 pub mod distribution;
+mod entry;
 pub mod figures;
 mod gap;
 pub mod kind;
@@ -37,6 +38,7 @@ pub mod write_data;
 pub use capacity_record::CapacityRecord;
 pub use counter::{Counter, Counters};
 pub use delta::Change;
+pub use entry::{Entry, RunNumber};
 pub use gap::Gap;
 pub use kind::Kind;
 pub use kinds::{

@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 
 use iostall_measure::foreign::shown;
 use iostall_measure::{Caching, Durability};
-use iostall_model::CapacityRecord;
 use iostall_model::capacity::IoShape;
+use iostall_model::{CapacityRecord, RunNumber};
+use serde_json::{Value, json};
 
 use crate::format::rates;
 
-/// One line a record, in the order given, each with the name of its run.
-pub fn table<'a>(records: impl Iterator<Item = (String, &'a CapacityRecord)>) -> String {
-    let rows: Vec<[String; 4]> = records.map(|(run, record)| cells(&run, record)).collect();
+/// One line a record, in the order given, each with its run.
+pub fn table<'a>(records: impl Iterator<Item = (RunNumber, &'a CapacityRecord)>) -> String {
+    let rows: Vec<[String; 4]> = records.map(|(run, record)| cells(run, record)).collect();
     let widths: Vec<usize> =
         (0..3).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
     let mut text = String::new();
@@ -22,8 +23,13 @@ pub fn table<'a>(records: impl Iterator<Item = (String, &'a CapacityRecord)>) ->
     text
 }
 
+/// The same for scripts.
+pub fn to_json<'a>(records: impl Iterator<Item = (RunNumber, &'a CapacityRecord)>) -> Value {
+    records.map(|(number, record)| json!({"number": number.0, "record": record})).collect()
+}
+
 /// Device, shape, at least this, and where it is from.
-fn cells(run: &str, record: &CapacityRecord) -> [String; 4] {
+fn cells(run: RunNumber, record: &CapacityRecord) -> [String; 4] {
     let CapacityRecord { device, model, measured_utc, shape, warnings, .. } = record;
     let named =
         model.as_ref().map_or_else(|| shown(device), |model| format!("{} ({})", shown(device), shown(model)));

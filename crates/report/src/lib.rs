@@ -4,6 +4,7 @@
 //! Each kind of run builds one [`Report`], and every output renders that: they can never disagree, and none but the module of a
 //! kind knows the kind.
 
+pub mod alerts;
 pub mod capacity;
 pub mod chart;
 pub mod compare;
@@ -13,14 +14,17 @@ pub mod exposition;
 pub mod fact;
 pub mod facts;
 pub mod format;
+pub mod forms;
 pub mod html;
 pub mod json;
 mod kinds;
 pub mod line;
+pub mod live;
 pub mod markdown;
 mod percentiles;
 pub mod point;
 pub mod report;
+pub mod runs;
 pub mod section;
 pub mod svg;
 pub mod table;

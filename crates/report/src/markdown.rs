@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use iostall_model::Run;
+use iostall_session::output::MARKDOWN_HEADING;
 
 use crate::fact::Fact;
 use crate::facts::{self, Detail};
@@ -11,9 +12,6 @@ use crate::report::{Asked, Report};
 use crate::section::{Note, Part, Section};
 use crate::table::{Severity, Table, TableCell, TableLine};
 use crate::warnings;
-
-/// Begins every such document, so that a former one is known again.
-pub const HEADING: &str = "# iostall ";
 
 /// Writes a report. Fails only where `out` does.
 pub fn write_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
@@ -34,7 +32,7 @@ pub fn write_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result 
 
 fn head(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     let run = report.run;
-    writeln!(out, "{HEADING}{}: {}", run.body.kind(), escaped(&shown(&run.name)))?;
+    writeln!(out, "{MARKDOWN_HEADING}{}: {}", run.body.kind(), escaped(&shown(&run.name)))?;
     for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
         writeln!(out, "\n{}", escaped(words))?;
     }

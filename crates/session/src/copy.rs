@@ -1,5 +1,7 @@
 //! Copies: sources → copier → a run, and the list of what was copied.
 
+mod manifest_place;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +15,8 @@ use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::transfer::{Transfer, target};
+
+pub use manifest_place::{ManifestPlace, hash_of_copy};
 
 /// Losses of metadata that are told one by one; the rest are counted.
 const LOSSES_LISTED: usize = 5;

@@ -10,6 +10,7 @@ use iostall_load::profile::ProfileFileError;
 use iostall_load::{OverrideError, PresetError, ProfileError, RunError};
 use iostall_store::StoreError;
 use iostall_transfer::CopyError;
+use iostall_transfer::manifest::ManifestError;
 use thiserror::Error;
 
 /// Why a use case could not be carried out.
@@ -93,6 +94,14 @@ pub enum SessionError {
     /// A copy could not be begun, or was ended.
     #[error(transparent)]
     Copy(#[from] CopyError),
+    /// The name of a manifest says another checksum than was asked for.
+    #[error("--manifest {}", path.display())]
+    ManifestHash {
+        /// The manifest.
+        path: PathBuf,
+        /// What does not go together.
+        source: ManifestError,
+    },
     /// The memory of the process could not be limited.
     #[error("cannot limit the memory of this process")]
     MemoryLimit {
@@ -198,6 +207,9 @@ impl SessionError {
             Self::Input(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
             Self::Copy(error) => return error.hint(),
+            Self::ManifestHash { .. } => {
+                "leave --hash out, or give the list a name that says nothing else; nothing was copied"
+            }
             Self::MemoryLimit { limit_bytes, .. } => {
                 return Some(format!(
                     "`systemd-run --scope -p MemoryMax={limit_bytes} iostall write …` does the same"

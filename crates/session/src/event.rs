@@ -4,14 +4,13 @@ use std::io;
 use std::path::Path;
 
 use iostall_engine::EngineError;
-use iostall_load::runner::Phase;
+pub use iostall_load::runner::Phase;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::Point;
-use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
-use iostall_transfer::copy::CopyFailure;
-use iostall_transfer::progress::ProgressNow;
-
 use iostall_model::outcome::IntervalPoint;
+use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
+pub use iostall_transfer::copy::CopyFailure;
+pub use iostall_transfer::progress::ProgressNow;
 
 /// One thing worth knowing.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,9 @@
 //! Why a question about a history has no answer, or sources cannot be watched.
 
+use std::io;
 use std::path::PathBuf;
 
-use iostall_collect::SourceError;
+use iostall_collect::{AddressError, SourceError};
 use iostall_notify::AlertFileError;
 use iostall_store::StoreError;
 use jiff::Timestamp;
@@ -20,6 +21,38 @@ pub enum WatchError {
     /// A source cannot be opened or read.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// What was typed is no source.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// Two names of one source.
+    #[error("{name} is named twice: its samples would mix")]
+    NamedTwice {
+        /// The source.
+        name: String,
+    },
+    /// Nobody can be asked for a password.
+    #[error("there is no terminal to ask for the password of {name}")]
+    NoTerminal {
+        /// The source.
+        name: String,
+    },
+    /// The terminal failed when a password was asked for.
+    #[error("cannot read from the terminal")]
+    Terminal(#[source] io::Error),
+    /// A source that nothing can be imported from.
+    #[error("{named} is no management database")]
+    NoManagementDatabase {
+        /// As it was typed.
+        named: String,
+    },
+    /// No rule has this name.
+    #[error("there is no rule {name:?}")]
+    NoRule {
+        /// The name.
+        name: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
     /// The file of alerts cannot be used.
     #[error(transparent)]
     Alerts(#[from] AlertFileError),
@@ -61,6 +94,16 @@ impl WatchError {
         let hint = match self {
             Self::Store(error) => return error.hint(),
             Self::Source(error) => return Some(error.hint()),
+            Self::Address(error) => return Some(error.hint()),
+            Self::NamedTwice { .. } => "name each source once; databases are chosen with --database",
+            Self::NoTerminal { .. } => "put it in a file and write ?password-file=PATH",
+            Self::NoManagementDatabase { .. } => {
+                "write sqlserver://USER@HOST/DATABASE; tsql/README.md says how to make one"
+            }
+            Self::NoRule { known, .. } => {
+                let known: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
+                return Some(format!("the rules are {}", known.join(", ")));
+            }
             Self::Alerts(_) => "docs/alerts.md explains the file; `iostall alerts check` reads it",
             Self::Overlap { .. } => "end the first where the change was made, and begin the second after it",
             Self::NothingSampled { .. } => {
@@ -69,7 +112,7 @@ impl WatchError {
             Self::NothingWatched { .. } => {
                 "name a SOURCE, such as linux:, or let `iostall collect run` sample some"
             }
-            Self::SamplingEnded => return None,
+            Self::Terminal(_) | Self::SamplingEnded => return None,
         };
         Some(hint.to_owned())
     }

@@ -14,6 +14,7 @@ use iostall_store::{History, SourceId, Watched};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::WatchError;
+use crate::named::NamedSource;
 use crate::sampling::{Event, Sampler, SamplerOptions};
 
 /// A source that was sampled longer ago is not watched any more.
@@ -68,6 +69,18 @@ pub struct SampledFeed {
 }
 
 impl SampledFeed {
+    /// Starts sampling what a user named; no reading takes longer than `limit`.
+    pub fn of_named(
+        sources: Vec<NamedSource>,
+        limit: Duration,
+        interval: Duration,
+    ) -> Result<Self, WatchError> {
+        let opener = |source: NamedSource| -> (String, OpenSource) {
+            (source.name().to_owned(), Box::new(move || source.open(limit)))
+        };
+        Self::start(sources.into_iter().map(opener).collect(), interval)
+    }
+
     /// Starts sampling.
     pub fn start(sources: Vec<(String, OpenSource)>, interval: Duration) -> Result<Self, WatchError> {
         let (sampler, events) = start(&sources, interval)?;

@@ -4,11 +4,14 @@
 //! a command line or a terminal.
 
 mod alerting;
+mod channels;
 mod clock;
 mod collector;
 mod error;
 mod feed;
+mod import;
 mod metrics;
+mod named;
 mod once;
 mod reports;
 mod sampling;
@@ -19,11 +22,14 @@ pub mod windows;
 mod writer;
 
 pub use alerting::{AlertEvent, Alerting};
+pub use channels::test_channels;
 pub use clock::{MachineClock, WatchClock};
 pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, StoredFeed};
+pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use metrics::{Metrics, SourceNow};
+pub use named::{AskPassword, NamedSource, named_sources};
 pub use once::{OnceEvent, sample_once};
 pub use reports::{ReportRequest, TimeRange, compare, report};
 pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling, Stopper};

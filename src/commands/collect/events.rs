@@ -7,7 +7,6 @@ use iostall_notify::{Delivery, summary};
 use iostall_watch::{AlertEvent, CollectEvent, Missed, WriterEvent};
 
 use crate::printer::Printer;
-use crate::store::with_hint;
 
 /// Prints an event of a collector that writes to `store`.
 pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
@@ -36,7 +35,9 @@ pub(super) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printe
             None => printer.note(&format!("warning: {message}")),
         },
         WriterEvent::Unwritable(error) => {
-            printer.error(&with_hint(error).context("samples are lost until the store can be written again"));
+            printer.error(
+                &anyhow::Error::new(error).context("samples are lost until the store can be written again"),
+            );
         }
         WriterEvent::WritableAgain => {
             printer.note(&format!("the store {} can be written again", store.display()));

@@ -14,7 +14,7 @@ use crate::cli::{CompareArgs, GlobalArgs};
 use crate::frame::begin_session;
 use crate::output::keep;
 use crate::printer::Printer;
-use crate::store::Recorder;
+use crate::store::run_writer;
 
 /// What to measure: every side `times` times.
 pub(super) fn request(args: &CompareArgs, times: u32) -> anyhow::Result<ComparisonRequest> {
@@ -30,11 +30,11 @@ pub(super) fn measure(
     global: &GlobalArgs,
     printer: &Printer,
 ) -> anyhow::Result<(Vec<MeasuredSide>, bool)> {
-    let mut recorder = Recorder::begin(global, false, printer)?;
+    let mut writer = run_writer(global, false, printer)?;
     let stop = Arc::new(StopToken::default());
     let session = begin_session(args.load.engine.into(), &stop, printer)?;
     let mut on_run = |label: &str, time: u32, run: &Run| {
-        let number = keep(run, &mut recorder, false);
+        let number = keep(run, &mut writer, false, printer);
         let kept = number.map_or_else(|| " (not kept)".to_owned(), |number| format!(" (run {number})"));
         let line = iostall_report::run_line(&iostall_report::Report::of(run));
         printer.note(&format!("{time} of {}, {label}: {line}{kept}", request.times));

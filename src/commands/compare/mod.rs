@@ -7,14 +7,17 @@ mod work;
 use std::io::Write;
 
 use iostall_report::compare::{sections, to_json};
+use iostall_report::forms::write_figures;
 use iostall_report::section::Section;
 use iostall_session::analysis::comparison::Comparison;
 use iostall_session::comparison::MeasuredSide;
+use iostall_session::output::{Form, Outputs, Taken};
 
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::{Status, hinted, is_interrupted};
-use crate::output::{Form, Outputs, Taken, text_of_sections};
+use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
+use crate::store;
 
 /// Compares and shows what was found.
 pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -58,18 +61,15 @@ fn show(
     printer: &Printer,
     status: Status,
 ) -> Status {
-    let render = |_: Form, out: &mut dyn Write| {
-        serde_json::to_writer_pretty(&mut *out, json)?;
-        Ok(writeln!(out)?)
-    };
-    outputs.write_or_show(&render, &|| text_of_sections(title, sections, printer).map(Some), printer, status)
+    let render = |_: Form, out: &mut dyn Write| write_figures(json, out);
+    write_or_show(outputs, &render, &|| Some(text_of_sections(title, sections, printer)), printer, status)
 }
 
 /// What is measured and read: without `--fresh`, the sides are no files.
 fn taken(args: &CompareArgs, global: &GlobalArgs) -> Taken {
     let targets = if args.fresh.is_some() { args.sides.as_slice() } else { &[] };
     let tables = args.work.iter().flatten();
-    Taken::new(global).targets(targets).inputs(args.load.profile.iter().chain(tables))
+    store::taken(global).targets(targets).inputs(args.load.profile.iter().chain(tables))
 }
 
 /// Refuses fewer than two sides.

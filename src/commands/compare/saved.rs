@@ -4,7 +4,7 @@ use iostall_session::comparison::MeasuredSide;
 use iostall_store::{SqliteStore, Store};
 
 use crate::cli::GlobalArgs;
-use crate::store::{self, with_hint};
+use crate::store;
 
 /// Reads every side; the runs of one are joined with commas.
 pub(super) fn read(sides: &[String], global: &GlobalArgs) -> anyhow::Result<Vec<MeasuredSide>> {
@@ -16,7 +16,7 @@ fn read_side(text: &str, store: &SqliteStore) -> anyhow::Result<MeasuredSide> {
     let mut numbers: Vec<String> = Vec::new();
     let mut runs = Vec::new();
     for word in text.split(',') {
-        let stored = store.get(&store::selector(word)?).map_err(with_hint)?;
+        let stored = store.get(&store::selector(word)?)?;
         numbers.push(stored.number.to_string());
         runs.push(stored.run);
     }

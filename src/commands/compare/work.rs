@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use iostall_report::csv::{CsvError, read_work};
+use iostall_session::input::read_whole;
 use iostall_stats::work::{Job, pair};
 
 use crate::failure::hinted;
-use crate::input;
 
 /// A hundred thousand jobs.
 const TABLE_BYTES_MAX: u64 = 16 << 20;
@@ -20,7 +20,7 @@ pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Job>> {
 }
 
 fn table(path: &Path) -> anyhow::Result<Vec<(String, f64)>> {
-    let bytes = input::read("table of jobs", TABLE_BYTES_MAX, path)?;
+    let bytes = read_whole("table of jobs", TABLE_BYTES_MAX, path)?;
     let rows = read_work(bytes.as_slice()).map_err(|error: CsvError| {
         hinted(
             anyhow::Error::new(error).context(format!("{} is no table of jobs", path.display())),

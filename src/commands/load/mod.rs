@@ -8,8 +8,8 @@ use iostall_session::targets::{TargetRequest, named_or_scratch};
 use crate::cli::{GlobalArgs, LoadArgs};
 use crate::failure::Status;
 use crate::frame::{Frame, failures};
-use crate::output::Taken;
 use crate::printer::Printer;
+use crate::store::taken;
 
 /// Runs a load and reports it.
 pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
     };
     let bound = what.bindings.iter().map(|binding| binding.path.clone());
     let named: Vec<_> = args.targets.iter().cloned().chain(bound).collect();
-    let taken = Taken::new(global).targets(named_or_scratch(&named)).inputs(&what.profile);
+    let taken = taken(global).targets(named_or_scratch(&named)).inputs(&what.profile);
     let (engine, no_store, output) = (what.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
     frame.run(|session, _| Ok(load(LoadRequest { targets, profile, name }, session)?), failures)

@@ -2,14 +2,16 @@
 
 use std::io::Write;
 
-use iostall_report::watch::{comparison, sections, sentences, title, write_watch_csv, write_watch_json};
-use iostall_report::{write_comparison_html, write_watch_html};
+use iostall_report::forms::{write_window, write_windows};
+use iostall_report::watch::{comparison, sections, sentences, title};
+use iostall_session::output::{Form, OutputError, Outputs};
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
 use crate::cli::{GlobalArgs, ReportArgs};
 use crate::failure::Status;
-use crate::output::{Form, Outputs, Taken, page, text_of_sections};
+use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
+use crate::store::taken;
 
 /// Where to.
 pub(super) struct Forms {
@@ -18,13 +20,13 @@ pub(super) struct Forms {
 
 impl Forms {
     /// The forms asked for, which may be written where they were.
-    pub(super) fn checked(args: &ReportArgs, global: &GlobalArgs) -> anyhow::Result<Self> {
+    pub(super) fn checked(args: &ReportArgs, global: &GlobalArgs) -> Result<Self, OutputError> {
         let wanted = [
             ("--csv", Form::Csv, args.csv.as_deref()),
             ("--json", Form::Json, args.json.as_deref()),
             ("--html", Form::Html, args.html.as_deref()),
         ];
-        Ok(Self { outputs: Outputs::check(&wanted, &Taken::new(global))? })
+        Ok(Self { outputs: Outputs::check(&wanted, &taken(global))? })
     }
 
     /// Writes a window. Answers `status`, or that something could not be written.
@@ -35,13 +37,9 @@ impl Forms {
         printer: &Printer,
         status: Status,
     ) -> Status {
-        let render = |form, out: &mut dyn Write| match (form, series) {
-            (Form::Csv, _) => Ok(write_watch_csv(report, out)?),
-            (Form::Html, Some(series)) => page(out, |text| write_watch_html(report, series, text)),
-            _ => Ok(write_watch_json(report, out)?),
-        };
-        let text = || text_of_sections(&title(report), &sections(report), printer).map(Some);
-        let status = self.outputs.write_or_show(&render, &text, printer, status);
+        let render = |form, out: &mut dyn Write| write_window(report, series, form, out);
+        let text = || Some(text_of_sections(&title(report), &sections(report), printer));
+        let status = write_or_show(&self.outputs, &render, &text, printer, status);
         if self.outputs.take_stdout() {
             for source in &report.sources {
                 for said in sentences(source) {
@@ -54,13 +52,9 @@ impl Forms {
 
     /// Writes two windows, likewise.
     pub(super) fn comparison(&self, both: &WatchComparison, printer: &Printer) -> Status {
-        let render = |form, out: &mut dyn Write| match form {
-            Form::Csv => Ok(comparison::write_comparison_csv(both, out)?),
-            Form::Html => page(out, |text| write_comparison_html(both, text)),
-            _ => Ok(comparison::write_comparison_json(both, out)?),
-        };
+        let render = |form, out: &mut dyn Write| write_windows(both, form, out);
         let sections = comparison::sections(both);
-        let text = || text_of_sections(&comparison::title(both), &sections, printer).map(Some);
-        self.outputs.write_or_show(&render, &text, printer, Status::Done)
+        let text = || Some(text_of_sections(&comparison::title(both), &sections, printer));
+        write_or_show(&self.outputs, &render, &text, printer, Status::Done)
     }
 }

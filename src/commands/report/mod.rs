@@ -10,11 +10,11 @@ use iostall_report::watch::sentences;
 use iostall_watch::{ReportRequest, WatchError, compare, report};
 
 use self::forms::Forms;
+use crate::cli::timestamp::{timestamp, window};
 use crate::cli::{GlobalArgs, ReportArgs};
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 use crate::store::open_watch;
-use crate::timestamp::{timestamp, window};
 
 /// A chart with more lines than this cannot be read.
 const LINES_MAX: usize = 8;

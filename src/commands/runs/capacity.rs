@@ -4,30 +4,26 @@ use std::path::Path;
 
 use iostall_host as host;
 use iostall_report::capacity;
-use iostall_store::{SqliteStore, Store, StoredCapacity};
-use serde_json::json;
+use iostall_report::forms::write_figures;
+use iostall_store::{SqliteStore, Store};
 
 use crate::cli::CapacityArgs;
+use crate::output::to_stdout;
 use crate::printer::Printer;
-use crate::store::with_hint;
 
 /// Lists the records, newest first.
 pub(super) fn show(args: &CapacityArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Result<()> {
     let device = args.device.as_deref().map(lasting_name);
-    let found = store.capacities(device.as_deref(), Some(args.limit)).map_err(with_hint)?;
+    let found = store.capacities(device.as_deref(), Some(args.limit))?;
+    let records = found.iter().map(|one| (one.number, &one.record));
     if args.json {
-        let rows: Vec<_> = found
-            .iter()
-            .map(|StoredCapacity { number, record }| json!({"number": number.0, "record": record}))
-            .collect();
-        printer.document(format!("{}\n", serde_json::to_string_pretty(&rows)?).as_bytes())?;
+        to_stdout(printer, &|out| write_figures(&capacity::to_json(records.clone()), out))?;
     } else if found.is_empty() {
         printer.note(
             "nothing is known of such a device yet: `iostall sweep` on it, with one kind of I/O, finds out",
         );
     } else {
-        let rows = found.iter().map(|one| (one.number.to_string(), &one.record));
-        printer.result(&capacity::table(rows))?;
+        printer.result(&capacity::table(records))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::product::sources;
 use super::{Finding, Tree};
 
 /// Lines of `src/` without `cli/`: lower it when there are fewer, never raise it. 3,000 is where it is to go.
-const LINES_MAX: usize = 4380;
+const LINES_MAX: usize = 2700;
 /// So many fewer are let pass before the number must follow.
 const LINES_SLACK: usize = 150;
 

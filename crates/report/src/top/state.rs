@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iostall_model::{Change, Gap, Level, ResetReason, Row, Step, Warning};
+use iostall_watch::FeedEvent;
 use iostall_watch::windows::{Group, GroupKey, SourceHistory, WatchReport, WatchWindow};
 use jiff::{SignedDuration, Timestamp};
 
@@ -77,6 +78,14 @@ impl TopState {
     pub fn set_filter(&mut self, filter: &str) {
         filter.clone_into(&mut self.filter);
         self.refresh();
+    }
+
+    /// Something is new.
+    pub fn take(&mut self, event: FeedEvent<'_>) {
+        match event {
+            FeedEvent::Step { source, step } => self.step(source, step),
+            FeedEvent::Gap { source, at, reason } => self.gap(source, at, reason),
+        }
     }
 
     /// The source called `name`, which is added where it is new, answered. While the view is paused it stays as it is,

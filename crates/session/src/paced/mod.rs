@@ -2,6 +2,7 @@
 
 mod file;
 mod methods;
+mod pace;
 mod request;
 
 use iostall_host::MemoryGroup;
@@ -16,6 +17,7 @@ use crate::transfer::{Transfer, target};
 use file::PacedFile;
 use methods::Methods;
 
+pub use pace::{PaceError, PaceRequest, paces};
 pub use request::PacedRequest;
 
 /// A paced write that may begin: all that can be checked before is in order.

@@ -4,24 +4,21 @@ use iostall_diskspd::{CacheMode, DiskspdProfile};
 use iostall_load::{PlanError, RunError};
 use iostall_measure::ByteCount;
 use iostall_model::{LoadOutcome, Run, WarningCode};
-use iostall_session::SessionError;
 
-use crate::failure::hinted;
-use crate::printer::Printer;
+use crate::error::SessionError;
 
-/// Tells them on standard error.
-pub(super) fn show(run: &Run, profile: &DiskspdProfile, printer: &Printer) {
-    for warning in ranges_moved(run, profile) {
-        printer.note(&format!("WARNING: {warning}"));
-    }
+/// A line for each.
+pub fn cautions(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
     let measures_latency = profile.time_spans.iter().any(|span| span.measure_latency);
-    for warning in &run.warnings {
-        if warning.code == WarningCode::FewSamples && !measures_latency {
-            continue;
-        }
-        let subject = warning.subject.as_deref().map(|subject| paths_of(subject, profile) + ": ");
-        printer.note(&format!("WARNING: {}{}", subject.unwrap_or_default(), warning.message));
-    }
+    let warnings = run
+        .warnings
+        .iter()
+        .filter(|warning| warning.code != WarningCode::FewSamples || measures_latency)
+        .map(|warning| {
+            let subject = warning.subject.as_deref().map(|subject| paths_of(subject, profile) + ": ");
+            subject.unwrap_or_default() + &warning.message
+        });
+    ranges_moved(run, profile).into_iter().chain(warnings).collect()
 }
 
 /// The paths behind role names, which the user has never seen: the first time span's, for names repeat from span to span.
@@ -69,20 +66,19 @@ fn ranges_moved(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
     found
 }
 
-/// The error with advice in DiskSpd's words, where the error is about what a target can hold.
-pub(super) fn advised(error: SessionError) -> anyhow::Error {
-    let SessionError::Run(RunError::Plan { source, .. }) = &error else { return error.into() };
-    let hint = match source {
+/// Advice in DiskSpd's words, where the error is about what a target can hold.
+pub fn hint(error: &SessionError) -> Option<&'static str> {
+    let SessionError::Run(RunError::Plan { source, .. }) = error else { return None };
+    match source {
         PlanError::BlockDoesNotFit { .. } => {
-            "make -b smaller, the file larger (-c), or -B and -f wider apart"
+            Some("make -b smaller, the file larger (-c), or -B and -f wider apart")
         }
         PlanError::NotAMultiple { .. } => {
-            "give -b, -r, -s and -T as multiples of it, or go through the page cache (-Sb)"
+            Some("give -b, -r, -s and -T as multiples of it, or go through the page cache (-Sb)")
         }
         PlanError::StartOutside { .. } => {
-            "make -T smaller or the file larger (-c), or use fewer threads (-t)"
+            Some("make -T smaller or the file larger (-c), or use fewer threads (-t)")
         }
-        _ => return error.into(),
-    };
-    hinted(error, hint)
+        _ => None,
+    }
 }

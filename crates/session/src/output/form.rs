@@ -1,7 +1,9 @@
 //! The forms of a result, and how to tell a former one of the same form from a file of somebody else's.
 
-use iostall_report::markdown::HEADING;
 use iostall_transfer::manifest::begins_manifest;
+
+/// What every Markdown report of ours begins with: a former one is known by it.
+pub const MARKDOWN_HEADING: &str = "# iostall ";
 
 /// What is read of a file to see what it is, bytes: a name in a manifest may be 4 KiB long.
 pub(super) const HEAD_BYTES: u64 = 16 << 10;
@@ -11,7 +13,7 @@ const CSV_COLUMNS: [&str; 4] = ["start_s", "elapsed_s", "in_flight", "stall_is"]
 
 /// One form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// A document of a run, a comparison or a window.
     Json,
     /// A table.
@@ -57,7 +59,7 @@ impl Form {
             Self::Json => begins("{"),
             Self::Csv => is_table(head),
             Self::Html => begins("<!doctype html") || begins("<html"),
-            Self::Markdown => begins(HEADING),
+            Self::Markdown => begins(MARKDOWN_HEADING),
             Self::Svg => begins("<svg") || begins("<?xml"),
             Self::Manifest { may_replace } => may_replace || begins_manifest(head),
         }

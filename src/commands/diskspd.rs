@@ -1,8 +1,5 @@
 //! `iostall diskspd`: DiskSpd's command lines, reports and exit statuses on our engine.
 
-mod cautions;
-mod targets;
-
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,23 +7,21 @@ use std::sync::Arc;
 
 use clap::Parser;
 use iostall_diskspd::command_line::Surroundings;
-use iostall_diskspd::report::{from_run, write_text, write_xml};
 use iostall_diskspd::xml::{PROFILE_BYTES_MAX, write_profile};
-use iostall_diskspd::{
-    DiskspdProfile, EXIT_FAILED, EXIT_REJECTED, Parsed, Request, parse, to_profile, usage,
-};
+use iostall_diskspd::{EXIT_FAILED, EXIT_REJECTED, Parsed, Request, parse, to_profile, usage};
 use iostall_load::window::StopToken;
 use iostall_measure::clock::utc_now;
-use iostall_model::Run;
+use iostall_session::diskspd::{cautions, hint, report, target_request};
+use iostall_session::input::read_whole;
 use iostall_session::load::{LoadRequest, load};
+use iostall_session::output::{Outputs, Taken};
 
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
-use crate::failure::{Status, is_interrupted};
+use crate::failure::{Status, hinted, is_interrupted};
 use crate::frame::{begin_session, failures};
-use crate::input;
-use crate::output::{self, Delivery, Outputs, Shown, Taken};
+use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
-use crate::store::Recorder;
+use crate::store::{self, run_writer};
 
 /// Runs as DiskSpd would, with its exit statuses: 0, 1 where the run failed, 3 where what was typed is rejected.
 pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) -> ExitCode {
@@ -70,15 +65,11 @@ fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>
         }
         Parsed::Run(request) => *request,
         Parsed::ProfileFile(file) => {
-            file.apply(&input::read("profile", PROFILE_BYTES_MAX as u64, Path::new(&file.path))?)?
+            file.apply(&read_whole("profile", PROFILE_BYTES_MAX as u64, Path::new(&file.path))?)?
         }
     };
-    for warning in &request.warnings {
-        printer.note(&format!("WARNING: {warning}"));
-    }
-    for unsupported in &request.unsupported {
-        printer.note(&format!("WARNING: {unsupported}"));
-    }
+    warn(&request.warnings, printer);
+    warn(&request.unsupported, printer);
     if request.profile_only {
         printer.result(&(write_profile(&request.profile) + "\n"))?;
         return Ok(None);
@@ -90,7 +81,7 @@ fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>
 fn taken(request: &Request, words: &[OsString], global: &GlobalArgs) -> Taken {
     let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.path);
     let profile = words.iter().filter_map(|word| word.to_str()?.strip_prefix(['-', '/'])?.strip_prefix('X'));
-    Taken::new(global).targets(targets).inputs(profile)
+    store::taken(global).targets(targets).inputs(profile)
 }
 
 fn carry_out(
@@ -101,37 +92,32 @@ fn carry_out(
     printer: &Printer,
 ) -> anyhow::Result<ExitCode> {
     let mapped = to_profile(&request.profile)?;
-    for note in &mapped.notes {
-        printer.note(&format!("WARNING: {note}"));
-    }
-    let targets = targets::target_request(&mapped, &extras.safety.consent(), printer)?;
-    let mut recorder = Recorder::begin(global, extras.no_store, printer)?;
+    warn(&mapped.notes, printer);
+    let targets = target_request(&mapped, &extras.safety.consent(), &|note| warn([note], printer))?;
+    let mut writer = run_writer(global, extras.no_store, printer)?;
     // DiskSpd is silent until its report unless -P or -v asks for more.
     let silent = Printer::new(true, global.color);
     let talks = request.profile.progress > 0 || request.profile.verbose;
     let stop = Arc::new(StopToken::default());
     let session = begin_session(extras.engine.into(), &stop, if talks { printer } else { &silent })?;
     let asked = LoadRequest { targets, profile: mapped.profile, name: extras.name.clone() };
-    let run = load(asked, &session).map_err(cautions::advised)?;
-    cautions::show(&run, &request.profile, printer);
+    let run = load(asked, &session).map_err(|error| match hint(&error) {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
+    })?;
+    warn(cautions(&run, &request.profile), printer);
     let status = if session.interrupted() { Status::Interrupted } else { failures(&run) };
-    let mut delivery = Delivery::new(outputs, &extras.output);
+    let mut delivery = Delivery::new(outputs, &extras.output, printer);
     delivery.shown = Shown::Text(report(&run, &request.profile));
-    Ok(match delivery.give(&run, &mut recorder, status) {
+    Ok(match delivery.give(&run, &mut writer, status) {
         Status::No | Status::CouldNot => ExitCode::from(EXIT_FAILED),
         status => status.into(),
     })
 }
 
-fn report(run: &Run, profile: &DiskspdProfile) -> String {
-    let Some(report) = from_run(run, profile.clone()) else { return String::new() };
-    let mut text = String::new();
-    if profile.result_formats.text {
-        text.push_str(&write_text(&report));
+/// Warns as DiskSpd does, before its report.
+fn warn(lines: impl IntoIterator<Item = impl std::fmt::Display>, printer: &Printer) {
+    for line in lines {
+        printer.note(&format!("WARNING: {line}"));
     }
-    if profile.result_formats.xml {
-        text.push_str(&write_xml(&report));
-        text.push('\n');
-    }
-    text
 }

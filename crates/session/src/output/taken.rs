@@ -4,16 +4,15 @@ use std::path::{Path, PathBuf};
 
 use iostall_engine::output::{Place, PlaceKind};
 
-use crate::cli::GlobalArgs;
-use crate::store;
-
 /// See the module.
-pub(crate) struct Taken {
+#[derive(Debug, Default)]
+pub struct Taken {
     files: Vec<TakenFile>,
     trees: Vec<Tree>,
 }
 
 /// One file, there or not.
+#[derive(Debug)]
 struct TakenFile {
     /// What it is to the command, as the rest of "that is".
     what: &'static str,
@@ -21,43 +20,41 @@ struct TakenFile {
 }
 
 /// A directory that is copied.
+#[derive(Debug)]
 struct Tree {
     source: PathBuf,
     target: PathBuf,
 }
 
 impl Taken {
-    /// By every command: the store, with the files that SQLite keeps beside it.
-    pub(crate) fn new(global: &GlobalArgs) -> Self {
-        let mut taken = Self { files: Vec::new(), trees: Vec::new() };
-        for store in
-            store::path(global).into_iter().flat_map(|store| [store.canonicalize(), Ok(store)]).flatten()
-        {
+    /// By every command: the store at `path`, with the files that SQLite keeps beside it.
+    pub fn store(mut self, path: PathBuf) -> Self {
+        for store in [path.canonicalize(), Ok(path)].into_iter().flatten() {
             let beside = ["-wal", "-shm", "-journal"].map(|suffix| {
                 let mut name = store.clone().into_os_string();
                 name.push(suffix);
                 PathBuf::from(name)
             });
-            taken.add("a file of the store", beside.iter());
-            taken.add("the store", [&store]);
+            self.add("a file of the store", beside.iter());
+            self.add("the store", [&store]);
         }
-        taken
+        self
     }
 
     /// What is measured or checked.
-    pub(crate) fn targets<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+    pub fn targets<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.add("a target of this command", paths);
         self
     }
 
     /// What is read: profiles, manifests, tables.
-    pub(crate) fn inputs<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+    pub fn inputs<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.add("a file that this command reads", paths);
         self
     }
 
     /// What is copied to where.
-    pub(crate) fn copies(mut self, pairs: &[(PathBuf, PathBuf)], destination: &Path) -> Self {
+    pub fn copies(mut self, pairs: &[(PathBuf, PathBuf)], destination: &Path) -> Self {
         for (source, target) in pairs {
             if source.is_dir() {
                 self.trees.push(Tree { source: source.clone(), target: target.clone() });

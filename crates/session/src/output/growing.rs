@@ -10,47 +10,48 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use anyhow::Context;
-
-use crate::printer::Printer;
+use super::error::TableError;
 
 /// See the module.
-pub(crate) struct GrowingTable {
+pub struct GrowingTable {
     lines: Sender<Vec<u8>>,
     writer: JoinHandle<io::Result<()>>,
 }
 
 impl GrowingTable {
-    /// Begins a table with its header at `path`; `None` where there is something already.
-    pub(crate) fn begin(path: &Path, header: &[u8], printer: &Printer) -> anyhow::Result<Option<Self>> {
+    /// Begins a table with its header at `path`; `None` where there is something already. `ended` is called on another thread
+    /// where a line cannot be written, and nothing more will be.
+    pub fn begin(
+        path: &Path,
+        header: &[u8],
+        ended: impl FnOnce(&Path, &io::Error) + Send + 'static,
+    ) -> Result<Option<Self>, TableError> {
         let mut file = match File::options().write(true).create_new(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
-            opened => opened.with_context(|| format!("cannot make {}", path.display()))?,
+            opened => opened.map_err(|source| TableError::Make { path: path.to_owned(), source })?,
         };
-        file.write_all(header).with_context(|| format!("cannot write {}", path.display()))?;
+        file.write_all(header).map_err(|source| TableError::Write { path: path.to_owned(), source })?;
         let (lines, to_write) = channel();
-        let (printer, shown) = (printer.clone(), path.display().to_string());
+        let path = path.to_owned();
         let writing = move || {
             let written = write(&mut file, &to_write);
             if let Err(error) = &written {
-                printer.note(&format!(
-                    "warning: {shown} grows no more: {error}; it is written again at the end"
-                ));
+                ended(&path, error);
             }
             written
         };
         let writer = thread::Builder::new().name("iostall-table".into()).spawn(writing);
-        Ok(Some(Self { lines, writer: writer.context("cannot start the thread that writes the table")? }))
+        Ok(Some(Self { lines, writer: writer.map_err(TableError::Thread)? }))
     }
 
     /// Adds a line, without waiting for it.
-    pub(crate) fn add(&self, line: Vec<u8>) {
+    pub fn add(&self, line: Vec<u8>) {
         // A writer that failed has said so, and reads no more.
         let _ = self.lines.send(line);
     }
 
     /// Waits until all lines are written and on the media; whether they are.
-    pub(crate) fn finish(self) -> bool {
+    pub fn finish(self) -> bool {
         drop(self.lines);
         matches!(self.writer.join(), Ok(Ok(())))
     }
@@ -73,17 +74,14 @@ fn write(file: &mut File, lines: &Receiver<Vec<u8>>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::ColorChoice;
 
-    fn printer() -> Printer {
-        Printer::new(true, ColorChoice::Never)
-    }
+    fn nobody_listens(_: &Path, _: &io::Error) {}
 
     #[test]
     fn a_line_is_in_the_file_while_the_table_still_grows() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("t.csv");
-        let table = GrowingTable::begin(&path, b"a,b\r\n", &printer()).unwrap().unwrap();
+        let table = GrowingTable::begin(&path, b"a,b\r\n", nobody_listens).unwrap().unwrap();
         table.add(b"1,2\r\n".to_vec());
         let clock = iostall_measure::MonotonicClock::new();
         while std::fs::read(&path).unwrap() != b"a,b\r\n1,2\r\n" {
@@ -100,9 +98,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("t.csv");
         std::fs::write(&path, "last week").unwrap();
-        assert!(GrowingTable::begin(&path, b"a\r\n", &printer()).unwrap().is_none());
+        assert!(GrowingTable::begin(&path, b"a\r\n", nobody_listens).unwrap().is_none());
         assert_eq!(std::fs::read(&path).unwrap(), b"last week");
-        assert!(GrowingTable::begin(&directory.path().join("no/t.csv"), b"", &printer()).is_err());
+        assert!(GrowingTable::begin(&directory.path().join("no/t.csv"), b"", nobody_listens).is_err());
     }
 
     #[test]

@@ -1,0 +1,187 @@
+//! Signals that ask a program to end. This module knows signals; the work knows only that it is to stop.
+//!
+//! Ctrl-C, a supervisor's SIGTERM and the SIGHUP of a terminal that is gone mean the same. The first asks the work to stop and to
+//! keep what it has. A second one, for work that waits for a device which does not answer, removes what is unfinished and ends the
+//! process; a third one ends it at once. A signal that was ignored when the process began stays ignored: `nohup` means it.
+
+use std::io;
+use std::process::abort;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use iostall_measure::{Clock, MonotonicClock};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use crate::system::System;
+
+/// Those that ask for the end.
+const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// A signal that follows another within this counts as the same: a terminal and a supervisor both send one, `timeout` sends its own
+/// to the process and to its group, a key bounces.
+const SAME_NS: u64 = 1_000_000_000;
+/// How long a second signal may take to remove what is unfinished.
+const REMOVING_NS: u64 = 5_000_000_000;
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wish {
+    /// Stop, and keep what there is.
+    Stop,
+    /// Nothing that the one before did not.
+    Same,
+    /// Remove what is unfinished, and end.
+    Leave,
+    /// End now.
+    End,
+}
+
+/// The signals so far.
+#[derive(Debug, Default)]
+struct Wishes {
+    counted: u32,
+    /// When the last one came that was counted.
+    last_ns: u64,
+}
+
+impl Wishes {
+    fn next(&mut self, now_ns: u64) -> Wish {
+        if self.counted > 0 && now_ns.saturating_sub(self.last_ns) < SAME_NS {
+            return Wish::Same;
+        }
+        self.last_ns = now_ns;
+        self.counted = self.counted.saturating_add(1);
+        match self.counted {
+            1 => Wish::Stop,
+            2 => Wish::Leave,
+            _ => Wish::End,
+        }
+    }
+}
+
+/// What a program does when it is asked to end.
+pub trait Ending: Send + Sync + 'static {
+    /// Asks the work to stop, and to keep what it has. Once.
+    fn stop(&self);
+
+    /// Says what happens now. It may wait for whoever reads that: nobody waits for it.
+    fn say(&self, news: EndingNews);
+
+    /// Removes what is unfinished, for as long as `goes_on` says so.
+    fn clean_up(&self, goes_on: &mut dyn FnMut() -> bool);
+}
+
+/// What happens after a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndingNews {
+    /// The work was asked to stop, at a key.
+    StoppingAtKey,
+    /// Because the terminal is gone.
+    StoppingWithoutTerminal,
+    /// By another program.
+    Stopping,
+    /// What is unfinished is removed, and then the process ends.
+    Leaving,
+}
+
+/// Has a write beyond the limit on file sizes (`ulimit -f`) fail, as on a full disk, instead of ending the process.
+///
+/// The signal is caught and not ignored: programs that we start then have it as it was.
+pub fn fail_at_size_limits() -> io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(|_| ())
+}
+
+/// Has `ending` hear of the signals that ask for the end. Once a process.
+pub fn on_ending_signals(ending: impl Ending) -> io::Result<()> {
+    let system = System::here();
+    let wanted = ENDING.into_iter().filter(|signal| !system.ignores_signal(*signal));
+    let mut signals = Signals::new(wanted)?;
+    let ending = Arc::new(ending);
+    let follow = move || {
+        let (clock, mut wishes) = (MonotonicClock::new(), Wishes::default());
+        for signal in signals.forever() {
+            match wishes.next(clock.now_ns()) {
+                Wish::Stop => {
+                    ending.stop();
+                    say(&ending, news(signal));
+                }
+                Wish::Same => {}
+                Wish::Leave => {
+                    say(&ending, EndingNews::Leaving);
+                    leave(&ending, signal, clock.clone());
+                }
+                Wish::End => end(signal),
+            }
+        }
+    };
+    thread::Builder::new().name("iostall-signals".into()).spawn(follow).map(|_| ())
+}
+
+fn news(signal: i32) -> EndingNews {
+    match signal {
+        SIGINT => EndingNews::StoppingAtKey,
+        SIGHUP => EndingNews::StoppingWithoutTerminal,
+        _ => EndingNews::Stopping,
+    }
+}
+
+/// Says it on a thread of its own: a standard error that nobody reads must not keep the next signal from being heard.
+fn say(ending: &Arc<impl Ending>, news: EndingNews) {
+    let ending = Arc::clone(ending);
+    // Without a thread it is left unsaid.
+    let _ = thread::Builder::new().name("iostall-says".into()).spawn(move || ending.say(news));
+}
+
+/// Removes what is unfinished and ends, on a thread of its own: a third signal must find somebody who listens.
+fn leave(ending: &Arc<impl Ending>, signal: i32, clock: MonotonicClock) {
+    let until_ns = clock.now_ns().saturating_add(REMOVING_NS);
+    let ending = Arc::clone(ending);
+    let leaving = move || {
+        ending.clean_up(&mut || clock.now_ns() < until_ns);
+        end(signal);
+    };
+    if thread::Builder::new().name("iostall-leaves".into()).spawn(leaving).is_err() {
+        end(signal);
+    }
+}
+
+/// Ends as a process does that does not catch `signal`, so that whoever waits for it sees why.
+fn end(signal: i32) {
+    if emulate_default_handler(signal).is_err() {
+        abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn wishes(at_ns: &[u64]) -> Vec<Wish> {
+        let mut wishes = Wishes::default();
+        at_ns.iter().map(|at_ns| wishes.next(*at_ns)).collect()
+    }
+
+    /// `timeout` sends SIGTERM to its child and then to its group; the second one once ended a copy before it had cleaned up.
+    #[test]
+    fn signals_within_a_second_of_one_that_counted_are_that_one() {
+        let all = wishes(&[7, 8, SECOND_NS, 7 + SECOND_NS - 1, 7 + SECOND_NS]);
+        assert_eq!(all, [Wish::Stop, Wish::Same, Wish::Same, Wish::Same, Wish::Leave]);
+    }
+
+    #[test]
+    fn the_second_leaves_and_the_third_ends_each_a_second_after_the_one_before() {
+        let all = wishes(&[0, 5 * SECOND_NS, 5 * SECOND_NS + 9, 6 * SECOND_NS, 6 * SECOND_NS + 1]);
+        assert_eq!(all, [Wish::Stop, Wish::Leave, Wish::Same, Wish::End, Wish::Same]);
+    }
+
+    /// A burst that goes on for longer than the second must not become a second wish by its length alone.
+    #[test]
+    fn a_clock_that_begins_at_nothing_is_no_earlier_signal() {
+        assert_eq!(wishes(&[0]), [Wish::Stop]);
+        assert_eq!(wishes(&[SECOND_NS / 2]), [Wish::Stop]);
+    }
+}

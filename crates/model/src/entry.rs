@@ -1,0 +1,46 @@
+//! A run as a listing shows it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::{RunId, Summary};
+
+/// The number a store gives a run, counted from 1 and never given twice. Written `#12`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunNumber(pub u32);
+
+impl fmt::Display for RunNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// One line of a listing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its number in this store.
+    pub number: RunNumber,
+    /// Its identity everywhere.
+    pub id: RunId,
+    /// [`crate::Outcome::kind`].
+    pub kind: String,
+    /// What the user calls it.
+    pub name: String,
+    /// When the first request was made, UTC.
+    pub started_utc: Timestamp,
+    /// When the last answer was in, UTC.
+    pub ended_utc: Timestamp,
+    /// Name of the machine.
+    pub host: String,
+    /// Version of iostall that measured it.
+    pub tool_version: String,
+    /// Stopped before its end.
+    pub interrupted: bool,
+    /// How many doubts it carries.
+    pub warning_count: u32,
+    /// The targets' paths in the run's order.
+    pub targets: Vec<String>,
+    /// Its few numbers.
+    pub summary: Summary,
+}

@@ -1,0 +1,50 @@
+//! A file of alerts as text.
+
+use iostall_measure::foreign::shown;
+use iostall_model::alert::{Condition, Measured, Rule};
+use iostall_notify::{AlertFile, Channel};
+
+/// Rules and channels, a line each.
+pub fn listing(file: &AlertFile) -> String {
+    let mut text = String::new();
+    for rule in &file.book.rules {
+        text.push_str(&format!(
+            "rule {:?}: {}, tells {}\n",
+            rule.name,
+            condition(rule),
+            shown(&rule.channels.join(", "))
+        ));
+    }
+    for Channel { name, transport, .. } in &file.channels {
+        let is_used = file.book.rules.iter().any(|rule| rule.channels.contains(name));
+        let note = if is_used { "" } else { " (no rule notifies it)" };
+        text.push_str(&format!("channel {name:?}: {}{note}\n", shown(&transport.describe())));
+    }
+    text
+}
+
+fn condition(rule: &Rule) -> String {
+    let seconds = rule.sustained_ns / 1_000_000_000;
+    match &rule.condition {
+        Condition::Silent => format!("a source silent for {seconds} s"),
+        Condition::Over { measured, threshold, by_class } => {
+            let mut limits: Vec<String> = threshold.iter().map(|limit| amount(*measured, *limit)).collect();
+            limits.extend(
+                by_class
+                    .iter()
+                    .map(|(class, limit)| format!("{} {}", shown(class), amount(*measured, *limit))),
+            );
+            format!("over {} for {seconds} s", limits.join(", "))
+        }
+    }
+}
+
+fn amount(measured: Measured, limit: f64) -> String {
+    match measured {
+        Measured::StallPerRead => format!("{} ms/read", limit / 1e6),
+        Measured::StallPerWrite => format!("{} ms/write", limit / 1e6),
+        Measured::StallPerIo => format!("{} ms/io", limit / 1e6),
+        Measured::Throughput => format!("{} MB/s", limit / 1e6),
+        Measured::Iops => format!("{limit} io/s"),
+    }
+}

@@ -1,0 +1,91 @@
+//! What a command found, in the form that was asked for: one run, a window of watched sources, two windows, a table of figures.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use iostall_model::Run;
+use iostall_session::output::Form;
+use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
+
+use crate::csv::write_csv;
+use crate::html::{write_comparison_html, write_html, write_watch_html};
+use crate::json::{JsonLayout, write_json};
+use crate::markdown::write_markdown;
+use crate::report::Report;
+use crate::section::Section;
+use crate::svg::text_to_svg;
+use crate::text::{TextOptions, write_sections, write_text};
+use crate::watch::{comparison, write_watch_csv, write_watch_json};
+
+/// Columns of the text report drawn as a picture.
+const SVG_WIDTH: usize = 110;
+
+/// Writes a run; `percentiles` says whether a picture has all levels. Fails where `out` does, and for a manifest, which only a copy
+/// has.
+pub fn write_run(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) -> io::Result<()> {
+    let report = Report::of(run);
+    match form {
+        Form::Json => write_json(&report, JsonLayout::Pretty, out),
+        Form::Csv => write_csv(&report, out).map_err(io::Error::other),
+        Form::Html => write_page(out, |text| write_html(&report, text)),
+        Form::Markdown => write_page(out, |text| write_markdown(&report, text)),
+        Form::Svg => {
+            let options = TextOptions { width: SVG_WIDTH, colour: true, unicode: true, percentiles };
+            let picture = text_to_svg(&format!("iostall {}", run.body.kind()), &run_text(run, &options));
+            out.write_all(picture.as_bytes())
+        }
+        Form::Manifest { .. } => Err(io::Error::other("only a copy has a manifest")),
+    }
+}
+
+/// A run as text.
+pub fn run_text(run: &Run, options: &TextOptions) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_text(&Report::of(run), options, &mut text);
+    text
+}
+
+/// Sections that belong to no single run, as text under `title`.
+pub fn sections_text(title: &str, sections: &[Section], options: &TextOptions) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_sections(title, sections, options, &mut text);
+    text
+}
+
+/// Writes a window as a table, as a page where there is what its charts show, or else as a document.
+pub fn write_window(
+    report: &WatchReport,
+    series: Option<&WatchSeries>,
+    form: Form,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match (form, series) {
+        (Form::Csv, _) => write_watch_csv(report, out),
+        (Form::Html, Some(series)) => write_page(out, |text| write_watch_html(report, series, text)),
+        _ => write_watch_json(report, out),
+    }
+}
+
+/// Writes two windows, likewise.
+pub fn write_windows(both: &WatchComparison, form: Form, out: &mut dyn Write) -> io::Result<()> {
+    match form {
+        Form::Csv => comparison::write_comparison_csv(both, out),
+        Form::Html => write_page(out, |text| write_comparison_html(both, text)),
+        _ => comparison::write_comparison_json(both, out),
+    }
+}
+
+/// Writes figures as a document, a line a field.
+pub fn write_figures(figures: &serde_json::Value, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, figures)?;
+    writeln!(out)
+}
+
+/// Writes what is made as one text.
+fn write_page(out: &mut dyn Write, render: impl FnOnce(&mut String) -> fmt::Result) -> io::Result<()> {
+    let mut text = String::new();
+    render(&mut text).map_err(io::Error::other)?;
+    out.write_all(text.as_bytes())
+}

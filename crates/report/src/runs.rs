@@ -1,0 +1,68 @@
+//! The runs of a store as a list.
+
+use std::fmt::Write as _;
+
+use iostall_measure::foreign::shown;
+use iostall_model::Entry;
+use serde_json::{Value, json};
+
+use crate::format::rates;
+
+/// A line a run, under a heading.
+pub fn table(entries: &[Entry]) -> String {
+    let names: Vec<String> = entries.iter().map(|entry| shown(&entry.name)).collect();
+    let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(4).max(4);
+    let mut text = format!("{:>5}  {:19}  {:name_width$}  result\n", "run", "started (UTC)", "name");
+    for (entry, name) in entries.iter().zip(&names) {
+        let summary = &entry.summary;
+        let result = match (summary.iops, summary.mib_per_s) {
+            (Some(iops), Some(mib_per_s)) => rates(iops, mib_per_s, summary.latency_ns_p99),
+            (None, Some(mib_per_s)) => format!("{} {mib_per_s:.0} MiB/s", shown(&entry.kind)),
+            _ => "nothing measured".to_owned(),
+        };
+        let mut marks = String::new();
+        if entry.interrupted {
+            marks.push_str(", interrupted");
+        }
+        if entry.warning_count > 0 {
+            let plural = if entry.warning_count == 1 { "" } else { "s" };
+            marks.push_str(&format!(", {} warning{plural}", entry.warning_count));
+        }
+        let started = entry.started_utc.strftime("%Y-%m-%d %H:%M:%S");
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:>5}  {started:19}  {:name_width$}  {result}{marks}  {}",
+            entry.number.to_string(),
+            name,
+            shown(&entry.targets.join(" "))
+        );
+    }
+    text
+}
+
+/// The same for scripts.
+pub fn to_json(entries: &[Entry]) -> Value {
+    entries.iter().map(row).collect()
+}
+
+fn row(entry: &Entry) -> Value {
+    json!({
+        "number": entry.number.0,
+        "id": entry.id,
+        "kind": entry.kind,
+        "name": entry.name,
+        "started_utc": entry.started_utc,
+        "ended_utc": entry.ended_utc,
+        "host": entry.host,
+        "tool_version": entry.tool_version,
+        "interrupted": entry.interrupted,
+        "warnings": entry.warning_count,
+        "targets": entry.targets,
+        "measured_ns": entry.summary.measured_ns,
+        "block_size": entry.summary.block_size,
+        "iops": entry.summary.iops,
+        "mib_per_s": entry.summary.mib_per_s,
+        "latency_ns_p99": entry.summary.latency_ns_p99,
+    })
+}

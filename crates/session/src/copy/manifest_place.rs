@@ -1,0 +1,82 @@
+//! Where the manifest of a copy goes: the list of an unfinished copy does not take the place of a whole one.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use iostall_model::transfer::HashKind;
+use iostall_model::{Warning, WarningCode};
+use iostall_transfer::manifest::{
+    Manifest, hash_for, is_json, open, partial_path, read, write_json, write_sums,
+};
+
+use crate::error::SessionError;
+use crate::output::{Form, OutputError, Outputs, Taken};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct ManifestPlace {
+    /// As it was named.
+    pub path: PathBuf,
+    /// It may take the place of any file that is not precious by itself.
+    pub may_replace: bool,
+}
+
+/// The checksum of a copy: what was asked for, or what the name of its manifest says.
+pub fn hash_of_copy(manifest: Option<&Path>, asked: Option<HashKind>) -> Result<HashKind, SessionError> {
+    let Some(path) = manifest else { return Ok(asked.unwrap_or_default()) };
+    hash_for(path, asked).map_err(|source| SessionError::ManifestHash { path: path.to_owned(), source })
+}
+
+impl ManifestPlace {
+    /// What is written there.
+    pub fn form(&self) -> Form {
+        Form::Manifest { may_replace: self.may_replace }
+    }
+
+    /// Adds the name that the list of an unfinished copy gets to `outputs`, so that it is refused at the start like the other.
+    pub fn check_partial(&self, outputs: &mut Outputs, taken: &Taken) -> Result<(), OutputError> {
+        if outputs.is_stream(&self.path) {
+            return Ok(());
+        }
+        outputs.also("--manifest", self.form(), &partial_path(&self.path), taken)
+    }
+
+    /// Leaves the one place in `outputs` that the list belongs in. Of a copy that is not whole it goes beside the name, which may
+    /// be that of the last whole one; a list of nothing is not written at all.
+    pub fn choose(&self, outputs: &mut Outputs, is_whole: bool, has_nothing: bool) -> Option<Warning> {
+        let beside = partial_path(&self.path);
+        if is_whole || has_nothing {
+            outputs.leave_out(&beside);
+        }
+        if has_nothing {
+            outputs.leave_out(&self.path);
+        }
+        if is_whole || has_nothing || outputs.is_stream(&self.path) {
+            return None;
+        }
+        outputs.leave_out(&self.path);
+        let message = format!(
+            "the list of what was copied is partial: it is {}, and {} is what it was before",
+            beside.display(),
+            self.path.display()
+        );
+        let hint = "the same command writes the whole list when it ends well";
+        Some(Warning::new(WarningCode::PartialList, message).hint(hint))
+    }
+
+    /// Writes the list in the form that its name asks for.
+    pub fn write(&self, list: &Manifest, out: &mut dyn Write) -> io::Result<()> {
+        if is_json(&self.path) { write_json(list, out) } else { write_sums(list, out) }
+    }
+
+    /// Removes the list of an earlier try, which says less than the whole one that is there now.
+    pub fn remove_partial(&self) {
+        let beside = partial_path(&self.path);
+        let is_ours =
+            open(&beside).is_ok_and(|text| read(text, &beside, None).is_ok_and(|list| list.is_partial));
+        if is_ours {
+            // One that stays says in its name what it is.
+            let _ = std::fs::remove_file(beside);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The targets of a DiskSpd run, by DiskSpd's own rules of what is made and what must be there.
+
+use std::path::{Path, PathBuf};
+
+use iostall_diskspd::{FilePlan, MappedProfile, Unsupported};
+use iostall_measure::ByteCount;
+use thiserror::Error;
+
+use crate::names::is_named;
+use crate::targets::{OwnSize, TargetBinding, TargetRequest, WriteConsent, made_by_iostall};
+
+/// Why a target cannot be what the command line wants of it.
+#[derive(Debug, Error)]
+pub enum DiskspdTargetError {
+    /// It has the name of something that only Windows has.
+    #[error("{0}")]
+    OfWindows(Unsupported),
+    /// It should be there.
+    #[error("Error opening file: {path} is not there")]
+    NotThere {
+        /// As it was named.
+        path: String,
+        /// Whether a later time span makes it.
+        is_made_later: bool,
+    },
+    /// `-c` would put an empty file in the place of somebody else's.
+    #[error("-c would replace {path}, which iostall did not make")]
+    WouldReplace {
+        /// As it was named.
+        path: String,
+    },
+}
+
+impl DiskspdTargetError {
+    /// What the user can do; `None` where the message says all there is.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::OfWindows(_) => None,
+            Self::NotThere { is_made_later: false, .. } => Some("-c<size> makes it: -c4G".to_owned()),
+            Self::NotThere { .. } => Some(
+                "a time span works on it before another makes it: give that one a <FileSize> too, or \
+                 <PrecreateFiles>UseMaxSize</PrecreateFiles>"
+                    .to_owned(),
+            ),
+            Self::WouldReplace { path } => {
+                Some(format!("leave -c out to use the file as it is, or add --overwrite {path}"))
+            }
+        }
+    }
+}
+
+/// The targets by the names that the mapped roles use, with DiskSpd's own rules: what is not there is made only
+/// with `-c`, what `-c` would replace must be ours or be named, and on a device `-c` does nothing, which `note` is for.
+pub fn target_request(
+    mapped: &MappedProfile,
+    consent: &WriteConsent,
+    note: &dyn Fn(&str),
+) -> Result<TargetRequest, DiskspdTargetError> {
+    let mut request = TargetRequest::of_paths(Vec::new(), None, consent.clone());
+    for target in &mapped.targets {
+        let (file, path) = (&target.file, PathBuf::from(&target.file.path));
+        request.bindings.push(TargetBinding { name: target.name.clone(), path: path.clone() });
+        if path.exists() && !path.is_file() {
+            if file.made_bytes.is_some() {
+                note(&format!("-c: {} is no file, so it is used as it is", file.path));
+            }
+            continue;
+        }
+        check_file(file, &path, consent)?;
+        let own = OwnSize {
+            made: file.made_bytes.map(ByteCount),
+            in_spans: file.bytes_in_spans.iter().map(|bytes| bytes.map(ByteCount)).collect(),
+        };
+        request.sizes.push((target.name.clone(), own));
+    }
+    Ok(request)
+}
+
+/// Refuses a file that should be there and is not, and one that is there and should be replaced.
+fn check_file(file: &FilePlan, path: &Path, consent: &WriteConsent) -> Result<(), DiskspdTargetError> {
+    if !path.exists() && file.must_exist {
+        let (path, is_made_later) = (file.path.clone(), file.made_bytes.is_some());
+        return Err(match Unsupported::windows_device(&file.path) {
+            Some(foreign) => DiskspdTargetError::OfWindows(foreign),
+            None => DiskspdTargetError::NotThere { path, is_made_later },
+        });
+    }
+    let replaces = path.exists() && file.made_bytes.is_some() && !made_by_iostall(path).unwrap_or(false);
+    if replaces && !is_named(path, &consent.overwrite) {
+        return Err(DiskspdTargetError::WouldReplace { path: file.path.clone() });
+    }
+    Ok(())
+}

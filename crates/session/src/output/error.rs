@@ -1,0 +1,146 @@
+//! Why a result cannot be written where the user wants it.
+
+use std::io;
+use std::path::PathBuf;
+
+use iostall_engine::guard::DatabaseFile;
+use iostall_engine::output::OutputRefusal;
+use thiserror::Error;
+
+use super::form::Form;
+
+/// See the module. The text says what and where; [`OutputError::hint`] says what next.
+#[derive(Debug, Error)]
+pub enum OutputError {
+    /// Two options want standard output.
+    #[error("{one} and {two} both want standard output")]
+    StdoutTwice {
+        /// The option that came first.
+        one: &'static str,
+        /// The one after it.
+        two: &'static str,
+    },
+    /// Two options name one file.
+    #[error("{one} {} and {two} {} are one file", first.display(), second.display())]
+    OneFile {
+        /// The option that came first.
+        one: &'static str,
+        /// What it names.
+        first: PathBuf,
+        /// The one after it.
+        two: &'static str,
+        /// What that names.
+        second: PathBuf,
+    },
+    /// One file cannot be written, or writing it would destroy something.
+    #[error("{flag} {}: {why}", path.display())]
+    Refused {
+        /// The option that names it.
+        flag: &'static str,
+        /// As it was named.
+        path: PathBuf,
+        /// Why it is refused.
+        why: RefusalReason,
+    },
+    /// The same, before anything was measured or copied.
+    #[error(transparent)]
+    AtStart(Box<OutputError>),
+    /// Writing failed.
+    #[error("cannot write {flag} {}", path.display())]
+    Write {
+        /// The option that names the file.
+        flag: &'static str,
+        /// As it was named.
+        path: PathBuf,
+        /// Whether it is the one result that is not in the run.
+        is_manifest: bool,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Standard output failed.
+    #[error("cannot write to standard output")]
+    Stdout(#[source] io::Error),
+}
+
+/// Why one file is refused. The texts go on after the option and the path.
+#[derive(Debug, Error)]
+pub enum RefusalReason {
+    /// No document can be written there.
+    #[error(transparent)]
+    Place(OutputRefusal),
+    /// The command works on it.
+    #[error("{0}")]
+    Taken(String),
+    /// The shell has opened it for our text or our messages.
+    #[error("{0} goes to the same file")]
+    Redirected(&'static str),
+    /// What is there cannot be read.
+    #[error("what is there cannot be read: {0}")]
+    Unread(io::Error),
+    /// What is there is a database.
+    #[error("that file belongs to a database: {0}")]
+    Database(DatabaseFile),
+    /// What is there is no former result of this form.
+    #[error("that file is there, and is no {}", .0.name())]
+    OtherForm(Form),
+}
+
+impl OutputError {
+    /// What the user can do; `None` where the message says all there is.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::StdoutTwice { .. } => "give all but one of them a file",
+            Self::OneFile { .. } => "give each a file of its own",
+            Self::Refused { why, .. } => return Some(why.hint()),
+            // Nobody has to wonder what was done until then.
+            Self::AtStart(error) => {
+                return error.hint().map(|hint| hint + "; nothing was measured or copied");
+            }
+            Self::Write { is_manifest: true, .. } => {
+                "the same copy with --resume and another --manifest writes it, and copies nothing again"
+            }
+            Self::Write { .. } | Self::Stdout(_) => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl RefusalReason {
+    fn hint(&self) -> String {
+        let hint = match self {
+            Self::Place(refusal) => return refusal.hint(),
+            Self::Taken(_) | Self::Database(_) => "name another file for the result",
+            Self::Redirected(_) => "give each a file of its own",
+            Self::Unread(_) => "name another file",
+            Self::OtherForm(Form::Manifest { .. }) => {
+                "name another file, or replace that one with --overwrite"
+            }
+            Self::OtherForm(_) => "name another file, or remove that one first",
+        };
+        hint.to_owned()
+    }
+}
+
+/// Why a table that is to grow during a run cannot be begun.
+#[derive(Debug, Error)]
+pub enum TableError {
+    /// The file could not be made.
+    #[error("cannot make {}", path.display())]
+    Make {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Its header could not be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no thread to write it.
+    #[error("cannot start the thread that writes the table")]
+    Thread(#[source] io::Error),
+}

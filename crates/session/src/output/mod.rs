@@ -1,0 +1,16 @@
+//! Where results go: what may be written and replaced, in which forms, and what a command works on and must not lose.
+//!
+//! Rendering is the caller's, who hands it in: nothing here knows what a report looks like.
+
+mod error;
+mod form;
+mod growing;
+mod outputs;
+mod taken;
+
+pub use error::{OutputError, RefusalReason, TableError};
+pub use form::{Form, MARKDOWN_HEADING};
+pub use growing::GrowingTable;
+pub use iostall_engine::output::{OutputRefusal, Place};
+pub use outputs::{Delivery, Outputs, Render, Wanted};
+pub use taken::Taken;

@@ -1,0 +1,122 @@
+//! Keeps runs: in the store where that can be done, else in a file, so that hours of measuring are not lost over a full disk.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use iostall_engine::output::Place;
+use iostall_model::Run;
+use iostall_store::{RunNumber, SqliteStore, Store, StoreError, default_path};
+use thiserror::Error;
+
+/// Writes the whole document of a run.
+pub type WriteDocument<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
+/// See the module.
+pub struct RunWriter {
+    wanted: bool,
+    named: Option<PathBuf>,
+    store: Option<SqliteStore>,
+}
+
+/// A run that is not in the store, and where else it is.
+#[derive(Debug, Error)]
+#[error("{what}")]
+pub struct NotKept {
+    what: &'static str,
+    elsewhere: String,
+    source: Box<StoreError>,
+}
+
+impl NotKept {
+    /// What to do about it, and where the run is instead.
+    pub fn hint(&self) -> String {
+        let hint = self.source.hint().map(|hint| hint + "; ").unwrap_or_default();
+        hint + &self.elsewhere
+    }
+}
+
+impl RunWriter {
+    /// Opens the store that is named, or the user's own, where runs are wanted there. One that cannot be used is a warning now,
+    /// while something can be done about it, and no reason not to measure.
+    ///
+    /// # Errors
+    /// Where the file that was named is something else: that is a slip, and not the state of a machine.
+    pub fn begin(named: Option<PathBuf>, wanted: bool) -> Result<(Self, Option<NotKept>), StoreError> {
+        let mut writer = Self { wanted, named, store: None };
+        if !wanted {
+            return Ok((writer, None));
+        }
+        let source = match open_store(writer.named.as_ref()) {
+            Ok(store) => {
+                writer.store = Some(store);
+                return Ok((writer, None));
+            }
+            Err(error @ StoreError::Foreign { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        let elsewhere = "--json FILE keeps all of it without a store".to_owned();
+        Ok((
+            writer,
+            Some(NotKept {
+                what: "what is measured now can perhaps not be kept",
+                elsewhere,
+                source: Box::new(source),
+            }),
+        ))
+    }
+
+    /// The store, where it could be opened.
+    pub fn store(&self) -> Option<&SqliteStore> {
+        self.store.as_ref()
+    }
+
+    /// Keeps a run; `None` where that is not wanted. `has_document` says that all of it is in a file already, which else is
+    /// written into the working directory where the store fails.
+    pub fn keep(
+        &mut self,
+        run: &Run,
+        has_document: bool,
+        document: WriteDocument<'_>,
+    ) -> Result<Option<RunNumber>, NotKept> {
+        let was_usable = self.store.is_some();
+        let source = match self.add(run) {
+            Ok(number) => return Ok(number),
+            Err(error) => error,
+        };
+        let elsewhere = match (has_document, was_usable) {
+            (true, _) => "the JSON that was asked for has all of this run".to_owned(),
+            // This was told before it began, and it may be so at every run: nobody wants a file each time.
+            (false, false) => "--json FILE keeps all of a run without a store".to_owned(),
+            (false, true) => rescue(run, document),
+        };
+        Err(NotKept { what: "the run could not be kept", elsewhere, source: Box::new(source) })
+    }
+
+    /// A store that could not be opened may have become usable.
+    fn add(&mut self, run: &Run) -> Result<Option<RunNumber>, StoreError> {
+        if !self.wanted {
+            return Ok(None);
+        }
+        let store = match &mut self.store {
+            Some(store) => store,
+            none => none.insert(open_store(self.named.as_ref())?),
+        };
+        store.add(run).map(Some)
+    }
+}
+
+fn open_store(named: Option<&PathBuf>) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open(named.map_or_else(default_path, |path| Ok(path.clone()))?)
+}
+
+/// Writes the document of a run that would else be lost into the working directory; where it is now.
+fn rescue(run: &Run, document: WriteDocument<'_>) -> String {
+    let path = PathBuf::from(format!("iostall-{}-{}.json", run.body.kind(), run.id));
+    let place = Place::of(&path).map_err(io::Error::other);
+    match place.and_then(|place| place.write(document, &|| ())) {
+        Ok(()) => format!("all of this run is in {}", path.display()),
+        Err(error) => {
+            format!("nor could all of this run be written to a file here ({error}); --json FILE names one")
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What a management database in SQL Server sampled, into a history of ours.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use iostall_collect::{self as collect, Address, Engine, Position};
+use iostall_store::{Appended, Batch, History, ImportMark, Source, SourceId};
+use jiff::Timestamp;
+
+use crate::error::WatchError;
+use crate::named::{AskPassword, NamedSource};
+
+/// A management database as it was named.
+pub struct ManagementDatabase(NamedSource);
+
+impl ManagementDatabase {
+    /// Reads its address and finds its password.
+    pub fn named(text: &str, ask: AskPassword<'_>) -> Result<Self, WatchError> {
+        let address: Address = text.parse()?;
+        if address.engine != Engine::SqlServer || address.database.is_empty() {
+            return Err(WatchError::NoManagementDatabase { named: text.to_owned() });
+        }
+        NamedSource::at(address, ask).map(Self)
+    }
+
+    /// Connects; no answer may take longer than `limit`.
+    pub fn open(self, limit: Duration) -> Result<Import, WatchError> {
+        let Self(named) = self;
+        let name = named.name().to_owned();
+        let from = collect::History::open(named.address, &named.secret, limit)?;
+        Ok(Import { name, from })
+    }
+}
+
+/// What an import has to say.
+#[derive(Debug)]
+pub enum ImportEvent<'a> {
+    /// Nothing has been sampled there yet.
+    Nothing {
+        /// The management database.
+        name: &'a str,
+    },
+    /// All samples of a source are here.
+    Fetched {
+        /// As it is called here.
+        source: &'a str,
+        /// How many came now.
+        samples: usize,
+    },
+}
+
+/// A management database that is read.
+pub struct Import {
+    name: String,
+    from: collect::History,
+}
+
+impl Import {
+    /// Fetches every filter's samples that are not in `store` yet and not older than `since`, until `cancel` says to stop.
+    pub fn run(
+        &mut self,
+        store: &mut impl History,
+        since: Timestamp,
+        cancel: &AtomicBool,
+        observer: &mut dyn FnMut(ImportEvent<'_>),
+    ) -> Result<(), WatchError> {
+        let filters = self.from.filters()?;
+        if filters.is_empty() {
+            observer(ImportEvent::Nothing { name: &self.name });
+        }
+        for filter in filters {
+            let source = store.source(&source_name(&self.name, &filter))?;
+            let samples = self.fetch(&filter, &source, store, since, cancel)?;
+            observer(ImportEvent::Fetched { source: &source.name, samples });
+        }
+        Ok(store.finish()?)
+    }
+
+    /// Fetches the samples of one filter; how many there were.
+    fn fetch(
+        &mut self,
+        filter: &str,
+        source: &Source,
+        store: &mut impl History,
+        since: Timestamp,
+        cancel: &AtomicBool,
+    ) -> Result<usize, WatchError> {
+        let (mut sequence, mut position) = beginning(store, source.id, since)?;
+        let mut kept = 0;
+        while !cancel.load(Ordering::Relaxed) {
+            let batch = self.from.read(filter, &position)?;
+            if batch.samples.is_empty() {
+                break;
+            }
+            let mut piece = Batch::of(source.clone(), sequence, &batch.samples);
+            piece.gaps = batch.gaps;
+            piece.import = Some(ImportMark { sample: batch.next.number, taken: batch.next.taken });
+            match store.append(&piece)? {
+                Appended::Added => {
+                    kept += batch.samples.len();
+                    (sequence, position) = (sequence + 1, batch.next);
+                }
+                // Another import was quicker: this one goes on behind it.
+                Appended::AlreadyThere => (sequence, position) = beginning(store, source.id, since)?,
+            }
+        }
+        Ok(kept)
+    }
+}
+
+/// What the samples of one filter are called here. Never the name of a source that is sampled from here: the two
+/// would mix.
+fn source_name(name: &str, filter: &str) -> String {
+    let filter = filter.trim();
+    if filter.is_empty() {
+        format!("{name}?from=management-database")
+    } else {
+        format!("{name}?from=management-database ({filter})")
+    }
+}
+
+/// The number of the next batch, and where to go on: behind what was taken over last time, but with nothing earlier than
+/// `since`. The number is read first: should another import come in between, it is taken then, and nothing is there twice.
+fn beginning(
+    store: &impl History,
+    source: SourceId,
+    since: Timestamp,
+) -> Result<(u64, Position), WatchError> {
+    let sequence = store.last_appended(source)? + 1;
+    let position = match store.import_mark(source)? {
+        Some(mark) if mark.taken >= since => Position::following(mark.sample, mark.taken),
+        _ => Position::after(since),
+    };
+    Ok((sequence, position))
+}

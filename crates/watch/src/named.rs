@@ -1,0 +1,69 @@
+//! Sources as a user names them: their addresses are read, their passwords found, and then they can be opened.
+
+use std::collections::HashSet;
+use std::io;
+use std::time::Duration;
+
+use iostall_collect::address::PasswordFrom;
+use iostall_collect::{Address, Secret, Source, SourceError, open};
+
+use crate::error::WatchError;
+
+/// Asks the user for the password of the source of this name; `None` where there is no terminal.
+pub type AskPassword<'a> = &'a dyn Fn(&str) -> io::Result<Option<String>>;
+
+/// A source as it was named, with its password.
+#[derive(Clone)]
+pub struct NamedSource {
+    name: String,
+    pub(crate) address: Address,
+    pub(crate) secret: Secret,
+}
+
+impl NamedSource {
+    /// The source at `address`, whose password is looked for.
+    pub(crate) fn at(address: Address, ask: AskPassword<'_>) -> Result<Self, WatchError> {
+        let name = address.to_string();
+        let secret = secret(&address, &name, ask)?;
+        Ok(Self { name, address, secret })
+    }
+
+    /// What it is called everywhere.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Opens it: the first reading connects, and no reading takes longer than `limit`.
+    pub fn open(&self, limit: Duration) -> Result<Box<dyn Source>, SourceError> {
+        open(self.address.clone(), self.secret.clone(), limit)
+    }
+}
+
+/// The sources as typed, validated.
+pub fn named_sources(texts: &[String], ask: AskPassword<'_>) -> Result<Vec<NamedSource>, WatchError> {
+    let mut names = HashSet::new();
+    texts
+        .iter()
+        .map(|text| {
+            let address: Address = text.parse()?;
+            let name = address.to_string();
+            if !names.insert(name.clone()) {
+                return Err(WatchError::NamedTwice { name });
+            }
+            NamedSource::at(address, ask)
+        })
+        .collect()
+}
+
+/// The password of the source called `name`, from where its address says.
+fn secret(address: &Address, name: &str, ask: AskPassword<'_>) -> Result<Secret, WatchError> {
+    Ok(match &address.password {
+        PasswordFrom::Nowhere => Secret::default(),
+        PasswordFrom::File(path) => Secret::from_file(path)?,
+        PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
+        PasswordFrom::Prompt => match ask(name).map_err(WatchError::Terminal)? {
+            Some(password) => Secret::typed(password),
+            None => return Err(WatchError::NoTerminal { name: name.to_owned() }),
+        },
+    })
+}
