@@ -14,6 +14,7 @@ import os
 import platform
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,11 +22,11 @@ import time
 from pathlib import Path
 
 import intervals
+from media import GIB, Loop
 
 HERE = Path(__file__).resolve().parent
 OURS = HERE.parent / "target" / "release" / "iostall"
 BOUND = 0.98
-GIB = 1 << 30
 
 
 def run(command):
@@ -58,40 +59,11 @@ def copy(source, destination, by_cpu):
 def collect(directory):
     def once(binary):
         store = directory / "collect.db"
-        _, cpu, _ = run([binary, "--store", store, "collect", "run", "linux:", "--interval", "100ms", "--duration", "3s"])
+        _, cpu, _ = run([binary, "--store", store, "collect", "run", "linux:", "--interval", "1s", "--duration", "3s"])
         for path in directory.glob("collect.db*"):
             path.unlink()
         return 1 / cpu
     return once
-
-
-class Loop:
-    """An ext4 on a loop device over tmpfs, and a second loop device without a file system."""
-
-    def __enter__(self):
-        self.memory = Path(tempfile.mkdtemp(prefix="iostall-bench-"))
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4G", "tmpfs", self.memory], check=True)
-        self.devices = [self.device(name, size) for name, size in [("fs", 2 * GIB), ("raw", GIB)]]
-        subprocess.run(["mkfs.ext4", "-q", self.devices[0]], check=True)
-        self.mount = self.memory / "mount"
-        self.mount.mkdir()
-        subprocess.run(["mount", self.devices[0], self.mount], check=True)
-        return self
-
-    def device(self, name, size):
-        path = self.memory / name
-        with open(path, "wb") as file:
-            for _ in range(size // (64 << 20)):
-                file.write(os.urandom(1 << 20) * 64)
-        command = ["losetup", "--find", "--show", "--direct-io=off", path]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-    def __exit__(self, *_):
-        subprocess.run(["umount", self.mount])
-        for device in self.devices:
-            subprocess.run(["losetup", "--detach", device])
-        subprocess.run(["umount", self.memory])
-        self.memory.rmdir()
 
 
 def cases(directory, loop):
@@ -113,6 +85,8 @@ def cases(directory, loop):
 
 
 def main():
+    # A benchmark that is ended takes its devices down like one that ends by itself.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("older", type=Path)
     parser.add_argument("--directory", type=Path, default=Path("/var/tmp"))

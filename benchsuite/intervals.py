@@ -11,31 +11,39 @@ import statistics
 ROUNDS_MIN = 8
 ROUNDS_MAX = 60
 HALF_WIDTH = 0.03
-# Student's t for 95 %, by degrees of freedom; beyond the last the normal distribution will do.
-T_95 = {7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 12: 2.179, 15: 2.131, 20: 2.086, 30: 2.042, 60: 2.000}
-
-
-def t_95(freedom):
-    return T_95[max(known for known in T_95 if known <= freedom)]
+# Of the normal distribution, two-sided 95 %.
+Z_95 = 1.96
 
 
 def interval(ratios):
-    """The geometric mean of paired ratios and the 95 % interval of it, by the logarithms."""
+    """The Hodges-Lehmann estimate of a paired ratio and its 95 % interval by Wilcoxon's signed ranks, of the logarithms.
+
+    A device that stalls for a second spoils one round by a factor of five: it moves a mean and its deviation, but hardly a rank.
+    """
     logs = [math.log(ratio) for ratio in ratios]
-    mean = statistics.fmean(logs)
-    half = t_95(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+    count = len(logs)
+    walsh = sorted((logs[i] + logs[j]) / 2 for i in range(count) for j in range(i, count))
+    spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
+    cut = max(0, math.floor(count * (count + 1) / 4 - Z_95 * spread - 0.5))
+    return math.exp(statistics.median(walsh)), math.exp(walsh[cut]), math.exp(walsh[-1 - cut])
 
 
 def measure(peer, ours, rounds_max=ROUNDS_MAX, shown=lambda text: None):
     """Runs rounds until the ratio is known. Each of the two gives a rate: more is better. Returns (ratio, control, rounds)."""
-    ratios, controls = [], []
+    ratios, controls, stalled = [], [], 0
     while len(ratios) < rounds_max:
         # Who comes first changes from round to round: what warms a cache warms it for the others.
         if len(ratios) % 2 == 0:
             first, again, mine = peer(), peer(), ours()
         else:
             mine, again, first = ours(), peer(), peer()
+        if min(first, again, mine) <= 0:
+            # The device stood still for a whole run: that says nothing of either program.
+            stalled += 1
+            shown(f"a run without a request: this round does not count ({stalled})")
+            if stalled > ROUNDS_MIN:
+                raise SystemExit("the device stands still again and again: nothing can be compared here")
+            continue
         ratios.append(mine / math.sqrt(first * again))
         controls.append(again / first)
         if len(ratios) >= ROUNDS_MIN:

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """iostall load beside fio: the cost of a request, as ratios within one run.
 
-    cargo build --release && benchsuite/load.py [--rounds 5] [--seconds 8] [--directory DIR]
+    cargo build --release && benchsuite/load.py [--fio PROGRAM] [--rounds 60] [--seconds 2] [--directory DIR]
 
-Both generators do 4 KiB random direct reads through io_uring with one worker and latency recording on, in
-turn (A B A B ...), on one and the same file, made by iostall: at depth 128 on tmpfs, where no device is in the way
-and the cost of the engine shows, and at depth 32 on a real file system. fio runs with the settings that
-make it fastest here: registered buffers and files, batches, the processor's clock, no random map, threads.
+Both generators do 4 KiB random direct reads through io_uring with one worker and latency recording on, in turn, on one and the
+same file: at depth 128 on tmpfs, where no device is in the way and the cost of the engine shows, and at depth 32 on the file system
+under DIR. fio runs with the settings that make it fastest here: registered buffers and files, batches, the processor's clock, no
+random map, threads.
 
-What is compared is whole processes: requests over processor time, user and kernel, helper threads of
-the kernel included, as the system accounts them when the process has ended. Medians over the rounds; the ratios
-are taken round by round. The null engine gives the ceiling of our own loop. Writes results/load.md.
+What is compared is requests by CPU second of whole processes, user and kernel, helper threads of the kernel included, as the system
+accounts them when the process has ended. Judged as intervals.py says. `--batch 16` has its own rows: beside fio that also waits for
+16 completions, and what it does to our latencies beside a run without it. Writes results/load.md.
 """
 
 import argparse
@@ -18,101 +18,145 @@ import json
 import os
 import platform
 import resource
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import intervals
+
 HERE = Path(__file__).resolve().parent
 IOSTALL = HERE.parent / "target" / "release" / "iostall"
+BATCH = 16
 
 
 def cpu_seconds(command):
-    """Runs a command to its end; returns its output and the processor time it and its children took."""
+    """Runs a command to its end; returns its output and the CPU time it and its children took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return done.stdout, spent
+    return done.stdout, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def iostall(path, depth, seconds, engine="auto"):
-    output, cpu = cpu_seconds(
-        [IOSTALL, "load", "--quiet", "--no-store", "--preset", "random-read", "--block-size", "4K", "--workers", "1",
-         "--queue-depth", str(depth), "--warmup", "0", "--duration", f"{seconds}s", "--engine", engine, "--json", "-"]
-        + ([path] if path else []))
-    run = json.loads(output)
-    span = run["load"]["spans"][0]
-    count = sum(cell["service_ns"]["count"] for cell in span["roles"][0]["cells"])
-    read = next(iter(span["devices"]), {})
-    size = read.get("read_bytes", 0) / read["read_requests"] if read.get("read_requests") else None
-    return {"iops": count / (span["measured_ns"] / 1e9), "per_cpu_second": count / cpu, "device_bytes": size}
+class Ours:
+    """A run of iostall; remembers what it saw."""
+
+    def __init__(self, path, depth, seconds, batch=None, engine="auto"):
+        self.command = [IOSTALL, "load", "--quiet", "--no-store", "--preset", "random-read", "--block-size", "4K", "--workers", 1,
+                        "--queue-depth", depth, "--warmup", "0", "--duration", f"{seconds}s", "--engine", engine, "--json", "-"]
+        self.command += ["--batch", batch] if batch else []
+        self.command += [path] if path else []
+        self.iops, self.p50, self.p99, self.cost_us = [], [], [], []
+
+    def __call__(self):
+        output, cpu = cpu_seconds(self.command)
+        span = json.loads(output)["load"]["spans"][0]
+        cells = [cell["service_ns"] for cell in span["roles"][0]["cells"]]
+        count = sum(cell["count"] for cell in cells)
+        self.iops.append(count / (span["measured_ns"] / 1e9))
+        self.cost_us.append(1e6 * cpu / count if count else float("inf"))
+        self.p50.append(percentile(cells[0], 50) / 1e3)
+        self.p99.append(percentile(cells[0], 99) / 1e3)
+        return count / cpu
 
 
-def fio(path, depth, seconds):
-    options = {
-        "name": "peer", "filename": path, "ioengine": "io_uring", "rw": "randread", "bs": "4k", "direct": 1,
-        "iodepth": depth, "iodepth_batch_submit": min(32, depth), "iodepth_batch_complete_min": 1,
-        "iodepth_batch_complete_max": min(32, depth), "fixedbufs": 1, "registerfiles": 1, "norandommap": 1,
-        "random_generator": "tausworthe64", "clocksource": "cpu", "thread": 1, "time_based": 1, "runtime": seconds,
-        "output-format": "json",
-    }
-    output, cpu = cpu_seconds(["fio"] + [f"--{key}={value}" for key, value in options.items()])
-    read = json.loads(output[output.index("{"):])["jobs"][0]["read"]
-    return {"iops": read["iops"], "per_cpu_second": read["total_ios"] / cpu}
+def percentile(histogram, percent):
+    """Of a histogram as runs carry it: pairs of a bucket's upper end and how many are in it."""
+    buckets, seen = histogram["buckets"], 0
+    wanted = histogram["count"] * percent / 100
+    for end, count in buckets:
+        seen += count
+        if seen >= wanted:
+            return end
+    return 0
 
 
-def compare(title, path, depth, rounds, seconds):
-    subprocess.run([IOSTALL, "load", "--quiet", "--no-store", "--size", "1GiB", "--duration", "200ms", "--warmup", "0",
-                    path], check=True, capture_output=True)
-    rows = []
-    for number in range(rounds):
-        ours, theirs = iostall(path, depth, seconds), fio(path, depth, seconds)
-        rows.append((ours, theirs))
-        print(f"{title}, round {number + 1}: iostall {1e6 / ours['per_cpu_second']:.2f} us CPU a request, "
-              f"fio {1e6 / theirs['per_cpu_second']:.2f} us", file=sys.stderr)
-    os.remove(path)
-    median = lambda pick: statistics.median(pick(ours, theirs) for ours, theirs in rows)
-    ratios = sorted(ours["per_cpu_second"] / theirs["per_cpu_second"] for ours, theirs in rows)
-    sizes = [ours["device_bytes"] for ours, _ in rows if ours["device_bytes"]]
-    return (f"| {title} | {median(lambda a, _: a['iops']):,.0f} | {median(lambda _, b: b['iops']):,.0f} "
-            f"| {median(lambda a, _: 1e6 / a['per_cpu_second']):.2f} "
-            f"| {median(lambda _, b: 1e6 / b['per_cpu_second']):.2f} "
-            f"| **{statistics.median(ratios):.2f}** ({ratios[0]:.2f} to {ratios[-1]:.2f}) "
-            f"| {f'{statistics.median(sizes) / 1024:.1f} KiB' if sizes else 'no device'} |")
+class Fio:
+    def __init__(self, program, path, depth, seconds, batch=None):
+        options = {
+            "name": "peer", "filename": path, "ioengine": "io_uring", "rw": "randread", "bs": "4k", "direct": 1,
+            "iodepth": depth, "iodepth_batch_submit": min(32, depth), "iodepth_batch_complete_min": batch or 1,
+            "iodepth_batch_complete_max": min(32, depth), "fixedbufs": 1, "registerfiles": 1, "norandommap": 1,
+            "random_generator": "tausworthe64", "clocksource": "cpu", "thread": 1, "time_based": 1, "runtime": seconds,
+            "output-format": "json",
+        }
+        self.command = [program] + [f"--{key}={value}" for key, value in options.items()]
+        self.iops, self.cost_us = [], []
+
+    def __call__(self):
+        output, cpu = cpu_seconds(self.command)
+        read = json.loads(output[output.index("{"):])["jobs"][0]["read"]
+        self.iops.append(read["iops"])
+        self.cost_us.append(1e6 * cpu / read["total_ios"] if read["total_ios"] else float("inf"))
+        return read["total_ios"] / cpu
+
+
+def row(title, bound, theirs, ours, rounds):
+    """A row of the table; whether it fails; what ours saw."""
+    say = lambda text: print(f"{title}: {text}", file=sys.stderr)
+    ratio, control, done = intervals.measure(theirs, ours, rounds, say)
+    verdict = intervals.verdict(ratio, control, bound)
+    middle = statistics.median
+    return (f"| {title} | {middle(ours.iops):,.0f} | {middle(theirs.iops):,.0f} | {middle(ours.cost_us):.2f} "
+            f"| {middle(theirs.cost_us):.2f} | **{ratio[0]:.2f}** ({ratio[1]:.2f} to {ratio[2]:.2f}) "
+            f"| {control[0]:.2f} ({control[1]:.2f} to {control[2]:.2f}) | {done} | ≥ {bound}: {verdict} |")
+
+
+def cases(fio, on_memory, on_disk, rounds, seconds):
+    rows, latencies = [], []
+    for place, path, depth, bounds in [("tmpfs, depth 128", on_memory, 128, (2.0, 2.0)), ("disk, depth 32", on_disk, 32, (1.0, 1.3))]:
+        one, many = Ours(path, depth, seconds), Ours(path, depth, seconds, BATCH)
+        rows.append(row(f"{place}", bounds[0], Fio(fio, path, depth, seconds), one, rounds))
+        rows.append(row(f"{place}, `--batch {BATCH}` beside fio's one by one", bounds[1], Fio(fio, path, depth, seconds), many, rounds))
+        rows.append(row(f"{place}, `--batch {BATCH}` beside fio in batches of {BATCH}", 1.0, Fio(fio, path, depth, seconds, BATCH),
+                        Ours(path, depth, seconds, BATCH), rounds))
+        middle = statistics.median
+        latencies.append(f"| {place} | {middle(one.p50):.0f} | {middle(many.p50):.0f} | {middle(one.p99):.0f} | {middle(many.p99):.0f} "
+                         f"| {middle(one.iops):,.0f} | {middle(many.iops):,.0f} |")
+    return rows, latencies
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=8)
-    parser.add_argument("--directory", default=".", help="on the file system with the real device")
-    arguments = parser.parse_args()
-    lines = [
-        compare("tmpfs, depth 128", "/dev/shm/iostall-bench.dat", 128, arguments.rounds, arguments.seconds),
-    ]
-    with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
-        path = os.path.join(directory, "bench.dat")
-        lines.append(compare("real file, depth 32", path, 32, arguments.rounds, arguments.seconds))
-    null = [iostall(None, 128, 3, "null")["per_cpu_second"] for _ in range(3)]
-    version = subprocess.run(["fio", "--version"], capture_output=True, text=True).stdout.strip()
+    parser.add_argument("--fio", default="fio", help="the program to compare with")
+    parser.add_argument("--rounds", type=int, default=intervals.ROUNDS_MAX)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--directory", default="/var/tmp", help="on the file system with the real device")
+    options = parser.parse_args()
+    # A benchmark that is ended removes its files like one that ends by itself.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory, tempfile.TemporaryDirectory(dir=options.directory) as disk:
+        paths = [os.path.join(directory, "bench.dat") for directory in (memory, disk)]
+        for path in paths:
+            subprocess.run([IOSTALL, "load", "--quiet", "--no-store", "--size", "1GiB", "--duration", "200ms", "--warmup", "0", path],
+                           check=True, capture_output=True)
+        rows, latencies = cases(options.fio, *paths, options.rounds, options.seconds)
+    null = statistics.median(Ours(None, 128, 3, engine="null")() for _ in range(3))
+    version = subprocess.run([options.fio, "--version"], capture_output=True, text=True).stdout.strip()
     result = "\n".join([
         "# iostall load beside fio",
         "",
-        f"`benchsuite/load.py --rounds {arguments.rounds} --seconds {arguments.seconds}` on Linux "
-        f"{platform.release()}, {os.cpu_count()} processors; {version}. Medians; the ratio is requests per processor-second, "
-        "iostall over fio, round by round (lowest to highest).",
+        f"`benchsuite/load.py --rounds {options.rounds} --seconds {options.seconds}` on Linux {platform.release()}, {os.cpu_count()} "
+        f"processors; {version}. Requests by CPU second, iostall over fio, with its 95 % interval; the control is fio beside itself.",
         "",
-        "| case | IOPS iostall | IOPS fio | CPU µs a request, iostall | CPU µs a request, fio | ratio | mean read at the device |",
+        "| case | IOPS iostall | IOPS fio | CPU µs a request, iostall | CPU µs a request, fio | ratio | control | rounds | bound |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *rows,
+        "",
+        f"What `--batch {BATCH}` does to our own latencies, µs, medians of the runs:",
+        "",
+        "| case | p50 without | p50 with | p99 without | p99 with | IOPS without | IOPS with |",
         "|---|---|---|---|---|---|---|",
-        *lines,
+        *latencies,
         "",
-        f"Null engine: {statistics.median(null) / 1e6:.1f} M requests a processor-second.",
+        f"Null engine: {null / 1e6:.1f} M requests a CPU second.",
         "",
     ])
     (HERE / "results" / "load.md").write_text(result)
     print(result)
+    sys.exit(1 if any("FAILS" in line for line in rows) else 0)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,12 @@ pub(crate) struct ShapeArgs {
     /// Requests in flight per worker and target
     #[arg(long, short = 'Q', value_name = "N", help_heading = "Shape")]
     pub(crate) queue_depth: Option<u32>,
+    /// Completions that a worker waits for at once: less CPU time a request, but a latency includes the wait for the others
+    #[arg(long, value_name = "N", help_heading = "Shape")]
+    pub(crate) batch: Option<u32>,
+    /// The longest that a completion waits for the others of its batch [default: 1ms]
+    #[arg(long, value_name = "TIME", requires = "batch", help_heading = "Shape")]
+    pub(crate) batch_wait: Option<Nanos>,
     /// Threads
     #[arg(long, short = 't', value_name = "N", help_heading = "Shape")]
     pub(crate) workers: Option<u32>,

@@ -230,6 +230,8 @@ fn map_role(
         write_data: map_write_data(span, target),
         sequence_per_request: target.parallel_async,
         target_weights: Vec::new(),
+        batch: None,
+        batch_wait: None,
         pin: (!span.disable_affinity)
             .then(|| span.affinity.iter().map(|cpu| u32::from(cpu.processor)).collect()),
     })

@@ -124,6 +124,20 @@ impl Shared {
         }
     }
 
+    /// What is done once `wanted` are, or the times of `wait` are over.
+    fn wait_as(&self, wanted: usize, wait: Wait) -> MutexGuard<'_, Vec<Done>> {
+        let Some(batch_ns) = wait.batch_ns.filter(|_| wanted > 1) else {
+            return self.wait(wanted, wait.timeout_ns);
+        };
+        let batch_ns = wait.timeout_ns.map_or(batch_ns, |timeout_ns| timeout_ns.min(batch_ns));
+        let done = self.wait(wanted, Some(batch_ns));
+        if !done.is_empty() {
+            return done;
+        }
+        drop(done);
+        self.wait(1, wait.timeout_ns.map(|timeout_ns| timeout_ns.saturating_sub(batch_ns)))
+    }
+
     /// What is done once `wanted` are, or the time is over.
     fn wait(&self, wanted: usize, timeout_ns: Option<u64>) -> MutexGuard<'_, Vec<Done>> {
         let done = lock(&self.done);
@@ -221,7 +235,7 @@ impl Engine for PsyncEngine {
             }
             Caller::Threads { shared, .. } => {
                 shared.hand_over(&mut self.pushed);
-                shared.wait(wanted as usize, wait.timeout_ns).drain(..).for_each(give_back);
+                shared.wait_as(wanted as usize, wait).drain(..).for_each(give_back);
             }
         }
         Ok(())

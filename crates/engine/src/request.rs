@@ -122,14 +122,16 @@ pub struct Wait {
     pub completions: u32,
     /// But no longer than this, nanoseconds; `None`: as long as it takes. 0 does not wait.
     pub timeout_ns: Option<u64>,
+    /// After this long one completion is enough, nanoseconds; `None`: never fewer than `completions`.
+    pub batch_ns: Option<u64>,
 }
 
 impl Wait {
     /// Hands over and takes what is there.
-    pub const NO: Self = Self { completions: 0, timeout_ns: None };
+    pub const NO: Self = Self { completions: 0, timeout_ns: None, batch_ns: None };
 
     /// Until at least one completion is there.
-    pub const ONE: Self = Self { completions: 1, timeout_ns: None };
+    pub const ONE: Self = Self { completions: 1, timeout_ns: None, batch_ns: None };
 }
 
 /// Why an engine could not be made or has broken. Failures of single requests are in their completions.

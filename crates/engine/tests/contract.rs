@@ -119,12 +119,15 @@ fn failures_are_the_request_s_own(bench: &mut Bench) {
 
 fn waiting_never_asks_for_more_than_is_in_flight(bench: &mut Bench) {
     let mut completions = Vec::new();
-    for wait in [Wait::NO, Wait::ONE, Wait { completions: 1000, timeout_ns: None }] {
+    for wait in [Wait::NO, Wait::ONE, Wait { completions: 1000, timeout_ns: None, batch_ns: None }] {
         bench.engine.submit(wait, &mut completions).unwrap();
         assert!(completions.is_empty());
     }
     bench.read(0, 0, BLOCK);
-    bench.engine.submit(Wait { completions: 1000, timeout_ns: None }, &mut completions).unwrap();
+    bench
+        .engine
+        .submit(Wait { completions: 1000, timeout_ns: None, batch_ns: None }, &mut completions)
+        .unwrap();
     assert_eq!((completions.len(), bench.engine.in_flight()), (1, 0));
     bench.take_back(completions);
 }
@@ -138,15 +141,38 @@ fn a_wait_gives_at_least_what_was_asked_for(bench: &mut Bench) {
     for wanted in [1, count / 2, count] {
         let before = completions.len();
         let in_flight = bench.engine.in_flight();
-        bench.engine.submit(Wait { completions: wanted, timeout_ns: None }, &mut completions).unwrap();
+        bench
+            .engine
+            .submit(Wait { completions: wanted, timeout_ns: None, batch_ns: None }, &mut completions)
+            .unwrap();
         let given = completions.len() - before;
         assert!(given >= wanted.min(in_flight) as usize, "{given} of {wanted} with {in_flight} in flight");
         assert_eq!(bench.engine.in_flight() as usize, count as usize - completions.len());
     }
+    // Whether its time or its size comes first, a batch is at least one.
+    while bench.engine.in_flight() > 0 {
+        let before = completions.len();
+        let wait = Wait { completions: count, timeout_ns: None, batch_ns: Some(1_000) };
+        bench.engine.submit(wait, &mut completions).unwrap();
+        assert!(completions.len() > before);
+    }
+    let again = completions.len();
+    bench.take_back(completions);
+    let mut completions = Vec::new();
+    for token in 0..count {
+        bench.read(token, u64::from(token) * 4096, BLOCK);
+    }
+    assert_eq!(again, count as usize);
     // A wait that may not wait gets everything in the end, too.
     while bench.engine.in_flight() > 0 {
-        bench.engine.submit(Wait { completions: 1, timeout_ns: Some(0) }, &mut completions).unwrap();
-        bench.engine.submit(Wait { completions: 1, timeout_ns: Some(50_000) }, &mut completions).unwrap();
+        bench
+            .engine
+            .submit(Wait { completions: 1, timeout_ns: Some(0), batch_ns: None }, &mut completions)
+            .unwrap();
+        bench
+            .engine
+            .submit(Wait { completions: 1, timeout_ns: Some(50_000), batch_ns: None }, &mut completions)
+            .unwrap();
     }
     assert_eq!(completions.len(), count as usize);
     bench.take_back(completions);

@@ -416,6 +416,10 @@ fn worker_on<E: Engine, C: Clock>(
         window,
         stop,
         targets,
+        batch: spec
+            .profile
+            .batch
+            .map(|batch| (batch, spec.profile.batch_wait.unwrap_or(RoleProfile::BATCH_WAIT).nanos())),
         draw,
     })
 }

@@ -63,6 +63,8 @@ pub enum WarningCode {
     CompressibleData,
     /// Fewer requests were in flight than asked for.
     DepthNotReached,
+    /// Completions were waited for in batches, and latencies include that wait.
+    LatencyBatched,
     /// The generator, not the device, was the limit.
     GeneratorBound,
     /// The rate asked for was not held.

@@ -274,10 +274,18 @@ pub fn role_drive(role: &RoleProfile) -> String {
             format!("open loop at {rate}, {arrivals} arrivals, depth limit {} × {workers}", role.queue_depth)
         }
     };
-    match role.burst {
-        None => drive,
-        Some(burst) => format!("{drive}, bursts of {} with {} between", burst.requests, burst.pause),
-    }
+    let bursts = role
+        .burst
+        .map(|burst| format!(", bursts of {} with {} between", burst.requests, burst.pause))
+        .unwrap_or_default();
+    let batches = role
+        .batch
+        .map(|batch| {
+            let wait = role.batch_wait.unwrap_or(RoleProfile::BATCH_WAIT);
+            format!(", completions in batches of {batch} or {wait}")
+        })
+        .unwrap_or_default();
+    format!("{drive}{bursts}{batches}")
 }
 
 /// How many requests a role had in flight, beside what was asked.

@@ -64,6 +64,8 @@ fn of_roles(args: &LoadArgs) -> Overrides {
         role: shape.role.clone(),
         block_size: shape.block_size.clone(),
         queue_depth: shape.queue_depth,
+        batch: shape.batch,
+        batch_wait: shape.batch_wait,
         workers: shape.workers,
         write_pct: shape.write_pct,
         access: shape.access,

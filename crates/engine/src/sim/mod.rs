@@ -62,7 +62,9 @@ impl Engine for SimEngine {
 
     fn submit(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<(), EngineError> {
         let wanted = completions.len() + wait.completions.min(self.in_flight()) as usize;
+        let first = wanted.min(completions.len() + 1);
         let begun_ns = self.device.now_ns();
+        let batch_end_ns = wait.batch_ns.map_or(u64::MAX, |batch_ns| begun_ns.saturating_add(batch_ns));
         let deadline_ns = wait.timeout_ns.map_or(u64::MAX, |timeout_ns| begun_ns.saturating_add(timeout_ns));
         let mut state = self.device.state();
         for request in self.pushed.drain(..) {
@@ -74,11 +76,16 @@ impl Engine for SimEngine {
                 self.tokens.release(completion.token);
                 completions.push(completion);
             }
-            if completions.len() >= wanted {
+            let enough = if self.device.now_ns() < batch_end_ns { wanted } else { first };
+            if completions.len() >= enough {
                 return Ok(());
             }
+            let is_batch = completions.len() >= first;
             // Something is wanted only while something is in flight, so there is a next end.
             match state.next_end_ns() {
+                Some(end_ns) if end_ns.min(batch_end_ns) <= deadline_ns && is_batch => {
+                    self.device.clock().advance_to(end_ns.min(batch_end_ns));
+                }
                 Some(end_ns) if end_ns <= deadline_ns => self.device.clock().advance_to(end_ns),
                 _ => {
                     self.device.clock().advance_to(deadline_ns);

@@ -59,18 +59,33 @@ fn requests_share_the_channels_and_the_rest_queue() {
     }
     assert_eq!(bench.submit(Wait::ONE).len(), 2);
     assert_eq!(bench.now_ns(), 1_000);
-    assert_eq!(bench.submit(Wait { completions: 3, timeout_ns: None }).len(), 3);
+    assert_eq!(bench.submit(Wait { completions: 3, timeout_ns: None, batch_ns: None }).len(), 3);
     assert_eq!(bench.now_ns(), 3_000);
+}
+
+#[test]
+fn a_batch_ends_with_its_size_or_its_time_and_never_empty() {
+    let mut bench = bench(steady(), 8);
+    for token in 0..8 {
+        bench.push(token, RequestOp::Read, 0);
+    }
+    let batch = |completions, batch_ns| Wait { completions, timeout_ns: None, batch_ns: Some(batch_ns) };
+    assert_eq!(bench.submit(batch(4, 9_000)).len(), 4);
+    assert_eq!(bench.now_ns(), 2_000, "the size came first");
+    assert_eq!(bench.submit(batch(4, 1_500)).len(), 2);
+    assert_eq!(bench.now_ns(), 3_500, "the time came first");
+    assert_eq!(bench.submit(batch(2, 100)).len(), 2);
+    assert_eq!(bench.now_ns(), 4_000, "nothing was there in time: the next that comes");
 }
 
 #[test]
 fn a_wait_moves_the_clock_by_its_time_and_no_further() {
     let mut bench = bench(steady(), 1);
     bench.push(0, RequestOp::Read, 0);
-    assert!(bench.submit(Wait { completions: 1, timeout_ns: Some(400) }).is_empty());
+    assert!(bench.submit(Wait { completions: 1, timeout_ns: Some(400), batch_ns: None }).is_empty());
     assert_eq!(bench.now_ns(), 400);
     assert!(bench.submit(Wait::NO).is_empty());
-    assert!(bench.submit(Wait { completions: 1, timeout_ns: Some(0) }).is_empty());
+    assert!(bench.submit(Wait { completions: 1, timeout_ns: Some(0), batch_ns: None }).is_empty());
     assert_eq!(bench.now_ns(), 400);
     bench.device.clock().advance_to(5_000);
     assert_eq!(bench.submit(Wait::NO), [(0, Ok(BLOCK))]);
@@ -193,7 +208,7 @@ fn a_sync_call_makes_earlier_writes_survive_any_crash() {
     bench.submit(Wait::ONE);
     bench.push(1, RequestOp::Fdatasync, 0);
     bench.write(2, 0, 2);
-    bench.submit(Wait { completions: 2, timeout_ns: None });
+    bench.submit(Wait { completions: 2, timeout_ns: None, batch_ns: None });
     bench.write(3, 4096, 3);
     bench.submit(Wait::NO);
     let mut second_landed = 0;

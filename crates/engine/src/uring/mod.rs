@@ -61,6 +61,8 @@ pub struct UringEngine {
     pushed: u32,
     /// Whether the kernel raises a flag in shared memory when completions wait for an enter to post them.
     flags_pending_work: bool,
+    /// Whether the kernel can wait for several completions and, after a time, for one.
+    has_batch_wait: bool,
     clock: MonotonicClock,
     calls: u64,
     report: EngineReport,
@@ -110,6 +112,7 @@ impl UringEngine {
             pool.report_pages(&mut report);
         }
         Ok(Self {
+            has_batch_wait: ring.params().is_feature_min_timeout(),
             ring,
             handle,
             tokens: Tokens::new(config.capacity, files.len()),
@@ -176,20 +179,31 @@ impl UringEngine {
         in_kernel > 0 && (!self.flags_pending_work || self.ring.submission().taskrun())
     }
 
-    /// One call: hands over `to_submit` entries, then waits for `completions` no longer than `timeout_ns`.
+    /// One call: hands over `to_submit` entries, then waits for `completions` no longer than `timeout_ns`, and for more than one
+    /// of them no longer than `batch_ns`.
     fn enter(
         &mut self,
         to_submit: u32,
         completions: u32,
         timeout_ns: Option<u64>,
+        batch_ns: Option<u64>,
     ) -> Result<Entered, EngineError> {
         self.calls += 1;
-        match self.handle.enter(to_submit, completions, timeout_ns) {
+        let (timeout_ns, min_wait_us) = match batch_ns {
+            Some(batch_ns) if self.has_batch_wait => {
+                (timeout_ns, u32::try_from(batch_ns.div_ceil(1_000)).unwrap_or(u32::MAX))
+            }
+            // An older kernel can only give the whole wait up.
+            Some(batch_ns) => (Some(timeout_ns.map_or(batch_ns, |timeout_ns| timeout_ns.min(batch_ns))), 0),
+            None => (timeout_ns, 0),
+        };
+        match self.handle.enter(to_submit, completions, timeout_ns, min_wait_us) {
             Ok(submitted) => {
                 self.pushed -= submitted;
                 Ok(Entered::Progress)
             }
             Err(Errno::INTR) => Ok(Entered::Progress),
+            Err(Errno::TIME) if batch_ns.is_some() => Ok(Entered::Progress),
             Err(Errno::TIME) => Ok(Entered::TimedOut),
             Err(Errno::AGAIN | Errno::BUSY) => Ok(Entered::Full),
             Err(errno) => Err(EngineError::System { call: "io_uring_enter", source: errno.into() }),
@@ -206,7 +220,7 @@ impl UringEngine {
         while in_kernel > 0 {
             in_kernel -= u32::try_from(self.ring.completion().count()).unwrap_or(in_kernel);
             if in_kernel > 0 {
-                self.enter(0, 1, None)?;
+                self.enter(0, 1, None, None)?;
             }
         }
         Ok(())
@@ -240,7 +254,7 @@ impl Engine for UringEngine {
     }
 
     fn submit(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<(), EngineError> {
-        let wanted = if wait.timeout_ns == Some(0) { 0 } else { wait.completions.min(self.in_flight()) };
+        let mut wanted = if wait.timeout_ns == Some(0) { 0 } else { wait.completions.min(self.in_flight()) };
         let mut reaped = self.reap(completions);
         if self.pushed == 0 && reaped >= wanted && !self.work_pending() {
             return Ok(());
@@ -252,8 +266,13 @@ impl Engine for UringEngine {
         let mut timeout_ns = wait.timeout_ns;
         loop {
             let missing = wanted.saturating_sub(reaped);
-            let entered = self.enter(self.pushed, missing, timeout_ns.filter(|_| missing > 0))?;
+            let batch_ns = wait.batch_ns.filter(|_| missing > 1);
+            let entered = self.enter(self.pushed, missing, timeout_ns.filter(|_| missing > 0), batch_ns)?;
             reaped += self.reap(completions);
+            if batch_ns.is_some() {
+                // The batch had its time: what is there is enough, or the first that comes.
+                wanted = 1;
+            }
             match entered {
                 Entered::TimedOut => return Ok(()),
                 Entered::Progress => {}
@@ -262,7 +281,7 @@ impl Engine for UringEngine {
                         let source = Errno::AGAIN.into();
                         return Err(EngineError::System { call: "io_uring_enter", source });
                     }
-                    self.enter(0, 1, timeout_ns)?;
+                    self.enter(0, 1, timeout_ns, None)?;
                     reaped += self.reap(completions);
                 }
             }

@@ -47,26 +47,35 @@ impl RingHandle {
         }
     }
 
-    /// Hands over up to `to_submit` entries, posts what has completed, and waits for `completions` of them, no
-    /// longer than `timeout_ns`. Gives the number of entries taken.
+    /// Hands over up to `to_submit` entries, posts what has completed, and waits for `completions` of them, no longer than
+    /// `timeout_ns`; after `min_wait_us` microseconds one is enough (0: never; kernel 6.12). Gives the number of entries taken.
     #[inline]
     pub(super) fn enter(
         &self,
         to_submit: u32,
         completions: u32,
         timeout_ns: Option<u64>,
+        min_wait_us: u32,
     ) -> Result<u32, Errno> {
         let timespec;
-        let args;
-        let mut flags = EnterFlags::GETEVENTS;
-        let (arg, arg_bytes) = match timeout_ns {
-            None => (ptr::null(), 0),
+        let args = SubmitArgs::new().min_wait_usec(min_wait_us);
+        let with_time;
+        let arg = match timeout_ns {
+            None if min_wait_us == 0 => None,
+            None => Some(&args),
             Some(timeout_ns) => {
                 let nanoseconds = u32::try_from(timeout_ns % 1_000_000_000).unwrap_or(0);
                 timespec = Timespec::new().sec(timeout_ns / 1_000_000_000).nsec(nanoseconds);
-                args = SubmitArgs::new().timespec(&timespec);
+                with_time = args.timespec(&timespec);
+                Some(&with_time)
+            }
+        };
+        let mut flags = EnterFlags::GETEVENTS;
+        let (arg, arg_bytes) = match arg {
+            None => (ptr::null(), 0),
+            Some(arg) => {
                 flags |= EnterFlags::EXT_ARG;
-                (ptr::from_ref(&args).cast::<libc::c_void>(), size_of::<SubmitArgs<'_, '_>>())
+                (ptr::from_ref(arg).cast::<libc::c_void>(), size_of::<SubmitArgs<'_, '_>>())
             }
         };
         let fd = match self.index {

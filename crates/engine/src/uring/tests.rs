@@ -26,10 +26,14 @@ fn a_wait_ends_with_its_time_and_the_request_stays_in_flight() {
     let mut completions = Vec::new();
     engine.push(read(2, buffers.pop()));
     let clock = MonotonicClock::new();
-    engine.submit(Wait { completions: 1, timeout_ns: Some(3_000_000) }, &mut completions).unwrap();
+    engine
+        .submit(Wait { completions: 1, timeout_ns: Some(3_000_000), batch_ns: None }, &mut completions)
+        .unwrap();
     assert!(clock.now_ns() >= 3_000_000);
     assert_eq!((completions.len(), engine.in_flight()), (0, 1));
-    engine.submit(Wait { completions: 1, timeout_ns: Some(1_000_000) }, &mut completions).unwrap();
+    engine
+        .submit(Wait { completions: 1, timeout_ns: Some(1_000_000), batch_ns: None }, &mut completions)
+        .unwrap();
     engine.submit(Wait::NO, &mut completions).unwrap();
     assert_eq!((completions.len(), engine.in_flight()), (0, 1));
 

@@ -2,7 +2,7 @@
 
 use iostall_measure::{Nanos, Op, Percentile};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
-use iostall_model::{Warning, WarningCode};
+use iostall_model::{RoleProfile, Warning, WarningCode};
 
 use super::Evidence;
 
@@ -14,7 +14,8 @@ const UNFINISHED_NS: u64 = 1_000_000_000;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    for span in &evidence.outcome.spans {
+    for (span, asked) in evidence.outcome.spans.iter().zip(&evidence.outcome.profile.spans) {
+        warnings.extend(asked.roles.iter().filter_map(batched));
         if span.interrupted {
             let message = if span.measured_ns == 0 {
                 "ended before the measured part began: there are no numbers".to_owned()
@@ -34,6 +35,19 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
         warnings.extend(short(span));
     }
     warnings
+}
+
+/// A batch delays the time stamp of all its completions but the last.
+fn batched(role: &RoleProfile) -> Option<Warning> {
+    let wait = role.batch_wait.unwrap_or(RoleProfile::BATCH_WAIT);
+    role.batch.filter(|batch| *batch > 1).map(|batch| {
+        Warning::new(
+            WarningCode::LatencyBatched,
+            format!("each worker took completions in batches of {batch} or after {wait}: latencies include that wait"),
+        )
+        .about(&role.name)
+        .hint("for latencies run without --batch; with it, rates and CPU time are what counts")
+    })
 }
 
 fn failures(role: &RoleOutcome) -> Vec<Warning> {

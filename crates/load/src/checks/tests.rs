@@ -253,6 +253,7 @@ fn each_doubt_about_the_numbers_is_raised_by_its_own_evidence_alone() {
             }),
         ),
         (W::UnfinishedRequests, Box::new(|f| f.role().unfinished_age_ns_max = 2_000_000_000)),
+        (W::LatencyBatched, Box::new(|f| f.asked().batch = Some(8))),
         (W::Interrupted, Box::new(|f| f.outcome.spans[0].interrupted = true)),
     ]);
 }

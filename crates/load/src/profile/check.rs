@@ -125,6 +125,7 @@ fn check_counts(role: &RoleProfile) -> Result<(), Broken> {
     };
     within("queue-depth", role.queue_depth, QUEUE_DEPTH_MAX)?;
     within("workers", role.workers, WORKERS_MAX)?;
+    check_batch(role)?;
     if let Some(sync) = role.sync {
         within("sync.every", sync.every, u32::MAX)?;
     }
@@ -132,6 +133,21 @@ fn check_counts(role: &RoleProfile) -> Result<(), Broken> {
         within("burst.requests", burst.requests, u32::MAX)?;
     }
     Ok(())
+}
+
+/// A worker with fewer requests in flight than its batch would always wait for the time to pass.
+fn check_batch(role: &RoleProfile) -> Result<(), Broken> {
+    match role.batch {
+        Some(0) => broken("batch", "is 0".to_owned(), "write 1 or more"),
+        Some(batch) if batch > role.queue_depth => {
+            let message = format!("is {batch}, more than the queue depth of {}", role.queue_depth);
+            broken("batch", message, "write at most half the queue depth, or the device runs empty")
+        }
+        None if role.batch_wait.is_some() => {
+            broken("batch-wait", "is given without batch".to_owned(), "add batch, such as batch = 16")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_access(role: &RoleProfile) -> Result<(), Broken> {

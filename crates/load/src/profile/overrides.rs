@@ -45,6 +45,8 @@ pub struct Overrides {
     pub durability: Option<Durability>,
     pub sync: Option<SyncRule>,
     pub burst: Option<Burst>,
+    pub batch: Option<u32>,
+    pub batch_wait: Option<Nanos>,
 }
 
 /// Why settings cannot be put over a profile's.
@@ -191,6 +193,8 @@ impl Overrides {
             ("durability", self.durability.is_some()),
             ("sync", self.sync.is_some()),
             ("burst", self.burst.is_some()),
+            ("batch", self.batch.is_some()),
+            ("batch-wait", self.batch_wait.is_some()),
         ]
         .into_iter()
         .filter_map(|(field, set)| set.then_some(field))
@@ -217,6 +221,8 @@ impl Overrides {
         role.rate = self.rate.or(role.rate);
         role.sync = self.sync.or(role.sync);
         role.burst = self.burst.or(role.burst);
+        role.batch = self.batch.or(role.batch);
+        role.batch_wait = self.batch_wait.or(role.batch_wait);
     }
 }
 

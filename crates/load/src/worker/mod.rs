@@ -6,7 +6,8 @@
 //! **Time stamps.** A batch of completions shares the one clock reading taken after it was reaped. Requests
 //! started together share the reading taken before the first of them, except at a depth of 4 or less and
 //! in open loop, where each has its own. Both errors are at most the time the worker takes for one
-//! batch, and both make a latency longer, never shorter.
+//! batch, and both make a latency longer, never shorter. Where the profile asks for batches of completions, the wait for
+//! the others of a batch is in each latency, too, and the run says so.
 
 use iostall_engine::buffer::Buffer;
 use iostall_engine::cpu::{CpuTime, thread_cpu};
@@ -68,6 +69,8 @@ pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) stop: &'a StopToken,
     /// Index of each stream's target in the run's list.
     pub(crate) targets: Vec<u32>,
+    /// How many completions to wait for at once, and how long, nanoseconds; `None`: for one.
+    pub(crate) batch: Option<(u32, u64)>,
     /// Where given, the depth is that of all streams together, and each request draws its stream.
     pub(crate) draw: Option<StreamDraw>,
 }
@@ -87,6 +90,8 @@ pub(crate) struct Worker<'a, E, C> {
     failures: Failures,
     window: Window,
     stop: &'a StopToken,
+    /// What a wait is for where nothing else is to be started.
+    wait: Wait,
     stamp_each: bool,
     sequence: u64,
     unfinished: u64,
@@ -117,8 +122,19 @@ impl Meter {
 
 impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
     pub(crate) fn new(parts: WorkerParts<'a, E, C>) -> Self {
-        let WorkerParts { engine, clock, mut streams, depth, buffers, stats, window, stop, targets, draw } =
-            parts;
+        let WorkerParts {
+            engine,
+            clock,
+            mut streams,
+            depth,
+            buffers,
+            stats,
+            window,
+            stop,
+            targets,
+            batch,
+            draw,
+        } = parts;
         let mut slots = Vec::with_capacity(buffers.len());
         let mut undealt = Vec::with_capacity(buffers.len());
         for (token, buffer) in (0_u32..).zip(buffers) {
@@ -156,6 +172,11 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             failures: Failures::default(),
             window,
             stop,
+            wait: batch.map_or(Wait::ONE, |(completions, batch_ns)| Wait {
+                completions,
+                timeout_ns: None,
+                batch_ns: Some(batch_ns),
+            }),
             sequence: 0,
             unfinished: 0,
             unfinished_age_ns_max: 0,
@@ -189,7 +210,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         Ok(self.finish())
     }
 
-    /// What can be done now, without waiting, on a simulated device: takes what is back, starts what may start. The answer is when
+    /// What can be done now, without waiting (so without batches), on a simulated device: takes what is back, starts what may start. The answer is when
     /// there is something to do that no completion brings about; `None` when all is done.
     pub(crate) fn turn(&mut self, completions: &mut Vec<Completion>) -> Result<Option<u64>, EngineError> {
         self.engine.submit(Wait::NO, completions)?;
@@ -320,9 +341,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             return Ok(());
         }
         let wait = match next_start_ns {
-            None => Wait::ONE,
+            None => self.wait,
             Some(start_ns) => match self.clock.kernel_wait_ns(start_ns.saturating_sub(now_ns)) {
-                Some(wait_ns) => Wait { completions: 1, timeout_ns: Some(wait_ns) },
+                Some(wait_ns) => Wait { timeout_ns: Some(wait_ns), ..self.wait },
                 None => Wait::NO,
             },
         };

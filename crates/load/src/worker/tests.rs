@@ -96,6 +96,7 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
         window,
         stop: &StopToken::default(),
         targets: vec![0],
+        batch: role.batch.map(|batch| (batch, RoleProfile::BATCH_WAIT.nanos())),
         draw: None,
     };
     Worker::new(parts).run().unwrap()
@@ -122,6 +123,20 @@ fn a_closed_loop_keeps_its_depth_in_flight_and_obeys_littles_law() {
     assert!(reads.response_ns.is_none());
     // Four channels of about 120 µs: 33,000 a second, and each request waits for the three before it.
     assert!((30_000..36_000).contains(&reads.count()), "{}", reads.count());
+}
+
+/// A worker that takes completions one by one is woken for each; at a high rate that is most of its CPU time.
+#[test]
+fn batches_of_completions_take_fewer_waits_and_their_latency_includes_the_wait() {
+    let measure = |batch| {
+        let clock = ManualClock::new();
+        let role = RoleProfile { batch, ..role(0.0, 16) };
+        sum(&run_on(device(&clock, |_| {}), &clock, &role, 1000), Op::Read)
+    };
+    let (single, batched) = (measure(None), measure(Some(8)));
+    assert!(batched.count() * 10 > single.count() * 8, "half of the depth keeps the device busy");
+    let mean = |reads: &OpOutcome| reads.service_ns.mean().unwrap();
+    assert!(mean(&batched) > mean(&single), "{} and {}", mean(&batched), mean(&single));
 }
 
 #[test]

@@ -85,6 +85,13 @@ pub struct RoleProfile {
     /// goes to a target drawn by weight. Empty: the queue depth is per target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_weights: Vec<u32>,
+    /// Completions that a worker waits for at once, so that it is woken less often and spends less CPU time on a request. A
+    /// latency then includes the wait for the others. Absent: a worker takes each completion as soon as it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
+    /// The longest that a completion waits for the others of its batch. Absent: [`RoleProfile::BATCH_WAIT`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_wait: Option<Nanos>,
     /// Processors that workers are pinned to: worker k of the span to entry k modulo the list's length. An empty list stands for
     /// every processor the process may run on. Absent: the scheduler decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,6 +99,9 @@ pub struct RoleProfile {
 }
 
 impl RoleProfile {
+    /// How long a batch is waited for where nothing else is said.
+    pub const BATCH_WAIT: Nanos = Nanos(1_000_000);
+
     fn default_queue_depth() -> u32 {
         1
     }

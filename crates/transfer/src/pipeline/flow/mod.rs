@@ -206,7 +206,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         if self.equipment.engine.in_flight() > 0 {
             let poll_ns = (at_work > 0).then_some(STAGE_POLL_NS);
             let timeout_ns = [held_ns, poll_ns].into_iter().flatten().min();
-            let wait = Wait { completions: 1, timeout_ns };
+            let wait = Wait { completions: 1, timeout_ns, batch_ns: None };
             self.equipment.engine.submit(wait, &mut self.equipment.completions)?;
         } else if at_work > 0 {
             self.take_finished(true);
