@@ -1,4 +1,4 @@
-//! Events of a session as a terminal shows them: notes, and one live line.
+//! Shows a session's events on a terminal: notes, and one progress line.
 
 use iostall_measure::ByteCount;
 use iostall_measure::number::number;

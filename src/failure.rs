@@ -1,4 +1,4 @@
-//! How a command ends: its exit status, and errors that say what to do next.
+//! How a command ends: its exit status, and errors with hints.
 
 use std::fmt;
 use std::io;
@@ -12,20 +12,19 @@ use iostall_session::run_writer::NotKept;
 use iostall_store::StoreError;
 use iostall_watch::WatchError;
 
-/// Where a file may not grow any further.
+/// Hint for a file that may not grow any further.
 const TOO_LARGE: &str = "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that; else the file system does, as \
      FAT at 4 GiB";
 
 /// The exit status of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Done.
     Done,
-    /// Done, and the answer is no: requests failed, a threshold was missed, a check did not match.
+    /// Done, but with a negative result: requests failed, a threshold was missed, or a check did not match.
     No,
     /// It could not be done.
     CouldNot,
-    /// Interrupted; what was measured until then is kept.
+    /// Interrupted; what was measured so far is kept.
     Interrupted,
 }
 
@@ -40,7 +39,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// An error with what the user can do about it.
+/// An error with a hint for the user.
 #[derive(Debug)]
 struct Hinted {
     error: anyhow::Error,
@@ -59,12 +58,12 @@ impl std::error::Error for Hinted {
     }
 }
 
-/// Whether a command was stopped before there was anything to keep.
+/// Whether a command was interrupted before there was anything to keep.
 pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref::<SessionError>(), Some(SessionError::Interrupted))
 }
 
-/// What to do about `error`: its own hint, or the one that its cause always has.
+/// The hint for `error`: its own, or the standard one for its cause.
 pub(crate) fn hint_of(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         return Some(hinted.hint.clone());
@@ -83,7 +82,6 @@ pub(crate) fn hint_of(error: &anyhow::Error) -> Option<String> {
         .or_else(too_large)
 }
 
-/// `error` with `hint` under it.
 pub(crate) fn hinted(error: impl Into<anyhow::Error>, hint: impl Into<String>) -> anyhow::Error {
     anyhow::Error::new(Hinted { error: error.into(), hint: hint.into() })
 }

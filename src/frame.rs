@@ -1,4 +1,5 @@
-//! The frame of the commands that measure: listens for Ctrl-C, begins a session, keeps the run and writes its forms.
+//! The common frame of commands that measure: handles Ctrl-C, starts a session, stores the run and writes the
+//! outputs.
 
 use std::sync::Arc;
 
@@ -18,21 +19,21 @@ use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::run_writer;
 
-/// What these commands take alike.
+/// What these commands have in common.
 pub(crate) struct Frame<'a> {
     pub(crate) engine: EngineChoice,
-    /// The run is not kept.
+    /// Do not store the run.
     pub(crate) no_store: bool,
     pub(crate) output: &'a OutputArgs,
-    /// Where no output may be written.
+    /// Files that no output may overwrite.
     pub(crate) taken: Taken,
     pub(crate) global: &'a GlobalArgs,
     pub(crate) printer: &'a Printer,
 }
 
 impl Frame<'_> {
-    /// Has `measure` make a run, with the store where runs are kept, writes its forms, keeps it, and says with `status` how it
-    /// went where nobody stopped it.
+    /// Lets `measure` create a run (with access to the store), writes the outputs, stores the run, and
+    /// determines the exit status with `status` unless it was interrupted.
     pub(crate) fn run(
         &self,
         measure: impl FnOnce(&Session<'_>, Option<&SqliteStore>) -> anyhow::Result<Run>,
@@ -54,7 +55,7 @@ impl Frame<'_> {
     }
 }
 
-/// Begins a session that tells `printer`, and to listen for Ctrl-C. Once a process.
+/// Starts a session that reports to `printer`, and handles Ctrl-C. Once per process.
 pub(crate) fn begin_session<'a>(
     engine: EngineChoice,
     stop: &'a Arc<StopToken>,
@@ -65,14 +66,14 @@ pub(crate) fn begin_session<'a>(
     Ok(Session::begin(engine, Dependencies { program, clock, stop, observer: printer })?)
 }
 
-/// Begins a transfer, and to listen for Ctrl-C. Once a process.
+/// Starts a transfer, and handles Ctrl-C. Once per process.
 pub(crate) fn begin_transfer(nice: Option<NiceChoice>, printer: &Printer) -> anyhow::Result<Transfer> {
     let stop = Arc::new(StopToken::default());
     let clock = listen(&stop, printer)?;
     Ok(Transfer::begin(command_line::program(), clock, &stop, nice.map(Into::into))?)
 }
 
-/// Has a signal raise `stop`, on the clock that it answers.
+/// Lets a signal raise `stop`, on its clock.
 fn listen(stop: &Arc<StopToken>, printer: &Printer) -> anyhow::Result<RunClock> {
     let clock = RunClock::of_machine();
     let (to_stop, its_clock) = (Arc::clone(stop), clock.clone());
@@ -80,7 +81,7 @@ fn listen(stop: &Arc<StopToken>, printer: &Printer) -> anyhow::Result<RunClock> 
     Ok(clock)
 }
 
-/// No where requests failed, those of a setting that was given up and has no point included.
+/// No if requests failed, including those of a setting that was given up and has no point.
 pub(crate) fn failures(run: &Run) -> Status {
     let failed = run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors);
     if failed { Status::No } else { Status::Done }

@@ -15,7 +15,7 @@ use crate::cli::OutputArgs;
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 
-/// The options of `args` for [`Outputs::check`].
+/// The options in `args` for [`Outputs::check`].
 pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
     vec![
         ("--json", Form::Json, args.json.as_deref()),
@@ -26,22 +26,21 @@ pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
     ]
 }
 
-/// The outputs that `args` name, which may be written.
+/// The outputs in `args`, after checking that they may be written.
 pub(crate) fn check(args: &OutputArgs, taken: &Taken) -> Result<Outputs, OutputError> {
     Outputs::check(&wanted(args), taken)
 }
 
-/// What goes to standard output where no form takes it.
+/// What goes to standard output if no output uses it.
 pub(crate) enum Shown {
-    /// The report of the run, and under which number it is kept.
+    /// The report of the run, with its number in the store.
     Report,
-    /// A text of the command's own.
+    /// The command's own text.
     Text(String),
-    /// Nothing.
     Nothing,
 }
 
-/// How a finished run is given out.
+/// The outputs of a finished run.
 pub(crate) struct Delivery<'a> {
     outputs: &'a Outputs,
     percentiles: bool,
@@ -52,14 +51,14 @@ pub(crate) struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    /// Its report, and the forms that were asked for.
+    /// For the requested outputs.
     pub(crate) fn new(outputs: &'a Outputs, args: &OutputArgs, printer: &'a Printer) -> Self {
         let percentiles = args.percentiles;
         Self { outputs, percentiles, shown: Shown::Report, manifest: None, printer }
     }
 
-    /// Gives out a run that has just ended: first every output and the text, then the store, for what cannot be stored must
-    /// not be lost. A store that fails is a warning. Answers `status`, or that an output could not be written.
+    /// Writes a finished run: first the outputs and the text, then the store, so that a failing store loses
+    /// nothing. A failing store is a warning. Returns `status`, or that an output could not be written.
     pub(crate) fn give(&self, run: &Run, writer: &mut RunWriter, status: Status) -> Status {
         let failed = self.write(run);
         let has_document = failed.is_empty() && self.outputs.have_json();
@@ -67,13 +66,13 @@ impl<'a> Delivery<'a> {
         let says_number = matches!(self.shown, Shown::Report) && !self.outputs.take_stdout();
         if let Some(number) = number.filter(|_| says_number) {
             let line = format!("\nkept as run {number} (`iostall runs show {}`)\n", number.0);
-            // Standard output that fails has failed with the report, and is told below.
+            // If standard output fails, so has the report, which is reported below.
             let _ = self.printer.result(&line);
         }
         report(failed, number, self.printer, status)
     }
 
-    /// Gives out a run that is in the store, as `number`.
+    /// Shows a run that is stored as `number`.
     pub(crate) fn show(&self, run: &Run, number: RunNumber, status: Status) -> Status {
         report(self.write(run), Some(number), self.printer, status)
     }
@@ -117,7 +116,7 @@ pub(crate) fn write_or_show(
     report(write_all(outputs, render, text, printer), None, printer, status)
 }
 
-/// Puts a run into the store, if that is wanted. A store that fails is a warning, which says where else the run is.
+/// Stores a run, if wanted. A failing store is a warning, which says where else the run is.
 pub(crate) fn keep(
     run: &Run,
     writer: &mut RunWriter,
@@ -131,7 +130,7 @@ pub(crate) fn keep(
     })
 }
 
-/// Tells which outputs failed, and how to get them.
+/// Reports which outputs failed, and how to get them.
 fn report(failed: Vec<OutputError>, number: Option<RunNumber>, printer: &Printer, status: Status) -> Status {
     let status = if failed.is_empty() { status } else { Status::CouldNot };
     for error in failed {
@@ -146,12 +145,12 @@ fn report(failed: Vec<OutputError>, number: Option<RunNumber>, printer: &Printer
     status
 }
 
-/// As the terminal that is written to can show it.
+/// Options that suit the terminal.
 fn terminal(printer: &Printer, percentiles: bool) -> TextOptions {
     TextOptions { width: Printer::width(), colour: printer.color(), unicode: Printer::unicode(), percentiles }
 }
 
-/// A report of several sections, as standard output can show it.
+/// A report of several sections for standard output.
 pub(crate) fn text_of_sections(title: &str, sections: &[Section], printer: &Printer) -> String {
     sections_text(title, sections, &terminal(printer, false))
 }

@@ -1,7 +1,8 @@
-//! The only writer to standard output and standard error, progress included.
+//! The only writer to standard output and standard error, including progress.
 //!
-//! Names, errors of servers and arguments are made safe where they are put into a line (`iostall_measure::foreign`); what
-//! was forgotten there is caught here. Nothing that another chose drives the terminal or begins a line of its own.
+//! Names, server errors and arguments are made safe where they are put into a line
+//! (`iostall_measure::foreign`); this is the
+//! second line of defence. Text from outside never controls the terminal or starts a line of its own.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use iostall_measure::foreign::{guarded, shown};
 use crate::cli::ColorChoice;
 use crate::failure::hint_of;
 
-/// Width of a report that goes to no terminal.
+/// Width of a report that does not go to a terminal.
 const WIDTH_ELSEWHERE: usize = 120;
 
 /// See the module. Clones write to the same place.
@@ -20,9 +21,9 @@ const WIDTH_ELSEWHERE: usize = 120;
 pub(crate) struct Printer {
     quiet: bool,
     color: bool,
-    /// What was one when the process began may be hung up by now, and then says that it is none.
+    /// Determined at the start: a terminal that is lost later no longer reports itself as one.
     stdout_is_terminal: bool,
-    /// The progress line that is on the screen, to be cleared before anything else is written.
+    /// The progress line on the screen, to be cleared before anything else is written.
     bar: Arc<Mutex<Option<ProgressBar>>>,
 }
 
@@ -42,7 +43,7 @@ impl Printer {
         self.color
     }
 
-    /// Whether reports may use characters beyond ASCII: where the locale says UTF-8, or says nothing.
+    /// Whether reports may use characters beyond ASCII: if the locale is UTF-8, or not set.
     pub(crate) fn unicode() -> bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()
@@ -53,7 +54,7 @@ impl Printer {
         })
     }
 
-    /// Columns of the terminal, or a fixed width where there is none.
+    /// Columns of the terminal, or a fixed width without one.
     pub(crate) fn width() -> usize {
         if !io::stdout().is_terminal() {
             return WIDTH_ELSEWHERE;
@@ -63,12 +64,13 @@ impl Printer {
             .map_or(WIDTH_ELSEWHERE, |(_rows, columns)| usize::from(columns))
     }
 
-    /// Writes a report to standard output. A reader that has gone away (`| head`, a terminal that was hung up) is no error.
+    /// Writes a report to standard output. A reader that closes the pipe (`| head`, a lost terminal) is no
+    /// error.
     pub(crate) fn result(&self, text: &str) -> io::Result<()> {
         self.to_stdout(guarded(text, self.color).as_bytes())
     }
 
-    /// Writes a document for a program to standard output: as it is, but to a terminal like a report.
+    /// Writes a document to standard output: unchanged, or like a report on a terminal.
     pub(crate) fn document(&self, bytes: &[u8]) -> io::Result<()> {
         if io::stdout().is_terminal() {
             return self.result(&String::from_utf8_lossy(bytes));
@@ -86,26 +88,26 @@ impl Printer {
         }
     }
 
-    /// Tells what is going on, on one line of standard error, unless quiet.
+    /// Prints a note on one line of standard error, unless quiet.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.to_stderr(&format!("{}\n", shown(text)));
         }
     }
 
-    /// The same, and what to do about it on the next line.
+    /// The same with a hint on the next line.
     pub(crate) fn advise(&self, text: &str, hint: &str) {
         if !self.quiet {
             self.to_stderr(&format!("{}\nhint: {}\n", shown(text), shown(hint)));
         }
     }
 
-    /// Says what went wrong, its causes, and what to do.
+    /// Prints an error, its causes, and its hint.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         self.say("error", error);
     }
 
-    /// The same about something that does not end the command.
+    /// The same for an error that does not end the command.
     pub(crate) fn warning(&self, error: &anyhow::Error) {
         self.say("warning", error);
     }
@@ -136,7 +138,8 @@ impl Printer {
         term.read_secure_line().map(Some)
     }
 
-    /// Shows `text` as the one live line, with `share` (0 to 1) as a bar. Only on a terminal, and not when quiet.
+    /// Shows `text` as the progress line, with `share` (0 to 1) as a bar. Only on a terminal, and not when
+    /// quiet.
     pub(crate) fn progress(&self, share: f64, text: &str) {
         if self.quiet || !io::stderr().is_terminal() {
             return;
@@ -153,7 +156,7 @@ impl Printer {
         bar.tick();
     }
 
-    /// Takes the live line off the screen.
+    /// Clears the progress line.
     pub(crate) fn clear(&self) {
         if let Ok(mut bar) = self.bar.lock()
             && let Some(bar) = bar.take()
@@ -164,12 +167,13 @@ impl Printer {
 
     fn to_stderr(&self, text: &str) {
         self.clear();
-        // Nothing is left to tell a user whose standard error is gone.
+        // If standard error is gone, there is no way to report anything.
         drop(io::stderr().lock().write_all(text.as_bytes()));
     }
 }
 
-/// A message of several lines, such as one that shows a place in a file: none but the first begins where ours do.
+/// Indents a message of several lines, such as one that shows a place in a file, so that only the first looks
+/// like ours.
 fn indented(text: &str) -> String {
     text.trim_end().lines().map(shown).collect::<Vec<_>>().join("\n    ")
 }

@@ -1,7 +1,8 @@
-//! The whole terminal, for as long as a full-screen view has it.
+//! The whole terminal, while a full-screen view uses it.
 //!
-//! Beside the printer the only writer to standard output, and never at the same time: while a screen is open nothing
-//! is printed. Whatever ends the view, a panic included, the terminal is given back as it was.
+//! Besides the printer the only writer to standard output, and never at the same time: nothing is printed
+//! while a screen is
+//! open. Whatever ends the view, including a panic, the terminal is restored.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -17,28 +18,27 @@ use crate::failure::hinted;
 
 /// See the module.
 pub(crate) struct Screen {
-    /// There until this value goes.
+    /// Present until this value is dropped.
     terminal: Option<DefaultTerminal>,
     keys: Receiver<io::Result<Key>>,
 }
 
 impl Screen {
-    /// Takes the terminal.
+    /// Takes over the terminal.
     pub(crate) fn open() -> anyhow::Result<Self> {
         if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
             let error = anyhow::anyhow!("a full-screen view needs a terminal");
             return Err(hinted(error, "--once prints one interval and ends, also as --json"));
         }
-        // Also has a panic give the terminal back before it says what happened.
+        // Also restores the terminal before a panic message.
         let terminal = ratatui::try_init().context("cannot take the terminal")?;
-        // On a thread of its own: reading from a terminal that is hung up comes back neither with a key nor with an error.
+        // On a separate thread, because reading from a lost terminal returns neither a key nor an error.
         let (sender, keys) = channel();
         let reading = move || while sender.send(next_key()).is_ok() {};
         thread::Builder::new().name("iostall-keys".into()).spawn(reading).context("cannot read keys")?;
         Ok(Self { terminal: Some(terminal), keys })
     }
 
-    /// Shows `state`.
     pub(crate) fn show(&mut self, state: &TopState) -> anyhow::Result<()> {
         if let Some(terminal) = &mut self.terminal {
             terminal.draw(|frame| draw(state, frame)).context("cannot write to the terminal")?;
@@ -55,7 +55,7 @@ impl Screen {
         }
     }
 
-    /// Whether the terminal was hung up. One that was is a terminal no more.
+    /// Whether the terminal was lost; it is then no longer a terminal.
     #[expect(clippy::unused_self, reason = "only whoever has the screen may ask")]
     pub(crate) fn is_gone(&self) -> bool {
         !io::stdout().is_terminal()
@@ -64,10 +64,11 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing back.
+        // A lost terminal needs no restoring.
         let _ = ratatui::try_restore();
         if let Some(terminal) = self.terminal.take().filter(|_| self.is_gone()) {
-            // Its own end would complain on standard error that the terminal is gone, which is gone too, and panic over that.
+            // Dropping it would report on standard error that the terminal is gone, and panic because that is
+            // gone too.
             std::mem::forget(terminal);
         }
     }

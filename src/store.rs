@@ -1,4 +1,4 @@
-//! The store as commands use it.
+//! Opens the store for commands.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::cli::GlobalArgs;
 use crate::failure::hinted;
 use crate::printer::Printer;
 
-/// The store that the command line names, or the user's own.
+/// The store named on the command line, or the user's own.
 pub(crate) fn path(global: &GlobalArgs) -> Result<PathBuf, StoreError> {
     global.store.clone().map_or_else(default_path, Ok)
 }
@@ -43,7 +43,7 @@ pub(crate) fn run_writer(
     Ok(writer)
 }
 
-/// Reads the name of a run as typed.
+/// Parses a reference to a run.
 pub(crate) fn selector(text: &str) -> anyhow::Result<Selector> {
     text.parse()
         .map_err(|error: iostall_store::SelectorError| hinted(error, "`iostall runs` lists what is there"))

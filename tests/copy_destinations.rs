@@ -193,7 +193,6 @@ fn files_that_do_not_fit_together_are_refused_before_the_first() {
     here.run(&["copy", "--overwrite", one.to_str().unwrap(), there]).expect_status(0);
 }
 
-/// A node in the workspace for a loop device.
 fn node(here: &Workspace, device: &LoopDevice) -> Option<PathBuf> {
     let number = device.name().strip_prefix("/dev/loop")?;
     let path = here.path("device");
@@ -252,7 +251,6 @@ fn an_image_is_written_onto_a_device_that_is_named_and_onto_no_other() {
     here.run(&["verify", "m.json"]).expect_status(0);
 }
 
-/// A file system on a device needs the stronger word, and a mounted one has none.
 #[test]
 fn a_device_with_a_file_system_needs_the_stronger_word_and_a_mounted_one_has_none() {
     let here = Workspace::new();

@@ -1,26 +1,25 @@
-//! What iostall reads from strangers, and what each reader promises: no panic, no memory without end, and that what it accepts
-//! comes back the same when it is written and read again.
+//! The readers of untrusted input, and their promises: no panic, bounded memory, and whatever is accepted
+//! survives writing and reading.
 
 mod readers;
 
 use std::path::{Path, PathBuf};
 
-/// Names the reader to the instrumented program.
+/// Selects the reader in the instrumented program.
 pub const READER_VARIABLE: &str = "IOSTALL_FUZZ_READER";
 
-/// A reader of what strangers write.
+/// A reader of untrusted input.
 #[derive(Clone, Copy)]
 pub struct Reader {
-    /// Its name, and that of its folder in `corpus` and its file in `dictionaries`.
+    /// Its name, also of its folder in `corpus` and its file in `dictionaries`.
     pub name: &'static str,
-    /// Reads an input; panics where a promise is broken.
+    /// Reads an input; panics if a promise is broken.
     pub check: fn(&[u8]),
     /// Folders and files with known inputs, from the root of the repository.
     seeds: &'static [&'static str],
 }
 
 impl Reader {
-    /// All of them.
     pub const ALL: [Self; 10] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self { name: "diskspd-line", check: readers::diskspd::line, seeds: &["fuzz/corpus/diskspd-line"] },
@@ -34,7 +33,7 @@ impl Reader {
         Self { name: "source", check: readers::source::source, seeds: &["fuzz/corpus/source"] },
     ];
 
-    /// The one of that name.
+    /// The reader with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reader| reader.name == name)
     }
@@ -56,7 +55,7 @@ impl Reader {
         Ok(files)
     }
 
-    /// The words of its grammar, as libFuzzer reads them.
+    /// The words of its grammar in libFuzzer's format.
     pub fn dictionary(&self) -> Option<PathBuf> {
         Some(root().join(format!("fuzz/dictionaries/{}.dict", self.name))).filter(|path| path.exists())
     }

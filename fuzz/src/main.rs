@@ -1,8 +1,10 @@
-//! `cargo run -p iostall-fuzz -- --seconds 60`: feeds changed inputs to the readers of what strangers write, until one
-//! panics, breaks a promise, or takes too much time or memory.
+//! `cargo run -p iostall-fuzz -- --seconds 60`: feeds mutated inputs to the readers of untrusted input, until
+//! one panics,
+//! breaks a promise, or uses too much time or memory.
 //!
-//! libFuzzer follows which parts of a reader an input reaches. Its instrumentation is LLVM's and works on the stable
-//! toolchain; the program that is instrumented is built beside the others, in `target/fuzz`.
+//! libFuzzer tracks which parts of a reader an input reaches. Its instrumentation comes from LLVM and works
+//! on the stable
+//! toolchain; the instrumented program is built separately in `target/fuzz`.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,7 +16,7 @@ use clap::Parser;
 use iostall_fuzz::{READER_VARIABLE, Reader, root};
 use jiff::Timestamp;
 
-/// What makes LLVM count which branches are taken and note what is compared with what.
+/// Makes LLVM count branches and record comparisons.
 const INSTRUMENTATION: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -27,10 +29,10 @@ const INSTRUMENTATION: [&str; 6] = [
 /// Fuzzes iostall's readers.
 #[derive(Parser)]
 struct Arguments {
-    /// How long, for all readers together.
+    /// Total time for all readers.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Which random sequence; default: one from the clock, which is printed.
+    /// Random seed; default: one from the clock, which is printed.
     #[arg(long)]
     seed: Option<u32>,
     /// Which readers; default: all.
@@ -58,12 +60,12 @@ fn main() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where all of it is put.
+/// Directory for builds and findings.
 fn place() -> PathBuf {
     root().join("target/fuzz")
 }
 
-/// Builds the instrumented program. Named by its target, so that build scripts are not instrumented.
+/// Builds the instrumented program. Specifies the target, so that build scripts are not instrumented.
 fn build() -> Result<PathBuf> {
     let told = Command::new("rustc").arg("-vV").output().context("rustc")?;
     let told = String::from_utf8_lossy(&told.stdout);
@@ -81,7 +83,7 @@ fn build() -> Result<PathBuf> {
     Ok(place().join(host).join("debug/fuzz-reader"))
 }
 
-/// Whether nothing was found. What was learnt of the reader stays in `target/fuzz` for the next time.
+/// Returns whether nothing was found. The corpus stays in `target/fuzz` for the next time.
 fn fuzz(program: &Path, reader: Reader, seconds: u64, seed: u32) -> Result<bool> {
     let corpus = place().join("corpus").join(reader.name);
     fs::create_dir_all(&corpus)?;

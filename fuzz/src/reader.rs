@@ -1,4 +1,4 @@
-//! The instrumented program: one reader, named by the environment, fed by libFuzzer.
+//! The instrumented program: one reader, selected by the environment, fed by libFuzzer.
 
 #![no_main]
 

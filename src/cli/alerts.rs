@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Trying out alerts.
+/// Test the alert rules and channels.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall alerts check alerts.toml\n  \
@@ -20,16 +20,16 @@ pub(crate) struct AlertsArgs {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AlertsCommand {
-    /// Read a file of alerts and say what is in it, or what is wrong with it
+    /// Check a file of alerts and list its rules and channels
     Check(AlertsCheckArgs),
-    /// Send a test notice and say what became of it; exit status 1 when one was not delivered
+    /// Send a test notice and report whether it was delivered; exit status 1 if one was not
     Test(AlertsTestArgs),
 }
 
 /// Which file.
 #[derive(Debug, Args)]
 pub(crate) struct AlertsCheckArgs {
-    /// Rules, classes of storage and channels, in TOML
+    /// Rules, storage classes and channels, in TOML
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
@@ -37,7 +37,7 @@ pub(crate) struct AlertsCheckArgs {
 /// Which file and rule.
 #[derive(Debug, Args)]
 pub(crate) struct AlertsTestArgs {
-    /// Rules, classes of storage and channels, in TOML
+    /// Rules, storage classes and channels, in TOML
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Only through the channels of this rule

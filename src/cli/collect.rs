@@ -24,13 +24,13 @@ pub(crate) struct CollectArgs {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CollectCommand {
-    /// Take one sample of each source and keep it
+    /// Take one sample of each source and store it
     Once(OnceArgs),
-    /// Sample at regular ticks of the clock until stopped
+    /// Sample at regular intervals until stopped
     Run(RunArgs),
-    /// Fetch what the management database in a SQL Server (tsql/) sampled there
+    /// Import what the management database in a SQL Server (tsql/) sampled there
     Import(ImportArgs),
-    /// Print the statements that give a login what it needs, and no more
+    /// Print the statements that grant a login exactly the privileges it needs
     Grants(GrantsArgs),
 }
 
@@ -56,19 +56,20 @@ pub(crate) struct OnceArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) what: OnceArgs,
-    /// From sample to sample, at least 1s; samples fall on whole multiples of it
+    /// Time between samples, at least 1s; samples are aligned to whole multiples of it
     #[arg(long, short, value_name = "TIME", default_value = "10s", value_parser = interval)]
     pub(crate) interval: Duration,
     /// How long [default: until stopped]
     #[arg(long, short, value_name = "TIME", value_parser = length)]
     pub(crate) duration: Option<Duration>,
-    /// Keep raw samples so long; hours and days stay
+    /// How long to keep raw samples; hourly and daily roll-ups stay
     #[arg(long, value_name = "TIME", default_value = "336h", value_parser = length)]
     pub(crate) keep_raw: Duration,
-    /// Serve the current values to Prometheus at http://HOST:PORT/metrics; whoever reaches the address can read them
+    /// Serve the current values to Prometheus at http://HOST:PORT/metrics; anyone who can reach the address
+    /// can read them
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) metrics: Option<String>,
-    /// Judge the samples by the rules in this file, and have what they find told: see `iostall alerts`
+    /// Apply the alert rules in this file and send notifications: see `iostall alerts`
     #[arg(long, value_name = "FILE")]
     pub(crate) alerts: Option<PathBuf>,
 }
@@ -79,10 +80,10 @@ pub(crate) struct RunArgs {
     iostall collect import 'sqlserver://iostall@sql1/iostall?password-file=/etc/iostall/sql1'\n\n\
     Run again, it fetches what came since. Samples that were taken with a filter become a source of their own.")]
 pub(crate) struct ImportArgs {
-    /// sqlserver://USER@HOST/DATABASE, with the database that holds the schema iostall
+    /// sqlserver://USER@HOST/DATABASE, with the database that contains the schema iostall
     #[arg(value_name = "SOURCE")]
     pub(crate) source: String,
-    /// Nothing older: a date, a time, or how long ago [default: everything]
+    /// Nothing older than this: a date, a time, or how long ago [default: everything]
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
     /// Longest time to wait for an answer
@@ -110,7 +111,7 @@ pub(crate) enum SourceChoice {
     Linux,
 }
 
-/// A length of time such as 500ms, 10s, 5m or 36h.
+/// A duration such as 500ms, 10s, 5m or 36h.
 pub(crate) fn length(text: &str) -> Result<Duration, String> {
     let parsed = text.parse::<SignedDuration>().ok().and_then(|length| Duration::try_from(length).ok());
     parsed
@@ -118,7 +119,7 @@ pub(crate) fn length(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "write a length of time such as 10s, 5m or 36h".into())
 }
 
-/// A length of time that sources may be sampled at.
+/// A duration that is valid as a sampling interval.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let interval = length(text)?;
     if interval < Duration::from_secs(1) { Err("the shortest interval is 1s".into()) } else { Ok(interval) }

@@ -15,19 +15,19 @@ const EXAMPLES: &str = "Examples:
   iostall compare --fresh 5 --profile a.toml --profile b.toml data.dat
   iostall compare --work before.csv after.csv       jobs and their seconds: name,seconds in each row";
 
-/// What to compare with what.
+/// What to compare.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// Saved runs (12, last, last~1, an id), the first being what the others are held against; several of one side are joined
-    /// with commas. With --fresh: the files or devices to measure
+    /// Saved runs (12, last, last~1, an id); the others are compared with the first. Join several runs of one
+    /// side with commas. With --fresh: the files or devices to measure
     #[arg(value_name = "RUN|FILE")]
     pub(crate) sides: Vec<String>,
 
     /// Two tables of jobs and their seconds, as CSV: before and after
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with_all = ["sides", "fresh"], help_heading = "What")]
     pub(crate) work: Option<Vec<PathBuf>>,
-    /// Measure each side so many times, in turn; each run is kept
+    /// Measure each side this many times, in turn; each run is stored
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
     pub(crate) fresh: Option<u32>,
 
@@ -36,10 +36,10 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
 
-    /// Writes the comparison as JSON; - for standard output instead of the text
+    /// Write the comparison as JSON; - for standard output instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) json: Option<PathBuf>,
-    /// Seed of the bootstrap's draws: the same seed, the same intervals
+    /// Seed of the bootstrap: the same seed gives the same intervals
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Output")]
     pub(crate) bootstrap_seed: u64,
 }
@@ -47,7 +47,7 @@ pub(crate) struct CompareArgs {
 /// The load of a fresh comparison.
 #[derive(Debug, Args)]
 pub(crate) struct FreshArgs {
-    /// A built-in profile; given twice, the two are compared [default: random-read]
+    /// A built-in profile; if given twice, the two are compared [default: random-read]
     #[arg(
         long,
         value_name = "NAME",
@@ -56,16 +56,16 @@ pub(crate) struct FreshArgs {
         help_heading = "Fresh runs"
     )]
     pub(crate) preset: Vec<String>,
-    /// A profile of your own; given twice, the two are compared
+    /// A profile of your own; if given twice, the two are compared
     #[arg(long, value_name = "FILE", requires = "fresh", help_heading = "Fresh runs")]
     pub(crate) profile: Vec<PathBuf>,
-    /// Size of a file that is made; of an existing target, use only so much from its start
+    /// Size of a new file; of an existing target, use only this much from its start
     #[arg(long, value_name = "SIZE", requires = "fresh", help_heading = "Fresh runs")]
     pub(crate) size: Option<ByteCount>,
     /// Length of the measured part of each run
     #[arg(long, short, value_name = "TIME", requires = "fresh", help_heading = "Fresh runs")]
     pub(crate) duration: Option<Nanos>,
-    /// Load before it that is not measured
+    /// Load before the measured part
     #[arg(long, value_name = "TIME", requires = "fresh", help_heading = "Fresh runs")]
     pub(crate) warmup: Option<Nanos>,
     /// I/O engine

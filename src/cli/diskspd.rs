@@ -1,4 +1,5 @@
-//! `iostall diskspd`: DiskSpd's words are its own parser's business; ours begin with two hyphens, which DiskSpd's never do.
+//! `iostall diskspd`: DiskSpd's options are left to its own parser; ours begin with two hyphens, which
+//! DiskSpd's never do.
 
 use std::ffi::OsString;
 
@@ -21,7 +22,7 @@ pub(crate) struct DiskspdArgs {
     pub(crate) words: Vec<OsString>,
 }
 
-/// Our own options beside DiskSpd's.
+/// Our own options in addition to DiskSpd's.
 #[derive(Debug, Parser)]
 #[command(name = "iostall diskspd", disable_help_flag = true, no_binary_name = true)]
 pub(crate) struct DiskspdExtras {
@@ -32,16 +33,16 @@ pub(crate) struct DiskspdExtras {
     /// I/O engine
     #[arg(long, value_name = "ENGINE", default_value = "auto")]
     pub(crate) engine: EngineChoice,
-    /// Name under which the run is kept
+    /// Name of the run in the store
     #[arg(long, value_name = "TEXT", default_value = "diskspd")]
     pub(crate) name: String,
-    /// Do not keep the run in the store
+    /// Do not store the run
     #[arg(long)]
     pub(crate) no_store: bool,
 }
 
 impl DiskspdArgs {
-    /// Our words, and DiskSpd's.
+    /// Our options, and DiskSpd's.
     pub(crate) fn split(&self) -> (Vec<OsString>, Vec<OsString>) {
         let (mut ours, mut diskspds) = (Vec::new(), Vec::new());
         let mut words = self.words.iter();

@@ -20,7 +20,7 @@ const EXAMPLES: &str = "Examples:
 
 Sizes: K, M, G, T are powers of 1024; KB, MB, GB powers of 1000. Times need a unit: 10s, 5m, 500ms.";
 
-/// What to load, with what, for how long.
+/// What to load, how, and for how long.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LoadArgs {
@@ -37,10 +37,10 @@ pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 
-    /// Name under which the run is kept [default: the profile's]
+    /// Name of the run in the store [default: the profile's]
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     pub(crate) name: Option<String>,
-    /// Do not keep the run in the store
+    /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
 }
@@ -48,28 +48,28 @@ pub(crate) struct LoadArgs {
 /// Profile, time and targets.
 #[derive(Debug, Args)]
 pub(crate) struct WhatArgs {
-    /// A built-in profile (`iostall presets`) [default: random-read; oltp where no FILE is named]
+    /// A built-in profile (`iostall presets`) [default: random-read; oltp if no FILE is given]
     #[arg(long, value_name = "NAME", conflicts_with = "profile", help_heading = "What")]
     pub(crate) preset: Option<String>,
-    /// A profile of your own, TOML (see docs/load.md)
+    /// A profile of your own in TOML (see docs/load.md)
     #[arg(long, value_name = "FILE", help_heading = "What")]
     pub(crate) profile: Option<PathBuf>,
-    /// Sends the roles that ask for NAME to PATH, such as log=/log/t.dat
+    /// Use PATH for the roles that refer to NAME, such as log=/log/t.dat
     #[arg(long = "target", value_name = "NAME=PATH", value_parser = binding, help_heading = "What")]
     pub(crate) bindings: Vec<TargetBinding>,
-    /// Size of a file that is made; of an existing target, use only so much from its start
+    /// Size of a new file; of an existing target, use only this much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     pub(crate) size: Option<ByteCount>,
     /// Length of the measured part
     #[arg(long, short, value_name = "TIME", help_heading = "What")]
     pub(crate) duration: Option<Nanos>,
-    /// Load before it that is not measured
+    /// Load before the measured part
     #[arg(long, value_name = "TIME", help_heading = "What")]
     pub(crate) warmup: Option<Nanos>,
-    /// Load after it that is not measured
+    /// Load after the measured part
     #[arg(long, value_name = "TIME", help_heading = "What")]
     pub(crate) cooldown: Option<Nanos>,
-    /// Seed of the random sequences: the same seed, the same requests
+    /// Seed of the random sequences: the same seed gives the same requests
     #[arg(long, value_name = "N", help_heading = "What")]
     pub(crate) seed: Option<u64>,
     /// I/O engine
@@ -80,10 +80,10 @@ pub(crate) struct WhatArgs {
 /// Changes to the profile's roles.
 #[derive(Debug, Args)]
 pub(crate) struct ShapeArgs {
-    /// The role that the options of this group change, where the profile has several
+    /// The role that the options of this group change, if the profile has several
     #[arg(long, value_name = "NAME", help_heading = "Shape")]
     pub(crate) role: Option<String>,
-    /// Size of a request, or a mix: 8K, or 8K:80,64K:20
+    /// Request size, or a mix: 8K, or 8K:80,64K:20
     #[arg(long, short, value_name = "SIZE", help_heading = "Shape")]
     pub(crate) block_size: Option<BlockMix>,
     /// Requests in flight per worker and target
@@ -104,48 +104,50 @@ pub(crate) struct ShapeArgs {
     /// Random or sequential
     #[arg(long, value_name = "KIND", help_heading = "Shape", value_parser = kebab::<Access>)]
     pub(crate) access: Option<Access>,
-    /// With random access: share of requests that jump; the rest go on from the last
+    /// With random access: share of requests that jump; the others continue where the last one ended
     #[arg(long, value_name = "PERCENT", help_heading = "Shape")]
     pub(crate) random_pct: Option<Percent>,
-    /// Where random requests land: uniform, zipf:0.99, hot:90/10, ranges:50/10,30/20,20/70
+    /// Distribution of random requests: uniform, zipf:0.99, hot:90/10, ranges:50/10,30/20,20/70
     #[arg(long, value_name = "HOW", help_heading = "Shape")]
     pub(crate) distribution: Option<Distribution>,
-    /// Part of the target that is used: 0%..90%, 1G..
+    /// Part of the target to use: 0%..90%, 1G..
     #[arg(long, value_name = "FROM..TO", help_heading = "Shape")]
     pub(crate) region: Option<Region>,
     /// With sequential access: distance between starts [default: the block size]
     #[arg(long, value_name = "SIZE", help_heading = "Shape")]
     pub(crate) stride: Option<ByteCount>,
-    /// Open loop: requests or bytes a second offered, whatever the storage answers (1000, 20k, 200MiB/s)
+    /// Open loop: start this many requests or bytes a second, however fast the storage answers (1000, 20k,
+    /// 200MiB/s)
     #[arg(long, value_name = "RATE", help_heading = "Shape")]
     pub(crate) rate: Option<Rate>,
-    /// With --rate: constant, or poisson as independent users arrive
+    /// With --rate: constant, or poisson, which is how independent users arrive
     #[arg(long, value_name = "KIND", help_heading = "Shape", value_parser = kebab::<Arrivals>)]
     pub(crate) arrivals: Option<Arrivals>,
-    /// direct (past the page cache) or buffered
+    /// direct (bypassing the page cache) or buffered
     #[arg(long, value_name = "MODE", help_heading = "Shape", value_parser = kebab::<Caching>)]
     pub(crate) caching: Option<Caching>,
     /// none, or write-through (each write on stable media before it completes)
     #[arg(long, value_name = "MODE", help_heading = "Shape", value_parser = kebab::<Durability>)]
     pub(crate) durability: Option<Durability>,
-    /// fdatasync after every so many writes of a worker; 0: never
+    /// fdatasync after this many writes of a worker; 0: never
     #[arg(long, value_name = "N", help_heading = "Shape")]
     pub(crate) sync_every: Option<u32>,
-    /// Share of each written block that a device could compress away
+    /// Share of each written block that a device could compress
     #[arg(long, value_name = "PERCENT", help_heading = "Shape")]
     pub(crate) compressible_pct: Option<Percent>,
 }
 
-/// What may be destroyed. Reads never need one of these.
+/// What may be overwritten. Reads need none of these.
 #[derive(Debug, Args)]
 pub(crate) struct SafetyArgs {
-    /// This file or device, which iostall did not make, may be written; repeatable
+    /// Allow writing to this file or device, which iostall did not create; repeatable
     #[arg(long, value_name = "PATH", help_heading = "Safety")]
     pub(crate) overwrite: Vec<PathBuf>,
-    /// This file may be written although it belongs to a database, which is then lost; repeatable
+    /// Allow overwriting this database file, which is then lost; repeatable
     #[arg(long, value_name = "PATH", help_heading = "Safety")]
     pub(crate) destroy_database: Vec<PathBuf>,
-    /// This device may be written although it carries a file system, a partition table or the like; repeatable
+    /// Allow overwriting this device although it has a file system, a partition table or similar on it;
+    /// repeatable
     #[arg(long, value_name = "DEVICE", help_heading = "Safety")]
     pub(crate) destroy: Vec<PathBuf>,
 }
@@ -161,25 +163,25 @@ impl SafetyArgs {
     }
 }
 
-/// Forms of the result beside the text on standard output.
+/// Output formats besides the text on standard output.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// Writes the run as JSON; - for standard output instead of the text
+    /// Write the run as JSON; - for standard output instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) json: Option<PathBuf>,
-    /// Writes the second-by-second series as CSV; - for standard output instead of the text
+    /// Write the second-by-second series as CSV; - for standard output instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) csv: Option<PathBuf>,
-    /// Writes one self-contained page with charts
+    /// Write a self-contained HTML page with charts
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
-    /// Writes the report as Markdown, to be pasted into a ticket
+    /// Write the report as Markdown, for pasting into a ticket
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Writes the text report as a picture (SVG)
+    /// Write the text report as a picture (SVG)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
-    /// Shows the whole percentile table in the text
+    /// Show the full percentile table in the text
     #[arg(long, help_heading = "Output")]
     pub(crate) percentiles: bool,
 }
@@ -187,13 +189,13 @@ pub(crate) struct OutputArgs {
 /// Which engine to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineChoice {
-    /// io_uring where the kernel allows it, else threads
+    /// io_uring if the kernel allows it, otherwise threads
     Auto,
-    /// io_uring or nothing
+    /// io_uring, or fail
     Uring,
     /// Threads with pread and pwrite
     Psync,
-    /// No I/O at all: the generator's own ceiling
+    /// No I/O: measures the limit of the load generator
     Null,
 }
 
@@ -218,7 +220,7 @@ fn binding(text: &str) -> Result<TargetBinding, String> {
     }
 }
 
-/// Reads one of the model's words (`write-through`) as the model itself does.
+/// Parses a value (`write-through`) with the model's own parser.
 pub(super) fn kebab<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
 }

@@ -28,7 +28,6 @@ impl Page {
         pages
     }
 
-    /// The name of its file.
     pub(crate) fn file_name(&self) -> String {
         self.0.get_filename()
     }

@@ -23,8 +23,8 @@ pub(crate) struct CompletionsArgs {
   iostall man | man -l -
   iostall man ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// Directory to write the page of every command into, made where it is not there. None: iostall(1) on standard
-    /// output
+    /// Write a manual page for every command into this directory, which is created if needed. None:
+    /// iostall(1) on standard output
     #[arg(value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
 }

@@ -20,7 +20,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MatrixArgs {
-    /// Files or block devices, each a column of its own. None: a scratch file in this directory, removed afterwards
+    /// Files or block devices, one column each. None: a scratch file in this directory, removed afterwards
     #[arg(value_name = "FILE")]
     pub(crate) targets: Vec<PathBuf>,
 
@@ -39,19 +39,19 @@ pub(crate) struct MatrixArgs {
     /// Random, sequential, or both
     #[arg(long, value_name = "KIND,…", value_delimiter = ',', default_value = "random,sequential", value_parser = kebab::<Access>, help_heading = "What")]
     pub(crate) access: Vec<Access>,
-    /// Only reads: nothing is written to what was there before
+    /// Only read: do not write to existing data
     #[arg(long, help_heading = "What")]
     pub(crate) read_only: bool,
     /// Threads
     #[arg(long, short = 't', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
     pub(crate) workers: u32,
-    /// direct (past the page cache) or buffered
+    /// direct (bypassing the page cache) or buffered
     #[arg(long, value_name = "MODE", default_value = "direct", help_heading = "What", value_parser = kebab::<Caching>)]
     pub(crate) caching: Caching,
     /// none, or write-through (each write on stable media before it completes)
     #[arg(long, value_name = "MODE", default_value = "none", help_heading = "What", value_parser = kebab::<Durability>)]
     pub(crate) durability: Durability,
-    /// Size of a file that is made; of an existing target, use only so much from its start
+    /// Size of a new file; of an existing target, use only this much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     pub(crate) size: Option<ByteCount>,
     /// Seed of the random sequences
@@ -61,10 +61,11 @@ pub(crate) struct MatrixArgs {
     #[arg(long, value_name = "ENGINE", default_value = "auto", help_heading = "What")]
     pub(crate) engine: EngineChoice,
 
-    /// One short interval a cell, so that the whole takes less than a minute (a file to be made comes on top)
+    /// One short interval per cell, so that everything takes less than a minute (plus the time to create a
+    /// file)
     #[arg(long, conflicts_with_all = ["interval", "warmup", "precision", "repeats_max"], help_heading = "Precision")]
     pub(crate) quick: bool,
-    /// Go on from the newest stopped matrix with the same settings: what it measured is not measured again
+    /// Resume the newest interrupted matrix with the same settings, without repeating what it measured
     #[arg(long, help_heading = "Precision")]
     pub(crate) resume: bool,
     #[command(flatten)]
@@ -74,10 +75,10 @@ pub(crate) struct MatrixArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 
-    /// Name under which the run is kept
+    /// Name of the run in the store
     #[arg(long, value_name = "TEXT", default_value = "matrix", help_heading = "Output")]
     pub(crate) name: String,
-    /// Do not keep the run in the store
+    /// Do not store the run
     #[arg(long, conflicts_with = "resume", help_heading = "Output")]
     pub(crate) no_store: bool,
 }

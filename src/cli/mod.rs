@@ -1,4 +1,4 @@
-//! What can be typed. No system calls here.
+//! The command line. No system calls here.
 
 mod alerts;
 mod collect;
@@ -55,10 +55,10 @@ pub(crate) struct Cli {
 /// Options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct GlobalArgs {
-    /// Where runs are kept [default: iostall/iostall.db in the XDG data directory]
+    /// Store for runs and history [default: iostall/iostall.db in the XDG data directory]
     #[arg(long, global = true, value_name = "FILE", env = "IOSTALL_STORE", help_heading = "Global options")]
     pub(crate) store: Option<PathBuf>,
-    /// Only results and errors: no progress, no notes
+    /// Print only results and errors: no progress, no notes
     #[arg(long, short, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
     /// Colour in reports
@@ -80,47 +80,47 @@ pub(crate) enum ColorChoice {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Sample the I/O counters of databases and hosts, and keep their history
+    /// Sample the I/O counters of databases and hosts, and store their history
     Collect(CollectArgs),
-    /// Watch files, databases, volumes and servers live, on the whole screen
+    /// Watch files, databases, volumes and servers live on a full screen
     Top(TopArgs),
-    /// Check a file of alerts, and try whether its notices arrive
+    /// Check a file of alerts, and test its channels
     Alerts(AlertsArgs),
     /// Put a database-shaped load on files or devices and measure it
     Load(Box<LoadArgs>),
-    /// Raise the load until the storage saturates, and say which setting to use
+    /// Increase the load until the storage saturates, and recommend a setting
     Sweep(Box<SweepArgs>),
     /// Measure sizes, patterns and depths in one table, on one device or several side by side
     Matrix(Box<MatrixArgs>),
-    /// Hold runs against each other and say which differences are significant
+    /// Compare runs and report which differences are significant
     Compare(Box<CompareArgs>),
-    /// Copy large files and trees past the page cache, durably, and check them
+    /// Copy large files and trees past the page cache, durably, and verify them
     Copy(Box<CopyArgs>),
-    /// Check files against a manifest, as they are on the media
+    /// Check files on the media against a manifest
     Verify(Box<VerifyArgs>),
-    /// Write a file at a fixed pace, timing every write: when does buffering fail?
+    /// Write a file at a fixed pace and time every write: when does buffering fail?
     Write(Box<WriteArgs>),
     /// List the built-in load profiles, or print one
     Presets(PresetsArgs),
-    /// Show what watched files, databases, volumes and servers did
+    /// Report the I/O of watched files, databases, volumes and servers
     Report(ReportArgs),
-    /// List, show, export and delete the runs that were kept
+    /// List, show, export and delete stored runs
     Runs(RunsArgs),
-    /// Look after the history of watched sources
+    /// Maintain the history of watched sources
     Store(StoreArgs),
-    /// DiskSpd's command lines and reports, on Linux
+    /// Run DiskSpd command lines on Linux, with DiskSpd's reports
     #[command(disable_help_flag = true)]
     Diskspd(DiskspdArgs),
-    /// Print what makes a shell complete this program's words
+    /// Print completion rules for a shell
     Completions(CompletionsArgs),
-    /// Print the manual page, or write the page of every command into a directory
+    /// Print the manual page, or write a page for every command into a directory
     Man(ManArgs),
     /// Print all commands and options as Markdown: docs/reference.md
     #[command(hide = true)]
     Reference,
 }
 
-/// A link or copy of the program named `diskspd` is `iostall diskspd`.
+/// If the program is called as `diskspd`, it behaves like `iostall diskspd`.
 pub(crate) fn as_diskspd(mut words: Vec<OsString>) -> Vec<OsString> {
     let called =
         words.first().and_then(|word| Path::new(word).file_stem()).is_some_and(|name| name == "diskspd");

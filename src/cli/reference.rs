@@ -13,7 +13,6 @@ Made by `cargo run -- reference > docs/reference.md`; do not edit it by hand. Th
 [load.md](load.md).
 ";
 
-/// All of it.
 pub(crate) fn reference() -> Result<String, fmt::Error> {
     let mut root = Cli::command();
     root.build();
@@ -22,7 +21,7 @@ pub(crate) fn reference() -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// Writes `command` and what is below it. The options that every command has stand with the root alone.
+/// Writes `command` and its subcommands. Global options are listed only with the root.
 fn write_command(text: &mut String, command: &Command, is_root: bool) -> fmt::Result {
     let name = command.get_bin_name().unwrap_or(command.get_name());
     write!(text, "\n## `{name}`\n")?;
@@ -64,7 +63,7 @@ fn write_list_of_commands(text: &mut String, commands: &[&Command]) -> fmt::Resu
     for command in commands {
         let name = command.get_bin_name().unwrap_or(command.get_name());
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        // As headings get their anchors on the web: lower case, hyphens for blanks, no other marks.
+        // Anchors as in rendered Markdown: lower case, hyphens for blanks, no other characters.
         let anchor = name.replace(' ', "-");
         writeln!(text, "| [`{name}`](#{anchor}) | {} |", in_cell(&about))?;
     }
@@ -93,7 +92,7 @@ fn spelling(argument: &Arg) -> String {
     }
 }
 
-/// The help, with the values that may be given, the default and the environment variable.
+/// The help, with possible values, the default and the environment variable.
 fn meaning(argument: &Arg) -> String {
     let mut lines = Vec::new();
     let help = argument.get_long_help().or(argument.get_help());
@@ -113,7 +112,7 @@ fn meaning(argument: &Arg) -> String {
     lines.join("\n")
 }
 
-/// `text` in one cell of a table.
+/// `text` for one cell of a table.
 fn in_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', "<br>")
 }

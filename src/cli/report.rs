@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use iostall_model::Level;
 
-/// What is shown of watched sources.
+/// What to report about watched sources.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall report files --since 1h              the files with the longest stall per I/O first\n  \
@@ -17,33 +17,33 @@ use iostall_model::Level;
     iostall report volumes --before 3h..2h --after 1h.. --html change.html\n\n\
     Exit status 1: with --over, something was above it for the sustained time.")]
 pub(crate) struct ReportArgs {
-    /// What the counters are summed to
+    /// Level at which counters are summed
     pub(crate) level: LevelChoice,
     /// Only sources whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) source: Option<String>,
-    /// Beginning: a date, a time, or how long ago
+    /// Start: a date, a time, or how long ago
     #[arg(long, value_name = "WHEN", default_value = "1h")]
     pub(crate) since: String,
     /// End [default: now]
     #[arg(long, value_name = "WHEN")]
     pub(crate) until: Option<String>,
-    /// Hold two windows against each other: the one before a change, as WHEN..WHEN
+    /// Compare two windows: the one before a change, as WHEN..WHEN
     #[arg(long, value_name = "WINDOW", requires = "after", conflicts_with_all = ["since", "until", "over", "sustained"])]
     pub(crate) before: Option<String>,
-    /// The one after it; without an end, it lasts until now
+    /// The one after it; without an end, up to now
     #[arg(long, value_name = "WINDOW", requires = "before", conflicts_with_all = ["since", "until", "over", "sustained"])]
     pub(crate) after: Option<String>,
     /// Stall per I/O that is too long, such as 20ms
     #[arg(long, value_name = "TIME", value_parser = super::collect::length)]
     pub(crate) over: Option<Duration>,
-    /// How long without a break it must be too long
+    /// Minimum time over that limit without a break
     #[arg(long, value_name = "TIME", requires = "over", value_parser = super::collect::length)]
     pub(crate) sustained: Option<Duration>,
-    /// At most so many, the worst first
+    /// At most this many groups, worst first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
-    /// As one HTML page with charts, which needs no network; - is standard output
+    /// As an HTML page with charts, which needs no network; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// As CSV, every column; - is standard output

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// What can be done with kept runs.
+/// Manage stored runs.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -24,19 +24,19 @@ pub(crate) struct RunsArgs {
     pub(crate) list: ListArgs,
 }
 
-/// Which runs are listed.
+/// Which runs to list.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only runs of this name
+    /// Only runs with this name
     #[arg(long, value_name = "TEXT")]
     pub(crate) name: Option<String>,
     /// Only runs on a target whose path contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) target: Option<String>,
-    /// Only runs begun since: a date, a time, or how long ago (7d, 12h)
+    /// Only runs started since: a date, a time, or how long ago (7d, 12h)
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
-    /// At most so many, newest first
+    /// At most this many, newest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: u32,
     /// As JSON
@@ -47,11 +47,11 @@ pub(crate) struct ListArgs {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// Show a run's report
+    /// Show the report of a run
     Show(ShowArgs),
     /// Write a run as a JSON document
     Export(ExportArgs),
-    /// Show what each device gave, for each shape of I/O that was put on it alone
+    /// Show what each device achieved with each shape of I/O
     Capacity(CapacityArgs),
     /// Delete runs
     Delete(DeleteArgs),
@@ -81,10 +81,10 @@ pub(crate) struct ExportArgs {
 /// Which device.
 #[derive(Debug, Args)]
 pub(crate) struct CapacityArgs {
-    /// A device (/dev/nvme0n1), or the lasting name that --json shows [default: all]
+    /// A device (/dev/nvme0n1), or the persistent name shown by --json [default: all]
     #[arg(value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// At most so many, newest first
+    /// At most this many, newest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: u32,
     /// As JSON, with the whole curve

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Looking after the history of watched sources.
+/// Maintain the history of watched sources.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
                   iostall store rebuild                 the hours and days anew, from the raw samples that are kept\n  \
@@ -17,9 +17,9 @@ pub(crate) struct StoreArgs {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Make the hourly and daily roll-ups anew from the raw samples
+    /// Rebuild the hourly and daily roll-ups from the raw samples
     Rebuild,
-    /// Write every raw sample and every gap as columns to Parquet files, for DuckDB and others
+    /// Export every raw sample and every gap to Parquet files, for DuckDB and others
     Export(ExportHistoryArgs),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum StoreCommand {
     after_help = "iostall-lake does it, a program of its own: it is looked for beside iostall and on PATH."
 )]
 pub(crate) struct ExportHistoryArgs {
-    /// Write samples.parquet and gaps.parquet to this directory; neither may be there
+    /// Write samples.parquet and gaps.parquet to this directory; neither may exist
     #[arg(long, value_name = "DIR")]
     pub(crate) parquet: PathBuf,
 }

@@ -1,10 +1,10 @@
-//! Moments as people type them.
+//! Times as people type them.
 
 use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
 
 use crate::failure::hinted;
 
-/// Reads the value of `flag`: a time, a date, or how long before `now`.
+/// Parses the value of `flag`: a time, a date, or how long before `now`.
 pub(crate) fn timestamp(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Ok(at);
@@ -24,7 +24,7 @@ pub(crate) fn timestamp(flag: &str, text: &str, now: Timestamp) -> anyhow::Resul
     })
 }
 
-/// Reads the value of `flag`: two times with two dots between; without the second, it ends `now`.
+/// Parses the value of `flag`: two times separated by two dots; without the second, it ends `now`.
 pub(crate) fn window(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<(Timestamp, Timestamp)> {
     let Some((from, to)) = text.split_once("..") else {
         let error = anyhow::anyhow!("{flag} {text:?} is no window");

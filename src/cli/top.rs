@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::report::LevelChoice;
 
-/// What is shown live.
+/// What to show live.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall top linux:\n  \
@@ -20,7 +20,7 @@ pub(crate) struct TopArgs {
     /// running collector writes to the store]
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
-    /// From sample to sample, at least 1s
+    /// Time between samples, at least 1s
     #[arg(long, short, value_name = "TIME", default_value = "2s", requires = "sources",
         value_parser = super::collect::interval)]
     pub(crate) interval: Duration,
@@ -28,13 +28,13 @@ pub(crate) struct TopArgs {
     #[arg(long, value_name = "TIME", default_value = "10s", requires = "sources",
         value_parser = super::collect::length)]
     pub(crate) timeout: Duration,
-    /// What the counters are summed to first [default: volumes where there are only hosts, else files]
+    /// Level at which counters are summed first [default: volumes if all sources are hosts, else files]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) level: Option<LevelChoice>,
-    /// Only what has this in its name
+    /// Only rows whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
-    /// Print one interval and end
+    /// Print one interval and exit
     #[arg(long)]
     pub(crate) once: bool,
     /// With --once: as JSON, like `iostall report --json`

@@ -18,37 +18,37 @@ const EXAMPLES: &str = "Examples:
 The file is made anew for each method and removed at the end, unless --keep. A new --csv FILE grows with each interval, for
 a run that may be killed. Exit status 1 where a pace was not kept or a method failed.";
 
-/// What is written, at what pace, by which methods.
+/// What to write, at what pace, with which methods.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct WriteArgs {
-    /// The file to write; it must not exist, or be one that iostall made
+    /// The file to write; it must not exist, or be one that iostall created
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Bytes of a packet: one write. Past the page cache, a multiple of 4096
+    /// Bytes per packet; each packet is one write. With direct I/O a multiple of 4096
     #[arg(long, value_name = "SIZE", default_value = "800K", help_heading = "Pace")]
     pub(crate) packet: ByteCount,
-    /// Packets of a burst
+    /// Packets per burst
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
     pub(crate) burst: u32,
-    /// From the start of one burst to the start of the next [default: no pause]
+    /// Time between the starts of two bursts [default: no pause]
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub(crate) period: Option<Nanos>,
-    /// The rate of a line, such as 622Mbit/s or 100MB/s; bursts are made large enough for it
+    /// The rate of a line, such as 622Mbit/s or 100MB/s; sets the burst size accordingly
     #[arg(long, value_name = "RATE", value_parser = line_rate, conflicts_with_all = ["burst", "sweep"], help_heading = "Pace")]
     pub(crate) rate: Option<f64>,
-    /// Tries these numbers of packets a burst, one after the other, and names the best
+    /// Try these numbers of packets per burst in turn, and name the best
     #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "period", conflicts_with = "burst", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
     pub(crate) sweep: Vec<u32>,
 
-    /// Bytes that each method writes [default: 1 GiB where no duration is given]
+    /// Bytes that each method writes [default: 1 GiB without --duration]
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     pub(crate) size: Option<ByteCount>,
-    /// How long each method writes at most
+    /// Time limit for each method
     #[arg(long, short, value_name = "TIME", help_heading = "What")]
     pub(crate) duration: Option<Nanos>,
-    /// Methods, one after the other
+    /// Methods, used one after the other
     #[arg(
         long,
         value_name = "NAME,…",
@@ -57,22 +57,23 @@ pub(crate) struct WriteArgs {
         help_heading = "What"
     )]
     pub(crate) methods: Vec<MethodChoice>,
-    /// Bytes of a sampling interval
+    /// Bytes per reporting interval
     #[arg(long, value_name = "SIZE", default_value = "100MB", help_heading = "What")]
     pub(crate) interval: ByteCount,
-    /// Memory that this process may use, page cache included: as on a small machine. Needs the right to make a control group
+    /// Memory limit of this process, page cache included, as on a small machine. Needs permission to create a
+    /// control group
     #[arg(long, value_name = "SIZE", help_heading = "What")]
     pub(crate) memory_limit: Option<ByteCount>,
-    /// Keeps the file that the last method wrote
+    /// Keep the file that the last method wrote
     #[arg(long, help_heading = "What")]
     pub(crate) keep: bool,
-    /// May destroy PATH, which must name the file itself
+    /// Allow overwriting PATH, which must be the file itself
     #[arg(long, value_name = "PATH", help_heading = "What")]
     pub(crate) overwrite: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Do not keep the run in the store
+    /// Do not store the run
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
 }
@@ -82,9 +83,9 @@ pub(crate) struct WriteArgs {
 pub(crate) enum MethodChoice {
     /// Through the page cache
     Buffered,
-    /// Past the page cache
+    /// Bypassing the page cache
     Direct,
-    /// Past the page cache, each write durable before the next
+    /// Bypassing the page cache, each write durable before the next
     DirectDsync,
 }
 
@@ -98,7 +99,7 @@ impl From<MethodChoice> for WriteMethod {
     }
 }
 
-/// Bytes a second from `622Mbit/s` (decimal, as lines are sold) or `100MB/s`.
+/// Bytes a second from `622Mbit/s` (decimal, as for network lines) or `100MB/s`.
 fn line_rate(text: &str) -> Result<f64, String> {
     let refuse =
         || format!("{text:?} is not a rate: write bits or bytes a second, such as 622Mbit/s or 100MB/s");

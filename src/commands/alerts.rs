@@ -1,4 +1,4 @@
-//! `iostall alerts`: whether a file of alerts can be read, and whether notices arrive.
+//! `iostall alerts`: checks a file of alerts, and tests its channels.
 
 use std::path::Path;
 

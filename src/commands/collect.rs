@@ -24,7 +24,7 @@ use crate::interrupt::on_signal;
 use crate::printer::Printer;
 use crate::store::open_watch;
 
-/// Samples, or prints what a login needs.
+/// Samples, or prints the privileges that a login needs.
 pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         CollectCommand::Once(once) => run_once(once, global, printer),
@@ -98,11 +98,11 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     on_signal(Some(printer), move || stopper.stop())?;
     let count = collector.run(&mut events, &mut |event| events::show(event, &path, printer))?;
     printer.note(&format!("kept {count} samples in {}", path.display()));
-    // Stopping is how a run without an end is meant to end.
+    // Interrupting is the normal way to end a run without a duration.
     Ok(Status::Done)
 }
 
-/// Reads the file of alerts, and says which of its rules are about none of the sources.
+/// Reads the file of alerts, and reports rules that match none of the sources.
 fn alerting(
     path: &Path,
     interval: Duration,

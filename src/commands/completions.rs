@@ -1,4 +1,4 @@
-//! `iostall completions`: rules by which a shell completes words.
+//! `iostall completions`: completion rules for shells.
 
 use clap::CommandFactory;
 

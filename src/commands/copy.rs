@@ -1,4 +1,4 @@
-//! `iostall copy`: sources → copier → manifest, report and store.
+//! `iostall copy`: copies files, and writes manifest, report and run.
 
 pub(crate) mod failures;
 
@@ -22,7 +22,7 @@ use crate::output::{Delivery, Shown, wanted};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Copies, and reports it.
+/// Copies and reports the result.
 pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some((destination, sources)) = args.paths.split_last() else { unreachable!("clap asks for two") };
     let hash = hash_of_copy(args.manifest.as_deref(), args.hash)?;
@@ -100,7 +100,7 @@ fn options(args: &CopyArgs, hash: HashKind) -> CopyOptions {
     }
 }
 
-/// The outputs, manifest included, none of which may be in the way of the copy.
+/// Checks the outputs, manifest included, none of which may conflict with the copy.
 fn check_outputs(
     args: &CopyArgs,
     place: Option<&ManifestPlace>,
@@ -110,7 +110,7 @@ fn check_outputs(
 ) -> Result<Outputs, OutputError> {
     let mut wanted = wanted(&args.output);
     wanted.extend(place.map(|place| ("--manifest", place.form(), Some(place.path.as_path()))));
-    // Names that do not go together are refused by the copy itself, before it writes anything.
+    // The copy itself refuses names that do not go together, before it writes anything.
     let pairs = pair_names(sources, destination).unwrap_or_default();
     let taken = taken(global).copies(&pairs, destination);
     let mut outputs = Outputs::check(&wanted, &taken)?;

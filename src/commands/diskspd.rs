@@ -23,7 +23,7 @@ use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{self, run_writer};
 
-/// Runs as DiskSpd would, with its exit statuses: 0, 1 where the run failed, 3 where what was typed is rejected.
+/// Runs like DiskSpd, with its exit statuses: 0, 1 if the run failed, 3 if the command line is rejected.
 pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) -> ExitCode {
     let (ours, words) = args.split();
     let asked = DiskspdExtras::try_parse_from(ours).map_err(anyhow::Error::from).and_then(|extras| {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) ->
     }
 }
 
-/// The request that was typed; `None` where all it asked for was to be shown something.
+/// The parsed request; `None` if it only asked for output such as the usage.
 fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>> {
     let words = words
         .iter()
@@ -95,7 +95,7 @@ fn carry_out(
     warn(&mapped.notes, printer);
     let targets = target_request(&mapped, &extras.safety.consent(), &|note| warn([note], printer))?;
     let mut writer = run_writer(global, extras.no_store, printer)?;
-    // DiskSpd is silent until its report unless -P or -v asks for more.
+    // DiskSpd prints nothing before its report unless -P or -v asks for it.
     let silent = Printer::new(true, global.color);
     let talks = request.profile.progress > 0 || request.profile.verbose;
     let stop = Arc::new(StopToken::default());

@@ -12,9 +12,9 @@ use crate::frame::{Frame, failures};
 use crate::printer::Printer;
 use crate::store::{self, taken};
 
-/// What all cells of a quick matrix share; the rest of the minute is for everything between them.
+/// Total time for the cells of a quick matrix; the rest of the minute is for what comes between.
 const QUICK_NS: u64 = 42_000_000_000;
-/// A quick cell's warm-up is this part of its time.
+/// The warm-up of a quick cell is this fraction of its time.
 const QUICK_WARMUP_SHARE: u64 = 5;
 
 /// Measures the cells and reports them.
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> 
     let frame = Frame { engine, no_store, output, taken, global, printer };
     frame.run(
         |session, kept_in| {
-            // What there is to go on from is in the store: without it, this cannot be done.
+            // Resuming needs the store.
             let opened = if args.resume && kept_in.is_none() { Some(store::open(global)?) } else { None };
             let earlier = kept_in.or(opened.as_ref()).filter(|_| args.resume);
             Ok(matrix(request, earlier.map(|store| store as &dyn Store), session)?)

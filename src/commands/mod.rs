@@ -1,4 +1,4 @@
-//! One verb a file (or folder). Verbs never import each other.
+//! One command per file (or folder). Commands never import each other.
 
 pub(crate) mod alerts;
 pub(crate) mod collect;

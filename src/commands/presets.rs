@@ -1,4 +1,4 @@
-//! `iostall presets`: what is built in.
+//! `iostall presets`: the built-in profiles.
 
 use iostall_load::preset::{preset_text, presets};
 

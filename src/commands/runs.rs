@@ -1,4 +1,4 @@
-//! `iostall runs`: what was kept.
+//! `iostall runs`: stored runs.
 
 mod capacity;
 
@@ -17,7 +17,7 @@ use crate::store;
 
 /// Lists, shows, exports or deletes.
 pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    // Before the store is opened: to look into a file that is the store would take its locks away.
+    // Before the store is opened: looking into the store's own file would drop its locks.
     let outputs = Outputs::check(&wanted_of(args), &store::taken(global))?;
     let mut store = store::open(global)?;
     match &args.command {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
     Ok(Status::Done)
 }
 
-/// What is written to files.
+/// Files to write.
 fn wanted_of(args: &RunsArgs) -> Vec<Wanted<'_>> {
     match &args.command {
         Some(RunsCommand::Show(show)) => wanted(&show.output),

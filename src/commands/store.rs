@@ -12,10 +12,10 @@ use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 use crate::store::{self, open_watch};
 
-/// The program that writes Parquet: of its own, because few need it and it takes long to compile.
+/// The program that writes Parquet. It is separate because few users need it and it takes long to compile.
 const LAKE: &str = "iostall-lake";
 
-/// Looks after the history.
+/// Maintains the history.
 pub(crate) fn run(args: &StoreArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         StoreCommand::Rebuild => rebuild(global, printer),
@@ -33,7 +33,7 @@ fn rebuild(global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     Ok(Status::Done)
 }
 
-/// Lets the other program do it, and ends as it ended.
+/// Runs the other program, and returns its exit status.
 fn export(directory: &Path, global: &GlobalArgs) -> anyhow::Result<Status> {
     let Some(program) = lake() else {
         return Err(hinted(
@@ -57,13 +57,13 @@ fn export(directory: &Path, global: &GlobalArgs) -> anyhow::Result<Status> {
     })
 }
 
-/// Where the other program is: beside this one, or on PATH.
+/// The path of the other program: next to this one, or on PATH.
 fn lake() -> Option<PathBuf> {
     let own = std::env::current_exe().ok();
     let beside = own.as_deref().and_then(Path::parent).map(Path::to_owned);
     let on_path = std::env::var_os("PATH").map(|paths| std::env::split_paths(&paths).collect::<Vec<_>>());
     let directories = beside.into_iter().chain(on_path.unwrap_or_default());
-    // What is on PATH by a relative name depends on where one stands, and may be anybody's.
+    // A relative directory on PATH depends on the working directory, and may belong to anyone.
     directories
         .filter(|directory| directory.is_absolute())
         .map(|one| one.join(LAKE))

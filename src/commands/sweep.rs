@@ -1,4 +1,4 @@
-//! `iostall sweep`: more and more requests in flight, until the storage gives no more for them.
+//! `iostall sweep`: increases the requests in flight until throughput stops growing.
 
 use iostall_load::Overrides;
 use iostall_model::Run;
@@ -13,7 +13,7 @@ use crate::frame::{Frame, failures};
 use crate::printer::Printer;
 use crate::store::taken;
 
-/// Intervals of a setting at least: two say nothing about their spread.
+/// Fewest intervals of a setting: two say nothing about their variation.
 const REPEATS_MIN: u32 = 3;
 
 /// Sweeps and reports.
@@ -71,7 +71,7 @@ fn precision(args: &SweepArgs) -> anyhow::Result<Precision> {
     })
 }
 
-/// The answer is no where requests failed, no setting met the latency target, or no rate was found.
+/// The answer is no if requests failed, no setting met the latency target, or no rate was found.
 fn status(run: &Run) -> Status {
     if misses_its_target(run) { Status::No } else { failures(run) }
 }

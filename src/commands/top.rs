@@ -1,4 +1,4 @@
-//! `iostall top`: what sources do now, on the whole screen or once.
+//! `iostall top`: the current I/O of sources, on a full screen or once.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use crate::printer::Printer;
 use crate::screen::Screen;
 use crate::store::open_watch;
 
-/// How long to wait for a key before looking for samples.
+/// How long to wait for a key before checking for samples.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// How often to look whether to stop.
+/// How often to check for a stop request.
 const LOOK_AT_STOP: Duration = Duration::from_millis(200);
 
 /// Shows it.
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> any
     if args.once { once(args, &mut state, feed.as_mut(), printer) } else { live(&mut state, feed.as_mut()) }
 }
 
-/// A host has no files of databases.
+/// A host has no database files.
 fn usual_level(names: &[String]) -> Level {
     if names.iter().all(|name| name.starts_with("linux:")) { Level::Volumes } else { Level::Files }
 }
@@ -83,12 +83,12 @@ fn once(
     Ok(Status::Done)
 }
 
-/// The whole screen, until a key or a signal ends it, or the terminal is gone.
+/// The full screen, until a key, a signal or the loss of the terminal ends it.
 fn live(state: &mut TopState, feed: &mut dyn Feed) -> anyhow::Result<Status> {
-    // What is said would be written across the screen.
+    // Without a printer, because messages would be written across the screen.
     let stop = stop_flag(None)?;
     let mut screen = Screen::open()?;
-    // The signal of a terminal that is gone may have been ignored, or go to a shell that does not pass it on.
+    // The signal for a lost terminal may be ignored, or go to a shell that does not pass it on.
     while !stop.load(Ordering::Relaxed) && !screen.is_gone() {
         feed.wait(Duration::ZERO, &mut |event| state.take(event))?;
         state.tick(utc_now());

@@ -1,4 +1,4 @@
-//! `iostall verify`: manifest → every file past the page cache → report and store.
+//! `iostall verify`: reads every file of a manifest past the page cache, and writes report and run.
 
 use iostall_model::{Run, VerifyOutcome};
 use iostall_session::verify::{self, VerifyRequest};
@@ -11,7 +11,7 @@ use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// Checks, and reports it.
+/// Checks and reports.
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let shown = args.manifest.display().to_string();
     let text = manifest::open(&args.manifest).map_err(|error| {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
     Ok(delivery.give(&run, &mut writer, status))
 }
 
-/// Files that are all equal are no whole copy where the list does not have all of it.
+/// If the list is incomplete, the copy is not complete even if all listed files are equal.
 fn status(run: &Run, list: &Manifest) -> Status {
     let Some(outcome) = run.body.as_kind::<VerifyOutcome>() else { return Status::Done };
     let is_good = outcome.mismatches.is_empty() && !list.is_partial;

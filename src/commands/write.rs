@@ -1,4 +1,4 @@
-//! `iostall write`: one method after the other at one pace after the other → report and store.
+//! `iostall write`: each method at each pace, then report and run.
 
 use std::path::Path;
 
@@ -16,12 +16,12 @@ use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
 
-/// What is written where neither a size nor a time is asked for, bytes.
+/// Default size, bytes.
 const TOTAL_BYTES: u64 = 1 << 30;
-/// From this length on, what a run would lose by being killed is worth a word, nanoseconds.
+/// From this length on, warn about what a killed run would lose, nanoseconds.
 const LONG_NS: u64 = 3600 * 1_000_000_000;
 
-/// Writes, and reports it.
+/// Writes and reports.
 pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let mut outputs = output::check(&args.output, &taken(global).targets([&args.file]))?;
     let request = request(args)?;
@@ -68,7 +68,7 @@ fn request(args: &WriteArgs) -> Result<PacedRequest, PaceError> {
     })
 }
 
-/// Adds what was measured to the table, and tells the rest.
+/// Adds measurements to the table, and passes other events on.
 struct WithTable<'a> {
     table: Option<GrowingTable>,
     printer: &'a Printer,
@@ -90,7 +90,7 @@ impl Observer for WithTable<'_> {
     }
 }
 
-/// The table that grows while the methods write, where one is wanted and can be had.
+/// The table that grows while the methods write, if wanted and possible.
 fn begin_table(args: &WriteArgs, printer: &Printer) -> anyhow::Result<Option<GrowingTable>> {
     let wanted = args.output.csv.as_deref().filter(|path| *path != Path::new("-"));
     let table = match wanted {

@@ -25,7 +25,7 @@ fn tree() -> Result<tidy::Tree> {
     tidy::Tree::read(root)
 }
 
-/// Prints every home-made word that is left.
+/// Prints all remaining home-made words.
 fn words() -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     for finding in tidy::home_made_words(&tree()?) {
@@ -34,7 +34,7 @@ fn words() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what breaks a rule; exit status 1 where anything does.
+/// Prints all violations; exit status 1 if there are any.
 fn tidy() -> Result<ExitCode> {
     let tree = tree()?;
     let mut out = std::io::stdout().lock();

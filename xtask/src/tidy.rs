@@ -1,8 +1,9 @@
-//! The rules of the house that no compiler knows, each a function over the files of the workspace.
+//! Rules that no compiler checks, each a function over the files of the workspace.
 
 mod arrows;
 mod circles;
 mod code;
+mod docs;
 mod documents;
 mod kinds;
 mod platform;
@@ -18,12 +19,12 @@ use std::fmt;
 pub(crate) use tree::{SourceFile, Tree};
 pub(crate) use words::home_made_words;
 
-/// A place that breaks a rule.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// From the workspace's root.
+    /// Relative to the workspace root.
     path: String,
-    /// Counted from 1; `None`: the file as a whole.
+    /// From 1; `None` for the whole file.
     line: Option<usize>,
     /// What is wrong and what to do.
     message: String,
@@ -48,10 +49,9 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A rule: everything in the tree that breaks it.
+/// A rule: returns all violations in the tree.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-/// All of them.
 const RULES: [Rule; 22] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
@@ -61,7 +61,7 @@ const RULES: [Rule; 22] = [
     code::files_fit_in_a_head,
     code::modules_have_names_that_say_something,
     code::unsafe_has_one_room,
-    code::crates_say_what_they_are_for,
+    docs::public_items_have_docs,
     code::verbs_do_not_import_each_other,
     code::sql_is_in_sql_files,
     text::nothing_is_left_for_later,
@@ -77,12 +77,12 @@ const RULES: [Rule; 22] = [
     program::program_is_the_command_line,
 ];
 
-/// Everything that breaks a rule.
+/// All violations.
 pub(crate) fn findings(tree: &Tree) -> Vec<Finding> {
     RULES.iter().flat_map(|rule| rule(tree)).collect()
 }
 
-/// What is allowed and worth a look.
+/// Allowed, but worth a look.
 pub(crate) fn notes(tree: &Tree) -> Vec<Finding> {
     code::files_that_grow_long(tree)
 }

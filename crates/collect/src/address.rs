@@ -1,4 +1,4 @@
-//! What a source is called: a URL without secrets.
+//! Addresses of sources: URLs without secrets.
 
 mod engine;
 mod error;
@@ -21,8 +21,8 @@ pub use self::written::{Address, PasswordFrom, Tls};
 impl FromStr for Address {
     type Err = AddressError;
 
-    /// Reads a URL, or a connection string as other programs have it. What holds a password is refused without repeating
-    /// it, however little else of it can be read.
+    /// Parses a URL, or another program's connection string. Text that contains a password is rejected
+    /// without repeating it, even if little else can be parsed.
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let text = text.trim();
         let parsed = pasted::read(text).unwrap_or_else(|| {
@@ -42,7 +42,7 @@ impl FromStr for Address {
                 Err(AddressError::NotUrl { text: without_login(text) })
             }
             Err(error @ (AddressError::Account | AddressError::Contradiction { .. })) => Err(error),
-            // What it says may be a part of the password that was not recognised as one.
+            // The result might contain part of an unrecognised password.
             _ if kept != text => {
                 Err(AddressError::PasswordInUrl { source_name: kept.into_owned(), instead: None })
             }
@@ -52,10 +52,10 @@ impl FromStr for Address {
     }
 }
 
-/// What was typed, without what may be a login where there is no scheme to say so.
+/// The typed text without a possible login, for text without a scheme.
 fn without_login(text: &str) -> String {
     if let Some((scheme, rest)) = text.split_once("://") {
-        // Behind a colon is a port, or a password whose host was forgotten.
+        // After a colon comes a port, or a password whose host was forgotten.
         let is_port =
             |text: &str| text.split(['/', '?']).next().is_some_and(|port| port.parse::<u64>().is_ok());
         return match rest.split_once(':') {

@@ -1,4 +1,5 @@
-//! How much a server may send: one that never ends an answer would fill the memory of a collector that runs for months.
+//! Limits how much a server may send: an endless answer would fill the memory of a collector that runs for
+//! months.
 
 use std::io;
 use std::pin::Pin;
@@ -11,15 +12,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::source::SourceError;
 
-/// Until a login is let in: settings, keys and a certificate are some kilobytes. What comes then is kept in small pieces,
-/// each of which takes many times its own size.
+/// Until login: settings, keys and a certificate take a few kilobytes. It is low because data at this stage
+/// is kept in small pieces that take many times their size.
 const LOGIN_BYTES: u64 = 1 << 20;
-/// For one reading, all databases and all connections together: some three hundred thousand relations.
+/// For one reading of all databases over all connections: some three hundred thousand relations.
 const READING_BYTES: u64 = 64 << 20;
-/// Rows of one reading. Each takes about a kilobyte here.
+/// Rows of one reading, which take about a kilobyte each in memory.
 const READING_ROWS: u64 = 200_000;
 
-/// What all connections of one source share.
+/// The limits shared by all connections of a source.
 #[derive(Clone, Debug)]
 pub(crate) struct Allowance(Arc<Shared>);
 
@@ -47,17 +48,17 @@ impl Allowance {
         self.0.is_exceeded.store(false, Ordering::Relaxed);
     }
 
-    /// Takes a row; an error when there are too many.
+    /// Counts a row; an error if there are too many.
     pub(crate) fn take_row(&self) -> io::Result<()> {
         self.take(&self.0.rows, 1)
     }
 
-    /// Takes what a driver has read that shows its socket to nobody.
+    /// Counts bytes read by a driver that does not expose its socket.
     pub(crate) fn take_bytes(&self, bytes: u64) -> io::Result<()> {
         self.take(&self.0.bytes, bytes)
     }
 
-    /// Checks what a message says of its size, which drivers believe.
+    /// Checks the size declared in a message, which drivers trust.
     pub(crate) fn check_message(&self, bytes: u64, bytes_max: u64) -> io::Result<()> {
         if bytes > bytes_max { Err(self.exceeded()) } else { Ok(()) }
     }
@@ -72,7 +73,7 @@ impl Allowance {
         io::Error::new(io::ErrorKind::QuotaExceeded, "the server sends more than can be meant")
     }
 
-    /// An error where more was sent than allowed: drivers report the end of a connection, and not why it ended.
+    /// An error if more was sent than allowed: drivers report only that the connection ended.
     pub(crate) fn check(&self, source_name: &str) -> Result<(), SourceError> {
         if !self.0.is_exceeded.load(Ordering::Relaxed) {
             return Ok(());
@@ -82,7 +83,7 @@ impl Allowance {
     }
 }
 
-/// A connection whose server may send no more than its allowance.
+/// A connection that enforces the limits.
 #[derive(Debug)]
 pub(crate) struct Metered<S> {
     stream: S,
@@ -90,26 +91,26 @@ pub(crate) struct Metered<S> {
     login: Arc<Login>,
 }
 
-/// What is left until the login is let in.
+/// What is left until login.
 #[derive(Debug)]
 struct Login {
     bytes: AtomicU64,
     is_over: AtomicBool,
 }
 
-/// Says that a login was let in.
+/// Signals a successful login.
 #[derive(Clone, Debug)]
 pub(crate) struct LetIn(Arc<Login>);
 
 impl LetIn {
-    /// From here on the allowance of the reading counts.
+    /// From here on the limits of a reading apply.
     pub(crate) fn done(&self) {
         self.0.is_over.store(true, Ordering::Relaxed);
     }
 }
 
 impl<S> Metered<S> {
-    /// A connection that is new, and what to call when its login was let in.
+    /// A new connection, and a handle to call after login.
     pub(crate) fn new(stream: S, allowance: Allowance) -> (Self, LetIn) {
         let login = Arc::new(Login { bytes: LOGIN_BYTES.into(), is_over: AtomicBool::new(false) });
         (Self { stream, allowance, login: Arc::clone(&login) }, LetIn(login))

@@ -1,8 +1,8 @@
-//! The least a login needs, as statements an administrator can read and run.
+//! The minimum privileges of a login, as statements that an administrator can review and run.
 
 use crate::address::Engine;
 
-/// The text for `engine`.
+/// The statements for `engine`.
 pub fn text(engine: Engine) -> &'static str {
     match engine {
         Engine::SqlServer => include_str!("grants/sqlserver.sql"),

@@ -1,11 +1,11 @@
-//! Names in statements that are shown for an administrator to run.
+//! Quotes names in statements that are shown to an administrator.
 
 use iostall_measure::foreign::shown;
 
 use crate::address::Engine;
 
-/// `name` as a statement of `engine` takes it, whatever is in it; `None` where it has characters that cannot be seen, so
-/// that nobody could tell what would be run.
+/// `name` quoted for `engine`, whatever it contains; `None` if it has invisible characters, so that nobody
+/// could see what would be run.
 pub(crate) fn quoted(engine: Engine, name: &str) -> Option<String> {
     let quoted = match engine {
         Engine::Postgres | Engine::Linux => format!("\"{}\"", name.replace('"', "\"\"")),
@@ -19,7 +19,7 @@ pub(crate) fn quoted(engine: Engine, name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A database of this name made the hint a statement that gave its maker a right.
+    /// A database with a crafted name turned the hint into a statement that granted its creator a privilege.
     #[test]
     fn a_name_never_ends_before_its_quotes() {
         let name = "x\" TO evil; --";

@@ -1,7 +1,8 @@
-//! Reads the cumulative I/O counters of databases and hosts, on time and as they are.
+//! Reads the cumulative I/O counters of databases and hosts.
 //!
-//! A [`Source`] gives one complete [`Sample`](iostall_model::Sample) at a time. When it is asked is decided in `watch`;
-//! nothing is subtracted here: that is `iostall_model::delta`.
+//! A [`Source`] returns one complete [`Sample`](iostall_model::Sample) at a time. `watch` decides when to
+//! read, and
+//! `iostall_model::delta` computes differences.
 
 pub mod address;
 mod allowance;

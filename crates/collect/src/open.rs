@@ -1,4 +1,4 @@
-//! Every source by its address.
+//! Opens a source by its address.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::secret::Secret;
 use crate::source::{Source, SourceError};
 use crate::sqlserver::SqlServerSource;
 
-/// Opens a source without connecting: the first reading connects. `limit` bounds every reading.
+/// Opens a source without connecting: the first reading connects. `limit` is the timeout of every reading.
 pub fn open(address: Address, password: Secret, limit: Duration) -> Result<Box<dyn Source>, SourceError> {
     Ok(match address.engine {
         Engine::Linux => Box::new(LinuxSource::new()),

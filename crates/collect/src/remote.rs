@@ -1,4 +1,4 @@
-//! What sources behind a network share: a private runtime, a bound on time, and rows from named columns.
+//! What networked sources share: a private runtime, a timeout, and rows from named columns.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::address::Address;
 use crate::source::SourceError;
 
-/// A runtime of one thread, the caller's: nothing asynchronous leaves this crate.
+/// A runtime on the caller's thread: nothing asynchronous leaves this crate.
 pub(crate) fn runtime(address: &Address) -> Result<Runtime, SourceError> {
     Builder::new_current_thread()
         .enable_io()
@@ -17,7 +17,7 @@ pub(crate) fn runtime(address: &Address) -> Result<Runtime, SourceError> {
         .map_err(|error| SourceError::Connect { source_name: address.to_string(), reason: error.to_string() })
 }
 
-/// Runs `work` to its end or to `limit`, whichever comes first.
+/// Runs `work` to its end or until `limit`, whichever comes first.
 pub(crate) fn bounded<T>(
     runtime: &Runtime,
     address: &Address,
@@ -29,15 +29,15 @@ pub(crate) fn bounded<T>(
         .unwrap_or_else(|_| Err(SourceError::TimedOut { source_name: address.to_string(), limit }))
 }
 
-/// One column of a row, whatever driver read it.
+/// A column value, whatever the driver.
 pub(crate) enum Value {
     Text(String),
     Number(u64),
     Missing,
 }
 
-/// What a column holds, told by its name: `database`, `name`, `identity`, `volume`, `age_ms`, and every [`Counter`]
-/// by its own. The queries give these names, so that they alone say what a version's columns mean.
+/// What a column holds, according to its name: `database`, `name`, `identity`, `volume`, `age_ms`, and every
+/// [`Counter`]. The queries assign these names, so that only they define what a version's columns mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Database,
@@ -64,7 +64,7 @@ impl Field {
         }
     }
 
-    /// A missing value stays absent: it is not a zero.
+    /// A missing value stays absent: it is not zero.
     fn put(self, row: &mut Row, value: Value) {
         match (self, value) {
             (Self::Database, Value::Text(text)) => row.subject.scope = Scope::database_or_source(text),
@@ -84,7 +84,7 @@ fn empty(kind: Kind) -> Row {
     Row { subject, counters: Counters::new(), age_ms: None }
 }
 
-/// A row from columns that come with their names.
+/// A row from named columns.
 pub(crate) fn row(kind: Kind, columns: impl Iterator<Item = (String, Value)>) -> Row {
     let mut row = empty(kind);
     for (name, value) in columns {
@@ -93,15 +93,15 @@ pub(crate) fn row(kind: Kind, columns: impl Iterator<Item = (String, Value)>) ->
     row
 }
 
-/// The columns of a driver's row, by their place.
+/// The columns of a driver's row, by index.
 pub(crate) trait Columns {
-    /// The text at `index`; `None` where it is NULL or no text.
+    /// The text at `index`; `None` if it is NULL or not text.
     fn text(&self, index: usize) -> Option<String>;
-    /// The number at `index`; `None` where it is NULL, no number or negative, which no counter is.
+    /// The number at `index`; `None` if it is NULL, not a number, or negative, which no counter is.
     fn number(&self, index: usize) -> Option<u64>;
 }
 
-/// What the columns of a result hold, worked out once for its thousands of rows.
+/// The meaning of a result's columns, determined once for all of its rows.
 pub(crate) struct Plan(Vec<Field>);
 
 impl Plan {
@@ -110,7 +110,6 @@ impl Plan {
         Self(names.map(Field::named).collect())
     }
 
-    /// The row that `columns` hold.
     pub(crate) fn row(&self, kind: Kind, columns: &impl Columns) -> Row {
         let mut row = empty(kind);
         for (index, field) in self.0.iter().enumerate() {
@@ -127,7 +126,7 @@ impl Plan {
     }
 }
 
-/// The newest of the texts keyed by the first version they are for that `version` is not too old for.
+/// The newest text that applies to `version`; texts are keyed by the first version they apply to.
 pub(crate) fn for_version(texts: &[(u32, &'static str)], version: u32) -> Option<&'static str> {
     texts.iter().filter(|(since, _)| *since <= version).max_by_key(|(since, _)| *since).map(|(_, text)| *text)
 }

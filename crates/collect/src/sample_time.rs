@@ -1,17 +1,17 @@
-//! The collector's own monotonic clock, which outlives the process.
+//! The collector's monotonic clock, which survives a restart of the process.
 
 use iostall_host::{System, since_boot_ns};
 use iostall_measure::clock::utc_now;
 use iostall_model::SampleTime;
 
-/// Now, on the clock that counts since this machine booted, suspended time included. A later process on the same
-/// boot reads the same clock, so an interval may span a restart of iostall.
+/// The current time on the clock since boot, including suspended time. A later process on the same boot reads
+/// the same clock, so an interval may span a restart of iostall.
 pub(crate) fn now() -> SampleTime {
     let clock_ns = since_boot_ns();
     SampleTime { utc: utc_now(), clock: boot_id(), clock_ns }
 }
 
-/// The kernel's random name of this boot; a process-wide stand-in where `/proc` does not tell.
+/// The kernel's random id of this boot, or a random one for this process if `/proc` is unavailable.
 pub(crate) fn boot_id() -> String {
     System::here().boot_id().unwrap_or_else(|| format!("process {}", std::process::id()))
 }

@@ -1,4 +1,4 @@
-//! Passwords: read late, shown never.
+//! Passwords: read late and never shown.
 
 use std::fmt;
 use std::path::Path;
@@ -8,20 +8,20 @@ use iostall_measure::ByteCount;
 
 use crate::source::SourceError;
 
-/// A line, and what somebody noted under it.
+/// One line, possibly with notes below it.
 const PASSWORD: Input = Input { what: "password file", limit: ByteCount(64 << 10) };
 
-/// A password. Its debug form hides it.
+/// A password, hidden in debug output.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// A password that was typed in.
+    /// A password typed by the user.
     pub fn typed(text: String) -> Self {
         Self(text)
     }
 
-    /// The first line of the file at `path`, which others may not read.
+    /// The first line of the file at `path`, which others must not be able to read.
     pub fn from_file(path: &Path) -> Result<Self, SourceError> {
         let text = PASSWORD.secret(path)?;
         Ok(Self(text.lines().next().unwrap_or_default().to_owned()))

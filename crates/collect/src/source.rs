@@ -1,4 +1,4 @@
-//! What every source can do, and how it fails.
+//! The interface of sources, and their errors.
 
 use std::time::Duration;
 
@@ -10,12 +10,11 @@ use thiserror::Error;
 
 /// A server or host whose counters can be read.
 pub trait Source: Send {
-    /// Reads every counter once, connecting first where there is no connection. Takes no longer than the limit
-    /// the source was opened with; after an error the next call connects anew.
+    /// Reads every counter once, connecting first if necessary. Takes at most as long as the limit given at
+    /// opening; after an error the next call reconnects.
     fn read(&mut self) -> Result<Sample, SourceError>;
 
-    /// Tells what will be kept, so that a source need not go to the trouble of reading the rest. It may still give
-    /// more than that.
+    /// Sets what will be kept, so that a source need not read the rest. It may still return more.
     fn narrow(&mut self, _filter: &Filter) {}
 }
 
@@ -23,129 +22,55 @@ pub trait Source: Send {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// No answer within the limit.
     #[error("{source_name} did not answer within {limit:?}")]
-    TimedOut {
-        /// Which source.
-        source_name: String,
-        /// The limit.
-        limit: Duration,
-    },
-    /// No connection.
+    TimedOut { source_name: String, limit: Duration },
     #[error("cannot connect to {source_name}: {reason}")]
-    Connect {
-        /// Which source.
-        source_name: String,
-        /// What the driver said.
-        reason: String,
-    },
-    /// The server does not know the login, its password or its database.
+    Connect { source_name: String, reason: String },
     #[error("{source_name} refused the login {user:?}: {reason}")]
-    Login {
-        /// Which source.
-        source_name: String,
-        /// Who wanted in.
-        user: String,
-        /// What the server said.
-        reason: String,
-    },
-    /// The login may not read what it asked for.
+    Login { source_name: String, user: String, reason: String },
     #[error("{source_name} lets the login {user:?} in, but not at the counters: {reason}")]
     Denied {
-        /// Which source.
         source_name: String,
-        /// Who asked.
         user: String,
-        /// The engine, as `iostall collect grants` calls it.
+        /// As in `iostall collect grants`.
         engine: &'static str,
-        /// What the server said.
         reason: String,
     },
-    /// There is no management database where one was said to be.
     #[error("{source_name} holds nothing that iostall sampled there: {reason}")]
-    NoHistory {
-        /// Which source.
-        source_name: String,
-        /// What the server said.
-        reason: String,
-    },
-    /// The server's certificate is not to be trusted.
+    NoHistory { source_name: String, reason: String },
     #[error("the certificate of {source_name} was not accepted: {reason}")]
-    Certificate {
-        /// Which source.
-        source_name: String,
-        /// What is wrong with it.
-        reason: String,
-        /// What can be done.
-        hint: &'static str,
-    },
-    /// A query failed.
+    Certificate { source_name: String, reason: String, hint: &'static str },
     #[error("{source_name} refused the query {query}: {reason}")]
-    Query {
-        /// Which source.
-        source_name: String,
-        /// The tag of the query.
-        query: &'static str,
-        /// What the server said.
-        reason: String,
-    },
-    /// More than can be meant.
+    Query { source_name: String, query: &'static str, reason: String },
     #[error("{source_name} sent more for one reading than can be meant (over {bytes} or {rows} rows)")]
-    TooMuch {
-        /// Which source.
-        source_name: String,
-        /// As much would have been read.
-        bytes: ByteCount,
-        /// As many rows.
-        rows: u64,
-    },
-    /// The server is older than the counters.
+    TooMuch { source_name: String, bytes: ByteCount, rows: u64 },
     #[error("{source_name} is version {version}; iostall reads {oldest} and later")]
-    TooOld {
-        /// Which source.
-        source_name: String,
-        /// Its version.
-        version: String,
-        /// The oldest that is read.
-        oldest: &'static str,
-    },
-    /// A file of the host could not be read.
+    TooOld { source_name: String, version: String, oldest: &'static str },
     #[error(transparent)]
     HostFile(#[from] Unreadable),
-    /// The password file could not be read.
     #[error(transparent)]
     PasswordFile(#[from] InputError),
-    /// The password's variable is not set.
     #[error("the environment variable {name}, which should hold a password, is not set")]
-    PasswordVariable {
-        /// Its name.
-        name: String,
-    },
-    /// This program failed where it should not have.
+    PasswordVariable { name: String },
     #[error("iostall itself failed while it read this source")]
     Defect,
-    /// TLS could not be set up.
     #[error("cannot set up TLS for {source_name}: {reason}")]
-    Tls {
-        /// Which source.
-        source_name: String,
-        /// Why.
-        reason: String,
-    },
+    Tls { source_name: String, reason: String },
 }
 
-/// Longest pause before another try where somebody has to mend something first.
+/// Longest pause before a retry if someone must fix something first.
 const REFUSED_FOR: Duration = Duration::from_secs(300);
-/// Longest pause where the server is in trouble itself.
+/// Longest pause if the server itself has problems.
 const TROUBLED_FOR: Duration = Duration::from_secs(30);
 
 impl SourceError {
-    /// How long a source that goes on failing like this may be left alone at most; `None`: it is asked at every tick.
+    /// How long a source that keeps failing this way is left alone at most; `None`: retried at every tick.
     ///
-    /// Each try that a server refuses counts against the login, the host or both: policies lock accounts, and
-    /// MySQL shuts a host out after a hundred handshakes that broke off. A server that does not answer in time
-    /// would only get more to do. Where nobody listens, a try costs nothing, and the first sample after a start
-    /// is worth having.
+    /// Each refused attempt counts against the login, the host or both: policies lock accounts, and MySQL
+    /// blocks a host after a
+    /// hundred aborted handshakes. A server that does not answer in time would only get more work. If nobody
+    /// listens, an attempt
+    /// costs nothing, and the first sample after a start is valuable.
     pub fn longest_pause(&self) -> Option<Duration> {
         match self {
             Self::Login { .. }
@@ -214,7 +139,7 @@ impl SourceError {
     }
 }
 
-/// The engine's word at the beginning of a source's name.
+/// The scheme at the start of a source's name.
 fn scheme(source_name: &str) -> &str {
     source_name.split(':').next().unwrap_or_default()
 }
@@ -222,14 +147,15 @@ fn scheme(source_name: &str) -> &str {
 /// Which rows to keep. Empty lists keep everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Names of databases. What is in no database is kept: a server's log, and every device of a host.
+    /// Names of databases. Rows that belong to no database are kept: a server's log, and every device of a
+    /// host.
     pub databases: Vec<String>,
     /// Parts of names of files, relations or devices.
     pub names: Vec<String>,
 }
 
 impl Filter {
-    /// Whether a row about `subject` is wanted.
+    /// Whether a row about `subject` is kept.
     pub fn keeps(&self, subject: &Subject) -> bool {
         let in_database = self.databases.is_empty()
             || subject.scope.database().is_none_or(|name| self.databases.iter().any(|wanted| wanted == name));
@@ -265,7 +191,7 @@ mod tests {
         assert!(!filter.keeps(&within(Scope::Database("stock".into()))));
     }
 
-    /// Names that databases, roles and control groups may share, so that one is easily taken for another.
+    /// Names that databases, roles and control groups may share, so that they could be confused.
     fn name() -> impl Strategy<Value = String> {
         prop_oneof![
             Just("disk"),
@@ -288,8 +214,8 @@ mod tests {
     }
 
     proptest! {
-        /// `--database sales` dropped every disk, partition and control group of `linux:`, because their roles and
-        /// paths stood where a database's name stands, and said nothing.
+        /// `--database sales` silently dropped every disk, partition and control group of `linux:`, because
+        /// their roles and paths were stored in the database field.
         #[test]
         fn a_filter_on_databases_changes_nothing_but_the_rows_of_databases(
             kind in prop::sample::select(Kind::ALL.to_vec()),

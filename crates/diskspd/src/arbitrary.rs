@@ -1,4 +1,4 @@
-//! Profiles and command lines at random, for the property tests.
+//! Random profiles and command lines for property tests.
 
 use proptest::option::of;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn write_buffer() -> impl Strategy<Value = WriteBuffer> {
     ]
 }
 
-/// Any target; it need not be one that DiskSpd would run.
+/// Any target, including ones that DiskSpd would reject.
 pub(super) fn target() -> impl Strategy<Value = DiskspdTarget> {
     let block = select(vec![512_u32, 4096, 8192, 65536, 61440, 1 << 20]);
     let shape = block.prop_flat_map(|block| (Just(block), access(block)));
@@ -134,7 +134,7 @@ fn time_span() -> impl Strategy<Value = DiskspdTimeSpan> {
     )
 }
 
-/// Any profile; it need not be one that DiskSpd would run.
+/// Any profile, including ones that DiskSpd would reject.
 pub(super) fn profile() -> impl Strategy<Value = DiskspdProfile> {
     let formats = select(vec![ResultFormats::TEXT, ResultFormats::XML, ResultFormats::BOTH]);
     let precreate = of(select(PrecreateFiles::ALL.map(|(precreate, _)| precreate).to_vec()));
@@ -152,7 +152,7 @@ pub(super) fn profile() -> impl Strategy<Value = DiskspdProfile> {
     })
 }
 
-/// Options that are valid by themselves, of every letter.
+/// Options that are valid on their own, for every letter.
 const OPTIONS: &str = "
     -b8K -b64K -b512 -B1G -B4b:100b -f10G -frs -c1G -C3 -d15 -W0 -D -D250 -F4 -t2 -t8 -o1 -o32 -O16
     -g100 -g2.5 -g1000i -i10 -j20 -I2 -l -L -n -a0,2 -p -P -P100 -r -r4K -rs30 -rdpct90/10:10/90
@@ -160,7 +160,7 @@ const OPTIONS: &str = "
     -Z4M,source.bin -v -vs -Rxml -Rtext,xml -Rptext -:1 /L
 ";
 
-/// Words that are often, not always, a command line that runs.
+/// Words that often, but not always, form a valid command line.
 pub(super) fn words() -> impl Strategy<Value = Vec<String>> {
     let options = select(OPTIONS.split_whitespace().collect::<Vec<_>>());
     let targets = prop::collection::vec("[a-z]{1,8}(/[a-z .]{1,8})?", 1..3);

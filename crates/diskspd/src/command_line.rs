@@ -1,8 +1,8 @@
-//! The command line: what was typed becomes a [`DiskspdProfile`] or a named refusal.
+//! The command line: turns what was typed into a [`DiskspdProfile`] or a specific error.
 //!
-//! As DiskSpd does, it is read twice: first what other options are measured in (`-b`) and what governs the whole
-//! test, then the rest from left to right. Every option is one word with its value glued on, and comes before
-//! the targets.
+//! Like DiskSpd, it makes two passes: first the unit of other options (`-b`) and test-wide options, then the
+//! rest from left
+//! to right. Every option is one word with its value attached, and comes before the targets.
 
 mod affinity;
 mod caching;
@@ -24,42 +24,39 @@ use scan::{Switch, scan};
 use settings::Settings;
 use values::{count_u32, experiment_flags};
 
-/// What the parser must ask the system; given by the caller, so that parsing stays pure.
+/// What the parser needs to know about the system; passed in, so that parsing is a pure function.
 pub struct Surroundings<'a> {
-    /// Whether something exists at a path: it decides whether `/d10` is an option or a target.
+    /// Whether a path exists, which decides whether `/d10` is an option or a target.
     pub exists: &'a dyn Fn(&str) -> bool,
-    /// The seed that a bare `-z` takes; DiskSpd uses the milliseconds since the system started.
+    /// The seed for a bare `-z`; DiskSpd uses the milliseconds since the system started.
     pub clock_seed: u32,
 }
 
-/// A command line, read.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parsed {
     /// `-?`: print [`super::usage::USAGE`] and exit 0.
     Usage,
-    /// Ready to run.
     Run(Box<Request>),
-    /// `-X`: the caller reads the file and gives its bytes to [`ProfileFile::apply`].
+    /// `-X`: the caller reads the file and passes its bytes to [`ProfileFile::apply`].
     ProfileFile(Box<ProfileFile>),
 }
 
-/// A checked profile and what to say about it.
+/// A checked profile with its warnings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What to run.
     pub profile: DiskspdProfile,
     /// `-Rp`: print the profile and do no I/O.
     pub profile_only: bool,
     /// Sentences for stderr, each after `WARNING: `.
     pub warnings: Vec<String>,
-    /// What is done otherwise than on Windows; also for stderr.
+    /// Differences from Windows; also for stderr.
     pub unsupported: Vec<Unsupported>,
 }
 
-/// `-X` and the options that may go with it.
+/// `-X` with the options that may accompany it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProfileFile {
-    /// File to read.
     pub path: String,
     /// Targets for the templates `*1`, `*2`, ….
     pub targets: Vec<String>,
@@ -69,7 +66,7 @@ pub struct ProfileFile {
     warnings: Vec<String>,
 }
 
-/// What the first reading collects.
+/// The results of the first pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Globals {
     experiment_flags: Option<u32>,
@@ -85,7 +82,7 @@ struct Globals {
     seed: Option<u32>,
 }
 
-/// Reads `args`, the words after the program's name.
+/// Parses `args`, the words after the program's name.
 pub fn parse(args: &[String], surroundings: &Surroundings<'_>) -> Result<Parsed, CommandLineError> {
     if args.is_empty() {
         return Err(CommandLineError::NoArguments);
@@ -192,7 +189,8 @@ impl Globals {
 }
 
 impl ProfileFile {
-    /// Reads the profile from the file's bytes, fills its templates, and lets the command line have the last word.
+    /// Reads the profile from the file's bytes, fills in its templates, and applies the command line's
+    /// overrides.
     pub fn apply(&self, bytes: &[u8]) -> Result<Request, CommandLineError> {
         let mut profile = read_profile(bytes)
             .map_err(|source| CommandLineError::Profile { path: self.path.clone(), source })?;
@@ -212,7 +210,7 @@ impl ProfileFile {
     }
 }
 
-/// The checks that every profile passes, however it came. A template may stay open only where nothing runs.
+/// The checks for every profile, whatever its origin. A template may stay open only if nothing runs.
 fn check(
     profile: DiskspdProfile,
     profile_only: bool,

@@ -7,10 +7,9 @@ use thiserror::Error;
 
 use super::size::{format_size, parse_size};
 
-/// What the parts are measured in.
+/// The unit of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanKind {
-    /// Percent of the target.
     Percent,
     /// Bytes.
     Absolute,
@@ -21,58 +20,44 @@ pub enum SpanKind {
 pub struct DistributionRange {
     /// Share of the requests, 0 to 100; 0 makes a hole.
     pub io_pct: u32,
-    /// Length: percent or bytes. Of an absolute one, 0 reaches to the target's end.
+    /// Length in percent or bytes. In bytes, 0 means the rest of the target.
     pub span: u64,
 }
 
 /// Consecutive parts from the start of the target; the shares add up to 100.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
-    /// Unit of the spans.
     pub kind: SpanKind,
-    /// In order.
     pub ranges: Vec<DistributionRange>,
 }
 
-/// Why a distribution is none.
+/// Why a distribution is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DistributionError {
-    /// Neither `pct` nor `abs` follows.
     #[error("a distribution starts with pct or abs, such as -rdpct90/10:10/90")]
     Kind,
-    /// Not `IO%/span`.
     #[error("a distribution is IO%/span pairs joined by colons, such as 90/10:10/90")]
     Malformed,
-    /// A share of requests above 100.
     #[error("IO% must be from 0 to 100")]
     Io,
-    /// Shares of more than 100 in all.
     #[error("the IO% add up to {0}, more than 100")]
     IoTotal(u64),
-    /// Shares of less than 100 in all.
     #[error("the IO% add up to {0}: they must add up to 100")]
     IoMissing(u64),
-    /// A percent span outside 1..=100.
     #[error("a target% must be from 1 to 100")]
     Span,
-    /// Percent spans that do not fill the target.
     #[error("the target% add up to {0}: they must add up to 100")]
     SpanTotal(u64),
-    /// No room left for the rest of the requests.
     #[error("the whole target is used up with {0}% of the IO still to place")]
     NoRoom(u64),
-    /// An absolute span shorter than a block.
     #[error(
         "a span must be at least one block ({block_bytes} bytes); only the last may be 0, the rest of the target"
     )]
-    ShortSpan {
-        /// The block size.
-        block_bytes: u32,
-    },
+    ShortSpan { block_bytes: u32 },
 }
 
 impl Distribution {
-    /// Reads what follows `-rd`: `pct…` or `abs…`. What is missing to 100 % goes to the rest of the target.
+    /// Parses what follows `-rd`: `pct…` or `abs…`. Anything missing to 100 % goes to the rest of the target.
     pub fn parse(text: &str, block_bytes: u32) -> Result<Self, DistributionError> {
         let (kind, list) = match (text.strip_prefix("pct"), text.strip_prefix("abs")) {
             (Some(list), _) => (SpanKind::Percent, list),
@@ -108,7 +93,7 @@ impl Distribution {
         self.ranges.iter().fold(0, |sum, range| sum.saturating_add(range.span))
     }
 
-    /// Adds the last range: the requests and the part of the target that are not spoken for.
+    /// Adds the last range: the remaining requests and the rest of the target.
     fn give_the_rest(&mut self) -> Result<(), DistributionError> {
         let io_left = 100_u64.saturating_sub(self.io_total());
         let io_pct = u32::try_from(io_left).unwrap_or(0);
@@ -132,7 +117,7 @@ impl Distribution {
         Ok(())
     }
 
-    /// Checks a complete distribution, as a profile holds it.
+    /// Checks a complete distribution, as in a profile.
     pub fn check(&self, block_bytes: u32) -> Result<(), DistributionError> {
         if self.ranges.iter().any(|range| range.io_pct > 100) {
             return Err(DistributionError::Io);
@@ -165,7 +150,7 @@ impl Distribution {
         Ok(())
     }
 
-    /// What follows `-rd`, such as that it reads back the same.
+    /// The value for `-rd`, which parses to the same distribution.
     pub fn to_argument(&self) -> String {
         let (kind, parts): (_, Vec<String>) = match self.kind {
             SpanKind::Percent => {
@@ -182,7 +167,7 @@ impl Distribution {
         format!("{kind}{}", parts.join(":"))
     }
 
-    /// In our engine's words; `None` where a share is none, which a checked distribution has not.
+    /// As our engine's distribution; `None` for an invalid share, which a checked distribution does not have.
     pub fn to_model(&self) -> Option<model::Distribution> {
         let share = |pct: u64| u32::try_from(pct).ok().and_then(|pct| Percent::new(f64::from(pct)).ok());
         let access = |range: &DistributionRange| share(u64::from(range.io_pct));
@@ -202,9 +187,9 @@ impl Distribution {
         }
     }
 
-    /// Where requests of `block_bytes` really go on `length_bytes` of target with offsets that are multiples of `align_bytes`:
-    /// the stretches that the plan draws from. The last one ends with the target, because its last block does. Empty where no
-    /// request has a place at all.
+    /// Where requests of `block_bytes` really go on `length_bytes` of target with offsets aligned to
+    /// `align_bytes`: the ranges that the plan draws from. The last one ends with the target, because its
+    /// last block does. Empty if no request fits.
     pub fn effective(&self, length_bytes: u64, block_bytes: u32, align_bytes: u64) -> Vec<EffectiveRange> {
         let align = align_bytes.max(1);
         let Some(room) = length_bytes.checked_sub(u64::from(block_bytes)) else { return Vec::new() };
@@ -228,11 +213,11 @@ impl Distribution {
 pub struct EffectiveRange {
     /// Share of the requests, percent.
     pub io_pct: f64,
-    /// The share grew because other ranges were cut.
+    /// The share was scaled up because other ranges were cut off.
     pub rescaled: bool,
-    /// First byte, from the start of the range that the target's settings allow.
+    /// First byte, relative to the usable range of the target.
     pub start: u64,
-    /// First byte after it.
+    /// Exclusive.
     pub end: u64,
 }
 

@@ -1,8 +1,10 @@
-//! Which files a profile makes, and how large each is in each time span.
+//! Which files a profile creates, and their size in each time span.
 //!
-//! DiskSpd makes a file anew before every time span that gives it a size, unless `PrecreateFiles` has it made once before the
-//! first. Here every file is made once, in the largest size it ever has, and a time span in which it is smaller works on
-//! its beginning: the same offsets, without writing the file again between time spans.
+//! DiskSpd recreates a file before every time span that gives it a size, unless `PrecreateFiles` creates it
+//! once before the
+//! first. Here every file is created once, in its largest size, and a time span in which it is smaller uses
+//! its beginning: the
+//! same offsets, without rewriting the file between time spans.
 
 use super::profile::{DiskspdProfile, PrecreateFiles};
 
@@ -11,16 +13,16 @@ use super::profile::{DiskspdProfile, PrecreateFiles};
 pub struct FilePlan {
     /// As the profile names it.
     pub path: String,
-    /// The largest size that is asked for (`-c`); `None`: it is never made.
+    /// The largest requested size (`-c`); `None` if it is never created.
     pub made_bytes: Option<u64>,
-    /// Its size in each time span; `None`: as it is found, because no time span before has made it.
+    /// Its size in each time span; `None`: as found, because no earlier time span creates it.
     pub bytes_in_spans: Vec<Option<u64>>,
-    /// A time span works on it before any makes it, so that it must be there.
+    /// A time span uses it before any creates it, so that it must exist.
     pub must_exist: bool,
 }
 
 impl FilePlan {
-    /// Every path of `profile` once, in the order in which it first names them.
+    /// Every path of `profile` once, in order of first use.
     pub fn all_of(profile: &DiskspdProfile) -> Vec<Self> {
         let mut plans: Vec<Self> = Vec::new();
         for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
@@ -59,13 +61,13 @@ impl FilePlan {
     }
 }
 
-/// What a time span says of one path.
+/// The settings of one time span for a path.
 struct Asked {
     used: bool,
     bytes: Option<u64>,
 }
 
-/// Whether a file is made before the first time span. Time spans that do not use it have no say.
+/// Whether a file is created before the first time span. Time spans that do not use it do not matter.
 fn is_made_before_all(rule: Option<PrecreateFiles>, asked: &[Asked]) -> bool {
     let sizes = || asked.iter().filter_map(|span| span.bytes);
     let constant = sizes().all(|bytes| Some(bytes) == sizes().next());

@@ -1,4 +1,4 @@
-//! A profile back into the words of a command line.
+//! Converts a profile back to a command line.
 
 use crate::command_line::{Parsed, Surroundings, parse};
 use crate::profile::{
@@ -7,9 +7,9 @@ use crate::profile::{
 };
 use crate::size::format_size;
 
-/// The words that ask for `profile`; `None` where a command line cannot say it (several time spans,
-/// targets that differ, what only XML has, or what is refused). Whether it can is not decided by a list of cases:
-/// the words are read back, where the profile's targets exist, and must give the same profile.
+/// The command line for `profile`; `None` if there is none (several time spans, differing targets, XML-only
+/// settings, or unsupported ones). Instead of a list of cases, the words are parsed again, as if the
+/// profile's targets existed, and must give the same profile.
 pub fn to_command_line(profile: &DiskspdProfile) -> Option<Vec<String>> {
     let [span] = profile.time_spans.as_slice() else { return None };
     let first = span.targets.first()?;
@@ -19,7 +19,7 @@ pub fn to_command_line(profile: &DiskspdProfile) -> Option<Vec<String>> {
     put_target(first, &mut words);
     put_access(first, &mut words);
     words.extend(span.targets.iter().map(|target| target.path.clone()));
-    // Its targets exist: that is what makes a path like `/Sh` a target.
+    // Its targets exist: that makes a path like `/Sh` a target.
     let exists = |path: &str| span.targets.iter().any(|target| target.path == path);
     match parse(&words, &Surroundings { exists: &exists, clock_seed: 0 }) {
         Ok(Parsed::Run(request)) if request.profile == *profile => Some(words),

@@ -1,9 +1,10 @@
-//! DiskSpd 2.2 on Linux: its command line, its XML profiles, and what they mean to our engine.
+//! DiskSpd 2.2 on Linux: its command line, its XML profiles, and their translation for our engine.
 //!
-//! The nouns ([`DiskspdProfile`] and below) say exactly what DiskSpd's own say and nothing more, so that a
-//! profile travels command line → XML → command line unchanged. [`mapping`] turns them into a
-//! [`iostall_model::Profile`]; what Linux cannot do is an [`Unsupported`], refused or warned about by name.
-//! Everything here is pure: whether a file exists is asked of the caller.
+//! The types ([`DiskspdProfile`] and below) match DiskSpd's exactly, so that a profile passes unchanged from
+//! command line to
+//! XML and back. [`mapping`] converts them to an [`iostall_model::Profile`]; what Linux cannot do is an
+//! [`Unsupported`],
+//! which is refused or reported by name. Everything here is pure: the caller says whether a file exists.
 
 pub mod command_line;
 pub mod distribution;
@@ -35,7 +36,7 @@ pub use unsupported::Unsupported;
 pub use validate::{Violation, advice, validate};
 pub use version::{DISKSPD_VERSION, DISKSPD_VERSION_DATE};
 
-/// Exit status of DiskSpd when the command line or the profile is rejected.
+/// DiskSpd's exit status for a rejected command line or profile.
 pub const EXIT_REJECTED: u8 = 3;
-/// Exit status of DiskSpd when the run failed.
+/// DiskSpd's exit status for a failed run.
 pub const EXIT_FAILED: u8 = 1;

@@ -1,7 +1,8 @@
-//! A DiskSpd profile in our engine's words.
+//! Converts a DiskSpd profile for our engine.
 //!
-//! Each DiskSpd target is a role with workers of its own, in DiskSpd's order, so that worker numbers are DiskSpd's thread
-//! numbers. A thread pool (`-F`) is one role over all targets.
+//! Each DiskSpd target becomes a role with its own workers, in DiskSpd's order, so that worker numbers are
+//! DiskSpd's thread
+//! numbers. A thread pool (`-F`) becomes one role over all targets.
 
 #[cfg(test)]
 mod tests;
@@ -19,69 +20,52 @@ use super::profile::{
 };
 use super::unsupported::Unsupported;
 
-/// A profile for the engine and the targets that its roles name.
+/// A profile for the engine, and the targets of its roles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedProfile {
-    /// For the engine.
     pub profile: model::Profile,
-    /// The run's targets, each path once, in the order in which the profile first names them.
+    /// The run's targets, each path once, in order of first use.
     pub targets: Vec<MappedTarget>,
-    /// What is done a little otherwise than asked: sentences for the user.
+    /// Small differences from what was requested, as sentences for the user.
     pub notes: Vec<String>,
 }
 
-/// A target by the name its roles use.
+/// A target with the name that its roles use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MappedTarget {
     /// `target1`, `target2`, ….
     pub name: String,
-    /// File or device, and how large it is when.
+    /// File or device, with its sizes.
     pub file: FilePlan,
 }
 
 /// Why a profile cannot be run here.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MappingError {
-    /// Things that Linux lacks.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Refused(Vec<Unsupported>),
-    /// A thread pool works on all its targets alike.
     #[error(
         "'{path}': in a thread pool (-F) all targets must have the same settings but for path and weight; give targets that differ threads of their own (-t)"
     )]
     PoolDiffers {
-        /// The first that differs.
+        /// The first target that differs.
         path: String,
     },
-    /// The same target more than once in a pool, whose rows could not be told apart.
+    /// A repeated target in a pool, whose result rows could not be distinguished.
     #[error(
         "'{path}' is there twice in a thread pool (-F); name each target once, with more outstanding requests (-o), or in an XML profile with a larger <Weight>"
     )]
-    PoolRepeats {
-        /// The first that is.
-        path: String,
-    },
-    /// Threads of a pool bound to targets.
+    PoolRepeats { path: String },
+    /// Pool threads are bound to targets.
     #[error(
         "'{path}': threads of a pool cannot be bound to targets (ThreadTargets); give the targets threads of their own (-t)"
     )]
-    ThreadTargets {
-        /// The first that has them.
-        path: String,
-    },
-    /// A number that the profile's own check would have refused.
+    ThreadTargets { path: String },
     #[error("'{path}': {what} cannot be {value}")]
-    Number {
-        /// Target.
-        path: String,
-        /// Which.
-        what: &'static str,
-        /// Its value.
-        value: u64,
-    },
+    Number { path: String, what: &'static str, value: u64 },
 }
 
-/// Maps a profile that [`super::validate()`] finds nothing wrong with.
+/// Converts a profile in which [`super::validate()`] finds no error.
 pub fn to_profile(profile: &DiskspdProfile) -> Result<MappedProfile, MappingError> {
     let refused: Vec<_> = Unsupported::all_in(profile).into_iter().filter(Unsupported::is_refused).collect();
     if !refused.is_empty() {
@@ -168,7 +152,7 @@ fn map_roles(
     }])
 }
 
-/// The settings of a role like `target` over `target_count` targets; names are the caller's.
+/// The settings of a role like `target` over `target_count` targets; the caller sets the names.
 fn map_role(
     span: &DiskspdTimeSpan,
     target: &DiskspdTarget,
@@ -210,7 +194,7 @@ fn map_role(
         align: (!sequential).then_some(ByteCount(target.access.step_bytes())),
         stride: sequential.then_some(ByteCount(target.access.step_bytes())),
         shared_sequence: target.access.is_interlocked(),
-        // Said always: without it our workers would cut the target among them, DiskSpd's all begin at its start.
+        // Always set: by default our workers would divide the target, while DiskSpd's all begin at its start.
         worker_offset: own_sequence.then_some(ByteCount(target.thread_stride_bytes)),
         queue_depth: target.request_count,
         workers,
@@ -237,7 +221,7 @@ fn map_role(
     })
 }
 
-/// A limit for each of `streams` (thread × target) into one for all. In floats: it neither wraps nor is cut off.
+/// Converts a limit for each of `streams` (thread × target) to a total. Floats neither wrap nor truncate.
 fn map_rate(limit: Throughput, streams: u64) -> Rate {
     match limit {
         Throughput::Iops(iops) => Rate::Iops(iops * streams as f64),
@@ -245,7 +229,7 @@ fn map_rate(limit: Throughput, streams: u64) -> Rate {
     }
 }
 
-/// DiskSpd divides a burst among the threads of its target; a rate limit wins over it.
+/// DiskSpd divides a burst among the threads of its target; a rate limit takes precedence.
 fn map_burst(target: &DiskspdTarget, workers: u32, notes: &mut Vec<String>) -> Option<model::Burst> {
     let (requests, pause_ms) = (target.burst_size?, target.think_time_ms?);
     if target.throughput.is_some() {
@@ -262,7 +246,7 @@ fn map_burst(target: &DiskspdTarget, workers: u32, notes: &mut Vec<String>) -> O
     Some(model::Burst { requests: (requests / workers).max(1), pause })
 }
 
-/// What a reading role would write is of no interest.
+/// The write content of a read-only role does not matter.
 fn map_write_data(span: &DiskspdTimeSpan, target: &DiskspdTarget) -> Option<model::WriteData> {
     match &target.write_buffer {
         _ if target.write_pct == 0 => None,

@@ -1,6 +1,6 @@
-//! A DiskSpd profile: what one command line or one XML document asks for.
+//! A DiskSpd profile: the content of a command line or an XML document.
 //!
-//! Field by field what DiskSpd's XML profile holds. Numbers are in the unit their name ends with.
+//! The fields are those of DiskSpd's XML profile. Numbers are in the unit at the end of their name.
 
 mod access;
 mod target;
@@ -13,10 +13,10 @@ pub use target::{
 };
 pub use time_span::{CpuAssignment, DiskspdTimeSpan};
 
-/// A whole DiskSpd test: what one command line or one XML profile asks for.
+/// A whole DiskSpd test: one command line or one XML profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskspdProfile {
-    /// A dot is printed after so many completions of a thread (`-P`); 0: none.
+    /// Print a dot after this many completions of a thread (`-P`); 0: never.
     pub progress: u32,
     /// Bit mask of `-:`; 0: none.
     pub experiment_flags: u32,
@@ -26,9 +26,9 @@ pub struct DiskspdProfile {
     pub verbose: bool,
     /// `-vs`: the wait statistics table.
     pub verbose_stats: bool,
-    /// Files to make before the first time span. XML only.
+    /// Files to create before the first time span. XML only.
     pub precreate_files: Option<PrecreateFiles>,
-    /// One after the other; a checked profile has at least one.
+    /// In sequence; a checked profile has at least one.
     pub time_spans: Vec<DiskspdTimeSpan>,
 }
 
@@ -49,9 +49,7 @@ impl Default for DiskspdProfile {
 /// Which reports are printed; at least one. Both at once is our extension (`-Rtext,xml`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultFormats {
-    /// The text report.
     pub text: bool,
-    /// The XML report.
     pub xml: bool,
 }
 
@@ -83,19 +81,19 @@ impl ResultFormats {
     }
 }
 
-/// Which files are made before the first time span.
+/// Which files are created before the first time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrecreateFiles {
-    /// Each in the largest size that any time span gives it.
+    /// Each in the largest size of any time span.
     UseMaxSize,
-    /// Only files that have the same size in every time span.
+    /// Only files with the same size in every time span.
     OnlyConstantSizes,
-    /// Only files that have the same size, or none, in every time span.
+    /// Only files with the same size, or none, in every time span.
     OnlyConstantOrZeroSizes,
 }
 
 impl PrecreateFiles {
-    /// All, with the words of the XML profile.
+    /// All of them, with their names in XML profiles.
     pub const ALL: [(Self, &'static str); 3] = [
         (Self::UseMaxSize, "UseMaxSize"),
         (Self::OnlyConstantSizes, "CreateOnlyFilesWithConstantSizes"),

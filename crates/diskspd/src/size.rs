@@ -1,4 +1,4 @@
-//! Sizes as DiskSpd reads and prints them.
+//! Sizes in DiskSpd's notation.
 
 use thiserror::Error;
 
@@ -7,16 +7,14 @@ const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "
 /// Why a text is not a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SizeError {
-    /// Not digits with at most one suffix.
     #[error("write a whole number with at most one of K, M, G, T (powers of 1024) or b (blocks)")]
     Malformed,
-    /// More than 2^64 - 1 bytes.
     #[error("it is more than 2^64 bytes")]
     TooLarge,
 }
 
-/// Reads a size: a decimal integer and at most one suffix, upper or lower case. `K`, `M`, `G` and `T` are powers of
-/// 1024; `B` is **blocks** of `block_bytes`, not bytes.
+/// Parses a size: a decimal integer and at most one suffix in either case. `K`, `M`, `G` and `T` are powers
+/// of 1024; `B` is **blocks** of `block_bytes`, not bytes.
 pub fn parse_size(text: &str, block_bytes: u64) -> Result<u64, SizeError> {
     let digits_end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, suffix) = text.split_at(digits_end);
@@ -36,7 +34,8 @@ pub fn parse_size(text: &str, block_bytes: u64) -> Result<u64, SizeError> {
     number.checked_mul(factor).ok_or(SizeError::TooLarge)
 }
 
-/// Prints a size in the largest unit that it reaches: `64KiB`, `1.95MiB`; below 1 KiB the bare number of bytes.
+/// Formats a size in the largest unit that it reaches: `64KiB`, `1.95MiB`; below 1 KiB the bare number of
+/// bytes.
 pub fn show_size(bytes: u64) -> String {
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
         None => bytes.to_string(),
@@ -54,7 +53,7 @@ pub fn show_size_aligned(bytes: u64) -> String {
     }
 }
 
-/// A size as it can be typed: the largest suffix that divides it.
+/// A size that can be typed: with the largest suffix that divides it.
 pub fn format_size(bytes: u64) -> String {
     match UNITS.iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
         None => bytes.to_string(),

@@ -1,89 +1,62 @@
-//! What DiskSpd can and iostall on Linux cannot, or does otherwise: refused or told by name, never dropped silently.
+//! Features of DiskSpd that iostall on Linux lacks or does differently: refused or reported by name, never
+//! dropped silently.
 
 use thiserror::Error;
 
 use super::profile::{CacheMode, DiskspdProfile, DiskspdTarget, IoPriority};
 use super::validate::each_once;
 
-/// An option or element of DiskSpd that has no equal here.
+/// An option or element of DiskSpd without an equivalent here.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unsupported {
-    /// `-e…`, `<ETW>`.
     #[error("{option}: event tracing (ETW) exists only on Windows; use perf or bpftrace beside the run")]
-    EventTracing {
-        /// As typed.
-        option: String,
-    },
-    /// `-y…`.
+    EventTracing { option: String },
     #[error(
         "{option}: named Windows events do not exist on Linux; start and stop runs from a script, SIGINT ends one early with its results"
     )]
-    Events {
-        /// As typed.
-        option: String,
-    },
-    /// `-Sr`.
+    Events { option: String },
     #[error(
         "-Sr: switching off only the local cache of a network file system is a Windows feature; use -Su (O_DIRECT)"
     )]
     RemoteCacheOnly,
-    /// `-Sm`, with `-N`.
     #[error("-Sm: memory-mapped I/O is not offered; use -Sb for the page cache or -Su to pass it")]
     MemoryMapped,
-    /// A processor group above 0.
     #[error("-ag{group}: Linux has one processor group; number processors from 0 without a group")]
-    ProcessorGroup {
-        /// As asked.
-        group: u16,
-    },
-    /// `#0`, `X:`.
+    ProcessorGroup { group: u16 },
     #[error(
         "'{path}' is a Windows {kind}; on Linux name the block device, such as /dev/nvme0n1 or /dev/sdb1"
     )]
     WindowsDevice {
-        /// As typed.
         path: String,
         /// `physical drive` or `volume`.
         kind: &'static str,
     },
-    /// `-x`.
     #[error(
         "-x: completion routines do not exist on Linux; requests complete through the I/O engine as without -x"
     )]
     CompletionRoutines,
-    /// `-I1`, `-I2`.
     #[error("-I{number}: I/O priority is not set; start the run under ionice instead")]
     Priority {
         /// 1 or 2.
         number: u32,
     },
-    /// `-l`.
     #[error("-l: large pages are used for the buffers wherever the kernel grants them, with or without -l")]
     LargePages,
-    /// `-f` with r, s or t.
     #[error("-f{letters}: open hints are not passed on; with -Su or -Sh they mean nothing on Linux")]
-    OpenHints {
-        /// As typed.
-        letters: String,
-    },
-    /// `-:`.
+    OpenHints { letters: String },
     #[error("-:{flags}: DiskSpd's experiments have no meaning here")]
-    Experiments {
-        /// The mask.
-        flags: u32,
-    },
-    /// `-P`.
+    Experiments { flags: u32 },
     #[error(
         "-P: progress is a line on standard error, where that is a terminal, and not a dot every so many requests"
     )]
     Dots,
-    /// `-vs`.
     #[error("-vs: the engine keeps no wait statistics; the table is left out")]
     WaitStatistics,
 }
 
 impl Unsupported {
-    /// Whether the run is refused; else it goes on with a warning, because what is measured stays what was asked for.
+    /// Whether the run is refused; otherwise it continues with a warning, because the measurement is still as
+    /// requested.
     pub fn is_refused(&self) -> bool {
         matches!(
             self,
@@ -96,7 +69,7 @@ impl Unsupported {
         )
     }
 
-    /// Everything in `profile` that is refused or done otherwise, each once.
+    /// Everything unsupported in `profile`, each once.
     pub fn all_in(profile: &DiskspdProfile) -> Vec<Self> {
         let mut found = Vec::new();
         if profile.experiment_flags != 0 {

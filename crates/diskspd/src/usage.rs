@@ -1,6 +1,6 @@
 //! What `-?` prints.
 
-/// The options, with what they mean here.
+/// The options, with their meaning here.
 pub const USAGE: &str = "\
 Usage: diskspd [options] target1 [target2 ...]
 

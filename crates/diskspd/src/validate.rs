@@ -1,100 +1,51 @@
-//! The combinations that DiskSpd refuses, and those it doubts.
+//! Combinations that DiskSpd refuses, and those it warns about.
 
 use thiserror::Error;
 
 use super::distribution::DistributionError;
 use super::profile::{Access, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, WriteBuffer};
 
-/// Settings that cannot be meant together, with the options that set them.
+/// Contradictory settings, with the options that set them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
-    /// Nothing to work on.
     #[error("no targets specified")]
     NoTargets,
-    /// A profile without time spans.
     #[error("no time spans specified")]
     NoTimeSpans,
-    /// `-n` and a list of processors.
     #[error("-n and -a cannot be used together: either threads are pinned or they are not")]
     PinnedAndNot,
-    /// `-F` and `-t`.
     #[error(
         "-F and -t cannot be used together: use -F for a total number of threads or -t for threads per target"
     )]
     PoolAndThreads,
-    /// `-g` and `-x`.
     #[error("-g throughput control cannot be used with -x completion routines")]
     RateWithRoutines,
-    /// `-i` or `-j` alone.
     #[error("-i (requests in a burst) and -j (milliseconds between bursts) must be used together")]
     HalfBurst,
-    /// `-O` without `-F`.
     #[error("-O (outstanding requests per thread) needs -F (total number of threads)")]
     DepthWithoutPool,
-    /// `-O` with something that belongs to one target.
     #[error("{option} cannot be used with -F and -O, where a thread's requests go to any of its targets")]
-    WithPoolDepth {
-        /// The option.
-        option: &'static str,
-    },
-    /// Weight of 0.
+    WithPoolDepth { option: &'static str },
     #[error("'{path}': a weight of 0 in a thread pool would never be chosen")]
-    NoWeight {
-        /// Target.
-        path: String,
-    },
-    /// A thread outside the pool.
+    NoWeight { path: String },
     #[error("'{path}': thread {thread} is not in the pool of {pool} threads (-F)")]
-    ThreadOutsidePool {
-        /// Target.
-        path: String,
-        /// Thread asked for.
-        thread: u32,
-        /// Threads in the pool.
-        pool: u32,
-    },
-    /// `<ThreadTargets>` without a pool.
+    ThreadOutsidePool { path: String, thread: u32, pool: u32 },
     #[error("'{path}': thread targets need ThreadCount (-F) and RequestCount (-O)")]
-    ThreadTargetsWithoutPool {
-        /// Target.
-        path: String,
-    },
-    /// Random access with something sequential.
+    ThreadTargetsWithoutPool { path: String },
     #[error("-r random access cannot be used with {option}, which is sequential")]
-    RandomWith {
-        /// The option.
-        option: &'static str,
-    },
-    /// `-si` with something that gives each thread its own sequence.
+    RandomWith { option: &'static str },
     #[error("-si interlocked access cannot be used with {option}")]
-    InterlockedWith {
-        /// The option.
-        option: &'static str,
-    },
-    /// `-T` and one thread.
+    InterlockedWith { option: &'static str },
     #[error("-T thread stride needs more than one thread per target (-t)")]
     StrideOfOneThread,
-    /// Random alignment of 0.
     #[error("random alignment (-r) must be greater than 0")]
     NoAlignment,
-    /// Write buffer below a block.
     #[error("-Z: the write buffer ({buffer_bytes} bytes) must hold at least one block ({block_bytes} bytes)")]
-    ShortWriteBuffer {
-        /// Size of the buffer.
-        buffer_bytes: u64,
-        /// The block size.
-        block_bytes: u32,
-    },
-    /// `-Sm` with something it is not.
+    ShortWriteBuffer { buffer_bytes: u64, block_bytes: u32 },
     #[error("-Sm memory mapped I/O cannot be used with {option}")]
-    MappedWith {
-        /// The option.
-        option: &'static str,
-    },
-    /// `-N` without `-Sm`.
+    MappedWith { option: &'static str },
     #[error("-N needs memory mapped I/O (-Sm)")]
     FlushWithoutMap,
-    /// `-f` at or below `-B`.
     #[error("-f: the maximum offset ({max_bytes}) must be beyond the base offset ({base_bytes}, -B)")]
     EmptyRange {
         /// `-B`.
@@ -102,7 +53,6 @@ pub enum Violation {
         /// `-f`.
         max_bytes: u64,
     },
-    /// No block fits between `-B` and `-f`.
     #[error(
         "no block of {block_bytes} bytes fits between the base offset ({base_bytes}) and the maximum offset ({max_bytes})"
     )]
@@ -114,18 +64,10 @@ pub enum Violation {
         /// `-f`.
         max_bytes: u64,
     },
-    /// A number outside what it can be.
     #[error("{what} must be {wanted}")]
-    OutOfRange {
-        /// Which.
-        what: &'static str,
-        /// What it may be.
-        wanted: &'static str,
-    },
-    /// A distribution that does not hold together.
+    OutOfRange { what: &'static str, wanted: &'static str },
     #[error("-rd: {0}")]
     Distribution(DistributionError),
-    /// A template whose place was not filled.
     #[error("template target '{path}' has no target on the command line")]
     OpenTemplate {
         /// `*1`, ….
@@ -133,7 +75,7 @@ pub enum Violation {
     },
 }
 
-/// Everything that is wrong with `profile`; empty: it can run.
+/// All errors in `profile`; if empty, it can run.
 pub fn validate(profile: &DiskspdProfile) -> Vec<Violation> {
     let mut found = Vec::new();
     if profile.time_spans.is_empty() {
@@ -154,7 +96,7 @@ pub fn validate(profile: &DiskspdProfile) -> Vec<Violation> {
     each_once(found)
 }
 
-/// The same without repetitions: targets share most settings, and once is enough to say what is wrong with one.
+/// Without duplicates: targets share most settings, and one message is enough.
 pub(super) fn each_once<T: PartialEq>(found: Vec<T>) -> Vec<T> {
     let mut once = Vec::new();
     for item in found {
@@ -280,7 +222,7 @@ fn validate_pool_target(span: &DiskspdTimeSpan, target: &DiskspdTarget, found: &
     }
 }
 
-/// What DiskSpd warns about: it runs, but perhaps not as meant. One sentence each.
+/// DiskSpd's warnings: the profile runs, but perhaps not as intended. One sentence each.
 pub fn advice(profile: &DiskspdProfile) -> Vec<String> {
     let mut found = Vec::new();
     for span in &profile.time_spans {

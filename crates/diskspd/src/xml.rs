@@ -1,4 +1,4 @@
-//! DiskSpd's XML profile, in (`-X`) and out (`-Rp`, and inside each XML report).
+//! DiskSpd's XML profile: reading (`-X`) and writing (`-Rp`, and inside each XML report).
 
 mod error;
 mod read;

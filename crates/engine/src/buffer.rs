@@ -1,9 +1,9 @@
-//! The memory that requests read into and write from: one region, aligned and touched before use.
+//! I/O buffers: one memory region, aligned and faulted in before use.
 //!
-//! Where a large request is one run of physical memory, the device takes it whole; where it is made of
-//! scattered 4 KiB pages, the device's segment limit splits it. On virtio that was a factor of two in
-//! throughput. So a pool is one mapping on a 2 MiB boundary, with huge pages asked for, and every page
-//! is there before the first request, so that no page fault lands in a measured latency.
+//! A device takes a large request in one piece only if its memory is physically contiguous. Scattered 4 KiB
+//! pages run into the device's segment limit and split the request; on virtio that halved throughput. So a
+//! pool is a single mapping on a 2 MiB boundary that asks for huge pages, and every page is populated before
+//! the first request, which keeps page faults out of the measured latency.
 
 #![expect(unsafe_code, reason = "maps memory and hands out disjoint parts of it")]
 
@@ -19,33 +19,33 @@ use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anony
 
 use crate::report::EngineReport;
 
-/// Alignment of each buffer: a memory page, and at least what any block device asks of memory.
+/// Alignment of each buffer: one memory page, which satisfies every block device.
 pub const BUFFER_ALIGN: usize = 4096;
 
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Which pages a pool is made of.
+/// Page size of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pages {
-    /// Transparent huge pages where the kernel has them, small ones where not.
+    /// Transparent huge pages if the kernel offers them, otherwise 4 KiB pages.
     #[default]
     HugeIfPossible,
-    /// Small pages even where huge ones could be had: to measure what they cost.
+    /// Always 4 KiB pages, to measure what they cost.
     Small,
 }
 
-/// One mapping cut into equal slots. Clones are handles of the same memory, which lives until the last
-/// handle and the last [`Buffer`] are gone.
+/// One mapping cut into equal slots. Clones share the same memory, which is freed with the last pool handle
+/// or [`Buffer`].
 #[derive(Clone)]
 pub struct BufferPool {
     mapping: Arc<Mapping>,
 }
 
 impl BufferPool {
-    /// Maps `count` buffers of `bytes_each`, touches them, and hands them out.
+    /// Maps and populates `count` buffers of `bytes_each`.
     ///
-    /// A slot is `bytes_each` rounded up to [`BUFFER_ALIGN`]; the buffer shows `bytes_each` of it.
-    /// Fails with what `mmap` says, and with `InvalidInput` where the size is zero or beyond the address space.
+    /// A slot is `bytes_each` rounded up to [`BUFFER_ALIGN`]; the buffer exposes `bytes_each` of it.
+    /// Fails with the error of `mmap`, or `InvalidInput` if the size is zero or exceeds the address space.
     pub fn new(count: u32, bytes_each: u32, pages: Pages) -> io::Result<(Self, Vec<Buffer>)> {
         let refuse = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
         if count == 0 || bytes_each == 0 {
@@ -62,7 +62,7 @@ impl BufferPool {
         let mapping = Arc::new(Mapping::new(used_bytes, slot_bytes, pages)?);
         let buffers = (0..count)
             .map(|index| {
-                // Below `used_bytes`, which has just been seen to fit.
+                // Less than `used_bytes`, which was checked above.
                 let start = index as usize * slot_bytes;
                 // SAFETY: `start` is inside the mapping, which is longer than `count * slot_bytes`.
                 let data = unsafe { mapping.start.add(start) };
@@ -72,17 +72,17 @@ impl BufferPool {
         Ok((Self { mapping }, buffers))
     }
 
-    /// Bytes that are mapped for use, the last huge page filled up.
+    /// Mapped bytes, rounded up to whole huge pages.
     pub fn mapped_bytes(&self) -> usize {
         self.mapping.bytes
     }
 
-    /// Bytes that stand on huge pages; `None` where the kernel does not tell.
+    /// Bytes backed by huge pages; `None` if the kernel does not report it.
     pub fn huge_bytes(&self) -> Option<u64> {
         self.mapping.huge_bytes
     }
 
-    /// Adds to `report` what pages the pool stands on.
+    /// Adds the page size of the pool to `report`.
     pub fn report_pages(&self, report: &mut EngineReport) {
         let mapped = self.mapping.bytes as u64;
         match (self.mapping.pages, self.mapping.huge_bytes) {
@@ -116,7 +116,7 @@ impl BufferPool {
         self.mapping.slot_bytes
     }
 
-    /// Whether `buffer` is one of this pool's.
+    /// Whether `buffer` belongs to this pool.
     #[inline]
     pub(crate) fn owns(&self, buffer: &Buffer) -> bool {
         Arc::ptr_eq(&self.mapping, &buffer.mapping)
@@ -133,18 +133,18 @@ impl fmt::Debug for BufferPool {
     }
 }
 
-/// One slot of a pool: memory that nobody else can reach. Goes to an engine with its request and comes
-/// back with the completion.
+/// One slot of a pool, owned exclusively. It travels to an engine with its request and comes back with the
+/// completion.
 pub struct Buffer {
     data: NonNull<u8>,
     bytes: u32,
     index: u32,
-    /// Only held: the memory lives as long as this.
+    /// Keeps the memory mapped.
     mapping: Arc<Mapping>,
 }
 
 impl Buffer {
-    /// Which slot of its pool it is, from 0.
+    /// Index of its slot in the pool, from 0.
     #[inline]
     pub fn index(&self) -> u32 {
         self.index
@@ -163,7 +163,7 @@ impl Buffer {
 
 // SAFETY: a buffer is the only handle of its slot, and the slot is plain memory bound to no thread.
 unsafe impl Send for Buffer {}
-// SAFETY: a shared buffer only lends out `&[u8]`.
+// SAFETY: a shared buffer only hands out `&[u8]`.
 unsafe impl Sync for Buffer {}
 
 impl Deref for Buffer {
@@ -194,8 +194,8 @@ impl fmt::Debug for Buffer {
     }
 }
 
-/// Mapped memory between two guards that nobody may touch. The guards keep the kernel from joining it
-/// with a neighbour, so that its huge pages can be counted.
+/// A mapping between two inaccessible guard areas. The guards keep the kernel from merging it with a
+/// neighbouring mapping, so that its huge pages can be counted.
 struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
@@ -217,7 +217,7 @@ impl Mapping {
     fn new(used_bytes: usize, slot_bytes: usize, pages: Pages) -> io::Result<Self> {
         let bytes = used_bytes.next_multiple_of(HUGE_PAGE_BYTES);
         let reserved_bytes = bytes + HUGE_PAGE_BYTES + 2 * BUFFER_ALIGN;
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new anonymous mapping at an address chosen by the kernel overlaps nothing.
         let reserved = unsafe {
             mmap_anonymous(
                 ptr::null_mut(),
@@ -248,13 +248,13 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Opens the part between the guards and brings every page in.
+    /// Makes the part between the guards accessible and populates every page.
     fn populate(&self) -> io::Result<()> {
         let start = self.start.as_ptr().cast();
         // SAFETY: the range lies in our own reservation, and no reference into it exists yet.
         unsafe { mprotect(start, self.bytes, MprotectFlags::READ | MprotectFlags::WRITE) }?;
         let pages = if self.pages == Pages::Small { Advice::LinuxNoHugepage } else { Advice::LinuxHugepage };
-        // A kernel without transparent huge pages refuses the advice; `huge_bytes` then tells what came of it.
+        // A kernel without transparent huge pages rejects the advice; `huge_bytes` reports the result.
         // SAFETY: advice on page size changes no content.
         let _ = unsafe { madvise(start, self.bytes, pages) };
         // A child must not make our pages copy-on-write while a device writes to them.
@@ -271,11 +271,11 @@ impl Mapping {
         }
     }
 
-    /// Writes to every page: for kernels before 5.14, which cannot be asked to populate.
+    /// Writes to every page, for kernels before 5.14, which have no `MADV_POPULATE_WRITE`.
     fn touch(&self) {
         for page in (0..self.bytes).step_by(BUFFER_ALIGN) {
-            // SAFETY: `page` is inside the mapping, which is writable, and nobody else has it yet. The write is
-            // volatile so that it is not left out as without effect.
+            // SAFETY: `page` is inside the mapping, which is writable and not yet shared. The write is
+            // volatile so that the compiler cannot drop it.
             unsafe { self.start.as_ptr().add(page).write_volatile(0) };
         }
     }
@@ -289,7 +289,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Bytes of huge pages that `/proc/self/smaps` counts for the mapping from `start` to `end`.
+/// Bytes of huge pages that `/proc/self/smaps` lists for the mapping from `start` to `end`.
 fn huge_bytes(smaps: &str, start: usize, end: usize) -> Option<u64> {
     let heading = format!("{start:08x}-{end:08x} ");
     let mut lines = smaps.lines().skip_while(|line| !line.starts_with(&heading)).skip(1);
@@ -349,7 +349,7 @@ mod tests {
         let (huge, _buffers) = BufferPool::new(4, 1 << 20, Pages::HugeIfPossible).unwrap();
         let mut report = EngineReport::default();
         huge.report_pages(&mut report);
-        // Whether they can be had is the machine's affair; that the report agrees with the count is ours.
+        // Huge pages may not be available on this machine, but the report must match the count.
         let all = huge.huge_bytes() == Some(huge.mapped_bytes() as u64);
         assert_eq!(report.features.contains(&"huge pages".to_owned()), all);
         assert_eq!(report.refused.is_empty(), all);

@@ -1,4 +1,4 @@
-//! What running costs: processor time and memory of this thread and this process, and where it runs.
+//! CPU time, memory, CPU affinity and I/O priority of this thread and process.
 
 #![expect(unsafe_code, reason = "getrusage and ioprio_set have no safe wrapper among our libraries")]
 
@@ -7,22 +7,21 @@ use std::mem::MaybeUninit;
 
 use rustix::thread::CpuSet;
 
-/// Processor time used so far.
+/// CPU time used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
-    /// In user code, nanoseconds.
     pub user_ns: u64,
-    /// In the kernel on its behalf, nanoseconds.
+    /// Time in the kernel, nanoseconds.
     pub system_ns: u64,
 }
 
 impl CpuTime {
-    /// Both together, nanoseconds.
+    /// User and kernel time, nanoseconds.
     pub fn total_ns(self) -> u64 {
         self.user_ns + self.system_ns
     }
 
-    /// What was added since `earlier`.
+    /// CPU time used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
@@ -31,25 +30,25 @@ impl CpuTime {
     }
 }
 
-/// Of the calling thread. What kernel helper threads do for a ring is not in it, see [`process_cpu`].
+/// CPU time of the calling thread, without the kernel's helper threads of a ring (see [`process_cpu`]).
 pub fn thread_cpu() -> CpuTime {
     cpu_of(&usage(libc::RUSAGE_THREAD))
 }
 
-/// Of the whole process, the helper threads of its rings included.
+/// CPU time of the whole process, including the kernel's helper threads of its rings.
 pub fn process_cpu() -> CpuTime {
     cpu_of(&usage(libc::RUSAGE_SELF))
 }
 
-/// Most memory that the process has had resident at once, bytes.
+/// Peak resident memory of the process, bytes.
 pub fn peak_resident_bytes() -> u64 {
-    // Linux counts it in KiB.
+    // Linux reports KiB.
     u64::try_from(usage(libc::RUSAGE_SELF).ru_maxrss).unwrap_or(0) * 1024
 }
 
-/// Binds the calling thread to processor `number`.
+/// Pins the calling thread to CPU `number`.
 ///
-/// Fails with `EINVAL` where there is no such processor or the process may not use it.
+/// Fails with `EINVAL` if there is no such CPU or the process may not use it.
 pub fn pin_to_cpu(number: u32) -> io::Result<()> {
     let number = number as usize;
     if number >= CpuSet::MAX_CPU {
@@ -60,7 +59,7 @@ pub fn pin_to_cpu(number: u32) -> io::Result<()> {
     Ok(rustix::thread::sched_setaffinity(None, &set)?)
 }
 
-/// Processors that the calling thread may run on, in rising order.
+/// CPUs that the calling thread may run on, in ascending order.
 pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     let set = rustix::thread::sched_getaffinity(None)?;
     Ok((0_u32..)
@@ -70,14 +69,14 @@ pub fn allowed_cpus() -> io::Result<Vec<u32>> {
         .collect())
 }
 
-/// Which requests a scheduler that knows priorities (bfq, mq-deadline) takes first.
+/// I/O priority, for schedulers that support it (bfq, mq-deadline).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IoPriority {
-    /// Before all others; needs `CAP_SYS_ADMIN` or `CAP_SYS_NICE`. Level 0 (first) to 7.
+    /// Served before all others; needs `CAP_SYS_ADMIN` or `CAP_SYS_NICE`. Level 0 (highest) to 7.
     RealTime(u8),
-    /// As usual. Level 0 (first) to 7.
+    /// The default class. Level 0 (highest) to 7.
     BestEffort(u8),
-    /// Only where nobody else asks.
+    /// Served only when no other process asks.
     Idle,
 }
 
@@ -93,9 +92,9 @@ impl IoPriority {
     }
 }
 
-/// Sets the priority of what the calling thread asks of devices from now on. Levels above 7 count as 7.
+/// Sets the I/O priority of the calling thread. Levels above 7 count as 7.
 ///
-/// Fails with `EPERM` where the class is not allowed.
+/// Fails with `EPERM` if the class is not allowed.
 pub fn set_io_priority(priority: IoPriority) -> io::Result<()> {
     /// `IOPRIO_WHO_PROCESS`, which with an id of 0 is the calling thread.
     const WHO_PROCESS: libc::c_long = 1;
@@ -106,9 +105,9 @@ pub fn set_io_priority(priority: IoPriority) -> io::Result<()> {
 
 fn usage(who: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is as long as the call writes. The call fails only for a `who` that does not exist.
+    // SAFETY: `usage` is as large as the call writes. The call fails only for an invalid `who`.
     unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
-    // SAFETY: written by the call, and all zeroes is a value of this struct of integers in any case.
+    // SAFETY: the call wrote it, and all zeroes would be valid too for this struct of integers.
     unsafe { usage.assume_init() }
 }
 
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn work_adds_to_the_time_of_its_thread_and_of_the_process() {
-        // The process is asked before the thread and after it.
+        // The process is read before and after the thread.
         let (process, thread) = (process_cpu(), thread_cpu());
         let mut value = 1u64;
         let mut worked_ns = 0;
@@ -135,7 +134,7 @@ mod tests {
             value = std::hint::black_box(value.wrapping_mul(3));
             worked_ns = thread_cpu().since(thread).total_ns();
         }
-        // Two times at each of two moments, all in whole microseconds.
+        // Two times at each of two readings, all in whole microseconds.
         assert!(process_cpu().since(process).total_ns() + 4_000 >= worked_ns);
     }
 

@@ -1,8 +1,8 @@
-//! An open file as the engines take it: who holds one need not know what the system calls it.
+//! An open file in the form that the engines accept, without exposing descriptors.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// An open file or device, lent to an engine while it is made. The engine keeps a handle of its own.
+/// An open file or device, borrowed while an engine is created. The engine keeps its own handle.
 #[derive(Clone, Copy, Debug)]
 pub struct FileHandle<'a>(pub(crate) BorrowedFd<'a>);
 

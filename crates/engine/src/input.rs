@@ -1,5 +1,5 @@
-//! Reading what a user names as input: never more than its kind can have, never from a device, and not for ever from a
-//! pipe into which nobody writes.
+//! Reads files that a user names as input: never more than a limit, never from a device, and with a timeout
+//! on silent pipes.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal as _, Read};
@@ -12,15 +12,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags};
 use thiserror::Error;
 
-/// How long a pipe may be silent: who writes into it may have to ask somebody first.
+/// How long a pipe may stay silent: the program that writes to it may be waiting for a person.
 const SILENT_S: i64 = 60;
 
 /// A kind of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// What it is called in messages: `profile`.
+    /// Its name in messages, such as `profile`.
     pub what: &'static str,
-    /// More than that is none of its kind.
+    /// The largest size that is accepted.
     pub limit: ByteCount,
 }
 
@@ -28,48 +28,18 @@ pub struct Input {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// The system refused.
     #[error("cannot read the {what} {path}: {source}", path = path.display())]
-    System {
-        /// What it should be.
-        what: &'static str,
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A device gives what is on it, or never ends.
+    System { what: &'static str, path: PathBuf, source: io::Error },
     #[error("{path} is a device and not a {what}", path = path.display())]
-    Device {
-        /// What it should be.
-        what: &'static str,
-        /// Which.
-        path: PathBuf,
-    },
-    /// There is more of it than there can be.
+    Device { what: &'static str, path: PathBuf },
     #[error("the {what} {path} has more than {limit}, and is not read", path = path.display())]
-    TooLong {
-        /// What it should be.
-        what: &'static str,
-        /// Which.
-        path: PathBuf,
-        /// How much would have been read.
-        limit: ByteCount,
-    },
-    /// Others can read a secret.
+    TooLong { what: &'static str, path: PathBuf, limit: ByteCount },
     #[error("the {what} {path} has mode {mode:04o}: it can be read by others than its owner", path = path.display())]
-    Readable {
-        /// What it should be.
-        what: &'static str,
-        /// Which.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
+    Readable { what: &'static str, path: PathBuf, mode: u32 },
 }
 
 impl InputError {
-    /// What to do, where that is known.
+    /// What to do, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::System { .. } => None,
@@ -81,18 +51,18 @@ impl InputError {
 }
 
 impl Input {
-    /// All of the file at `path`.
+    /// Reads the whole file at `path`.
     pub fn read(self, path: &Path) -> Result<Vec<u8>, InputError> {
         self.all_of(path, self.open(path)?)
     }
 
-    /// All of the file at `path`, which is text.
+    /// Reads the whole file at `path` as UTF-8 text.
     pub fn text(self, path: &Path) -> Result<String, InputError> {
         String::from_utf8(self.read(path)?).map_err(|_| self.no_text(path))
     }
 
-    /// The text of a file that is secret: one that its group or everybody may read is refused, as PostgreSQL's clients
-    /// do. The descriptor is looked at and not the name, which may be another file's by then.
+    /// Reads a secret. Like PostgreSQL's clients, it refuses a file that its group or others can read. It
+    /// checks the open descriptor, because the path may already refer to another file.
     pub fn secret(self, path: &Path) -> Result<String, InputError> {
         let stream = self.open(path)?;
         let metadata = rustix::fs::fstat(&stream.file).map_err(|error| self.system(path, error.into()))?;
@@ -103,13 +73,14 @@ impl Input {
         String::from_utf8(self.all_of(path, stream)?).map_err(|_| self.no_text(path))
     }
 
-    /// What is at `path` as a stream, which fails where there is more than the limit.
+    /// Opens `path` as a stream that fails beyond the limit.
     pub fn open(self, path: &Path) -> Result<Stream, InputError> {
         let refused = |source: io::Error| self.system(path, source);
-        // Opened, some devices would already act: a tape rewinds, a watchdog starts.
+        // Check before opening, because opening some devices makes them act: a tape rewinds, a watchdog
+        // starts.
         let admitted = |stat: &rustix::fs::Stat| match FileType::from_raw_mode(stat.st_mode) {
             FileType::BlockDevice => false,
-            // A terminal is one, too; which of them it is shows when it is open.
+            // A terminal is a character device too; which one shows after opening.
             FileType::CharacterDevice => is_terminal_number(stat.st_rdev),
             _ => true,
         };
@@ -117,7 +88,7 @@ impl Input {
         if !admitted(&rustix::fs::stat(path).map_err(|error| refused(error.into()))?) {
             return Err(device());
         }
-        // Without waiting, or a pipe would be waited for until somebody opens its other end.
+        // Non-blocking, because opening a pipe would otherwise wait for its writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file =
             File::from(rustix::fs::open(path, flags, Mode::empty()).map_err(|error| refused(error.into()))?);
@@ -160,8 +131,8 @@ impl Input {
     }
 }
 
-/// The first `length` bytes of the regular file at `path`, fewer where it ends before; for files of others that are
-/// looked at and not named as input.
+/// The first `length` bytes of the regular file at `path`, or fewer if it is shorter; for other programs'
+/// files that are only inspected.
 pub fn head(path: &Path, length: usize) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(ErrorKind::InvalidInput.into());
@@ -173,24 +144,23 @@ pub fn head(path: &Path, length: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a device may be a terminal: virtual ones (4), `/dev/tty` (5) and those that programs make (136 to 143).
+/// Whether a device number may be a terminal: virtual consoles (4), `/dev/tty` (5) and pseudo terminals (136
+/// to 143).
 fn is_terminal_number(device: u64) -> bool {
     matches!(rustix::fs::major(device), 4 | 5 | 136..=143)
 }
 
-/// Who is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
-    /// What is there is there.
+    /// A regular file needs no wait.
     Never,
-    /// Somebody types.
     ForAPerson,
     /// Another program writes.
     ForAProgram,
 }
 
-/// An input being read. It fails with [`ErrorKind::FileTooLarge`] where there is more than the limit, and with
-/// [`ErrorKind::TimedOut`] where nobody writes.
+/// An input being read. It fails with [`ErrorKind::FileTooLarge`] beyond the limit, and with
+/// [`ErrorKind::TimedOut`] if nothing arrives.
 #[derive(Debug)]
 pub struct Stream {
     file: File,
@@ -232,7 +202,7 @@ impl Stream {
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // One byte more than the limit is asked for: whether it is there is the question.
+        // Asks for one byte more than the limit, to find out whether there is more.
         let wanted = buffer.len().min(usize::try_from(self.left.saturating_add(1)).unwrap_or(usize::MAX));
         let read = self.read_once(&mut buffer[..wanted])?;
         let Some(left) = self.left.checked_sub(read as u64) else {

@@ -1,5 +1,5 @@
-//! The only room with `unsafe` and with Linux in it: aligned buffers, opening for direct I/O, the I/O
-//! engines, and arrival pacing.
+//! All `unsafe` code and most Linux system calls: aligned buffers, direct I/O, the I/O engines, pacing, and
+//! the checks before a target is written.
 
 pub mod buffer;
 pub mod cpu;

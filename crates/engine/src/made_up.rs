@@ -1,10 +1,10 @@
-//! A made-up system for tests.
+//! A fake system for tests.
 
 use std::fs;
 
 use iostall_host::System;
 
-/// A tree of the given files. It lasts as long as the directory that comes with it.
+/// A directory tree with the given files. It lasts as long as the returned directory.
 pub(crate) fn made_up(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
     let root = tempfile::tempdir().unwrap();
     for (path, text) in files {

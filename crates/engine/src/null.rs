@@ -1,10 +1,10 @@
-//! An engine that moves nothing: what remains is the cost of everything around an engine.
+//! An engine that moves no data, to measure the cost of everything around an engine.
 
 use crate::report::EngineReport;
 use crate::request::{Completion, Engine, EngineError, Request, RequestOp, Wait};
 use crate::tokens::Tokens;
 
-/// Completes every request at once and in full. A read leaves its buffer as it was.
+/// Completes every request at once and in full. A read leaves its buffer unchanged.
 #[derive(Debug)]
 pub struct NullEngine {
     tokens: Tokens,
@@ -12,7 +12,7 @@ pub struct NullEngine {
 }
 
 impl NullEngine {
-    /// An engine for `capacity` requests at once on files 0 to `file_count - 1`.
+    /// An engine for `capacity` requests in flight on files 0 to `file_count - 1`.
     pub fn new(capacity: u32, file_count: usize) -> Self {
         Self { tokens: Tokens::new(capacity, file_count), done: Vec::with_capacity(capacity as usize) }
     }

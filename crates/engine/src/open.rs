@@ -1,7 +1,7 @@
-//! Opening what is loaded, past the page cache where that can be had, with the reason where it cannot.
+//! Opens targets, with direct I/O if possible, and otherwise with the reason why not.
 //!
-//! A path is resolved once, to an inode; every later opening goes through that inode, so nothing can be
-//! put in its place between the look at it and the use of it.
+//! A path is resolved once, to an inode, and every later open goes through that inode, so that nothing can be
+//! swapped in between the check and the use.
 
 use std::fs::File;
 use std::io;
@@ -16,15 +16,12 @@ use thiserror::Error;
 
 use crate::buffer::{BufferPool, Pages};
 
-/// What will be done with a target.
+/// Whether a target is read, written, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Only read.
     #[default]
     Read,
-    /// Only written.
     Write,
-    /// Both.
     ReadWrite,
 }
 
@@ -49,28 +46,26 @@ impl Access {
 /// How a target is opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenOptions {
-    /// What will be done with it.
     pub access: Access,
-    /// Past the page cache (where it can be had) or through it.
+    /// Direct I/O (if possible) or through the page cache.
     pub caching: Caching,
-    /// What a completed write promises: write-through opens with `O_DSYNC`.
+    /// What a completed write guarantees: write-through opens with `O_DSYNC`.
     pub durability: Durability,
-    /// On a block device, `O_EXCL`: fails with `EBUSY` while it is mounted or held, and keeps others from
-    /// mounting it meanwhile. The claim goes with the open file: open once and share it among workers. Means
-    /// nothing on a file.
+    /// `O_EXCL` on a block device: fails with `EBUSY` while it is mounted or held, and keeps others from
+    /// mounting it. The claim belongs to the open file: open once and share it among workers. No effect on a
+    /// file.
     pub exclusive: bool,
 }
 
 /// An open file or block device.
 #[derive(Debug)]
 pub struct OpenTarget {
-    /// As it was named.
     pub path: PathBuf,
     /// File or device.
     pub kind: TargetKind,
     /// Size when it was opened.
     pub size_bytes: u64,
-    /// How direct I/O came out; `None` when it was not asked for.
+    /// Result of the direct I/O request; `None` if it was not requested.
     pub direct: Option<DirectIo>,
     file: File,
 }
@@ -81,7 +76,7 @@ impl OpenTarget {
         &self.file
     }
 
-    /// A path by which to open it anew, whatever its own path leads to by then.
+    /// A path to reopen it by, even if its own path now refers to something else.
     pub fn open_path(&self) -> PathBuf {
         open_path(&self.file)
     }
@@ -96,32 +91,21 @@ impl AsFd for OpenTarget {
 /// Why a target could not be opened.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// The system refused.
     #[error("cannot open {} for {access}: {source}", path.display())]
-    Refused {
-        /// As it was named.
-        path: PathBuf,
-        /// What for.
-        access: &'static str,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// It is a directory, a pipe or the like.
+    Refused { path: PathBuf, access: &'static str, source: io::Error },
     #[error("{} is {found}: name a regular file or a block device", path.display())]
-    Kind {
-        /// As it was named.
-        path: PathBuf,
-        /// What it is.
-        found: &'static str,
-    },
+    Kind { path: PathBuf, found: &'static str },
 }
 
-/// Opens a regular file or a block device and tells how direct I/O came out.
+/// Opens a regular file or a block device and reports whether direct I/O works.
 ///
-/// Direct I/O is granted when the file opens with `O_DIRECT` and `statx` reports an alignment for it. Where
-/// the file system takes `O_DIRECT` without reporting an alignment, the file stays open with `O_DIRECT` and the
-/// reason says what that is worth: on tmpfs nothing, memory answers. Where it is refused, the file is
-/// opened through the page cache, again with the reason.
+/// Direct I/O is granted when the file opens with `O_DIRECT` and `statx` reports an alignment for it. If the
+/// file
+/// system accepts `O_DIRECT` without reporting an alignment, the file stays open with `O_DIRECT` and the
+/// result
+/// carries the reason; on tmpfs, for example, reads still come from memory. If it is refused, the file is
+/// opened
+/// through the page cache, again with the reason.
 pub fn open_target(path: &Path, options: &OpenOptions) -> Result<OpenTarget, OpenError> {
     let refused = |source: Errno| OpenError::Refused {
         path: path.to_owned(),
@@ -174,17 +158,17 @@ fn kind_of(inode: &OwnedFd, path: &Path) -> Result<TargetKind, OpenError> {
     Err(OpenError::Kind { path: path.to_owned(), found })
 }
 
-/// Opens the inode that `inode` stands for, whatever its path names by now.
+/// Reopens the inode behind `inode`, even if its path now refers to something else.
 fn reopen(inode: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     rustix::fs::open(open_path(inode), flags, Mode::empty())
 }
 
-/// The path that leads to what is open, for as long as it is.
+/// The path to reopen an open file by, while it is open.
 pub(crate) fn open_path(file: &impl AsRawFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// The direct probe: `O_DIRECT`, then what `statx` says, then (where it says nothing) one read.
+/// Tries `O_DIRECT`, then asks `statx`, then (if that has no answer) tries one read.
 fn open_direct(inode: &OwnedFd, flags: OFlags, access: Access) -> Result<(OwnedFd, DirectIo), Errno> {
     let file = match reopen(inode, flags | OFlags::DIRECT) {
         Ok(file) => file,
@@ -233,12 +217,13 @@ fn open_direct(inode: &OwnedFd, flags: OFlags, access: Access) -> Result<(OwnedF
     }
 }
 
-/// Lets a ring read and write memory where it submits.
+/// Lets a ring complete requests on in-memory files inline.
 ///
-/// A ring first tries a request without blocking, and hands a request on a file that does not promise that
-/// to a kernel thread. tmpfs does not promise it though its answer is a copy of memory, so each 4 KiB read
-/// cost two context switches, more than the read itself. `O_NONBLOCK` gives the promise; on a regular file it
-/// means nothing else.
+/// A ring first tries a request without blocking, and passes it to a kernel thread unless the file guarantees
+/// that.
+/// tmpfs does not guarantee it although it only copies memory, so each 4 KiB read cost two context switches,
+/// more
+/// than the read itself. `O_NONBLOCK` provides the guarantee and has no other effect on a regular file.
 fn spare_hand_over(file: &OwnedFd) -> Result<(), Errno> {
     let flags = rustix::fs::fcntl_getfl(file)?;
     rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK)
@@ -253,9 +238,9 @@ enum DioAlignment {
         memory: u32,
         offset: u32,
     },
-    /// The file system answers, and the answer is no.
+    /// The file system reports that it does not support direct I/O.
     Unsupported,
-    /// The file system or the kernel (before 6.1) does not answer.
+    /// The file system or the kernel (before 6.1) does not report it.
     Untold,
 }
 
@@ -272,18 +257,18 @@ fn dio_alignment(file: &OwnedFd) -> DioAlignment {
     }
 }
 
-/// Whether a read that is aligned by any standard is refused as unaligned or unsupported. Other failures
-/// are the device's, and are for the load to meet.
+/// Whether a fully aligned read fails as unaligned or unsupported. Other errors are the device's, and the
+/// load will report them.
 fn one_read_is_refused(file: &OwnedFd) -> bool {
     let Ok((_pool, mut buffers)) = BufferPool::new(1, 4096, Pages::Small) else { return false };
     let read = rustix::io::pread(file, &mut buffers[0][..], 0);
     matches!(read, Err(Errno::INVAL | Errno::OPNOTSUPP))
 }
 
-/// The name of the file system that an open file is on, as `mount` spells it, by its magic number.
+/// The name of the file system of an open file, as `mount` spells it, by its magic number.
 fn file_system_of(file: &OwnedFd) -> String {
     let Ok(stat) = rustix::fs::fstatfs(file) else { return "the file system".into() };
-    // Magic numbers from `linux/magic.h`, those of ZFS and bcachefs from their own headers.
+    // Magic numbers from `linux/magic.h`; those of ZFS and bcachefs from their own headers.
     let name = match u32::try_from(stat.f_type & 0xffff_ffff).unwrap_or(0) {
         0xef53 => "ext4",
         0x5846_5342 => "xfs",
@@ -347,7 +332,7 @@ mod tests {
         let outcome = target.direct.as_ref().unwrap();
         assert!(!outcome.granted);
         let reason = outcome.reason.as_deref().unwrap();
-        // Kernels before 6.6 refuse O_DIRECT on tmpfs; both answers name it.
+        // Kernels before 6.6 refuse O_DIRECT on tmpfs; both results name it.
         assert!(reason.starts_with("tmpfs "), "{reason}");
         assert_eq!(flags_of(&target).contains(OFlags::DIRECT), reason.contains("answers from memory"));
         assert!(flags_of(&target).contains(OFlags::NONBLOCK));

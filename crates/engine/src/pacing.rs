@@ -1,49 +1,52 @@
-//! When the next request is due: the intended starts of an open loop.
+//! When each request of an open loop is due.
 //!
-//! The schedule is laid down without regard to what the device does. A late start stays visible as the
-//! difference between what was due and what happened, and never moves the starts after it.
+//! The schedule does not depend on the device. A late start shows as the difference between due and actual
+//! time, and
+//! never moves the starts after it.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::random::exponential;
 
-/// Intended starts, one after the other, at a mean rate.
+/// Intended start times at a mean rate.
 ///
-/// Kept as a sum in `f64` nanoseconds, not in whole ones: at 10 million a second a gap is 100 ns, and
-/// rounding each would be half a percent. Over a day the sum is still exact to 1/64 of a nanosecond.
+/// Kept as a sum in `f64` nanoseconds: at 10 million a second a gap is 100 ns, and rounding each to whole
+/// nanoseconds
+/// would be an error of half a percent. Over a day the sum is still accurate to 1/64 of a nanosecond.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     start_ns: u64,
     gap_ns_mean: f64,
-    /// Of the start that is due next, from `start_ns`.
+    /// Of the next start, from `start_ns`.
     elapsed_ns: f64,
     gaps: Gaps,
 }
 
 #[derive(Clone, Debug)]
 enum Gaps {
-    /// Counted, so that no error adds up.
+    /// Computed from a count, so that errors do not add up.
     Constant { count: u64 },
-    /// Independent and exponential: a true Poisson process.
+    /// Independent exponential gaps: a Poisson process.
     Poisson { rng: Xoshiro256PlusPlus },
 }
 
 impl Schedule {
-    /// Evenly `per_second`, the first at `start_ns`.
+    /// Evenly spaced starts, `per_second` of them, the first at `start_ns`.
     ///
     /// # Panics
-    /// When the rate is not a positive number.
+    /// If the rate is not a positive number.
     pub fn constant(per_second: f64, start_ns: u64) -> Self {
         let gap_ns_mean = gap_ns(per_second);
         Self { start_ns, gap_ns_mean, elapsed_ns: 0.0, gaps: Gaps::Constant { count: 0 } }
     }
 
-    /// As a Poisson process of `per_second` that begins at `start_ns`; the first start is one random gap later.
-    /// The same seed gives the same schedule.
+    /// A Poisson process of `per_second` from `start_ns`; the first start is one random gap later. The same
+    /// seed gives
+    /// the same schedule.
     ///
     /// # Panics
-    /// When the rate is not a positive number.
+    /// If the rate is not a positive number.
     pub fn poisson(per_second: f64, start_ns: u64, seed: u64) -> Self {
         let gap_ns_mean = gap_ns(per_second);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -62,7 +65,7 @@ impl Schedule {
         self.start_ns.saturating_add(self.elapsed_ns as u64)
     }
 
-    /// Goes on to the request after it.
+    /// Moves on to the next request.
     #[inline]
     pub fn advance(&mut self) {
         match &mut self.gaps {
@@ -125,8 +128,8 @@ mod tests {
             assert!((mean_ns * rate / 1e9 - 1.0).abs() < 0.005, "{rate}/s: mean gap {mean_ns} ns");
             let variation = gaps.coefficient_of_variation().unwrap();
             assert!((variation - 1.0).abs() < 0.02, "{rate}/s: coefficient of variation {variation}");
-            // P(gap > mean) = 1/e tells exponential gaps from others with the same moments. Whole nanoseconds
-            // shift it by at most half of one in a gap of 100.
+            // P(gap > mean) = 1/e distinguishes exponential gaps from others with the same moments. Rounding
+            // to whole nanoseconds shifts it by at most half a nanosecond in a gap of 100.
             let share = f64::from(beyond_mean) / 399_999.0;
             assert!(
                 (share - (-1.0f64).exp()).abs() < 0.006,
@@ -145,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_schedule_does_not_lose_time_over_days() {
-        // Two days of gaps at 10 million a second, stepped over: the sum still tells single nanoseconds apart.
+        // Two days of gaps at 10 million a second, skipped: the sum still resolves single nanoseconds.
         let mut schedule = Schedule::poisson(10_000_000.0, 0, 3);
         schedule.elapsed_ns = 2.0 * 86_400e9;
         let before = schedule.elapsed_ns;

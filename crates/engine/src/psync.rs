@@ -1,5 +1,5 @@
-//! Plain blocking calls, `pread`, `pwrite` and the sync calls: on the caller's thread where one request at
-//! a time is asked for, on as many threads as requests where more are.
+//! Blocking calls: `pread`, `pwrite` and the sync calls. On the caller's thread at a queue depth of one,
+//! otherwise one thread per request.
 
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use crate::report::EngineReport;
 use crate::request::{Completion, Engine, EngineError, IoFailure, Request, RequestOp, Wait};
 use crate::tokens::Tokens;
 
-/// Blocking calls. Dropping it waits for the calls that have begun, and forgets the rest.
+/// Blocking calls. Dropping it waits for calls in progress and discards the rest.
 #[derive(Debug)]
 pub struct PsyncEngine {
     tokens: Tokens,
@@ -23,12 +23,11 @@ pub struct PsyncEngine {
     caller: Caller,
 }
 
-/// Who makes the calls.
 #[derive(Debug)]
 enum Caller {
-    /// The thread that submits. No other thread is involved, so latency has no hand-over in it.
+    /// The submitting thread makes the call, so latency includes no thread switch.
     Itself { files: Vec<OwnedFd> },
-    /// One thread for each request that may be in flight.
+    /// One thread for each request in flight.
     Threads { shared: Arc<Shared>, threads: Vec<JoinHandle<()>> },
 }
 
@@ -54,9 +53,9 @@ struct Done {
 }
 
 impl PsyncEngine {
-    /// An engine for `capacity` requests at once on `files`, of which it keeps its own handles.
+    /// An engine for `capacity` requests in flight on `files`, of which it keeps its own handles.
     ///
-    /// [`EngineError::System`] where a handle or a thread cannot be had.
+    /// [`EngineError::System`] if a handle or a thread cannot be created.
     pub fn new(capacity: u32, files: &[FileHandle<'_>]) -> Result<Self, EngineError> {
         let files = files
             .iter()
@@ -83,7 +82,7 @@ impl Caller {
             let of_thread = Arc::clone(&shared);
             let started = std::thread::Builder::new()
                 .name(format!("psync-{index}"))
-                // Nothing deep happens there, and there may be thousands.
+                // The threads need little stack, and there may be thousands.
                 .stack_size(64 * 1024)
                 .spawn(move || of_thread.work());
             match started {
@@ -99,7 +98,7 @@ impl Caller {
 }
 
 impl Shared {
-    /// What each thread does until the end is told.
+    /// The loop of each thread until shutdown.
     fn work(&self) {
         while let Some(request) = self.next() {
             let done = carry_out(request, &self.files);
@@ -138,7 +137,7 @@ impl Shared {
         self.wait(1, wait.timeout_ns.map(|timeout_ns| timeout_ns.saturating_sub(batch_ns)))
     }
 
-    /// What is done once `wanted` are, or the time is over.
+    /// Returns completions once there are `wanted`, or at the timeout.
     fn wait(&self, wanted: usize, timeout_ns: Option<u64>) -> MutexGuard<'_, Vec<Done>> {
         let done = lock(&self.done);
         match timeout_ns {
@@ -160,18 +159,18 @@ impl Shared {
         lock(&self.waiting).ended = true;
         self.work_or_end.notify_all();
         for thread in threads {
-            // A thread only ends in a panic where `carry_out` has a fault; its message has been printed.
+            // A thread panics only if `carry_out` has a bug; its message has been printed.
             let _ = thread.join();
         }
     }
 }
 
-/// No thread leaves the lists half changed, so a poisoned lock still guards whole ones.
+/// No thread leaves the lists half changed, so they are consistent even behind a poisoned lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the call, again as long as signals interrupt it.
+/// Makes the call, repeating it if a signal interrupts it.
 fn carry_out(mut request: Request, files: &[OwnedFd]) -> Done {
     let file = &files[usize::from(request.file.0)];
     let length = request.length as usize;
@@ -192,7 +191,7 @@ fn carry_out(mut request: Request, files: &[OwnedFd]) -> Done {
         };
         match moved {
             Err(Errno::INTR) => {}
-            // Never more than `length`, which is a `u32`.
+            // At most `length`, which is a `u32`.
             Ok(moved) => break Ok(u32::try_from(moved).unwrap_or(request.length)),
             Err(errno) => break Err(IoFailure(errno.raw_os_error())),
         }

@@ -1,8 +1,8 @@
-//! Random numbers of the shapes that schedules and the simulated device need, from a seeded generator.
+//! Random numbers for schedules and the simulated device.
 
 use rand_core::Rng;
 
-/// Uniform in 0 to 1, 1 excluded: the 53 bits that an `f64` holds.
+/// Uniform in [0, 1), with the 53 bits that an `f64` holds.
 #[inline]
 pub(crate) fn uniform(rng: &mut impl Rng) -> f64 {
     const STEP: f64 = 1.0 / (1u64 << 53) as f64;
@@ -15,7 +15,7 @@ pub(crate) fn exponential(rng: &mut impl Rng) -> f64 {
     -(1.0 - uniform(rng)).ln()
 }
 
-/// Uniform in 0 to `bound - 1`; 0 where the bound is 0. The bias of the multiplication is below `bound` in 2^64.
+/// Uniform in 0 to `bound - 1`; 0 if the bound is 0. The bias of the multiplication is below `bound` in 2^64.
 #[inline]
 pub(crate) fn below(rng: &mut impl Rng, bound: u64) -> u64 {
     let product = u128::from(rng.next_u64()) * u128::from(bound);

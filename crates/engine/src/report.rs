@@ -1,14 +1,13 @@
-//! What an engine was granted.
+//! Which features an engine got from the kernel.
 
 use iostall_measure::Unavailable;
 
-/// What an engine was granted.
+/// Which features an engine got from the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineReport {
     /// `io_uring`, `psync`, `null` or `sim`.
     pub name: &'static str,
-    /// Features in use.
     pub features: Vec<String>,
-    /// Features asked for and refused, each with its cause.
+    /// Features that were requested and are unavailable, each with its cause.
     pub refused: Vec<Unavailable>,
 }

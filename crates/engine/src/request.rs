@@ -1,4 +1,4 @@
-//! What every engine does: take requests, hand them over in batches, give back completions.
+//! The interface of all engines: queue requests, submit them in batches, collect completions.
 
 use std::fmt;
 
@@ -8,49 +8,46 @@ use thiserror::Error;
 use crate::buffer::Buffer;
 use crate::report::EngineReport;
 
-/// Index of a file in the list an engine was made with.
+/// Index into the list of files an engine was created with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileIndex(pub u16);
 
-/// What a request does.
+/// The operations of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOp {
-    /// Fills the first `length` bytes of the buffer from `offset`.
+    /// Reads `length` bytes at `offset` into the start of the buffer.
     Read,
     /// Writes the first `length` bytes of the buffer at `offset`.
     Write,
-    /// `fdatasync`. Needs no buffer; offset and length are not used.
+    /// `fdatasync`. Uses no buffer, offset or length.
     Fdatasync,
-    /// `fsync`. Needs no buffer; offset and length are not used.
+    /// `fsync`. Uses no buffer, offset or length.
     Fsync,
 }
 
-/// One request. It owns its buffer until its completion gives it back, so nobody can touch memory that
-/// the kernel is reading or writing.
+/// One request. It owns its buffer until its completion returns it, so nobody can touch memory that the
+/// kernel is using.
 #[derive(Debug)]
 pub struct Request {
-    /// The caller's own number for it, given back with its completion. Unique among those in flight, below the engine's capacity.
+    /// The caller's number for it, returned with the completion. Unique among those in flight, and below the
+    /// engine's capacity.
     pub token: u32,
-    /// What to do.
     pub op: RequestOp,
-    /// On which file.
     pub file: FileIndex,
     /// At which byte.
     pub offset: u64,
     /// How many bytes.
     pub length: u32,
-    /// Data; `None` only for the two sync calls.
+    /// `None` only for the two sync calls.
     pub buffer: Option<Buffer>,
 }
 
-/// The answer to a request.
+/// The result of a request.
 #[derive(Debug)]
 pub struct Completion {
-    /// The request's token.
     pub token: u32,
-    /// Bytes moved (which may be fewer than asked for), or the system's error.
+    /// Bytes moved (possibly fewer than requested), or the error.
     pub result: Result<u32, IoFailure>,
-    /// The request's buffer.
     pub buffer: Option<Buffer>,
 }
 
@@ -59,7 +56,7 @@ pub struct Completion {
 pub struct IoFailure(pub i32);
 
 impl IoFailure {
-    /// Its symbol (`EIO`), or `errno N` for an uncommon one.
+    /// Its symbol (`EIO`), or `errno N` if it is uncommon.
     pub fn symbol(self) -> String {
         match self.0 {
             libc::EIO => "EIO".into(),
@@ -91,7 +88,7 @@ impl IoFailure {
         std::io::Error::from(self).kind()
     }
 
-    /// Interrupted or out of some resource for a moment: the same request may succeed if it is made again.
+    /// Interrupted or briefly out of a resource: the same request may succeed if repeated.
     pub fn is_transient(self) -> bool {
         matches!(self.0, libc::EINTR | libc::EAGAIN)
     }
@@ -115,50 +112,40 @@ impl fmt::Debug for IoFailure {
     }
 }
 
-/// How long [`Engine::submit`] stays.
+/// How long [`Engine::submit`] waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Until so many completions are there; 0 does not wait. Never more than are in flight.
+    /// Returns after this many completions, at most those in flight; 0 does not wait.
     pub completions: u32,
-    /// But no longer than this, nanoseconds; `None`: as long as it takes. 0 does not wait.
+    /// Returns after this many nanoseconds at the latest; `None` waits without limit, 0 does not wait.
     pub timeout_ns: Option<u64>,
     /// After this long one completion is enough, nanoseconds; `None`: never fewer than `completions`.
     pub batch_ns: Option<u64>,
 }
 
 impl Wait {
-    /// Hands over and takes what is there.
+    /// Submits, collects what is there, and does not wait.
     pub const NO: Self = Self { completions: 0, timeout_ns: None, batch_ns: None };
 
-    /// Until at least one completion is there.
     pub const ONE: Self = Self { completions: 1, timeout_ns: None, batch_ns: None };
 }
 
-/// Why an engine could not be made or has broken. Failures of single requests are in their completions.
+/// Why an engine could not be created or broke. Errors of single requests are in their completions.
 #[derive(Debug, Error)]
 pub enum EngineError {
-    /// The kernel or a policy does not let this process use it.
     #[error("{engine} cannot be used: {cause}")]
     Unavailable {
-        /// Its name.
         engine: &'static str,
-        /// What the system said.
         cause: String,
         /// The command or setting that would allow it.
         hint: String,
     },
-    /// A system call failed.
     #[error("{call}: {source}")]
-    System {
-        /// The call.
-        call: &'static str,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    System { call: &'static str, source: std::io::Error },
 }
 
 impl EngineError {
-    /// The command or setting that would help, where there is one.
+    /// The command or setting that would help, if known.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Unavailable { hint, .. } => Some(hint),
@@ -166,7 +153,7 @@ impl EngineError {
         }
     }
 
-    /// The same as a ring that could not be had: what stands beside the numbers of the engine used instead.
+    /// The error as an unavailable ring, to show next to the numbers of the engine used instead.
     pub fn without_ring(&self) -> Unavailable {
         match self {
             Self::Unavailable { cause, hint, .. } => {
@@ -177,27 +164,28 @@ impl EngineError {
     }
 }
 
-/// Carries out requests. One engine belongs to one thread.
+/// Carries out requests. An engine belongs to one thread.
 pub trait Engine {
-    /// What it was granted.
+    /// Which features the engine got from the kernel.
     fn report(&self) -> EngineReport;
 
-    /// Most requests that may be pushed or in flight at once.
+    /// Maximum number of requests queued or in flight.
     fn capacity(&self) -> u32;
 
-    /// Requests pushed and not yet given back.
+    /// Requests queued and not yet returned.
     fn in_flight(&self) -> u32;
 
-    /// Takes a request. Nothing reaches the system before [`Engine::submit`].
+    /// Queues a request. Nothing reaches the system before [`Engine::submit`].
     ///
     /// # Panics
-    /// When `capacity` requests are in flight, the token is in flight or not below the capacity, the file
-    /// index is unknown, the length is beyond the buffer, or a read or write has no buffer: the caller's fault in each case.
+    /// If `capacity` requests are in flight, the token is in flight or not below the capacity, the file index
+    /// is unknown,
+    /// the length exceeds the buffer, or a read or write has no buffer. Each is the caller's fault.
     fn push(&mut self, request: Request);
 
-    /// Hands over everything pushed, waits as told, and appends every completion that is there.
+    /// Submits everything queued, waits as requested, and appends every completion that is there.
     fn submit(&mut self, wait: Wait, completions: &mut Vec<Completion>) -> Result<(), EngineError>;
 
-    /// How many calls into the kernel submitting and waiting have taken; 0 where there are none.
+    /// How many system calls submitting and waiting have taken; 0 for an engine without any.
     fn calls(&self) -> u64;
 }

@@ -1,4 +1,4 @@
-//! What is known of a target before it is measured.
+//! Facts about a target, read before it is measured.
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -10,7 +10,8 @@ use iostall_measure::platform::{DirectIo, Target, TargetKind};
 use crate::files::allocation;
 use crate::guard;
 
-/// All that is known of a target without writing to it. `direct` is what opening it has found.
+/// Everything that can be found out about a target without writing to it. `direct` is the result of opening
+/// it.
 ///
 /// # Errors
 /// When the target cannot be found, opened for reading or measured.

@@ -1,4 +1,4 @@
-//! The rules of [`Engine::push`](crate::Engine::push), kept in one place for all engines.
+//! Enforces the rules of [`Engine::push`](crate::Engine::push) for all engines.
 
 use crate::request::{Request, RequestOp};
 
@@ -24,7 +24,7 @@ impl Tokens {
         self.in_flight
     }
 
-    /// Marks the request's token as in flight. Panics on what `Engine::push` lists.
+    /// Marks the request's token as in flight. Panics as described at `Engine::push`.
     #[inline]
     pub(crate) fn admit(&mut self, request: &Request) {
         let token = request.token as usize;

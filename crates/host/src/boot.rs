@@ -1,10 +1,11 @@
-//! Which boot of which machine this is, and the clock that counts since then.
+//! Identity of this machine and of its current boot, and the clock since boot.
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::system::System;
 
-/// Nanoseconds since this machine booted, suspended time included. A later process on the same boot reads the same clock.
+/// Nanoseconds since this machine booted, including suspended time. Another process on the same boot reads
+/// the same clock.
 pub fn since_boot_ns() -> u64 {
     let boot = clock_gettime(ClockId::Boottime);
     let seconds = u64::try_from(boot.tv_sec).unwrap_or(0);
@@ -13,22 +14,23 @@ pub fn since_boot_ns() -> u64 {
 }
 
 impl System {
-    /// The kernel's random name of this boot.
+    /// The kernel's random id of this boot.
     pub fn boot_id(&self) -> Option<String> {
         self.line("/proc/sys/kernel/random/boot_id")
     }
 
-    /// What stays the same over a boot; `None` where nobody gave the machine an identity.
+    /// The machine id, which survives reboots; `None` if the machine has none.
     pub fn machine_id(&self) -> Option<String> {
         self.line("/etc/machine-id")
     }
 
-    /// Whether this machine has this name: a server reached by a loopback address may run in a container.
+    /// Whether `name` is this machine's host name: a server reached through a loopback address may run in a
+    /// container.
     pub fn is_called(&self, name: &str) -> bool {
         self.line("/proc/sys/kernel/hostname").is_some_and(|own| own == name)
     }
 
-    /// Whether the process `id` is called `name`: what has that number in a container is another here.
+    /// Whether the process `id` is named `name`: the same pid in a container is a different process here.
     pub fn runs(&self, id: i32, name: &str) -> bool {
         self.line(format!("/proc/{id}/comm")).is_some_and(|own| own == name)
     }

@@ -1,5 +1,5 @@
-//! Limits of the control groups this process is in, version 1 or 2 or both, its parents' included: the
-//! tightest counts.
+//! Limits of this process's control groups, version 1 and 2, including those of parent groups. The tightest
+//! applies.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use iostall_measure::platform::CgroupLimits;
 use super::mounts::Mount;
 use super::system::System;
 
-/// Version 1 says "no limit" with the largest multiple of the page size; no machine has this much memory.
+/// Version 1 expresses "no limit" as the largest multiple of the page size; no machine has this much memory.
 const UNLIMITED_V1_BYTES: u64 = 1 << 60;
 
-/// The files in which version 1 keeps its I/O limits.
+/// Files with the I/O limits of version 1.
 const THROTTLES_V1: [&str; 4] = [
     "blkio.throttle.read_bps_device",
     "blkio.throttle.write_bps_device",
@@ -20,7 +20,7 @@ const THROTTLES_V1: [&str; 4] = [
 ];
 
 impl System {
-    /// The tightest limits from this process's groups up to where each hierarchy is mounted.
+    /// The tightest limits from this process's groups up to the mount point of each hierarchy.
     pub(crate) fn cgroup_limits(&self) -> CgroupLimits {
         let mut limits = CgroupLimits::default();
         let groups = groups_of(self);
@@ -60,7 +60,7 @@ impl System {
 
 /// One line of `/proc/self/cgroup`.
 pub(super) struct Group {
-    /// Of version 1; none is version 2.
+    /// Version 1 only; empty for version 2.
     pub(super) controllers: Vec<String>,
     pub(super) path: PathBuf,
 }
@@ -75,7 +75,7 @@ impl Group {
     }
 }
 
-/// The groups that this process is in.
+/// The control groups of this process.
 pub(super) fn groups_of(system: &System) -> Vec<Group> {
     system.text("/proc/self/cgroup").map(|text| parse_groups(&text)).unwrap_or_default()
 }
@@ -94,8 +94,8 @@ fn parse_groups(text: &str) -> Vec<Group> {
         .collect()
 }
 
-/// The group's directory and its parents up to the mount point. In a container the mount shows only a part
-/// of the hierarchy; a group outside of that part has its limits, if any, at the mount point itself.
+/// The directories of the group and its parents, up to the mount point. In a container the mount shows only
+/// part of the hierarchy; a group outside it has its limits, if any, at the mount point.
 pub(super) fn directories(mount: &Mount, group: &Path) -> Vec<PathBuf> {
     let inside = group.strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let own = mount.mount_point.join(inside);
@@ -111,7 +111,7 @@ fn cpus_v2(line: &str) -> Option<f64> {
     cpus(quota.parse().ok()?, period.parse().ok()?)
 }
 
-/// A quota of -1 is none.
+/// A quota of -1 means no limit.
 fn cpus(quota_us: f64, period_us: f64) -> Option<f64> {
     (quota_us > 0.0 && period_us > 0.0).then(|| quota_us / period_us)
 }
@@ -134,7 +134,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// A parent's line that its child repeats is told once.
+/// Skips lines that a child repeats from its parent.
 fn add_lines(all: &mut Vec<String>, lines: impl Iterator<Item = String>) {
     for line in lines {
         if !all.contains(&line) {

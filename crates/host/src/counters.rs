@@ -1,35 +1,34 @@
-//! Cumulative counters of devices and processors, and the page cache's backlog.
+//! Cumulative counters of devices and CPUs, and dirty pages in the page cache.
 
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
 
 use super::disk_stats::{DiskColumn, DiskStats};
 use super::system::{System, kilobytes};
 
-/// What `/proc/diskstats` counts in, whatever the device's sector.
+/// Unit of `/proc/diskstats`, whatever the device's sector size.
 const SECTOR_BYTES: u64 = 512;
 
 impl System {
-    /// Cumulative counters of the named devices, in the order of the names; one that is gone is left out.
+    /// Cumulative counters of the named devices, in that order; missing devices are left out.
     pub fn device_counters(&self, names: &[String]) -> Vec<DeviceCounters> {
         let all = self.disk_stats().unwrap_or_default();
         names.iter().filter_map(|name| counters_of(all.iter().find(|stats| stats.name == *name)?)).collect()
     }
 
-    /// Cumulative time of every processor that is online.
+    /// Cumulative time of every online CPU.
     pub fn cpu_ticks(&self) -> Vec<CpuTicks> {
         self.text("/proc/stat").map(|text| parse_stat(&text)).unwrap_or_default()
     }
 
-    /// Bytes in the page cache, of all files, that have yet to reach their devices: those waiting to be
-    /// written and those being written now.
+    /// Bytes in the page cache that have not reached their devices: dirty pages and pages being written.
     pub fn dirty_bytes(&self) -> Option<u64> {
         let text = self.text("/proc/meminfo")?;
         kilobytes(&text, "Dirty")?.checked_add(kilobytes(&text, "Writeback")?)
     }
 }
 
-/// In bytes; `None` for a line without the columns that every kernel has. Flushes are counted since Linux 5.5; before
-/// that they read as none.
+/// Counters in bytes; `None` if a column is missing that every kernel has. Flushes are counted since Linux
+/// 5.5 and read as 0 before.
 fn counters_of(stats: &DiskStats) -> Option<DeviceCounters> {
     let bytes = |column| stats.get(column)?.checked_mul(SECTOR_BYTES);
     Some(DeviceCounters {
@@ -47,7 +46,8 @@ fn counters_of(stats: &DiskStats) -> Option<DeviceCounters> {
     })
 }
 
-/// Lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice`. Guest time is in user time already.
+/// Lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice`. User time includes guest
+/// time.
 fn parse_stat(text: &str) -> Vec<CpuTicks> {
     text.lines().filter_map(parse_cpu).collect()
 }

@@ -1,4 +1,4 @@
-//! Block devices by sysfs, from what a file system or the user names down to what carries the bytes.
+//! Block devices in sysfs, from a file system or device node down to the hardware.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -7,17 +7,18 @@ use iostall_measure::platform::Device;
 
 use super::system::{System, device_number};
 
-/// Deeper stacks than this are taken for a loop in what the system tells.
+/// A deeper stack than this is treated as a loop in sysfs.
 const DEPTH_MAX: u32 = 12;
 
-/// `/sys/block/*/size` counts in these, whatever the device's sector.
+/// Unit of `/sys/block/*/size`, whatever the device's sector size.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
 impl System {
     /// The block device that `path` is, or that its file system is on, down to the hardware.
     ///
-    /// A btrfs on several devices is told as one device of kind `btrfs` that stands on them; an overlay is
-    /// on whatever its writable layer is on.
+    /// A btrfs on several devices is reported as one device of kind `btrfs` on top of them; an overlay by the
+    /// device of
+    /// its writable layer.
     pub fn device_of(&self, path: &Path) -> Option<Device> {
         self.device_below_path(path, DEPTH_MAX)
     }
@@ -32,7 +33,7 @@ impl System {
         if let Some(device) = self.device_by_number(&number, depth) {
             return Some(device);
         }
-        // The file system has a number of its own (btrfs, overlay): its mount says what it is on.
+        // btrfs and overlay have device numbers of their own; their mount says what they are on.
         let mount = self.mount_of(path)?;
         if mount.kind == "overlay" {
             return self.device_below_path(Path::new(mount.super_option("upperdir")?), depth);
@@ -48,7 +49,7 @@ impl System {
         Some(Device { name: "btrfs".into(), number, below, ..Device::default() })
     }
 
-    /// Names of all devices of the mounted btrfs that `name` belongs to; empty when it belongs to none.
+    /// Names of all devices of the mounted btrfs that `name` belongs to; empty if there is none.
     pub fn btrfs_members(&self, name: &str) -> Vec<String> {
         self.names_in("/sys/fs/btrfs")
             .into_iter()
@@ -79,7 +80,7 @@ impl System {
         let size_bytes =
             self.number::<u64>(directory.join("size")).and_then(|sectors| sectors.checked_mul(SECTOR_BYTES));
         if self.exists(directory.join("partition")) {
-            // A partition has no queue and no model of its own: its requests obey those of its disk.
+            // A partition has no queue or model of its own; those of its disk apply.
             let disk = self.device_at(directory.parent()?, depth)?;
             return Some(Device { name, number, size_bytes, below: vec![disk.clone()], ..disk });
         }
@@ -89,7 +90,7 @@ impl System {
         Some(device)
     }
 
-    /// Members of an array or mapping, or the device that the file behind a loop device is on.
+    /// Members of an array or mapping, or the device under the file behind a loop device.
     fn devices_below(&self, directory: &Path, depth: u32) -> Vec<Device> {
         if let Some(file) = self.backing_file(directory) {
             return self.device_below_path(&self.locate(file), depth).into_iter().collect();
@@ -98,7 +99,7 @@ impl System {
         slaves.iter().filter_map(|name| self.device_by_name(name, depth)).collect()
     }
 
-    /// The file behind a loop device; `None` for other devices and where the file has been deleted.
+    /// The file behind a loop device; `None` for other devices, or if the file has been deleted.
     pub fn backing_file(&self, directory: &Path) -> Option<PathBuf> {
         let line = self.text(directory.join("loop/backing_file"))?;
         let name = line.strip_suffix('\n').unwrap_or(&line);
@@ -128,26 +129,28 @@ impl System {
         }
     }
 
-    /// Model, serial number, firmware and node, which each kind of device keeps elsewhere.
+    /// Adds model, serial number, firmware and NUMA node, which are in a different place for each kind of
+    /// device.
     fn add_identity(&self, directory: &Path, device: &mut Device) {
         let first = |files: &[&str]| files.iter().find_map(|file| self.line(directory.join(file)));
-        // An array has no model; its level says more than nothing does.
+        // An array has no model; its RAID level is shown instead.
         device.model = first(&["device/model", "md/level", "dm/name"]);
         device.serial = first(&["device/serial", "serial"])
             .or_else(|| unit_serial(&self.bytes(directory.join("device/vpd_pg80"))?));
         device.firmware = first(&["device/firmware_rev", "device/rev"]);
-        // -1, no node, is no u32 either.
+        // -1 means no node and does not parse as u32 either.
         let nodes = ["device/numa_node", "device/device/numa_node"];
         device.numa_node = nodes.iter().find_map(|file| self.number(directory.join(file)));
     }
 }
 
-/// Last part of a sysfs directory. The kernel writes `/` in a device's name as `!`.
+/// Last component of a sysfs directory. The kernel replaces `/` in device names by `!`.
 pub fn name_of(directory: &Path) -> Option<String> {
     Some(directory.file_name()?.to_str()?.replace('!', "/"))
 }
 
-/// `none [mq-deadline] kyber`: the one in brackets. A single word without brackets is the only one there is.
+/// `none [mq-deadline] kyber`: the active one is in brackets. A single word without brackets is the only
+/// scheduler.
 fn active_scheduler(line: &str) -> Option<String> {
     match line.split_once('[').and_then(|(_, rest)| rest.split_once(']')) {
         Some((name, _)) => Some(name.to_owned()),
@@ -155,8 +158,8 @@ fn active_scheduler(line: &str) -> Option<String> {
     }
 }
 
-/// Serial number in a SCSI unit serial number page (SPC, page 80h): a header of four bytes, the last two of
-/// which hold the length of the text.
+/// Serial number in a SCSI unit serial number page (SPC, page 80h): a four-byte header, whose last two bytes
+/// are the length of the text.
 pub(crate) fn unit_serial(page: &[u8]) -> Option<String> {
     let (header, text) = page.split_at_checked(4)?;
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));

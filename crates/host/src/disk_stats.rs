@@ -1,52 +1,40 @@
-//! `/proc/diskstats`: one line a block device, in the kernel's own units.
+//! `/proc/diskstats`: one line per block device, in the kernel's units.
 //!
-//! Three words name the device; then come 11 columns, 15 from kernel 4.18 and 17 from 5.5 (the kernel's
-//! `Documentation/admin-guide/iostats.rst`). Sectors are 512 bytes whatever the device's are; times are whole
-//! milliseconds in 32 bits, and wrap.
+//! Three fields identify the device; 11 columns follow, 15 since kernel 4.18 and 17 since 5.5 (the kernel's
+//! `Documentation/admin-guide/iostats.rst`). Sectors are always 512 bytes; times are whole milliseconds in 32
+//! bits and wrap.
 
 use super::system::{System, Unreadable};
 
-/// A column behind the name, in the order of the line.
+/// A column after the name, in the order of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DiskColumn {
-    /// Reads completed.
     Reads,
     /// Reads merged before they reached the device.
     ReadsMerged,
-    /// Sectors read.
     SectorsRead,
-    /// Time of all reads.
     ReadMs,
-    /// Writes completed.
     Writes,
     /// Writes merged before they reached the device.
     WritesMerged,
-    /// Sectors written.
     SectorsWritten,
-    /// Time of all writes.
     WriteMs,
     /// Requests in flight now.
     InFlight,
     /// Time with at least one request in flight.
     BusyMs,
-    /// The same, each request counted: in flight × time.
+    /// Time weighted by the requests in flight.
     InFlightMs,
-    /// Discards completed.
     Discards,
-    /// Discards merged.
     DiscardsMerged,
-    /// Sectors discarded.
     SectorsDiscarded,
-    /// Time of all discards.
     DiscardMs,
-    /// Flushes completed.
     Flushes,
-    /// Time of all flushes.
     FlushMs,
 }
 
-/// Columns that are known.
+/// Number of known columns.
 const COLUMNS: usize = DiskColumn::FlushMs as usize + 1;
 
 /// One line.
@@ -54,18 +42,17 @@ const COLUMNS: usize = DiskColumn::FlushMs as usize + 1;
 pub struct DiskStats {
     /// `major:minor`.
     pub number: String,
-    /// Kernel name.
     pub name: String,
     columns: Vec<u64>,
 }
 
 impl DiskStats {
-    /// A column as read; `None` where the kernel is too old for it.
+    /// The value of a column; `None` if the kernel is too old for it.
     pub fn get(&self, column: DiskColumn) -> Option<u64> {
         self.columns.get(column as usize).copied()
     }
 
-    /// Reads one line; `None` where it is not one.
+    /// Parses one line; `None` if it is malformed.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
         let (major, minor, name) = (words.next()?, words.next()?, words.next()?);
@@ -75,7 +62,7 @@ impl DiskStats {
 }
 
 impl System {
-    /// The counters of every block device, those never used included.
+    /// The counters of every block device, including unused ones.
     ///
     /// # Errors
     /// When the file cannot be read.

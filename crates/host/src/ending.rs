@@ -34,7 +34,6 @@ enum Wish {
     Same,
     /// Remove what is unfinished, and end.
     Leave,
-    /// End now.
     End,
 }
 
@@ -80,7 +79,6 @@ pub enum EndingNews {
     StoppingAtKey,
     /// Because the terminal is gone.
     StoppingWithoutTerminal,
-    /// By another program.
     Stopping,
     /// What is unfinished is removed, and then the process ends.
     Leaving,

@@ -1,4 +1,4 @@
-//! The file system a path is on.
+//! The file system of a path.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::mounts::{Mount, mount_of};
 use super::system::{System, device_number};
 
 impl System {
-    /// The file system that holds `path`; `None` where no mount is known for it.
+    /// The file system that holds `path`; `None` if its mount is unknown.
     pub fn file_system_of(&self, path: &Path) -> Option<FileSystem> {
         let mount = self.mount_of(path)?;
         let space = statvfs(path).ok()?;
@@ -25,7 +25,7 @@ impl System {
         })
     }
 
-    /// The mount that `path` is on.
+    /// The mount that holds `path`.
     pub fn mount_of(&self, path: &Path) -> Option<Mount> {
         let path = std::fs::canonicalize(path).ok()?;
         let number = device_number(std::fs::metadata(&path).ok()?.dev());
@@ -33,7 +33,7 @@ impl System {
     }
 }
 
-/// Number of the mount a path is on: mountinfo's first field. Told since Linux 5.8.
+/// Id of the mount that holds a path, the first field of mountinfo. Available since Linux 5.8.
 fn mount_id(path: &Path) -> Option<u64> {
     let answer = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
     (answer.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(answer.stx_mnt_id)

@@ -1,4 +1,4 @@
-//! What control groups (version 2) have read and written, by device. There is no time by device.
+//! Reads and writes of control groups (version 2) by device. The kernel counts no time per device.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -6,46 +6,41 @@ use std::path::Path;
 use super::pressure::Pressure;
 use super::system::System;
 
-/// Where version 2 is mounted.
+/// Mount point of version 2.
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// How deep groups are looked for: slices and services, not what services make below themselves.
+/// How deep to look for groups: slices and services, but not what services create below themselves.
 const DEPTH_MAX: usize = 3;
 
 /// One group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupIo {
-    /// Its path from the root of the hierarchy, such as `/system.slice/mariadb.service`.
+    /// Path from the root of the hierarchy, such as `/system.slice/mariadb.service`.
     pub name: String,
-    /// Of its directory: a group that is made again under its name has another, and its counters began with it.
+    /// Inode of its directory: a group that is recreated under the same name has a new one, and its counters
+    /// start at 0.
     pub inode: u64,
-    /// What it did on each device.
     pub devices: Vec<GroupDeviceIo>,
-    /// How long its tasks waited; `None` where the kernel does not count it.
+    /// How long its tasks waited; `None` if the kernel does not count it.
     pub pressure: Option<Pressure>,
 }
 
-/// What one group did on one device; `None` where the kernel does not count it.
+/// I/O of one group on one device; `None` for what the kernel does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupDeviceIo {
     /// `major:minor`.
     pub number: String,
-    /// Reads.
     pub reads: Option<u64>,
-    /// Bytes read.
     pub read_bytes: Option<u64>,
-    /// Writes.
     pub writes: Option<u64>,
-    /// Bytes written.
     pub write_bytes: Option<u64>,
-    /// Discards.
     pub discards: Option<u64>,
-    /// Bytes discarded.
     pub discard_bytes: Option<u64>,
 }
 
 impl GroupDeviceIo {
-    /// A line of `io.stat`: `259:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`; `None` where it is not one.
+    /// Parses a line of `io.stat`: `259:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`; `None` if it is
+    /// malformed.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let mut found = Self { number: words.next()?.to_owned(), ..Self::default() };

@@ -1,4 +1,4 @@
-//! What a block device is, from sysfs: [`DeviceIdentity`].
+//! Identity of a block device from sysfs: [`DeviceIdentity`].
 
 mod link;
 mod names;
@@ -13,8 +13,8 @@ use super::device::{SECTOR_BYTES, name_of};
 use super::system::System;
 
 impl System {
-    /// The device that `path` is or that holds it: the disk, and the partition where it is one. Of a file system on several
-    /// devices there is no one identity; [`System::identity_of_number`] tells those of its members.
+    /// The device that `path` is or that holds it: the disk, and the partition if it is one. A file system on
+    /// several devices has no single identity; use [`System::identity_of_number`] for its members.
     pub fn identity_of(&self, path: &Path) -> Option<DeviceIdentity> {
         self.identity_of_number(&self.device_of(path)?.number)
     }
@@ -30,11 +30,11 @@ impl System {
 
     fn disk_identity(&self, disk: &Path) -> Option<DeviceIdentity> {
         let first = |files: &[&str]| files.iter().find_map(|file| self.line(disk.join(file)));
-        // A serial number that is all blanks or zeros is a maker's slip, and every disk of the batch has it.
+        // An all-blank or all-zero serial number is a manufacturing error shared by every disk of the batch.
         let serial = self.serial(disk).filter(|serial| serial.chars().any(|c| c != '0' && c != ' '));
         let model =
             match (self.line(disk.join("device/vendor")), first(&["device/model", "md/level", "dm/name"])) {
-                // PCI's number of the vendor, which the model follows without.
+                // A PCI vendor number; the model alone is more readable.
                 (Some(vendor), Some(model)) if !vendor.starts_with("0x") => Some(format!("{vendor} {model}")),
                 (_, model) => model,
             };
@@ -90,7 +90,8 @@ impl System {
     }
 }
 
-/// The identity of the device that `path` is or that holds it; `None` where there is no single one (tmpfs, network).
+/// The identity of the device that `path` is or that holds it; `None` if there is no single one (tmpfs,
+/// network).
 pub fn identity_of(path: &Path) -> Option<DeviceIdentity> {
     System::here().identity_of(path)
 }

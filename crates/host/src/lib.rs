@@ -1,8 +1,10 @@
-//! What the system tells about itself: machine, control groups, mounts, file systems, devices and counters.
+//! Facts about the system: machine, control groups, mounts, file systems, devices and counters.
 //!
-//! Every parser is a function over text, and every reader goes through a [`System`], whose root can be a
-//! made-up tree. Odd content never fails a run: the field is `None`. Nothing here is `unsafe`, and nothing is written
-//! but a control group of our own.
+//! Every parser is a function of text, and every reader goes through a [`System`], whose root may be a fake
+//! tree in tests.
+//! Unexpected content never fails a run: the field is `None`. There is no `unsafe` code here, and nothing is
+//! written
+//! except a control group of our own.
 
 mod boot;
 mod cgroup;
@@ -41,38 +43,38 @@ pub use system::{System, Unreadable, device_number};
 pub use topology::Topology;
 pub use volumes::Volumes;
 
-/// The machine this process runs on.
+/// The machine that this process runs on.
 pub fn host() -> Host {
     System::here().host()
 }
 
-/// The file system that holds `path`; `None` where no mount is known for it.
+/// The file system that holds `path`; `None` if its mount is unknown.
 pub fn file_system_of(path: &Path) -> Option<FileSystem> {
     System::here().file_system_of(path)
 }
 
-/// The block device that `path` is, or that its file system is on, down to the hardware; `None` where
-/// there is none (tmpfs, network).
+/// The block device that `path` is, or that its file system is on, down to the hardware; `None` if there is
+/// none (tmpfs, network).
 pub fn device_of(path: &Path) -> Option<Device> {
     System::here().device_of(path)
 }
 
-/// Cumulative counters of the named devices, in the order of the names; a device that is gone is left out.
+/// Cumulative counters of the named devices, in that order; missing devices are left out.
 pub fn device_counters(names: &[String]) -> Vec<DeviceCounters> {
     System::here().device_counters(names)
 }
 
-/// Cumulative time of every processor that is online.
+/// Cumulative time of every online CPU.
 pub fn cpu_ticks() -> Vec<CpuTicks> {
     System::here().cpu_ticks()
 }
 
-/// Bytes in the page cache, of all files, that have yet to reach their devices; `None` where not told.
+/// Bytes in the page cache that have not reached their devices; `None` if unknown.
 pub fn dirty_bytes() -> Option<u64> {
     System::here().dirty_bytes()
 }
 
-/// Memory that can be had without swapping, within what control groups allow this process; `None` where not told.
+/// Memory available without swapping, within the limits of this process's control groups; `None` if unknown.
 pub fn memory_available_bytes() -> Option<u64> {
     System::here().memory_available_bytes()
 }

@@ -1,4 +1,4 @@
-//! The machine: kernel, processors, memory, hypervisor.
+//! The machine: kernel, CPUs, memory, hypervisor.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use iostall_measure::platform::Host;
 use super::system::{System, keyed, kilobytes, list_length};
 
 impl System {
-    /// The machine this process runs on.
+    /// The machine that this process runs on.
     pub fn host(&self) -> Host {
         let name = rustix::system::uname();
         let cpuinfo = self.text("/proc/cpuinfo").unwrap_or_default();
@@ -33,13 +33,14 @@ impl System {
         }
     }
 
-    /// The kernel's estimate of what can be had without swapping, or a control group's limit where that is less.
+    /// The kernel's estimate of what is available without swapping, or a control group's limit if that is
+    /// lower.
     pub(super) fn memory_available_bytes(&self) -> Option<u64> {
         let free = self.text("/proc/meminfo").and_then(|text| kilobytes(&text, "MemAvailable"));
         free.into_iter().chain(self.cgroup_limits().memory_bytes).min()
     }
 
-    /// Processors that are offline have no topology and are not counted.
+    /// Offline CPUs have no topology and are not counted.
     fn processors(&self) -> Processors {
         let mut cores = BTreeSet::new();
         let mut sockets = BTreeSet::new();
@@ -55,8 +56,8 @@ impl System {
         Processors { core_count: count(&cores), socket_count: count(&sockets) }
     }
 
-    /// Its name by Xen's own file, by the firmware's (DMI) words where these are known to belong to a
-    /// hypervisor or the processor says that there is one, or only the fact that there is one.
+    /// The hypervisor's name: from Xen's own file, or from the firmware (DMI) if the words are known or the
+    /// CPU reports a hypervisor. If only the CPU reports one, its name is unknown.
     fn hypervisor(&self, cpuinfo: &str) -> Option<String> {
         if let Some(kind) = self.line("/sys/hypervisor/type") {
             return Some(kind);
@@ -75,7 +76,7 @@ impl System {
     }
 }
 
-/// Words in `sys_vendor` or `product_name` that only virtual machines have.
+/// Words in `sys_vendor` or `product_name` that occur only on virtual machines.
 const VIRTUAL_FIRMWARE: [&str; 8] =
     ["QEMU", "KVM", "VMware", "Virtual Machine", "VirtualBox", "Google Compute Engine", "OpenStack", "Bochs"];
 
@@ -88,7 +89,7 @@ fn count(set: &BTreeSet<String>) -> Option<u32> {
     u32::try_from(set.len()).ok().filter(|count| *count > 0)
 }
 
-/// `model name` on x86 and s390, `cpu` on POWER, `Model` or `Hardware` on boards with ARM processors.
+/// `model name` on x86 and s390, `cpu` on POWER, `Model` or `Hardware` on ARM boards.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     ["model name", "cpu", "Model", "Hardware"].iter().find_map(|key| keyed(cpuinfo, key)).map(str::to_owned)
 }

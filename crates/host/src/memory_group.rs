@@ -1,5 +1,5 @@
-//! A control group of our own with a memory limit, for as long as a value lives: to see on a large machine what
-//! happens on a small one.
+//! A temporary control group with a memory limit, to reproduce on a large machine what happens on a small
+//! one.
 
 use std::fs;
 use std::io;
@@ -8,21 +8,22 @@ use std::path::{Path, PathBuf};
 use super::cgroup::{directories, groups_of};
 use super::system::System;
 
-/// The group. Dropping it moves the process back to where it was and removes the group.
+/// The group. Dropping it moves the process back and removes the group.
 #[derive(Debug)]
 pub struct MemoryGroup {
-    /// Where the process was.
     home: PathBuf,
     own: PathBuf,
 }
 
 impl MemoryGroup {
-    /// Makes a group below the process's own, limits its memory (page cache included) to `limit_bytes`, and moves
+    /// Creates a group below the process's current one, limits its memory (page cache included) to
+    /// `limit_bytes`, and moves
     /// the process into it.
     ///
     /// # Errors
-    /// When there is no memory controller, or it may not be used: making groups usually takes root, and version 2
-    /// lets no process be in a group that has limited groups below it.
+    /// If there is no memory controller or no permission: creating groups usually takes root, and version 2
+    /// allows no process
+    /// in a group that has limited groups below it.
     pub fn enter(limit_bytes: u64) -> io::Result<Self> {
         let system = System::here();
         let (home, is_v1) = memory_home(&system)
@@ -39,15 +40,15 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        // A group that cannot be left is removed by the system when it is empty, or stays empty: harmless.
+        // If the process cannot leave the group, it remains empty or is removed by the system; harmless.
         if move_to(&self.home).is_ok() {
             let _ = fs::remove_dir(&self.own);
         }
     }
 }
 
-/// Makes the group. One of this name was left by a process that was killed and whose number has come round to us; one that
-/// is in use cannot be removed.
+/// Creates the group. An existing one was left by a killed process with the same pid; one in use cannot be
+/// removed.
 fn make_anew(group: &Path) -> io::Result<()> {
     if group.exists() {
         fs::remove_dir(group)?;
@@ -59,7 +60,7 @@ fn move_to(group: &Path) -> io::Result<()> {
     fs::write(group.join("cgroup.procs"), std::process::id().to_string())
 }
 
-/// The directory of the group whose memory controller this process is under, and whether it is of version 1.
+/// The directory of the group whose memory controller this process is under, and whether it is version 1.
 fn memory_home(system: &System) -> Option<(PathBuf, bool)> {
     let mounts = system.mounts();
     groups_of(system).into_iter().find_map(|group| {

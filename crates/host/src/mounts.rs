@@ -1,4 +1,4 @@
-//! `/proc/self/mountinfo`: which file system is where.
+//! `/proc/self/mountinfo`: which file system is mounted where.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,26 +9,23 @@ use super::system::{System, Unreadable};
 /// One line of mountinfo (`man 5 proc_pid_mountinfo`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Number of the mount, unique while it is mounted.
+    /// Unique while it is mounted.
     pub id: u64,
-    /// `major:minor` of the file system; major 0 where no single device is below.
+    /// `major:minor` of the file system; major 0 if it is on no single device.
     pub number: String,
-    /// Which directory (or file) of the file system is mounted.
+    /// The directory (or file) of the file system that is mounted.
     pub root: PathBuf,
-    /// Where.
     pub mount_point: PathBuf,
-    /// Options of this mount.
     pub mount_options: String,
     /// Type of the file system.
     pub kind: String,
-    /// What is mounted, as the mounter named it.
     pub source: String,
     /// Options of the file system.
     pub super_options: String,
 }
 
 impl Mount {
-    /// Options of the mount and of the file system in one list without repetition.
+    /// Options of the mount and the file system in one list without duplicates.
     pub fn options(&self) -> String {
         let mut all: Vec<&str> = self.mount_options.split(',').collect();
         for option in self.super_options.split(',') {
@@ -49,47 +46,47 @@ impl Mount {
     }
 }
 
-/// Where the device `number` is mounted: of several places the first, so that all who ask name the same.
+/// Mount point of the device `number`; always the first of several, so that every caller gets the same.
 pub fn mount_point_of(mounts: &[Mount], number: &str) -> Option<String> {
     mounts.iter().find(|mount| mount.number == number).map(|mount| mount.mount_point.display().to_string())
 }
 
 impl System {
-    /// Everything mounted in this process's view; nothing where that is not told.
+    /// All mounts that this process sees; empty if they cannot be read.
     pub fn mounts(&self) -> Vec<Mount> {
         self.read_mounts().unwrap_or_default()
     }
 
-    /// Everything mounted in this process's view.
+    /// All mounts that this process sees.
     ///
     /// # Errors
-    /// When that is not told.
+    /// When they cannot be read.
     pub fn read_mounts(&self) -> Result<Vec<Mount>, Unreadable> {
         self.read("/proc/self/mountinfo").map(|text| parse(&text))
     }
 }
 
 impl System {
-    /// Files and devices the system swaps to.
+    /// Swap files and devices.
     pub fn swaps(&self) -> Vec<PathBuf> {
         self.text("/proc/swaps").map(|text| parse_swaps(&text)).unwrap_or_default()
     }
 }
 
-/// A heading, then lines `name type size used priority`.
+/// A header, then lines `name type size used priority`.
 fn parse_swaps(text: &str) -> Vec<PathBuf> {
     let names = text.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().next());
     names.filter(|name| name.starts_with('/')).map(unescape_path).collect()
 }
 
-/// Lines that do not have the form of mountinfo are left out.
+/// Skips lines that do not have the format of mountinfo.
 pub(crate) fn parse(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
 }
 
 /// `id parent major:minor root mount-point options [optional fields] - type source super-options`
 fn parse_line(line: &str) -> Option<Mount> {
-    // A field never holds a blank (they are escaped), so a lone hyphen is the separator.
+    // Blanks in fields are escaped, so a lone hyphen is the separator.
     let (front, back) = line.split_once(" - ")?;
     let mut front = front.split(' ');
     let id = front.next()?.parse().ok()?;
@@ -105,7 +102,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     Some(Mount { id, number, root, mount_point, mount_options, kind, source, super_options })
 }
 
-/// The kernel writes blank, tab, newline and backslash in names as `\040`, `\011`, `\012` and `\134`.
+/// The kernel escapes blank, tab, newline and backslash in names as `\040`, `\011`, `\012` and `\134`.
 pub(crate) fn unescape_path(escaped: &str) -> PathBuf {
     let bytes = escaped.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
@@ -127,9 +124,9 @@ fn octal(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
 }
 
-/// The mount a file is on: by the mount's number when the kernel told it, else by the device number, else
-/// (subvolumes and overlays show numbers of their own) the longest mount point above the path. Of several
-/// on one place the last hides the others.
+/// The mount of a file: by mount id if the kernel reports it, else by device number, else (subvolumes and
+/// overlays have numbers of their own) by the longest mount point above the path. Of several on one mount
+/// point the last hides the others.
 pub(crate) fn mount_of<'a>(
     mounts: &'a [Mount],
     path: &Path,

@@ -1,22 +1,22 @@
-//! What nobody but its owner may look into.
+//! Files and directories that only their owner can read.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Makes the directory and those above it that are missing.
+/// Creates the directory and its missing parents.
 ///
 /// # Errors
-/// When one of them cannot be made.
+/// When one of them cannot be created.
 pub fn create_directory_for_owner(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// Makes the file, empty, where nothing has its name.
+/// Creates an empty file.
 ///
 /// # Errors
-/// When it cannot be made, or is there.
+/// When it cannot be created or already exists.
 pub fn create_file_for_owner(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -1,19 +1,19 @@
-//! Pressure stall information: for how long tasks waited for I/O.
+//! Pressure stall information: how long tasks waited for I/O.
 
 use super::system::{System, Unreadable};
 
-/// An `io.pressure` file: cumulative since boot, or since the group was made. The averages beside them cannot be summed and
-/// are not kept.
+/// An `io.pressure` file: cumulative since boot, or since the group was created. The averages in it cannot be
+/// summed and are not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pressure {
-    /// At least one task waited, microseconds.
+    /// Time in which at least one task waited, microseconds.
     pub some_us: Option<u64>,
-    /// All tasks waited at once, microseconds.
+    /// Time in which all tasks waited at once, microseconds.
     pub full_us: Option<u64>,
 }
 
 impl Pressure {
-    /// Reads the text of the file; `None` where it is not one.
+    /// Parses the file; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let mut found = Self::default();
         for line in text.lines() {
@@ -30,10 +30,10 @@ impl Pressure {
 }
 
 impl System {
-    /// The pressure of I/O on the whole machine; `None` where the file says nothing.
+    /// I/O pressure of the whole machine; `None` if the file has no numbers.
     ///
     /// # Errors
-    /// When there is no such file: the kernel does not count it.
+    /// When there is no such file, because the kernel does not count it.
     pub fn io_pressure(&self) -> Result<Option<Pressure>, Unreadable> {
         self.read("/proc/pressure/io").map(|text| Pressure::parse(&text))
     }

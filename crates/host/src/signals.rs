@@ -1,16 +1,16 @@
-//! Which signals this process was told to ignore before it began.
+//! Signals that this process was started with ignored.
 
 use super::System;
 
 impl System {
-    /// Whether whoever started this process had it ignore the signal with this number: `nohup` does so with SIGHUP, and a shell
-    /// without job control with SIGINT for what it runs in the background. `false` where not told.
+    /// Whether this process was started with this signal ignored: `nohup` does that with SIGHUP, and a shell
+    /// without job control with SIGINT for background commands. `false` if unknown.
     pub fn ignores_signal(&self, number: i32) -> bool {
         self.text("/proc/self/status").is_some_and(|status| ignores(&status, number))
     }
 }
 
-/// `SigIgn:` is a mask in hexadecimal digits, in which the lowest bit is signal 1.
+/// `SigIgn:` is a hexadecimal mask whose lowest bit is signal 1.
 fn ignores(status: &str, number: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u128::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
@@ -41,7 +41,7 @@ mod tests {
         assert!(!System::at("/no/such/tree").ignores_signal(1));
     }
 
-    /// The runtime of Rust itself has SIGPIPE ignored.
+    /// Rust's runtime ignores SIGPIPE itself.
     #[test]
     fn the_mask_of_this_process_is_found() {
         assert!(System::here().ignores_signal(13));

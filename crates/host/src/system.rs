@@ -1,4 +1,4 @@
-//! The one way to read kernel files, with a root that tests can move.
+//! Reads kernel files below a root that tests can replace.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,68 +8,63 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A file of the system that cannot be read.
+/// A system file that cannot be read.
 #[derive(Debug, Error)]
 #[error("cannot read {path}: {source}", path = path.display())]
 pub struct Unreadable {
-    /// Which.
     pub path: PathBuf,
-    /// Why.
     pub source: io::Error,
 }
 
-/// A tree with `proc` and `sys` in it: the real one, or one that a test made up.
+/// A tree with `proc` and `sys` in it: the real one, or a fake one in a test.
 #[derive(Clone, Debug)]
 pub struct System {
     root: PathBuf,
 }
 
 impl System {
-    /// The system this process runs on.
+    /// The system that this process runs on.
     pub fn here() -> Self {
         Self::at("/")
     }
 
-    /// The system whose root directory is `root`.
+    /// The system below the directory `root`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// Where the absolute `path` of that system is for us.
+    /// Maps the absolute `path` of that system to a real path.
     pub(crate) fn locate(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The text of a file that must be there.
     pub(crate) fn read(&self, path: impl AsRef<Path>) -> Result<String, Unreadable> {
         let path = self.locate(path);
         fs::read_to_string(&path).map_err(|source| Unreadable { path, source })
     }
 
-    /// The text of a file, or `None` when it is not there, not readable or not text.
+    /// The text of a file; `None` if it is missing, unreadable or not UTF-8.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         fs::read_to_string(self.locate(path)).ok()
     }
 
-    /// The text of a file of one word or line, trimmed; `None` also when it is empty.
+    /// The trimmed text of a one-line file; `None` also if it is empty.
     pub fn line(&self, path: impl AsRef<Path>) -> Option<String> {
         let text = self.text(path)?;
         let line = text.trim();
         (!line.is_empty()).then(|| line.to_owned())
     }
 
-    /// The number in a file.
     pub(crate) fn number<T: FromStr>(&self, path: impl AsRef<Path>) -> Option<T> {
         self.line(path)?.parse().ok()
     }
 
-    /// The bytes of a file.
     pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         fs::read(self.locate(path)).ok()
     }
 
-    /// Names in a directory, sorted; empty when there is no such directory.
+    /// Names in a directory, sorted; empty if there is no such directory.
     pub fn names_in(&self, path: impl AsRef<Path>) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.locate(path)) else { return Vec::new() };
         let mut names: Vec<String> = entries
@@ -80,14 +75,14 @@ impl System {
         names
     }
 
-    /// Where a path leads once every link in it is followed, again as an absolute path of that system.
+    /// The path with every link resolved, as an absolute path of that system.
     pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let resolved = fs::canonicalize(self.locate(path)).ok()?;
         let root = fs::canonicalize(&self.root).ok()?;
         Some(Path::new("/").join(resolved.strip_prefix(root).ok()?))
     }
 
-    /// Whether there is anything under this path.
+    /// Whether the path exists.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.locate(path).exists()
     }
@@ -97,12 +92,12 @@ fn to_name(name: OsString) -> Option<String> {
     name.into_string().ok()
 }
 
-/// A device number as `/sys/dev/block` and mountinfo write it.
+/// A device number in the format of `/sys/dev/block` and mountinfo.
 pub fn device_number(device: u64) -> String {
     format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device))
 }
 
-/// Lists as the kernel writes processors and nodes: `0-3,8,10-11`. How many numbers it has; `None` for anything else.
+/// How many numbers a kernel list such as `0-3,8,10-11` has; `None` for anything else.
 pub(crate) fn list_length(numbers: &str) -> Option<u32> {
     let mut count: u32 = 0;
     for part in numbers.trim().split(',') {
@@ -113,7 +108,7 @@ pub(crate) fn list_length(numbers: &str) -> Option<u32> {
     Some(count)
 }
 
-/// Value of the first line `key : value` or `key: value`, trimmed.
+/// The trimmed value of the first line `key : value` or `key: value`.
 pub(crate) fn keyed<'text>(text: &'text str, key: &str) -> Option<&'text str> {
     text.lines()
         .filter_map(|line| line.split_once(':'))
@@ -122,13 +117,13 @@ pub(crate) fn keyed<'text>(text: &'text str, key: &str) -> Option<&'text str> {
         .filter(|value| !value.is_empty())
 }
 
-/// Bytes of a line such as `MemTotal:  24684100 kB`.
+/// Bytes in a line such as `MemTotal:  24684100 kB`.
 pub(crate) fn kilobytes(text: &str, key: &str) -> Option<u64> {
     let count: u64 = keyed(text, key)?.strip_suffix("kB")?.trim().parse().ok()?;
     count.checked_mul(1024)
 }
 
-/// A made-up tree of the given files. It lasts as long as the directory that comes with it.
+/// A fake tree with the given files. It lasts as long as the returned directory.
 #[cfg(test)]
 pub(crate) fn made_up(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
     let root = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use iostall_model::DeviceRole;
 
 use super::system::System;
 
-/// What `/sys` says of the block devices, by `major:minor`.
+/// Relations between block devices according to `/sys`, by `major:minor`.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     devices: HashMap<String, Device>,
@@ -17,12 +17,13 @@ pub struct Topology {
 struct Device {
     is_partition: bool,
     is_stacked: bool,
-    /// World-wide name, UUID of the mapping or disk sequence number: tells a device from its successor.
+    /// World-wide name, mapping UUID or disk sequence number, which distinguishes a device from its
+    /// successor.
     identity: String,
 }
 
 impl Topology {
-    /// What the device is to the others.
+    /// Whether the device is a disk, a partition, or built on other devices.
     pub fn role(&self, number: &str) -> DeviceRole {
         match self.devices.get(number) {
             Some(device) if device.is_partition => DeviceRole::Partition,
@@ -31,21 +32,21 @@ impl Topology {
         }
     }
 
-    /// What tells this device from another that later has its number.
+    /// Distinguishes this device from another that later gets its number.
     pub fn identity(&self, number: &str) -> &str {
         self.devices.get(number).map_or("", |device| device.identity.as_str())
     }
 }
 
 impl System {
-    /// Every block device; what cannot be read is left out.
+    /// Every block device; unreadable ones are left out.
     pub fn topology(&self) -> Topology {
         let mut devices = HashMap::new();
         for name in self.names_in("/sys/class/block") {
             let path = Path::new("/sys/class/block").join(name);
             let Some(number) = self.line(path.join("dev")) else { continue };
             let has_slaves = !self.names_in(path.join("slaves")).is_empty();
-            // A loop device has no slaves, but a file, whose device counts the same I/O.
+            // A loop device has no slaves; the device under its file counts the same I/O.
             let is_stacked = has_slaves || self.exists(path.join("loop/backing_file"));
             let is_partition = self.exists(path.join("partition"));
             let identity = ["dm/uuid", "wwid", "device/wwid", "device/serial", "diskseq"]

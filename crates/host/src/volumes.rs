@@ -1,4 +1,4 @@
-//! On which volume of this host a path lies, in the words in which `linux:` shows the volume.
+//! Finds the volume of this host that a path is on, under the name that `linux:` shows for it.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,16 +9,16 @@ use super::disk_stats::DiskStats;
 use super::mounts::{self, Mount, mount_point_of};
 use super::system::{System, device_number};
 
-/// Where paths lie. Asked of the kernel once a directory, and again when something is mounted.
+/// Volumes of paths. Asks the kernel once per directory, and again after a mount or unmount.
 #[derive(Debug)]
 pub struct Volumes {
     system: System,
     mountinfo: String,
     mounts: Vec<Mount>,
-    /// Names of block devices by `major:minor`.
+    /// Device names by `major:minor`.
     names: HashMap<String, String>,
     known: HashMap<String, Option<String>>,
-    /// What was asked for last: files of one directory come one after the other.
+    /// The last answer: files of one directory usually follow each other.
     last: (String, Option<String>),
 }
 
@@ -35,7 +35,7 @@ impl Volumes {
         }
     }
 
-    /// Forgets what it knows if something was mounted or unmounted since.
+    /// Forgets everything if something was mounted or unmounted since.
     pub fn refresh(&mut self) {
         let mountinfo = self.system.text("/proc/self/mountinfo").unwrap_or_default();
         if mountinfo != self.mountinfo {
@@ -47,8 +47,8 @@ impl Volumes {
         }
     }
 
-    /// The volume of `directory`: `sda1 (/data)`, or `/data (nfs4)` where no single device holds it; `None` where
-    /// there is no such directory on this host.
+    /// The volume of `directory`: `sda1 (/data)`, or `/data (nfs4)` if it is on no single device; `None` if
+    /// the directory does not exist on this host.
     pub fn of(&mut self, directory: &str) -> Option<String> {
         if self.last.0 != directory {
             let known = self.known.get(directory).cloned();
@@ -64,10 +64,11 @@ impl Volumes {
         self.label(&path, number.filter(|number| !number.starts_with("0:")))
     }
 
-    /// The label of what is at `path`: of the device `number`, else of the file system the path leads into.
+    /// The name of the volume at `path`: of device `number` if known, else of the file system that the path
+    /// leads to.
     fn label(&self, path: &Path, number: Option<String>) -> Option<String> {
         let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
-        // Of mounts on one point the last one hides the others.
+        // Of several mounts on one mount point the last hides the others.
         let mount = above.max_by_key(|mount| mount.mount_point.components().count());
         let number = number.or_else(|| mount.map(|mount| mount.number.clone()))?;
         match (self.names.get(&number), mount_point_of(&self.mounts, &number)) {
@@ -78,8 +79,9 @@ impl Volumes {
     }
 }
 
-/// The path without symbolic links, and the number of its device. Where a directory above may not be entered (a
-/// server's data is its own) the path is followed as far as it can be, and the device is left to the mounts.
+/// The path without symbolic links, and its device number. If a parent directory is not accessible (a
+/// server's data directory usually is not), the path is resolved as far as possible and the device is left to
+/// the mount table.
 fn seen(directory: &Path) -> Option<(PathBuf, Option<String>)> {
     match std::fs::canonicalize(directory) {
         Ok(path) => {
@@ -94,7 +96,7 @@ fn seen(directory: &Path) -> Option<(PathBuf, Option<String>)> {
     }
 }
 
-/// The devices that diskstats counts, by number.
+/// The devices in diskstats, by number.
 fn names(stats: Vec<DiskStats>) -> HashMap<String, String> {
     stats.into_iter().map(|stats| (stats.number, stats.name)).collect()
 }

@@ -1,8 +1,10 @@
-//! The columns of the two files, and their values from a batch.
+//! The columns of both files, and their values from a batch.
 //!
-//! Values are cumulative, as the source told them, in units of ours: operations (blocks where the source counts those),
-//! bytes and nanoseconds, with the marks that tell a reset. Times of the calendar are microseconds: what tools read
-//! them into has functions for those; what is subtracted is `clock_ns`.
+//! Values are cumulative, as the source reported them, in our units: operations (blocks if the source counts
+//! those), bytes
+//! and nanoseconds, with the marks that show a reset. Calendar times are microseconds, because other tools
+//! have functions
+//! for those; differences use `clock_ns`.
 
 use iostall_model::counter::Role;
 use iostall_model::{Counter, Gap, Scope};
@@ -11,7 +13,7 @@ use parquet::data_type::ByteArray;
 
 use crate::file::Column;
 
-/// The file of samples.
+/// Schema of the samples file.
 pub(crate) fn sample_schema() -> String {
     let mut schema = String::from("message samples {\n");
     let texts =
@@ -41,7 +43,7 @@ pub(crate) const GAP_SCHEMA: &str = "message gaps {
   required binary reason (STRING);
 }";
 
-/// With its unit, last.
+/// The name with its unit last.
 fn column_name(counter: Counter) -> String {
     match counter.role() {
         Role::Time => format!("{}_ns", counter.name()),

@@ -1,4 +1,4 @@
-//! Why a history could not be written as Parquet.
+//! Why a history could not be exported as Parquet.
 
 use std::path::PathBuf;
 
@@ -6,45 +6,26 @@ use iostall_store::StoreError;
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-/// See the module. The text says what and where; [`ExportError::hint`] says what next.
+/// See the module. The message says what and where; [`ExportError::hint`] what to do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// There is no store to read: opening one would make it.
+    /// Opening a missing store would create it.
     #[error("there is no store at {path}", path = path.display())]
-    NoStore {
-        /// Where it should be.
-        path: PathBuf,
-    },
-    /// The store could not be read.
+    NoStore { path: PathBuf },
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file is there already, and was left as it is.
     #[error("{path} is there already", path = path.display())]
-    Exists {
-        /// Which file.
-        path: PathBuf,
-    },
-    /// A file or its directory could not be made.
+    Exists { path: PathBuf },
     #[error("cannot make {path}: {source}", path = path.display())]
-    Create {
-        /// Which one.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A file could not be written to its end; nothing stands under its name.
+    Create { path: PathBuf, source: std::io::Error },
+    /// The file was not completed, and its name is not used.
     #[error("cannot write {path}: {source}", path = path.display())]
-    Write {
-        /// Which file.
-        path: PathBuf,
-        /// What went wrong.
-        source: ParquetError,
-    },
+    Write { path: PathBuf, source: ParquetError },
 }
 
 impl ExportError {
-    /// What to do about it; `None` where the message says all there is.
+    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoStore { .. } => Some("`iostall collect run` makes one; name another as STORE".into()),

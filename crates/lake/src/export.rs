@@ -1,4 +1,4 @@
-//! A store's whole history, into two files of a directory.
+//! Exports the whole history of a store to two files in a directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,24 @@ use crate::columns::{GAP_SCHEMA, of_gaps, of_samples, sample_schema};
 use crate::error::ExportError;
 use crate::file::ParquetFile;
 
-/// About so many rows make a row group: some megabytes of memory, and worth a dictionary.
+/// Approximate rows per row group: a few megabytes of memory, and large enough for a dictionary.
 const ROWS_AT_ONCE: usize = 200_000;
-/// Most samples of a row group, however few rows they have.
+/// Most samples per row group, however few rows they have.
 const SAMPLES_AT_ONCE_MAX: usize = 10_000;
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// The file of samples.
     pub samples_file: PathBuf,
-    /// The file of gaps.
     pub gaps_file: PathBuf,
-    /// How many sources.
     pub sources: u64,
-    /// How many samples.
     pub samples: u64,
-    /// How many rows they have together.
+    /// Total number of rows.
     pub rows: u64,
 }
 
-/// Writes every sample and every gap in the store at `store` to `samples.parquet` and `gaps.parquet` in `directory`, which
-/// is made where it is not there. Neither may be there already.
+/// Writes every sample and every gap in the store at `store` to `samples.parquet` and `gaps.parquet` in
+/// `directory`, which is created if it does not exist. Neither file may exist.
 pub fn export(store: &Path, directory: &Path) -> Result<Exported, ExportError> {
     if !store.exists() {
         return Err(ExportError::NoStore { path: store.to_owned() });

@@ -1,4 +1,5 @@
-//! One Parquet file: under a temporary name until it is whole and durable, and never over another.
+//! Writes one Parquet file under a temporary name until it is complete and durable. Never replaces an
+//! existing file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,20 +15,20 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::error::ExportError;
 
-/// The values of one column of a row group.
+/// The values of one column in a row group.
 #[derive(Debug)]
 pub(crate) enum Column {
-    /// Text that every row has.
+    /// Text without nulls.
     Text(Vec<ByteArray>),
-    /// Text that some rows have.
+    /// Text with nulls.
     SomeText(Vec<Option<ByteArray>>),
-    /// Numbers that every row has.
+    /// Numbers without nulls.
     Number(Vec<i64>),
-    /// Numbers that some rows have.
+    /// Numbers with nulls.
     SomeNumber(Vec<Option<u64>>),
 }
 
-/// A file that is being written.
+/// A file being written.
 pub(crate) struct ParquetFile {
     path: PathBuf,
     unnamed: NamedTempFile,
@@ -35,7 +36,7 @@ pub(crate) struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// Begins the file `name` in `directory`, whose columns are those of `schema` in Parquet's own notation.
+    /// Starts the file `name` in `directory`, with columns as in `schema` (in Parquet's notation).
     pub(crate) fn create(directory: &Path, name: &str, schema: &str) -> Result<Self, ExportError> {
         let path = directory.join(name);
         if path.symlink_metadata().is_ok() {
@@ -89,7 +90,7 @@ impl ParquetFile {
         all().map_err(|source| ExportError::Write { path: self.path.clone(), source })
     }
 
-    /// Ends the file and gives it its name, unless something has that meanwhile.
+    /// Completes the file and renames it, unless that name exists by now.
     pub(crate) fn finish(self) -> Result<PathBuf, ExportError> {
         let Self { path, unnamed, writer } = self;
         writer.close().map_err(|source| ExportError::Write { path: path.clone(), source })?;
@@ -105,7 +106,7 @@ impl ParquetFile {
     }
 }
 
-/// The values that are there, and for every row whether one is.
+/// The values that are present, and for every row whether it has one.
 fn present<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     let there = values.iter().flatten().cloned().collect();
     (there, values.iter().map(|value| i16::from(value.is_some())).collect())

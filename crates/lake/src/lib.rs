@@ -1,4 +1,5 @@
-//! The history of watched sources as Parquet files, one row a counter row of a sample: what DuckDB and others read.
+//! Exports the history of watched sources as Parquet files with one row per counter row of a sample, for
+//! DuckDB and others.
 
 mod columns;
 mod error;

@@ -1,4 +1,4 @@
-//! `iostall-lake`: the history in a store as Parquet files.
+//! `iostall-lake`: exports the history in a store as Parquet files.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use iostall_lake::export;
 
-/// The history of watched sources for DuckDB and others that read Parquet
+/// Export the history of watched sources for DuckDB and other readers of Parquet
 #[derive(Debug, Parser)]
 #[command(version, disable_help_subcommand = true)]
 struct Cli {
@@ -27,9 +27,9 @@ enum Command {
                         duckdb -c \"FROM 'lake/samples.parquet' LIMIT 10\""
 )]
 struct ExportArgs {
-    /// The store, as `iostall --store` takes it
+    /// The store, as for `iostall --store`
     store: PathBuf,
-    /// The directory to write to; neither file may be there
+    /// Directory to write to; neither file may exist
     #[arg(long, value_name = "DIR")]
     parquet: PathBuf,
 }
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
                 done.sources,
                 done.samples_file.display()
             );
-            // Who does not want to hear it has closed the pipe.
+            // A reader that has seen enough closes the pipe.
             let _ = std::io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }

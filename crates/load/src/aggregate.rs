@@ -1,4 +1,4 @@
-//! Adds the workers of each role up.
+//! Aggregates the workers of each role.
 
 use iostall_measure::{Histogram, Moments, Unavailable};
 use iostall_model::RoleOutcome;
@@ -8,7 +8,7 @@ use crate::failures;
 use crate::job::SpanJob;
 use crate::worker::WorkerOutcome;
 
-/// One outcome a role of the job's span, from the outcomes of its workers in the order of their specs.
+/// One outcome per role of the span, from the outcomes of its workers in the order of their specs.
 pub(crate) fn role_outcomes(
     job: &SpanJob<'_>,
     workers: Vec<(u32, WorkerOutcome)>,

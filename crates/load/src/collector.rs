@@ -1,4 +1,4 @@
-//! Puts the workers' intervals together into the series of each role, as they come in.
+//! Combines the workers' intervals into the series of each role as they arrive.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ struct Pending {
     ops: BTreeMap<Op, (u64, Histogram)>,
 }
 
-/// One role's series so far.
+/// The series of one role so far.
 struct RoleSeries {
-    /// For each worker of the role, the interval it has reached: all before it are reported.
+    /// The interval that each worker of the role has reached; all earlier ones are reported.
     reached: BTreeMap<u32, u64>,
     pending: BTreeMap<u64, Pending>,
     points: Vec<IntervalPoint>,
 }
 
-/// The series of every role of a span. An interval is closed, and its histograms freed, when every worker of
-/// the role has gone past it; so memory stays bounded however long the run is.
+/// The series of every role of a span. An interval is closed and its histograms freed once every worker of
+/// the role has passed it, so memory stays bounded however long the run is.
 pub(crate) struct Collector {
     roles: Vec<RoleSeries>,
     measured_ns: u64,
@@ -30,7 +30,8 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// `workers` are those of each role, `measured_ns` the planned length of the measured part, cut in intervals of `interval_ns`.
+    /// `workers` are those of each role; `measured_ns` is the planned length of the measured part, in
+    /// intervals of `interval_ns`.
     pub(crate) fn new(workers: &[Vec<u32>], measured_ns: u64, interval_ns: u64) -> Self {
         let role = |workers: &Vec<u32>| RoleSeries {
             reached: workers.iter().map(|worker| (*worker, 0)).collect(),
@@ -40,7 +41,7 @@ impl Collector {
         Self { roles: workers.iter().map(role).collect(), measured_ns, interval_ns }
     }
 
-    /// Takes a report. Returns the role whose series grew, if one did.
+    /// Adds a report. Returns the role whose series grew, if any.
     pub(crate) fn take(&mut self, report: IntervalReport) -> Option<usize> {
         let series = self.roles.get_mut(report.role)?;
         let pending = series.pending.entry(report.interval).or_default();
@@ -56,12 +57,12 @@ impl Collector {
         (series.points.len() > before).then_some(report.role)
     }
 
-    /// The newest whole second of `role`.
+    /// The newest complete second of `role`.
     pub(crate) fn latest(&self, role: usize) -> Option<&IntervalPoint> {
         self.roles.get(role)?.points.last()
     }
 
-    /// Closes what is left and gives each role's series, cut at `measured_ns`.
+    /// Closes the remaining intervals and returns each role's series, cut at `measured_ns`.
     pub(crate) fn finish(mut self, measured_ns: u64) -> Vec<Vec<IntervalPoint>> {
         let intervals = measured_ns.div_ceil(self.interval_ns);
         for series in &mut self.roles {
@@ -76,8 +77,8 @@ impl Collector {
 }
 
 impl RoleSeries {
-    /// Turns every interval before `end` into a point; one in which nothing completed becomes an empty point, for a
-    /// stall is what a series must show.
+    /// Turns every interval before `end` into a point. An interval without completions becomes an empty
+    /// point, because a series must show stalls.
     fn close_before(&mut self, end: u64, measured_ns: u64, interval_ns: u64) {
         while (self.points.len() as u64) < end {
             let interval = self.points.len() as u64;

@@ -1,4 +1,4 @@
-//! Which stream the next request goes to, drawn by weight.
+//! Draws the stream of the next request by weight.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -7,12 +7,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 #[derive(Clone, Debug)]
 pub(crate) struct StreamDraw {
     random: Xoshiro256PlusPlus,
-    /// Sum of the weights up to and including each stream.
+    /// Cumulative weights, one per stream.
     ends: Vec<u64>,
 }
 
 impl StreamDraw {
-    /// `None` where no weight is above zero.
+    /// `None` if no weight is above zero.
     pub(crate) fn new(weights: &[u32], seed: u64) -> Option<Self> {
         let mut end = 0;
         let ends: Vec<u64> = weights

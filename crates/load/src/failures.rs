@@ -1,10 +1,10 @@
-//! Failed requests of a worker: alike ones counted together, the first of each kind described.
+//! Failed requests of a worker: counted by kind, with the first of each kind described.
 
 use iostall_engine::IoFailure;
 use iostall_measure::Op;
 use iostall_model::outcome::ErrorOutcome;
 
-/// A worker gives up after so many failures without one success between them.
+/// A worker gives up after this many consecutive failures.
 const FAILURES_IN_A_ROW_MAX: u32 = 1000;
 
 /// One failed request.
@@ -13,11 +13,11 @@ pub(crate) struct Failure {
     pub(crate) target: u32,
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// The system's error, or the bytes that did move.
+    /// The error, or the number of bytes moved.
     pub(crate) cause: Result<u32, IoFailure>,
 }
 
-/// All of a worker's failures.
+/// All failures of a worker.
 #[derive(Default)]
 pub(crate) struct Failures {
     kinds: Vec<ErrorOutcome>,
@@ -25,18 +25,17 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// Forgets the row of failures.
+    /// Resets the count of consecutive failures.
     #[inline]
     pub(crate) fn success(&mut self) {
         self.in_a_row = 0;
     }
 
-    /// Whether the worker should give up: nothing but failures for a long time.
+    /// Whether the worker should give up after too many consecutive failures.
     pub(crate) fn hopeless(&self) -> bool {
         self.in_a_row >= FAILURES_IN_A_ROW_MAX
     }
 
-    /// Adds one.
     #[cold]
     pub(crate) fn add(&mut self, failure: &Failure) {
         self.in_a_row += 1;
@@ -61,13 +60,13 @@ impl Failures {
         });
     }
 
-    /// The kinds, in the order they first came.
+    /// The kinds, in order of first occurrence.
     pub(crate) fn into_kinds(self) -> Vec<ErrorOutcome> {
         self.kinds
     }
 }
 
-/// Adds the kinds of one worker to those of its role.
+/// Adds the failures of one worker to those of its role.
 pub(crate) fn merge(into: &mut Vec<ErrorOutcome>, from: Vec<ErrorOutcome>) {
     for kind in from {
         match into.iter_mut().find(|known| known.op == kind.op && known.kind == kind.kind) {

@@ -1,20 +1,20 @@
 //! The data that is written.
 //!
-//! Storage that compresses or finds duplicates answers zeros and repeated blocks from its own memory, and
-//! the result then says nothing about the media. So a buffer is filled once with random data, and each
-//! write puts a header on every 4 KiB of it that no other write has. That costs nanoseconds where
-//! fresh random data would cost microseconds.
+//! Storage with compression or deduplication answers zeros and repeated blocks from its own memory, and then
+//! the result
+//! says nothing about the media. So each buffer is filled once with random data, and each write puts a unique
+//! header on
+//! every 4 KiB of it. That costs nanoseconds; new random data would cost microseconds.
 
 use iostall_engine::guard::write_header;
 use iostall_measure::Percent;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Data is filled and given headers in pieces of this many bytes: a page of most file systems, and the unit in
-/// which storage looks for duplicates or smaller.
+/// Unit of filling and headers: a page of most file systems, and the unit of deduplication or larger.
 pub const PIECE_BYTES: usize = 4096;
 
-/// Makes blocks that are as compressible as asked and never alike.
+/// Produces unique blocks with the requested compressibility.
 #[derive(Clone, Debug)]
 pub struct BlockFiller {
     random: Xoshiro256PlusPlus,
@@ -23,21 +23,22 @@ pub struct BlockFiller {
 }
 
 impl BlockFiller {
-    /// `seed` is in each piece's header; `compressible` is the share of each piece that is zeros.
+    /// `seed` goes into each piece's header; `compressible` is the share of zeros in each piece.
     pub fn new(seed: u64, compressible: Percent) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 4096")]
         let zero_bytes = (PIECE_BYTES as f64 * compressible.fraction()).round() as usize;
         Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), seed, zero_bytes }
     }
 
-    /// Fills a buffer, once, before its first write. Each call gives other data, so that no two buffers are
-    /// alike.
+    /// Fills a buffer once before its first write. Each call gives different data, so that no two buffers are
+    /// equal.
     ///
-    /// Of each 4 KiB piece the compressible share is zeros, at the end. A piece keeps its header
-    /// even where all of it may be compressed.
+    /// The compressible share of each 4 KiB piece is zeros at its end. A piece keeps its header even if all
+    /// of it is
+    /// compressible.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for piece in buffer.chunks_mut(PIECE_BYTES) {
-            // A piece cut short keeps the share, not the number.
+            // A shorter piece keeps the share, not the number of bytes.
             let zero_bytes = self.zero_bytes * piece.len() / PIECE_BYTES;
             let (random, zeros) = piece.split_at_mut(piece.len() - zero_bytes);
             self.random.fill_bytes(random);
@@ -45,8 +46,8 @@ impl BlockFiller {
         }
     }
 
-    /// Makes the block in `buffer`, to be written at `offset`, differ from every other: `sequence` must be
-    /// another for every write of the run. A piece shorter than a header takes as much of it as fits.
+    /// Makes the block in `buffer`, for `offset`, unique: `sequence` must differ for every write of the run.
+    /// A piece shorter than a header gets as much of it as fits.
     #[inline]
     pub fn prepare(&self, buffer: &mut [u8], offset: u64, sequence: u64) {
         let mut piece_offset = offset;

@@ -1,4 +1,4 @@
-//! What a span is given: the engine, the targets, and what to do with them.
+//! The inputs of a span: engine, targets and profile.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,21 @@ use iostall_engine::guard::HeaderKind;
 use iostall_measure::Unavailable;
 use iostall_model::SpanProfile;
 
-/// Which engine carries requests out.
+/// The engine that carries requests out.
 #[derive(Clone, Debug)]
 pub enum EngineKind {
     /// `io_uring`.
     Uring,
-    /// Threads.
     Psync,
-    /// Nothing is carried out: the generator's own ceiling.
+    /// No I/O: measures the limit of the generator.
     Null,
-    /// A simulated device, whose clock is then the run's: a span takes no time. Target N of a run is its file N.
+    /// A simulated device, whose clock is the run's: a span takes no real time. Target N of a run is its file
+    /// N.
     Sim(SimDevice),
 }
 
 impl EngineKind {
-    /// Whether it carries requests out on files of the system.
+    /// Whether it works on files of the system.
     pub fn opens_files(&self) -> bool {
         match self {
             Self::Uring | Self::Psync => true,
@@ -33,31 +33,28 @@ impl EngineKind {
 /// A target of the run.
 #[derive(Clone, Debug)]
 pub struct LoadTarget {
-    /// The name it was bound to with `--target NAME=PATH`; `None`: a plain positional target.
+    /// The name from `--target NAME=PATH`; `None` for a plain positional target.
     pub name: Option<String>,
     /// As the user named it.
     pub path: PathBuf,
-    /// What to open: `path`, or the already checked descriptor behind it.
+    /// The path to open: `path`, or the already checked descriptor behind it.
     pub open_path: PathBuf,
     /// How much of it, from its start, the run uses.
     pub size_bytes: u64,
-    /// What its very first block begins with when it is written: that of a file that iostall made keeps the mark.
+    /// Header of the block at offset 0, if it is written: a file that iostall created keeps its mark.
     pub first_header: HeaderKind,
 }
 
-/// What a span needs beside its profile.
+/// What a span needs besides its profile.
 #[derive(Clone, Copy)]
 pub struct SpanJob<'a> {
-    /// What to do.
     pub span: &'a SpanProfile,
     /// The run's seed.
     pub seed: u64,
-    /// The run's targets.
     pub targets: &'a [LoadTarget],
-    /// Which engine.
     pub engine: &'a EngineKind,
-    /// Why not io_uring, where that was wanted and cannot be had; kept with the outcome.
+    /// Why io_uring is unavailable although requested; stored with the outcome.
     pub fallback: Option<&'a Unavailable>,
-    /// Devices whose counters are kept with the outcome.
+    /// Devices whose counters are stored with the outcome.
     pub devices: &'a [String],
 }

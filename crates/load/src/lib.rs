@@ -1,5 +1,5 @@
-//! Load generation: a profile says what to do, a plan says which request comes next, a filler what is
-//! written.
+//! Load generation: a profile describes the load, a plan determines the next request, a filler the data to
+//! write.
 
 mod aggregate;
 pub mod checks;

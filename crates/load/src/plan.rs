@@ -1,8 +1,10 @@
 //! The plan of one stream: which request comes next.
 //!
-//! A stream is one worker × one role × one target. Its plan is pure: from a role, a place in the run and
-//! a seed it gives an endless sequence of requests, the same one each time. [`StreamPlan::next`] is on the
-//! path of every request, so it neither allocates, nor locks, nor divides.
+//! A stream is one worker × one role × one target. Its plan is pure: the same role, place and seed always
+//! give the same
+//! endless sequence of requests. [`StreamPlan::next`] is called for every request, so it neither allocates,
+//! nor locks,
+//! nor divides.
 
 mod block_permutation;
 mod error;
@@ -32,7 +34,7 @@ use rng::{Bernoulli, StreamRng};
 use sequence::{OwnPath, SharedPath};
 use sizes::SizeMix;
 
-/// An endless sequence of requests. A clone goes on with the same sequence from the same point.
+/// An endless sequence of requests. A clone continues the same sequence from the same point.
 #[derive(Clone, Debug)]
 pub struct StreamPlan {
     rng: StreamRng,
@@ -51,14 +53,17 @@ enum Path {
 
 impl StreamPlan {
     /// The plan of the stream at `place`. `shared` is the sequence that all workers of a role with
-    /// `shared-sequence` use on one target; other roles take `None`.
+    /// `shared-sequence` use on
+    /// one target; other roles pass `None`.
     ///
-    /// The role must have passed [`crate::profile::check`]. What can still be wrong is what only the target
-    /// tells: a block that does not fit, or a size that the device's sectors do not allow.
+    /// The role must have passed [`crate::profile::check`]. What can still fail depends on the target: a
+    /// block that does not
+    /// fit, or a size that is not a multiple of the device's sectors.
     ///
     /// # Panics
-    /// When the role wants a shared sequence and gets none, or `place.worker_index` is not below
-    /// `place.workers`: the caller's fault.
+    /// If the role needs a shared sequence and gets none, or if `place.worker_index` is not below
+    /// `place.workers`: the
+    /// caller's fault.
     pub fn new(
         role: &RoleProfile,
         place: StreamPlace,
@@ -90,8 +95,8 @@ impl StreamPlan {
         })
     }
 
-    /// The next request. Seen to take 4 ns uniform random, 10 ns with a mix of sizes and writes, 33 to
-    /// 44 ns with a Zipf distribution.
+    /// The next request. Measured at 4 ns for uniform random, 10 ns with a mix of sizes and writes, 33 to 44
+    /// ns with a Zipf distribution.
     #[inline]
     #[expect(
         clippy::should_implement_trait,

@@ -1,5 +1,5 @@
-//! Makes a target file: every byte really written, with data that cannot be compressed, so that later reads
-//! reach the device. Large direct requests, several in flight.
+//! Creates a target file: writes every byte with incompressible data, so that later reads reach the device.
+//! Uses large direct requests, several in flight.
 
 use std::path::Path;
 
@@ -16,48 +16,33 @@ use crate::fill::BlockFiller;
 use crate::job::EngineKind;
 use crate::source::WriteSource;
 
-/// Bytes of one request: large enough for full device speed, and a multiple of every sector size.
+/// Request size: enough for full device speed, and a multiple of every sector size.
 const REQUEST_BYTES: u32 = 1 << 20;
 /// Requests in flight.
 const DEPTH: u32 = 8;
-/// Files are made in multiples of this, so that direct requests fit to the last byte.
+/// File sizes are multiples of this, so that direct requests reach the last byte.
 pub const SIZE_ALIGN: u64 = 4096;
 
-/// Why a file could not be written whole.
+/// Why a file could not be written completely.
 #[derive(Debug, Error)]
 pub enum PrepareError {
-    /// It could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// No engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A write failed.
     #[error("writing {path} at offset {offset}: {source}")]
-    Write {
-        /// The file.
-        path: String,
-        /// Where.
-        offset: u64,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A write was cut short again and again: the file system is full.
+    Write { path: String, offset: u64, source: std::io::Error },
     #[error("writing {path} at offset {offset}: nothing more fits")]
-    Full {
-        /// The file.
-        path: String,
-        /// Where.
-        offset: u64,
-    },
-    /// The caller's `go_on` said no.
+    Full { path: String, offset: u64 },
     #[error("interrupted")]
     Interrupted,
 }
 
 /// Writes bytes `from..to` of the file at `path`, then syncs it. Both are rounded outwards to [`SIZE_ALIGN`].
 ///
-/// The very first block begins with `first_header`. `go_on` hears the bytes written so far, and stops the work by answering `false`.
+/// The block at offset 0 begins with `first_header`. `go_on` is called with the bytes written so far, and
+/// stops the work by
+/// returning `false`.
 pub fn write_range(
     path: &Path,
     from: u64,
@@ -91,7 +76,7 @@ pub fn write_range(
     writer.write(UringEngine::new(&config)?, buffers, go_on)
 }
 
-/// A piece of the file that is being written.
+/// A piece of the file being written.
 #[derive(Clone, Copy, Default)]
 struct Piece {
     offset: u64,
@@ -131,7 +116,7 @@ impl Writer<'_> {
         self.sync(&mut engine)
     }
 
-    /// Hands over the next piece, if one is left.
+    /// Submits the next piece, if any is left.
     fn start<E: Engine>(&mut self, engine: &mut E, pieces: &mut [Piece], token: u32, mut buffer: Buffer) {
         let left = self.end - self.next;
         let length = u32::try_from(left).unwrap_or(u32::MAX).min(REQUEST_BYTES);
@@ -168,7 +153,7 @@ impl Writer<'_> {
         if moved == 0 {
             return Err(PrepareError::Full { path: path(), offset: piece.offset });
         }
-        // Cut short, as a file system that is nearly full does: go on with the rest.
+        // A short write, such as on a nearly full file system: continue with the rest.
         let rest = Piece { offset: piece.offset + u64::from(moved), length: piece.length - moved };
         buffer.copy_within(moved as usize..piece.length as usize, 0);
         pieces[completion.token as usize] = rest;

@@ -1,5 +1,5 @@
-//! Loads that a DBA recognises by name. Each is a profile in `examples/` that opens with why its numbers are
-//! what they are; the program carries them with it.
+//! Presets: loads that a DBA knows by name. Each is a profile in `examples/` with an explanation of its
+//! numbers, compiled into the program.
 
 use iostall_model::Profile;
 use thiserror::Error;
@@ -10,11 +10,11 @@ use crate::spelling::did_you_mean;
 /// A built-in profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// One line: what it stands for. The same as the profile's description.
+    /// One line, the same as the profile's description.
     pub summary: &'static str,
-    /// The profile with its comments, TOML.
+    /// The profile with its comments, in TOML.
     pub text: &'static str,
 }
 
@@ -22,17 +22,14 @@ pub struct Preset {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PresetError {
-    /// No preset has that name.
     #[error("there is no preset {name:?}{suggestion}; the presets are {names}")]
     Unknown {
-        /// Name that was asked for.
         name: String,
-        /// A name like it, if there is one.
+        /// A similar name, if there is one.
         suggestion: String,
-        /// All names.
         names: String,
     },
-    /// A built-in profile is broken: a fault of this program.
+    /// A built-in profile is broken, which is a bug.
     #[error(transparent)]
     Broken(#[from] ProfileError),
 }
@@ -63,7 +60,7 @@ const PRESETS: [Preset; 10] = [
     ),
 ];
 
-/// All presets, from the simple ones to whole servers.
+/// All presets, from simple loads to whole servers.
 pub fn presets() -> &'static [Preset] {
     &PRESETS
 }
@@ -73,7 +70,7 @@ pub fn preset(name: &str) -> Result<Profile, PresetError> {
     Ok(parse_profile(preset_text(name)?, &format!("preset {name}"))?)
 }
 
-/// The preset `name` as TOML, with the comment that tells why its numbers are what they are.
+/// The preset `name` as TOML, with the comment that explains its numbers.
 pub fn preset_text(name: &str) -> Result<&'static str, PresetError> {
     let names = || PRESETS.iter().map(|preset| preset.name);
     let found = PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| PresetError::Unknown {

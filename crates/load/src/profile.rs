@@ -1,7 +1,8 @@
-//! Profiles: reading them, overriding them from a command line, and checking them.
+//! Profiles: reading them, overriding them from the command line, and checking them.
 //!
-//! The order is [`parse_profile`], then any [`Overrides`], then [`check()`]; a profile that has passed the
-//! check can only fail on what its targets tell.
+//! The order is [`parse_profile`], then any [`Overrides`], then [`check()`]. A profile that has passed the
+//! check can fail only
+//! because of its targets.
 
 mod check;
 mod error;
@@ -18,7 +19,7 @@ pub use check::check;
 pub use error::{ProfileError, ProfileFileError};
 pub use overrides::{OverrideError, Overrides};
 
-/// A thousand roles are a hundredth of it.
+/// A hundred times the size of a thousand roles.
 const PROFILE: Input = Input { what: "profile", limit: ByteCount(1 << 20) };
 
 /// The profile in the file at `path`.
@@ -26,7 +27,7 @@ pub fn read_profile(path: &Path) -> Result<Profile, ProfileFileError> {
     Ok(parse_profile(&PROFILE.text(path)?, &path.display().to_string())?)
 }
 
-/// A profile as people write it: spans with their roles, or for a single span its times and roles at the top.
+/// A profile as written: spans with their roles, or for a single span its times and roles at the top level.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct ProfileText {
@@ -45,11 +46,11 @@ struct ProfileText {
     roles: Vec<RoleProfile>,
 }
 
-/// The profile written in `text` (TOML), which comes from `origin` (a file's or a preset's name, for the
-/// message).
+/// Parses the profile in `text` (TOML); `origin` (a file's or preset's name) is for error messages.
 ///
-/// Two forms give the same profile: `[[spans]]` with `[[spans.roles]]`, and for a single span the short
-/// form with `warmup`, `duration`, `cooldown`, `interval` and `[[role]]` at the top.
+/// Two forms give the same profile: `[[spans]]` with `[[spans.roles]]`, and for a single span the short form
+/// with
+/// `warmup`, `duration`, `cooldown`, `interval` and `[[role]]` at the top level.
 pub fn parse_profile(text: &str, origin: &str) -> Result<Profile, ProfileError> {
     let refuse = |message: String| ProfileError::Syntax { origin: origin.to_owned(), message };
     let written: ProfileText =

@@ -1,5 +1,5 @@
-//! What a span takes of the machine, looked at before any of it is taken: a run that is killed for want of memory tells nobody
-//! why.
+//! Checks memory and CPU limits before a span starts: a run killed by the kernel for lack of memory could not
+//! say why.
 
 use std::collections::BTreeSet;
 
@@ -12,56 +12,36 @@ use thiserror::Error;
 
 use crate::job::SpanJob;
 
-/// Most requests that one worker keeps in flight: what a ring takes.
+/// Most requests in flight of one worker: the limit of a ring.
 const IN_FLIGHT_MAX: u64 = 32_768;
-/// Arrivals a second of one stream beyond which planning them takes all the time there is.
+/// Above this rate, arrivals per second of one stream, planning alone takes all CPU time.
 const RATE_IOPS_MAX: f64 = 10_000_000.0;
-/// A worker's counts and its ring; the buffers come on top.
+/// A worker's statistics and ring; buffers come on top.
 const WORKER_BYTES: u64 = 4 << 20;
-/// Buffers are mapped in pieces of this.
+/// Buffers are mapped in multiples of this.
 const PIECE_BYTES: u64 = 2 << 20;
-/// Share of the free memory that a span may take.
+/// Share of the free memory that a span may use.
 const MEMORY_SHARE: f64 = 0.8;
 
-/// More than the machine has.
+/// The span exceeds what the machine has.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ResourceError {
-    /// Buffers, counts and data to write do not fit.
     #[error("the load needs about {needed} of memory for its buffers and counts, and {available} are free")]
-    Memory {
-        /// What it needs.
-        needed: ByteCount,
-        /// What is free.
-        available: ByteCount,
-    },
-    /// A worker is to run where it cannot.
+    Memory { needed: ByteCount, available: ByteCount },
     #[error("processor {processor} is none that this process may use, which are {allowed}")]
     Processor {
-        /// As asked.
         processor: u32,
-        /// Those that there are: `0-3 8`.
+        /// The available ones: `0-3 8`.
         allowed: String,
     },
-    /// Too many requests of one worker.
     #[error(
         "role {role:?} asks for {in_flight} requests in flight for each worker; one takes at most {IN_FLIGHT_MAX}"
     )]
-    InFlight {
-        /// Role.
-        role: String,
-        /// As asked, over all its targets.
-        in_flight: u64,
-    },
-    /// Arrivals faster than they can be counted.
+    InFlight { role: String, in_flight: u64 },
     #[error(
         "role {role:?} asks for {rate_iops} requests a second of each worker on each target; at most 10000000 can be planned"
     )]
-    Rate {
-        /// Role.
-        role: String,
-        /// As asked, rounded.
-        rate_iops: String,
-    },
+    Rate { role: String, rate_iops: String },
 }
 
 impl ResourceError {
@@ -83,7 +63,7 @@ impl ResourceError {
     }
 }
 
-/// Refuses a span that cannot be carried out here. `targets` tells how many targets a role works on.
+/// Refuses a span that exceeds the machine's resources. `targets` returns the number of targets of a role.
 pub(crate) fn check_resources(
     job: &SpanJob<'_>,
     targets: impl Fn(&RoleProfile) -> u64,
@@ -136,7 +116,7 @@ fn check_rate(role: &RoleProfile, targets: u64) -> Result<(), ResourceError> {
     Ok(())
 }
 
-/// Neighbours drawn together: `0-3 8`.
+/// Numbers as ranges: `0-3 8`.
 fn runs(numbers: &BTreeSet<u32>) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for number in numbers {
@@ -177,7 +157,7 @@ mod tests {
 
     #[test]
     fn buffers_beyond_the_memory_are_refused_before_they_are_taken() {
-        // The story: -b1G -o64 -t8 was killed by the kernel, and -Z1T aborted with a stack backtrace.
+        // -b1G -o64 -t8 was killed by the kernel, and -Z1T aborted with a stack backtrace.
         let huge = refusal("block-size = '1G'\nqueue-depth = 4096\nworkers = 512");
         assert!(matches!(huge, Some(ResourceError::Memory { .. })), "{huge:?}");
         let pool = "block-size = '8K'\nwrite-pct = 100\nwrite-data = { pool = { size = '1024G' } }";

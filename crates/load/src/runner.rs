@@ -1,4 +1,4 @@
-//! Runs a span: opens targets, starts the workers together, watches, adds up.
+//! Runs a span: opens targets, starts the workers together, watches them, aggregates the results.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -18,11 +18,11 @@ use crate::worker_stats::IntervalReport;
 
 pub use crate::watcher::{Observer, Phase};
 
-/// Time between "everybody is ready" and the first request.
+/// Time between the last worker's readiness and the first request.
 const START_DELAY_NS: u64 = 2_000_000;
 
-/// Runs one span to its end or until `stop` is raised. On a simulated device its clock is the one that counts, whatever `clock` says,
-/// and no time passes.
+/// Runs one span to its end or until `stop` is raised. On a simulated device its clock is used instead of
+/// `clock`, and no real time passes.
 pub fn run_span<C: Clock>(
     job: SpanJob<'_>,
     clock: &C,
@@ -53,7 +53,7 @@ pub fn run_span<C: Clock>(
         let window = Window::of(job.span, clock.now_ns() + START_DELAY_NS);
         if all_made {
             for (_, go, _) in &started {
-                // A worker that is gone says so when it is joined.
+                // If a worker has ended, joining it reports why.
                 let _ = go.send(window);
             }
         }
@@ -74,8 +74,8 @@ pub fn run_span<C: Clock>(
     })
 }
 
-/// One worker's thread: makes its engine, says that it is ready, waits for the word, runs. `None`: nobody gave the word,
-/// because another worker could not be made.
+/// One worker's thread: creates its engine, reports readiness, waits for the start, runs. `None` if there was
+/// no start because another worker failed.
 fn work<C: Clock>(
     spec: WorkerSpec,
     ready: &Sender<bool>,
@@ -85,7 +85,7 @@ fn work<C: Clock>(
     stop: &StopToken,
 ) -> Result<Option<WorkerOutcome>, EngineError> {
     let made = spec.make();
-    // The watcher waits for this word from every worker and is there until then.
+    // The watcher waits for this message from every worker.
     let _ = ready.send(made.is_ok());
     let made = made?;
     match go.recv() {

@@ -1,8 +1,10 @@
-//! Runs a span on a simulated device, in its time and on one thread.
+//! Runs a span on a simulated device, in simulated time and on one thread.
 //!
-//! The workers are those of any span. Each gets a turn whenever something may have happened, always in the same order, and then
-//! the clock moves on to the next thing that will: a request that ends, one that is due, a tick. So a span of an hour takes as
-//! long as its requests take to be counted, and the same seed gives the same outcome.
+//! The workers are those of any span. Each gets a turn whenever something may have happened, always in the
+//! same order; then
+//! the clock advances to the next event: a completion, an arrival, a tick. So a span of an hour takes as long
+//! as it takes to
+//! process its requests, and the same seed gives the same outcome.
 
 use std::sync::mpsc::channel;
 

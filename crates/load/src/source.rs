@@ -1,9 +1,10 @@
-//! What a stream writes.
+//! The content of a stream's writes.
 //!
-//! The default is data that no device can shrink and no two blocks of which are alike. What DiskSpd writes
-//! instead is here for those who compare with its numbers. Whatever is written, the block at offset 0 has a header: in a
-//! file that iostall made it keeps the mark, without which the next run would not be allowed to write to it; anywhere else
-//! it says that this is no such file.
+//! The default is incompressible data with no two equal blocks. DiskSpd's own patterns are available for
+//! comparing numbers
+//! with it. In every case the block at offset 0 has a header: in a file that iostall created it keeps the
+//! mark, without which
+//! the next run could not write to it; anywhere else it says that this is no such file.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::fill::BlockFiller;
 
-/// Pieces of a pool begin at multiples of this.
+/// Alignment of pieces in a pool.
 const POOL_STEP: usize = 512;
 
 /// Fills the buffer of a write.
@@ -25,13 +26,13 @@ pub(crate) struct WriteSource {
 
 #[derive(Clone, Debug)]
 enum SourceData {
-    /// Filled once, given headers for each write.
+    /// Filled once, with headers updated for each write.
     WithHeaders(BlockFiller),
-    /// Filled once, written as it is.
+    /// Filled once, written unchanged.
     Same,
     /// New random bytes each time.
     Fresh(Box<Xoshiro256PlusPlus>),
-    /// A part of one shared buffer each time.
+    /// A random part of a shared buffer each time.
     Pool { data: Arc<[u8]>, random: Box<Xoshiro256PlusPlus> },
 }
 
@@ -40,12 +41,11 @@ impl WriteSource {
         Self { data, first_header: HeaderKind::Block }
     }
 
-    /// What `filler` makes.
     pub(crate) fn with_headers(filler: BlockFiller) -> Self {
         Self::new(SourceData::WithHeaders(filler))
     }
 
-    /// What is in the buffer already.
+    /// The buffer's existing content.
     pub(crate) fn same() -> Self {
         Self::new(SourceData::Same)
     }
@@ -60,12 +60,12 @@ impl WriteSource {
         Self::new(SourceData::Pool { data, random: Box::new(Xoshiro256PlusPlus::seed_from_u64(seed)) })
     }
 
-    /// The same for a target whose very first block begins with `kind`.
+    /// Uses a header of `kind` for the block at offset 0.
     pub(crate) fn with_first_header(self, kind: HeaderKind) -> Self {
         Self { first_header: kind, ..self }
     }
 
-    /// Makes `block`, to be written at `offset`, what it should be.
+    /// Fills `block`, to be written at `offset`.
     #[inline]
     pub(crate) fn prepare(&mut self, block: &mut [u8], offset: u64, sequence: u64) {
         let has_header = match &mut self.data {
@@ -94,7 +94,7 @@ impl WriteSource {
     }
 }
 
-/// The bytes 0 to 255 over and over: what DiskSpd writes when nothing else is asked for.
+/// The bytes 0 to 255 repeated, DiskSpd's default content.
 pub(crate) fn ramp(buffer: &mut [u8]) {
     for (place, byte) in buffer.iter_mut().enumerate() {
         *byte = u8::try_from(place % 256).unwrap_or(0);

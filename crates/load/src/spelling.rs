@@ -1,8 +1,8 @@
-//! Names that were probably meant.
+//! Suggests similar names.
 
-/// ` (did you mean "log"?)` where one of `names` is close to what was `typed`, else nothing.
+/// ` (did you mean "log"?)` if one of `names` is similar to `typed`, otherwise empty.
 pub(crate) fn did_you_mean<'a>(typed: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    // Half the letters may differ: that lets through swapped and missing ones in a short name.
+    // Half the letters may differ, which allows swapped and missing ones in a short name.
     names
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(typed, name), name))

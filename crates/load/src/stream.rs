@@ -1,4 +1,4 @@
-//! A stream: one worker on one target. Says what comes next and when it may start.
+//! A stream: one worker on one target. Determines the next request and when it may start.
 
 use iostall_engine::pacing::Schedule;
 use iostall_engine::{FileIndex, RequestOp};
@@ -10,7 +10,7 @@ use crate::plan::{Planned, StreamPlan};
 use crate::source::WriteSource;
 use crate::window::Window;
 
-/// An arrival handed over later than this after it was due counts as late.
+/// An arrival submitted later than this after it was due counts as late.
 const LATE_NS: u64 = 1_000_000;
 
 /// When requests may start.
@@ -19,11 +19,10 @@ pub(crate) enum Pace {
     Closed,
     /// As soon as a slot is free, but with a pause after every burst.
     Bursts(BurstPace),
-    /// When they are due.
     Open(Box<OpenPace>),
 }
 
-/// Bursts with pauses between.
+/// Bursts with pauses in between.
 pub(crate) struct BurstPace {
     burst: Burst,
     left: u32,
@@ -44,14 +43,14 @@ impl BurstPace {
     }
 }
 
-/// Arrivals on a schedule, and how it was kept.
+/// Arrivals on a schedule, and how well it was kept.
 pub(crate) struct OpenPace {
     schedule: Schedule,
-    /// The same schedule, run ahead to now: its lead over `schedule` is the backlog, exactly and in no memory.
+    /// The same schedule advanced to now: its lead over `schedule` is the exact backlog, without storing it.
     ahead: Schedule,
     backlog: u64,
     last_due_ns: Option<u64>,
-    /// Whether the end of the measured part was looked at.
+    /// Whether the backlog at the end of the measured part was recorded.
     end_seen: bool,
     gaps: Moments,
     kept: OpenLoop,
@@ -70,8 +69,9 @@ impl OpenPace {
         }
     }
 
-    /// Counts what has fallen due by `now_ns`. The first call after the measured part counts up to its end by itself: what was due
-    /// then and not started is the backlog at the end, however long the storage has kept the worker waiting.
+    /// Counts arrivals due by `now_ns`. The first call after the measured part counts up to its end
+    /// separately: what was due then and had not started is the final backlog, however long the storage kept
+    /// the worker waiting.
     fn look_ahead(&mut self, now_ns: u64, window: Window) {
         if !self.end_seen && now_ns >= window.measure_to_ns {
             self.end_seen = true;
@@ -100,7 +100,7 @@ impl OpenPace {
         self.kept.backlog_at_end = self.backlog;
     }
 
-    /// Takes the arrival that is due, if one is.
+    /// Takes the next arrival, if one is due.
     fn take_due(&mut self, now_ns: u64) -> Option<u64> {
         let due_ns = self.schedule.next_due_ns();
         if due_ns > now_ns {
@@ -111,7 +111,7 @@ impl OpenPace {
         Some(due_ns)
     }
 
-    /// Notes what could not be started for want of a free slot.
+    /// Records arrivals that could not start for lack of a free slot.
     fn note_backlog(&mut self, now_ns: u64, window: Window) {
         if (window.measure_from_ns..window.measure_to_ns).contains(&now_ns) {
             self.kept.backlog_max = self.kept.backlog_max.max(self.backlog);
@@ -127,7 +127,7 @@ impl OpenPace {
     }
 }
 
-/// Writes still to come before the next sync call.
+/// Writes left before the next sync call.
 pub(crate) struct SyncState {
     rule: SyncRule,
     since: u32,
@@ -141,12 +141,12 @@ impl SyncState {
 
 /// One worker on one target.
 pub(crate) struct Stream {
-    /// One, or one for each of the stream's slots.
+    /// One plan, or one for each slot of the stream.
     pub(crate) plans: Vec<StreamPlan>,
     pub(crate) file: FileIndex,
     pub(crate) pace: Pace,
     pub(crate) sync: Option<SyncState>,
-    /// What is written; `None`: it only reads.
+    /// What is written; `None` if it only reads.
     pub(crate) source: Option<WriteSource>,
     /// Tokens that may start a request.
     pub(crate) free: Vec<u32>,
@@ -155,15 +155,15 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// What the slot `token` asks for next.
+    /// The next request of the slot `token`.
     #[inline]
     pub(crate) fn plan_next(&mut self, token: u32) -> Planned {
         let own = if self.plans.len() == 1 { 0 } else { token as usize % self.plans.len() };
         self.plans[own].next()
     }
 
-    /// The moment the next request was meant to start, if it may start now. In closed loop that is `now_ns`.
-    /// Call [`Stream::look_ahead`] first.
+    /// The intended start of the next request, if it may start now: `now_ns` in a closed loop. Call
+    /// [`Stream::look_ahead`] first.
     #[inline]
     pub(crate) fn take_start(&mut self, now_ns: u64) -> Option<u64> {
         match &mut self.pace {
@@ -177,7 +177,7 @@ impl Stream {
         }
     }
 
-    /// In open loop, counts the arrivals due by `now_ns`.
+    /// In an open loop, counts the arrivals due by `now_ns`.
     #[inline]
     pub(crate) fn look_ahead(&mut self, now_ns: u64, window: Window) {
         if let Pace::Open(pace) = &mut self.pace {
@@ -185,7 +185,7 @@ impl Stream {
         }
     }
 
-    /// In open loop, notes how late a request started.
+    /// In an open loop, records how late a request started.
     #[inline]
     pub(crate) fn note_start(&mut self, due_ns: u64, started_ns: u64, window: Window) {
         if let Pace::Open(pace) = &mut self.pace {
@@ -193,7 +193,7 @@ impl Stream {
         }
     }
 
-    /// In open loop, notes the backlog that is left after every free slot was used.
+    /// In an open loop, records the backlog after every free slot was used.
     #[inline]
     pub(crate) fn note_backlog(&mut self, now_ns: u64, window: Window) {
         if let Pace::Open(pace) = &mut self.pace {
@@ -201,7 +201,8 @@ impl Stream {
         }
     }
 
-    /// When a free slot of this stream may start next; `None`: it has no free slot and waits for a completion.
+    /// When a free slot of this stream may start next; `None` if it has no free slot and waits for a
+    /// completion.
     pub(crate) fn next_start_ns(&self) -> Option<u64> {
         if self.free.is_empty() {
             return None;
@@ -213,7 +214,7 @@ impl Stream {
         }
     }
 
-    /// After a completed write: whether its slot owes a sync call now, and which.
+    /// After a completed write: whether its slot must sync now.
     #[inline]
     pub(crate) fn owes_sync(&mut self) -> bool {
         let Some(sync) = &mut self.sync else { return false };
@@ -233,7 +234,7 @@ impl Stream {
         }
     }
 
-    /// How the schedule was kept, and its gaps; `None` in closed loop.
+    /// How well the schedule was kept, and its gaps; `None` in a closed loop.
     pub(crate) fn into_open_loop(self) -> Option<(OpenLoop, Moments)> {
         match self.pace {
             Pace::Open(pace) => Some((pace.kept, pace.gaps)),

@@ -1,5 +1,5 @@
-//! Watches a span while its workers run: counters of the system at both ends of the measured part, the series, and a word to
-//! the observer now and then.
+//! Watches a span while its workers run: reads system counters at both ends of the measured part, collects
+//! the series, and updates the observer.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::window::{StopToken, Window};
 use crate::worker::WorkerOutcome;
 use crate::worker_stats::IntervalReport;
 
-/// How often the watcher looks at the clock and tells the observer the time.
+/// Interval of the watcher's updates.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// Where a span is.
@@ -26,17 +26,16 @@ pub(crate) const TICK: Duration = Duration::from_millis(100);
 pub enum Phase {
     /// Load runs, nothing is measured.
     Warmup,
-    /// Measuring.
     Measured,
     /// Load runs, nothing is measured.
     Cooldown,
-    /// No new requests; waiting for what is in flight.
+    /// No new requests; waits for those in flight.
     Draining,
 }
 
-/// Told what goes on, about ten times a second.
+/// Called about ten times a second while a span runs.
 pub trait Observer {
-    /// `newest` is each role's newest whole second, where there is one.
+    /// `newest` is each role's newest complete second, if there is one.
     fn tick(&mut self, phase: Phase, left_ns: u64, newest: &[Option<&IntervalPoint>]);
 }
 
@@ -45,7 +44,7 @@ impl Observer for () {
     fn tick(&mut self, _: Phase, _: u64, _: &[Option<&IntervalPoint>]) {}
 }
 
-/// What the system's counters said at one moment.
+/// System counters at one time.
 struct Counters {
     cpus: Vec<CpuTicks>,
     devices: Vec<DeviceCounters>,
@@ -65,7 +64,7 @@ impl Counters {
     }
 }
 
-/// The main thread's part while the workers run.
+/// The main thread's work while the workers run.
 pub(crate) struct Watcher<'a> {
     devices: &'a [String],
     collector: Collector,
@@ -108,21 +107,21 @@ impl<'a> Watcher<'a> {
         self.read_counters(u64::MAX, self.window.cut_at(stop.at_ns()));
     }
 
-    /// Takes what the workers have reported.
+    /// Collects the workers' reports.
     pub(crate) fn take_reports(&mut self, incoming: &Receiver<IntervalReport>) {
         for report in incoming.try_iter() {
             let _grown = self.collector.take(report);
         }
     }
 
-    /// Tells the observer where the span is.
+    /// Updates the observer.
     pub(crate) fn tick(&self, now_ns: u64, stop: &StopToken, observer: &mut dyn Observer) {
         let (phase, left_ns) = phase_at(now_ns, self.window.cut_at(stop.at_ns()));
         let newest: Vec<_> = (0..self.roles).map(|role| self.collector.latest(role)).collect();
         observer.tick(phase, left_ns, &newest);
     }
 
-    /// A tick, or less when the measured part begins or ends before that.
+    /// One tick, or less if the measured part begins or ends before that.
     fn until_next_edge(&self, now_ns: u64) -> Duration {
         [self.window.measure_from_ns, self.window.measure_to_ns]
             .into_iter()

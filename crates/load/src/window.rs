@@ -1,32 +1,28 @@
-//! The moments of a span on the run's clock, and the word to stop early.
+//! The times of a span on the run's clock, and the stop token.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use iostall_model::SpanProfile;
 
-/// When a span begins, is measured and ends. On the run's clock, nanoseconds.
+/// Start, measured part and end of a span on the run's clock, nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Load begins.
     pub start_ns: u64,
-    /// The measured part begins.
     pub measure_from_ns: u64,
-    /// The measured part ends.
     pub measure_to_ns: u64,
-    /// Load ends.
     pub stop_ns: u64,
 }
 
 impl Window {
-    /// The window of `span` begun at `start_ns`.
+    /// The window of `span` if it starts at `start_ns`.
     pub fn of(span: &SpanProfile, start_ns: u64) -> Self {
         let measure_from_ns = start_ns + span.warmup.0;
         let measure_to_ns = measure_from_ns + span.duration.0;
         Self { start_ns, measure_from_ns, measure_to_ns, stop_ns: measure_to_ns + span.cooldown.0 }
     }
 
-    /// The same, cut where the run was told to stop.
+    /// The window cut off at `stop_ns`.
     pub fn cut_at(self, stop_ns: u64) -> Self {
         Self {
             start_ns: self.start_ns,
@@ -42,7 +38,7 @@ impl Window {
     }
 }
 
-/// How the world outside tells the workers to stop: Ctrl-C, or a worker that cannot go on.
+/// Tells the workers to stop: on Ctrl-C, or when a worker cannot continue.
 #[derive(Debug)]
 pub struct StopToken {
     at_ns: AtomicU64,
@@ -57,29 +53,29 @@ impl Default for StopToken {
 }
 
 impl StopToken {
-    /// Stops at `now_ns`; the first call counts.
+    /// Stops at `now_ns`; only the first call counts.
     pub fn raise(&self, now_ns: u64) {
         self.at_ns.fetch_min(now_ns, Ordering::Relaxed);
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// Stops at `now_ns` because the load cannot be carried out: nothing but failures.
+    /// Stops at `now_ns` because the load only fails.
     pub fn give_up(&self, now_ns: u64) {
         self.given_up.store(true, Ordering::Relaxed);
         self.raise(now_ns);
     }
 
-    /// Whether a worker gave up, so that nobody takes the end for the user's wish.
+    /// Whether a worker gave up, as opposed to the user stopping the run.
     pub fn given_up(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
     }
 
-    /// When the run stops, `u64::MAX` where nobody said so.
+    /// When the run stops; `u64::MAX` if it was not stopped.
     pub fn at_ns(&self) -> u64 {
         self.at_ns.load(Ordering::Relaxed)
     }
 
-    /// Set when it is raised, for work that has no clock.
+    /// Set when it is raised, for code without a clock.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flag)
     }

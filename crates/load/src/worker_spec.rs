@@ -1,4 +1,4 @@
-//! What the workers of a span are given: for every worker of every role, all that it needs.
+//! The worker specs of a span: everything that each worker needs.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -41,7 +41,7 @@ struct RoleFile {
     shared: Option<Arc<SharedSequence>>,
 }
 
-/// One worker's place before its thread runs.
+/// A worker before its thread runs.
 pub(crate) struct WorkerSpec {
     pub(crate) role: usize,
     pub(crate) worker: u32,
@@ -53,7 +53,7 @@ pub(crate) struct WorkerSpec {
     streams: Vec<StreamSpec>,
     interval_ns: u64,
     keeps_series: bool,
-    /// What the role's workers write parts of, where the profile says so.
+    /// The shared data pool of the role's writes, if the profile asks for one.
     pool: Option<Arc<[u8]>>,
 }
 
@@ -62,11 +62,11 @@ struct StreamSpec {
     file: Option<Arc<OpenTarget>>,
     first_header: HeaderKind,
     plan: StreamPlan,
-    /// Numbers the streams of the run.
+    /// Unique within the run.
     number: u64,
 }
 
-/// Which of the run's targets a role works on: those bound to its names; where it has none, or none is bound, the plain ones.
+/// Targets of a role: those bound to its name; if it has none or none is bound, the plain ones.
 fn targets_of(role: &RoleProfile, targets: &[LoadTarget]) -> Vec<u32> {
     let pick = |wanted: &dyn Fn(&LoadTarget) -> bool| -> Vec<u32> {
         (0_u32..).zip(targets).filter(|(_, target)| wanted(target)).map(|(index, _)| index).collect()
@@ -75,7 +75,7 @@ fn targets_of(role: &RoleProfile, targets: &[LoadTarget]) -> Vec<u32> {
     if bound.is_empty() { pick(&|target| target.name.is_none()) } else { bound }
 }
 
-/// The specs of the workers of every role of the job's span, targets opened and plans made.
+/// The specs of the workers of every role of the span, with targets opened and plans made.
 pub(crate) fn worker_specs(job: &SpanJob<'_>) -> Result<Vec<WorkerSpec>, RunError> {
     let mut worker_specs = Vec::new();
     let mut number = 0_u64;
@@ -126,14 +126,13 @@ pub(crate) fn worker_specs(job: &SpanJob<'_>) -> Result<Vec<WorkerSpec>, RunErro
     Ok(worker_specs)
 }
 
-/// The workers of each role, by number.
 pub(crate) fn workers_of_roles(job: &SpanJob<'_>, worker_specs: &[WorkerSpec]) -> Vec<Vec<u32>> {
     let of_role =
         |role| worker_specs.iter().filter(|spec| spec.role == role).map(|spec| spec.worker).collect();
     (0..job.span.roles.len()).map(of_role).collect()
 }
 
-/// The buffer that a role's workers write parts of: random, or a file repeated to its length.
+/// The data pool of a role: random, or a file repeated to its length.
 fn write_pool(profile: &RoleProfile, seed: u64) -> Result<Option<Arc<[u8]>>, RunError> {
     let Some(WriteData::Pool { size, file }) = &profile.write_data else { return Ok(None) };
     let length = usize::try_from(size.bytes()).unwrap_or(usize::MAX);
@@ -154,7 +153,7 @@ fn write_pool(profile: &RoleProfile, seed: u64) -> Result<Option<Arc<[u8]>>, Run
     Ok(Some(data.into()))
 }
 
-/// As much of the file as is written of it: it may be longer, or have no end.
+/// Reads as much of the file as will be written: it may be longer, or endless.
 fn read_up_to(path: &Path, bytes: u64) -> io::Result<Vec<u8>> {
     let mut read = Vec::new();
     File::open(path)?.take(bytes).read_to_end(&mut read)?;
@@ -198,7 +197,8 @@ fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>,
 }
 
 impl WorkerSpec {
-    /// Makes the engine, the buffers and the streams. To be called on the worker's own thread, where a ring must be made.
+    /// Creates the engine, the buffers and the streams. Must be called on the worker's own thread, as a ring
+    /// requires.
     pub(crate) fn make(self) -> Result<ReadyWorker, EngineError> {
         self.pin()?;
         let count = self.slots();
@@ -229,7 +229,7 @@ impl WorkerSpec {
         Ok(ReadyWorker { spec: self, engine, buffers, _files: files })
     }
 
-    /// Requests that may be in flight: the depth for each target, or with weights for all of them.
+    /// Maximum number of requests in flight: the depth for each target, or with weights for all of them.
     fn slots(&self) -> u32 {
         if self.profile.target_weights.is_empty() {
             self.profile.queue_depth * u32::try_from(self.streams.len()).unwrap_or(u32::MAX)
@@ -238,7 +238,7 @@ impl WorkerSpec {
         }
     }
 
-    /// Binds the calling thread to the processor that the profile gives this worker, if it gives one.
+    /// Pins the calling thread to the CPU that the profile assigns to this worker, if any.
     fn pin(&self) -> Result<(), EngineError> {
         let Some(listed) = self.profile.pin.as_ref().filter(|_| !matches!(self.engine, EngineKind::Sim(_)))
         else {
@@ -252,7 +252,7 @@ impl WorkerSpec {
         }
     }
 
-    /// What a stream writes; `None` where it only reads.
+    /// The content of a stream's writes; `None` if it only reads.
     fn source(&self, stream: &StreamSpec) -> Option<WriteSource> {
         let seed = stream_seed(self.seed, stream.number);
         let source = || match (&self.profile.write_data, &self.pool) {
@@ -264,7 +264,8 @@ impl WorkerSpec {
         self.profile.writes().then(|| source().with_first_header(stream.first_header))
     }
 
-    /// Each worker's writes have a seed of its own in their headers: two workers count their writes alike.
+    /// Each worker's writes have a different seed in their headers, because all workers number their writes
+    /// from the start.
     fn filler(&self) -> BlockFiller {
         BlockFiller::new(stream_seed(self.seed, u64::from(self.worker)), self.profile.compressible_pct)
     }
@@ -274,8 +275,8 @@ impl WorkerSpec {
         self.profile.rate.map(|rate: Rate| rate.iops(mean_bytes))
     }
 
-    /// The pace of one stream: the role's rate is shared evenly by all its streams, each a share of a gap later than the one
-    /// before, so that constant arrivals of many streams are constant together.
+    /// The pace of one stream. The role's rate is shared evenly by all its streams, each offset by a fraction
+    /// of a gap, so that constant arrivals remain constant overall.
     fn pace(&self, index: usize, number: u64, start_ns: u64) -> Pace {
         let Some(rate_iops) = self.rate_iops() else {
             return self.profile.burst.map_or(Pace::Closed, |burst| Pace::Bursts(BurstPace::new(burst)));
@@ -293,7 +294,8 @@ impl WorkerSpec {
     }
 }
 
-/// A seed for stream `number`, unlike those of its neighbours (the constant is 2^64 over the golden ratio).
+/// A seed for stream `number`, unrelated to its neighbours (the constant is 2^64 divided by the golden
+/// ratio).
 fn stream_seed(seed: u64, number: u64) -> u64 {
     seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -305,12 +307,12 @@ enum AnyEngine {
     Sim(SimEngine),
 }
 
-/// A worker whose engine is made.
+/// A worker with its engine.
 pub(crate) struct ReadyWorker {
     spec: WorkerSpec,
     engine: AnyEngine,
     buffers: Vec<Buffer>,
-    /// Open for as long as the engine may use them.
+    /// Kept open while the engine uses them.
     _files: Vec<Arc<OpenTarget>>,
 }
 
@@ -333,7 +335,7 @@ impl ReadyWorker {
         }
     }
 
-    /// The worker itself, where its device is a simulated one: whoever moves the clock gives it its turns.
+    /// The worker itself on a simulated device, to be called by whoever advances the clock.
     pub(crate) fn into_simulated<C: Clock>(
         self,
         window: Window,
@@ -380,7 +382,8 @@ fn worker_on<E: Engine, C: Clock>(
     let plans = if spec.profile.sequence_per_request { spec.profile.queue_depth as usize } else { 1 };
     let is_simulated = matches!(spec.engine, EngineKind::Sim(_));
     let file_of = |index: u16, target: u32| {
-        // A simulated device has the run's targets as its files; the others have those that were opened for them.
+        // A simulated device has the run's targets as its files; other engines have the files opened for
+        // them.
         if is_simulated { u16::try_from(target).unwrap_or(u16::MAX) } else { index }
     };
     let streams = (0_u16..)

@@ -1,8 +1,10 @@
-//! What a worker counts: a cell for every target and operation, second by second and in all.
+//! What a worker counts: one cell per target and operation, per interval and in total.
 //!
-//! Each completion is recorded once, in the histogram of the running interval; at the interval's end
-//! that is added to the total and sent to the collector. So a latency costs one record in the I/O
-//! path, and the path neither locks nor, but for one hand-over a second, allocates.
+//! Each completion is recorded once, in the histogram of the current interval; at the end of the interval
+//! that is added to
+//! the total and sent to the collector. So a latency costs one record in the I/O path, which takes no locks
+//! and allocates
+//! only for one hand-over a second.
 
 use std::sync::mpsc::Sender;
 
@@ -10,16 +12,16 @@ use iostall_measure::{Histogram, Op};
 use iostall_model::Cell;
 use iostall_model::outcome::CellInterval;
 
-/// What one worker saw in one interval.
+/// The results of one worker in one interval.
 #[derive(Debug)]
 pub(crate) struct IntervalReport {
     /// Index of the role in the span.
     pub(crate) role: usize,
     /// Index of the worker in the span.
     pub(crate) worker: u32,
-    /// Which interval, from the start of the measured part.
+    /// Number of the interval, from the start of the measured part.
     pub(crate) interval: u64,
-    /// Operation, bytes moved, latency (response in open loop, else service).
+    /// Operation, bytes moved, latency (response in an open loop, otherwise service).
     pub(crate) ops: Vec<(Op, u64, Histogram)>,
 }
 
@@ -53,7 +55,7 @@ impl CellStats {
         }
     }
 
-    /// Adds the running interval to the total and gives what the series shows of it.
+    /// Adds the current interval to the total and returns its entry for the series.
     fn close_interval(&mut self) -> Option<(Op, u64, Histogram)> {
         if self.now_service.is_empty() {
             return None;
@@ -88,8 +90,8 @@ pub(crate) struct WorkerStats {
 }
 
 impl WorkerStats {
-    /// Cells for every target in `targets` (indices in the run's list) and every operation. The series begins with the measured
-    /// part, in intervals of `interval_ns`.
+    /// Cells for every target in `targets` (indices in the run's list) and every operation. The series starts
+    /// with the measured part, in intervals of `interval_ns`.
     pub(crate) fn new(
         role: usize,
         worker: u32,
@@ -116,7 +118,7 @@ impl WorkerStats {
         }
     }
 
-    /// The same, keeping a series for each cell where `keeps_series`.
+    /// Keeps a series for each cell if `keeps_series`.
     pub(crate) fn with_series(mut self, keeps_series: bool) -> Self {
         self.keeps_series = keeps_series;
         self
@@ -143,7 +145,8 @@ impl WorkerStats {
         self.cell(stream, op).failed += 1;
     }
 
-    /// Closes every interval that ends at or before `now_ns`. To be called before recording what completed at `now_ns`.
+    /// Closes every interval that ends at or before `now_ns`. Call it before recording completions at
+    /// `now_ns`.
     #[inline]
     pub(crate) fn roll(&mut self, now_ns: u64) {
         if now_ns >= self.interval_end_ns {
@@ -157,20 +160,20 @@ impl WorkerStats {
         for cell in &mut self.cells {
             let Some((op, bytes, latency)) = cell.close_interval() else { continue };
             if self.keeps_series {
-                // Intervals in which this cell did nothing leave nothing else behind.
+                // Idle intervals of this cell are filled in as empty ones.
                 cell.intervals.resize(usize::try_from(self.interval).unwrap_or(0), CellInterval::default());
                 cell.intervals.push(CellInterval::of(&latency));
             }
             ops.push((op, bytes, latency));
         }
         let report = IntervalReport { role: self.role, worker: self.worker, interval: self.interval, ops };
-        // A collector that is gone has stopped listening: the totals are still whole.
+        // If the collector is gone, the totals are still complete.
         let _ = self.reports.send(report);
         self.interval = (now_ns - self.measure_from_ns) / self.interval_ns;
         self.interval_end_ns = self.measure_from_ns + (self.interval + 1) * self.interval_ns;
     }
 
-    /// Closes the last interval and gives the totals; empty cells are left out.
+    /// Closes the last interval and returns the totals, without empty cells.
     pub(crate) fn finish(mut self) -> Vec<Cell> {
         self.close_interval(self.interval_end_ns);
         self.cells

@@ -1,36 +1,37 @@
-//! The only place that reads a clock.
+//! The only module that reads a clock.
 //!
-//! Workers are generic over [`Clock`], so the same loop runs on the machine's monotonic clock and,
-//! in tests, on a clock that a simulated device moves.
+//! Workers are generic over [`Clock`], so the same loop runs on the machine's monotonic clock and, in tests,
+//! on a clock
+//! that a simulated device advances.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// A monotonic clock in nanoseconds since an origin of its own. Clones share the origin.
+/// A monotonic clock in nanoseconds since its origin. Clones share the origin.
 pub trait Clock: Clone + Send + 'static {
     /// Nanoseconds since this clock's origin. Never decreases.
     fn now_ns(&self) -> u64;
 
-    /// Returns when the clock shows at least `deadline_ns`. May return late, never early.
+    /// Returns once the clock shows at least `deadline_ns`. May return late, never early.
     fn sleep_until(&self, deadline_ns: u64);
 
-    /// How long to let the kernel wait when the next thing to do is due in `wait_ns`: shorter, because a
-    /// kernel timer wakes late; `None` when it is so near that only polling meets it.
+    /// How long to wait in the kernel if the next action is due in `wait_ns`: less than that, because a
+    /// kernel timer wakes late; `None` if it is so close that only polling is precise enough.
     fn kernel_wait_ns(&self, wait_ns: u64) -> Option<u64>;
 }
 
-/// How late a kernel timer wakes a thread, with room: the default timer slack is 50 µs.
+/// How late a kernel timer may wake a thread, with a margin: the default timer slack is 50 µs.
 const WAKE_LATENCY_NS: u64 = 80_000;
 
-/// The machine's monotonic clock, read through the vDSO: tens of nanoseconds a reading.
+/// The machine's monotonic clock, read through the vDSO in tens of nanoseconds.
 #[derive(Clone, Debug)]
 pub struct MonotonicClock {
     origin: Instant,
 }
 
 impl MonotonicClock {
-    /// A clock whose origin is now.
+    /// A clock that starts now.
     #[expect(clippy::disallowed_methods, reason = "this is the one room that reads the clock")]
     pub fn new() -> Self {
         Self { origin: Instant::now() }
@@ -46,11 +47,11 @@ impl Default for MonotonicClock {
 impl Clock for MonotonicClock {
     #[inline]
     fn now_ns(&self) -> u64 {
-        // 2^64 ns is 584 years after the origin: the truncation cannot be reached.
+        // 2^64 ns is 584 years after the origin and cannot be reached.
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Sleeps in the kernel while the deadline is far, and spins over the last stretch: to the microsecond.
+    /// Sleeps in the kernel until shortly before the deadline, then spins, for microsecond precision.
     #[expect(clippy::disallowed_methods, reason = "this is the one room that sleeps")]
     fn sleep_until(&self, deadline_ns: u64) {
         loop {
@@ -70,19 +71,19 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// A clock that moves only when told to: the simulated device moves it to its next completion.
+/// A clock that only moves when advanced: a simulated device moves it to its next completion.
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock {
     now_ns: Arc<AtomicU64>,
 }
 
 impl ManualClock {
-    /// A clock that shows zero.
+    /// A clock at zero.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Moves the clock forward to `to_ns`; a moment in the past leaves it where it is.
+    /// Moves the clock forward to `to_ns`; a time in the past has no effect.
     pub fn advance_to(&self, to_ns: u64) {
         self.now_ns.fetch_max(to_ns, Ordering::SeqCst);
     }
@@ -107,17 +108,16 @@ impl Clock for ManualClock {
     }
 }
 
-/// The clock of a run: the machine's, or one that a simulated device moves.
+/// The clock of a run: the machine's, or one that a simulated device advances.
 #[derive(Clone, Debug)]
 pub enum RunClock {
-    /// The machine's.
     Monotonic(MonotonicClock),
-    /// A simulated device's: a run on it takes no time.
+    /// A simulated device's clock: a run on it takes no real time.
     Manual(ManualClock),
 }
 
 impl RunClock {
-    /// The machine's clock, from now on.
+    /// The machine's clock, starting now.
     pub fn of_machine() -> Self {
         Self::Monotonic(MonotonicClock::new())
     }
@@ -147,7 +147,7 @@ impl Clock for RunClock {
     }
 }
 
-/// The wall clock, in UTC. For stamps that people read; never for measuring a length of time.
+/// The wall clock in UTC. For timestamps, never for measuring durations.
 #[expect(clippy::disallowed_methods, reason = "this is the one room that reads the clock")]
 pub fn utc_now() -> jiff::Timestamp {
     jiff::Timestamp::try_from(std::time::SystemTime::now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH)

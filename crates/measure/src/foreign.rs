@@ -1,18 +1,18 @@
-//! Text from outside: names that servers and files have, what servers say, what was typed.
+//! Text from outside: names on servers and file systems, server messages, command-line arguments.
 //!
-//! Somebody else may have chosen it. Here is the one place that makes it safe to show on a terminal, to paste into a
-//! shell, and to keep.
+//! An attacker may have chosen it. This module makes it safe to show on a terminal, to paste into a shell,
+//! and to store.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// As many characters of a server's message are shown; what is cut off is in the server's log.
+/// Longest server message that is shown, in characters; the rest is in the server's log.
 const SAID_MAX: usize = 1_000;
 
-/// Whether `character` may move the cursor, colour the screen, turn the reading order round or hide, instead of being
-/// read: control characters (C0, DEL and C1), the marks of bidirectional text, line and paragraph separators, tags, and
-/// characters without width that make two names look the same. Those that join letters of a script stay.
+/// Whether `character` may move the cursor, change colours, reverse the reading order or hide: control
+/// characters (C0, DEL and C1), bidirectional marks, line and paragraph separators, tags, and zero-width
+/// characters that make two names look the same. Joiners that some scripts need are safe.
 fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -20,7 +20,8 @@ fn is_unsafe(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Text from outside made safe to show on one line: what is not to be read is spelled out, such as `\n` or `\u{1b}`.
+/// Makes text safe to show on one line; unsafe characters are escaped, such as `
+/// ` or `\u{1b}`.
 pub fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -33,7 +34,7 @@ pub fn shown(text: &str) -> String {
     out
 }
 
-/// What a server said, on one line and no longer than a person reads.
+/// Makes a server's message safe to show on one line of readable length.
 pub fn said(text: &str) -> String {
     match text.char_indices().nth(SAID_MAX) {
         None => shown(text),
@@ -41,8 +42,8 @@ pub fn said(text: &str) -> String {
     }
 }
 
-/// Whole lines of ours made safe to show, whatever was put into them: all that [`shown`] spells out is, but for line
-/// ends, tabs and, `coloured`, the colours that reports are painted with.
+/// Makes our own lines safe to show, whatever was put into them. Escapes what [`shown`] escapes except line
+/// ends, tabs and, if `coloured`, the colours of reports.
 pub fn guarded(text: &str, coloured: bool) -> Cow<'_, str> {
     if !text.contains(|c| is_unsafe(c) && c != '\n' && c != '\t') {
         return Cow::Borrowed(text);
@@ -65,15 +66,14 @@ pub fn guarded(text: &str, coloured: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The length of the escape sequence that sets colours with which `text` begins.
+/// Length of the colour escape sequence at the start of `text`.
 fn colour_length(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     (parameters[end..].starts_with('m') && end <= 16).then_some(2 + end + 1)
 }
 
-/// `word` as a shell reads it back, safe to show: in quotes where it needs them, and in those of `$'…'`, which bash, zsh
-/// and ksh know, where it has characters that are not to be read.
+/// Quotes `word` for a shell, if needed: with `$'…'` (bash, zsh and ksh) if it has unsafe characters.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,%+@".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -89,7 +89,7 @@ pub fn shell_word(word: &str) -> String {
             plain if !is_unsafe(plain) => out.push(plain),
             hidden => {
                 for byte in hidden.encode_utf8(&mut [0; 4]).bytes() {
-                    // Three octal digits end where they end, whatever follows. Writing to a string cannot fail.
+                    // Three octal digits are unambiguous, whatever follows. Writing to a string cannot fail.
                     let _ = write!(out, "\\{byte:03o}");
                 }
             }
@@ -99,14 +99,14 @@ pub fn shell_word(word: &str) -> String {
     out
 }
 
-/// A path as a shell reads it back, and no command takes for an option.
+/// Quotes a path for a shell, in a form that no command takes for an option.
 pub fn shell_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     shell_word(&if text.starts_with('-') { format!("./{text}").into() } else { text })
 }
 
-/// What was typed, without what may be a password: in a URL before its `@`, and from a word such as `Password=` on to the
-/// end, because who typed it may have quoted it in any of a dozen ways.
+/// Removes possible passwords from typed text: in a URL before the `@`, and after a word such as `Password=`
+/// up to the end, because the value may be quoted in a dozen ways.
 pub fn without_passwords(text: &str) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
     if let Some(begin) = text.find("://").map(|place| place + 3)
@@ -121,7 +121,7 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where the first password behind an equals sign begins.
+/// Start of the first password after an equals sign.
 pub fn password_at(text: &str) -> Option<usize> {
     text.match_indices('=').map(|(at, _)| at).find_map(|at| {
         let is_boundary = |c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c);
@@ -133,7 +133,7 @@ pub fn password_at(text: &str) -> Option<usize> {
     })
 }
 
-/// Whether a key has a password for its value, and not the place where one is kept.
+/// Whether a key's value is a password, as opposed to the place where one is stored.
 fn names_password(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let is_place = ["file", "env", "store", "path"].iter().any(|place| key.ends_with(place));
@@ -145,7 +145,7 @@ fn names_password(key: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A letter beyond ASCII before an equals sign, in any argument of any command, was a panic.
+    /// A non-ASCII letter before an equals sign, in any argument of any command, caused a panic.
     #[test]
     fn keys_of_any_script_are_read() {
         assert_eq!(

@@ -1,10 +1,14 @@
-//! A latency histogram of bounded memory and stated error.
+//! A latency histogram with bounded memory and a known error.
 //!
-//! Values (nanoseconds, usually) below 256 have a bucket each; above, every octave is cut into 128
-//! equal buckets, so a bucket is at most 1/128 of the values in it wide: what [`Histogram`] answers
-//! for a percentile is never below the true sample and at most 0.79 % above it. Count, minimum, maximum
-//! and mean are exact. The layout is the log-linear one that HdrHistogram made known; it is ours because
-//! recording, merging and clearing it are in the I/O path and because its stored form is ours to keep stable.
+//! Values below 256 (usually nanoseconds) have a bucket each; above, every octave is divided into 128 equal
+//! buckets, so a
+//! bucket is at most 1/128 as wide as its values. A percentile of a [`Histogram`] is never below the true
+//! sample and at
+//! most 0.79 % above it. Count, minimum, maximum and mean are exact. The layout is the log-linear one known
+//! from
+//! HdrHistogram; it is our own implementation because recording, merging and clearing are in the I/O path and
+//! the stored
+//! form must stay stable.
 
 use std::fmt;
 
@@ -14,29 +18,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::percentile::Percentile;
 
-/// log2 of the buckets in an octave.
+/// log2 of the buckets per octave.
 const SUB_BITS: u32 = 7;
-/// Buckets in an octave.
+/// Buckets per octave.
 const SUB_BUCKETS: u64 = 1 << SUB_BITS;
 /// Buckets for all of `u64`: 58 groups of 128, 58 KiB.
 const BUCKETS: usize = 58 * 128;
 
-/// The largest relative error of a percentile that a [`Histogram`] answers: 1/128.
+/// Largest relative error of a percentile from a [`Histogram`]: 1/128.
 pub const RELATIVE_ERROR_MAX: f64 = 1.0 / 128.0;
 
-/// A histogram of `u64` values. See the module for its error bound.
+/// A histogram of `u64` values. See the module for its error.
 #[derive(Clone, PartialEq)]
 pub struct Histogram {
     buckets: Box<[u64]>,
     count: u64,
     sum: u128,
-    /// Sum of squares, for the deviation. In `f64`: its rounding (2^-53) is far below the deviation's noise.
+    /// Sum of squares, for the standard deviation. An `f64`: its rounding (2^-53) is far below the noise of
+    /// the deviation.
     sum_of_squares: f64,
     min: u64,
     max: u64,
 }
 
-/// The bucket that holds `value`.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "the result is below BUCKETS, see the module")]
 fn index_of(value: u64) -> usize {
@@ -74,7 +78,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram. Takes its 58 KiB at once, so that recording never allocates.
+    /// An empty histogram. Allocates its 58 KiB at once, so that recording never allocates.
     pub fn new() -> Self {
         Self {
             buckets: vec![0; BUCKETS].into_boxed_slice(),
@@ -98,7 +102,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// Adds everything recorded in `other`.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -113,7 +117,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Empties it and keeps its memory.
+    /// Removes all values and keeps the memory.
     pub fn clear(&mut self) {
         if self.count == 0 {
             return;
@@ -126,7 +130,7 @@ impl Histogram {
         self.max = 0;
     }
 
-    /// How many values were recorded.
+    /// Number of recorded values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -136,12 +140,12 @@ impl Histogram {
         self.count == 0
     }
 
-    /// Sum of the values, exact.
+    /// Exact sum of the values.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// Sum of the squares of the values, to `f64` rounding.
+    /// Sum of squares of the values, to `f64` rounding.
     pub fn sum_of_squares(&self) -> f64 {
         self.sum_of_squares
     }
@@ -156,20 +160,20 @@ impl Histogram {
         (self.count > 0).then_some(self.max)
     }
 
-    /// Arithmetic mean, exact but for `f64` rounding; `None` when empty.
+    /// Arithmetic mean, exact to `f64` rounding; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Population standard deviation (divided by N, as DiskSpd does); `None` when empty.
+    /// Population standard deviation (divided by N, like DiskSpd); `None` when empty.
     pub fn stdev(&self) -> Option<f64> {
         let mean = self.mean()?;
         let variance = self.sum_of_squares / self.count as f64 - mean * mean;
         Some(variance.max(0.0).sqrt())
     }
 
-    /// The smallest recorded value whose cumulative count reaches `percentile`, to the error bound:
-    /// never below it, at most 1/128 above. `None` when empty.
+    /// The smallest value whose cumulative count reaches `percentile`, never below it and at most 1/128
+    /// above. `None` when empty.
     pub fn value_at(&self, percentile: Percentile) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -185,7 +189,7 @@ impl Histogram {
         Some(self.max)
     }
 
-    /// The filled buckets in rising order: `(smallest value, largest value, count)`.
+    /// Non-empty buckets in ascending order: `(smallest value, largest value, count)`.
     pub fn filled(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.buckets
             .iter()
@@ -194,7 +198,7 @@ impl Histogram {
             .map(|(index, count)| (lower_bound(index), upper_bound(index), *count))
     }
 
-    /// Share of the values that are at most `value`, to the error bound; `None` when empty.
+    /// Share of values up to `value`, within the error of the buckets; `None` when empty.
     pub fn share_at_most(&self, value: u64) -> Option<f64> {
         if self.count == 0 {
             return None;
@@ -215,7 +219,7 @@ impl fmt::Debug for Histogram {
     }
 }
 
-/// Stored form: exact totals, and `[smallest value of the bucket, count]` for every filled bucket.
+/// Stored form: exact totals, and `[smallest value of the bucket, count]` for every non-empty bucket.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_struct("Histogram", 6)?;

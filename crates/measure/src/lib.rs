@@ -1,7 +1,8 @@
-//! Numbers with units, clocks, histograms and statistics. No I/O happens here.
+//! Numbers with units, clocks, histograms and statistics. No I/O.
 //!
-//! Everything in iostall that is counted, timed or averaged goes through this crate, so that a unit
-//! or an error bound is decided once. So does text that others chose, before it is shown.
+//! Every count, time and average in iostall goes through this crate, so that units and error bounds are
+//! decided in one
+//! place. So does text from outside before it is shown.
 
 pub mod clock;
 pub mod foreign;

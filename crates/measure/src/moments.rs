@@ -1,8 +1,9 @@
-//! Mean and deviation of a stream of floats, without keeping it.
+//! Mean and deviation of a stream of floats without storing it.
 
 use serde::{Deserialize, Serialize};
 
-/// Count, mean and spread by Welford's method (B. P. Welford, Technometrics 4(3), 1962): stable for long streams.
+/// Count, mean and deviation by Welford's method (B. P. Welford, Technometrics 4(3), 1962), which is stable
+/// for long streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     count: u64,
@@ -19,7 +20,7 @@ impl Moments {
         self.sum_of_squared_differences += difference * (value - self.mean);
     }
 
-    /// Adds everything that `other` has seen (Chan, Golub and LeVeque, 1979).
+    /// Adds all values of `other` (Chan, Golub and LeVeque, 1979).
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -32,7 +33,7 @@ impl Moments {
         self.count += other.count;
     }
 
-    /// How many values were added.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -47,7 +48,7 @@ impl Moments {
         (self.count > 0).then(|| (self.sum_of_squared_differences / self.count as f64).sqrt())
     }
 
-    /// Standard deviation over mean; `None` when empty or the mean is not positive.
+    /// Standard deviation divided by mean; `None` when empty or if the mean is not positive.
     pub fn coefficient_of_variation(&self) -> Option<f64> {
         let mean = self.mean()?;
         (mean > 0.0).then_some(self.stdev()? / mean)

@@ -1,14 +1,14 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
-/// Shown where there is no number.
+/// Shown in place of a missing number.
 pub const NONE: &str = "–";
 
-/// A whole number with its thousands separated: `1,234,567`.
+/// A whole number with thousands separators: `1,234,567`.
 pub fn count(value: u64) -> String {
     separate(&value.to_string())
 }
 
-/// A rate or a mean: three digits at least, whole with separators from 100 on.
+/// A rate or a mean: at least three digits, and whole with separators from 100 on.
 pub fn number(value: f64) -> String {
     match value {
         _ if !value.is_finite() => NONE.to_owned(),

@@ -1,4 +1,4 @@
-//! Percentiles: which ones are shown, how many samples stand behind one.
+//! Percentiles: which ones are shown, and how many samples they need.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Percentile(f64);
 
-/// Samples that must lie beyond a percentile before it is called supported.
+/// Samples that must lie beyond a percentile for it to be supported.
 pub const SAMPLES_BEYOND_MIN: f64 = 10.0;
 
 impl Percentile {
@@ -19,7 +19,7 @@ impl Percentile {
     /// 99.9th, "three nines".
     pub const P99_9: Self = Self(99.9);
 
-    /// The levels that reports show, the median to nine nines: DiskSpd's, with its labels.
+    /// The percentiles in reports, from the median to nine nines, with DiskSpd's labels.
     pub const LEVELS: [(Self, &'static str); 13] = [
         (Self(25.0), "25th"),
         (Self(50.0), "50th"),
@@ -36,25 +36,26 @@ impl Percentile {
         (Self(99.999_999_9), "9-nines"),
     ];
 
-    /// `percent` within 0..=100; anything else, NaN included, is `None`.
+    /// `percent` within 0..=100; `None` for anything else, including NaN.
     pub fn new(percent: f64) -> Option<Self> {
         (0.0..=100.0).contains(&percent).then_some(Self(percent))
     }
 
-    /// The percentile in percent.
+    /// The percentile as a number from 0 to 100.
     pub fn percent(self) -> f64 {
         self.0
     }
 
-    /// The rank (1-based) of the sample that answers it: the smallest whose cumulative share reaches it.
+    /// The rank (1-based) of the sample at this percentile: the smallest whose cumulative share reaches it.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= p * count <= count")]
     pub fn rank(self, count: u64) -> u64 {
-        // The subtraction forgives the rounding of p * N where it should be whole (0.999 * 1000).
+        // The subtraction compensates for rounding where p * N should be whole (0.999 * 1000).
         let exact = self.0 / 100.0 * count as f64;
         ((exact - exact * 1e-12).ceil() as u64).clamp(1, count.max(1))
     }
 
-    /// Whether `count` samples can support it: at least ten must lie beyond, else it is little more than the maximum.
+    /// Whether `count` samples support it: at least ten must lie beyond, otherwise it is little more than the
+    /// maximum.
     pub fn is_supported_by(self, count: u64) -> bool {
         count as f64 * (100.0 - self.0) / 100.0 >= SAMPLES_BEYOND_MIN * (1.0 - 1e-6)
     }

@@ -1,14 +1,15 @@
-//! What a number was measured on: machine, file system, device. Pure data, read from the system by
-//! `engine` and stored by `model`. A field is `None` where the system does not tell, never a guess.
+//! The machine, file system and device behind a number. Plain data, read from the system by `engine` and
+//! stored by `model`. A field is `None` if the system does not report it; nothing is guessed.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// The stored form of a path: text in which each byte sequence that is not UTF-8 has become U+FFFD.
+/// Stores a path as text, with each byte sequence that is not UTF-8 replaced by U+FFFD.
 ///
-/// Linux lets a name be any bytes, JSON only text, and serde's own form of a path is an error for such a name: a
-/// finished run would have been lost over the spelling of a directory. The path is stored to be shown, never to be opened.
+/// Linux allows any bytes in names, JSON only text, and serde's own form of such a path is an error: a
+/// finished run would
+/// have been lost because of a directory's name. Stored paths are only shown, never opened.
 pub mod lossy_path {
     use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ pub mod lossy_path {
         serializer.serialize_str(&path.to_string_lossy())
     }
 
-    /// Reads the text back as a path.
+    /// Reads a path from text.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
         String::deserialize(deserializer).map(PathBuf::from)
     }
@@ -28,81 +29,72 @@ pub mod lossy_path {
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Host {
-    /// Host name.
     pub hostname: String,
-    /// Kernel name, release and version, as `uname` has them.
+    /// Kernel name, release and version, as in `uname`.
     pub kernel: String,
-    /// Processor model name.
     pub cpu_model: Option<String>,
-    /// Processors this process may run on.
+    /// CPUs that this process may run on.
     pub cpu_count: u32,
-    /// Physical cores; `None` where the topology is not told.
+    /// Physical cores; `None` if the topology is unknown.
     pub core_count: Option<u32>,
-    /// Sockets.
     pub socket_count: Option<u32>,
-    /// NUMA nodes.
     pub node_count: Option<u32>,
-    /// Installed memory.
     pub memory_bytes: u64,
-    /// Frequency governor of the first processor.
+    /// Frequency governor of the first CPU.
     pub cpu_governor: Option<String>,
-    /// Hypervisor, when one is visible.
+    /// `None` if no hypervisor is visible.
     pub hypervisor: Option<String>,
-    /// Limits that this process's control groups set.
     pub cgroup: CgroupLimits,
 }
 
-/// Limits set by control groups (v1 or v2). `None` is no limit found.
+/// Limits set by control groups (v1 or v2). `None` means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CgroupLimits {
-    /// Memory limit.
     pub memory_bytes: Option<u64>,
-    /// Processors' worth of time.
+    /// Limit in CPUs.
     pub cpus: Option<f64>,
-    /// I/O limits as the kernel words them, one a device.
+    /// I/O limits in the kernel's format, one per device.
     pub io: Vec<String>,
 }
 
 impl CgroupLimits {
-    /// Whether nothing is limited.
+    /// Whether there is no limit.
     pub fn is_empty(&self) -> bool {
         self.memory_bytes.is_none() && self.cpus.is_none() && self.io.is_empty()
     }
 }
 
-/// What kind of thing a target is.
+/// What a target is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
-    /// A regular file.
     File,
-    /// A block device.
     BlockDevice,
-    /// No file at all: the null or the simulated engine.
+    /// No file: the null or simulated engine.
     Synthetic,
 }
 
-/// Why direct I/O was or was not had.
+/// Whether direct I/O is in use, and why not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectIo {
-    /// Opened with `O_DIRECT` and `statx` reports an alignment: requests really pass the page cache.
+    /// Opened with `O_DIRECT`, and `statx` reports an alignment: requests really bypass the page cache.
     pub granted: bool,
-    /// Alignment of buffers in memory, bytes.
+    /// Required alignment of buffers, bytes.
     pub memory_align: Option<u32>,
-    /// Alignment of offsets and lengths, bytes.
+    /// Required alignment of offsets and lengths, bytes.
     pub offset_align: Option<u32>,
-    /// Why not, when not granted though asked for.
+    /// Why it was not granted although requested.
     pub reason: Option<String>,
 }
 
 impl DirectIo {
-    /// Had, with one alignment for memory, offsets and lengths, bytes.
+    /// Granted, with one alignment for memory, offsets and lengths, bytes.
     pub fn granted(align: u32) -> Self {
         Self { granted: true, memory_align: Some(align), offset_align: Some(align), reason: None }
     }
 }
 
-/// One target: its own facts, its file system's, its device's.
+/// One target, with its file system and device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// As the user named it. Stored lossily, see [`lossy_path`].
@@ -110,24 +102,23 @@ pub struct Target {
     pub path: PathBuf,
     /// File or device.
     pub kind: TargetKind,
-    /// Size.
     pub size_bytes: u64,
-    /// Bytes of the file that have blocks on the file system; `None` for devices.
+    /// Allocated bytes of the file; `None` for devices.
     pub allocated_bytes: Option<u64>,
-    /// Bytes allocated and never written (unwritten extents): reads of them never reach the device. `None` where unknown.
+    /// Bytes allocated but never written (unwritten extents), which are read without touching the device.
+    /// `None` if unknown.
     pub unwritten_bytes: Option<u64>,
-    /// Whether iostall made it.
     pub made_by_iostall: bool,
-    /// Direct I/O; `None` when it was not asked for.
+    /// `None` if direct I/O was not requested.
     pub direct: Option<DirectIo>,
-    /// The file system it is on; `None` for devices.
+    /// `None` for devices.
     pub file_system: Option<FileSystem>,
-    /// The block device at the bottom; `None` where there is none (tmpfs, overlay, network).
+    /// The block device at the bottom; `None` if there is none (tmpfs, overlay, network).
     pub device: Option<Device>,
 }
 
 impl Target {
-    /// A target of which no more is known than this.
+    /// A target of which only this much is known.
     pub fn new(path: impl Into<PathBuf>, kind: TargetKind, size_bytes: u64) -> Self {
         Self {
             path: path.into(),
@@ -148,89 +139,74 @@ impl Target {
 pub struct FileSystem {
     /// Type, such as `ext4` or `tmpfs`.
     pub kind: String,
-    /// Where it is mounted. Stored lossily, see [`lossy_path`].
+    /// Stored lossily, see [`lossy_path`].
     #[serde(with = "lossy_path")]
     pub mount_point: PathBuf,
-    /// What is mounted.
     pub source: String,
-    /// Mount and super-block options, comma separated.
+    /// Mount and file system options, comma separated.
     pub options: String,
-    /// Allocation block size.
+    /// Allocation unit.
     pub block_bytes: u64,
     /// Free bytes for an unprivileged user.
     pub free_bytes: u64,
-    /// Whole size.
     pub total_bytes: u64,
 }
 
-/// A block device, and through `below` what it stands on.
+/// A block device, with the devices it is built on in `below`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
     /// Kernel name, such as `nvme0n1` or `dm-3`.
     pub name: String,
     /// `major:minor`.
     pub number: String,
-    /// Model, where the device tells.
+    /// `None` if the device does not report it.
     pub model: Option<String>,
-    /// Serial number, where the device tells.
+    /// `None` if the device does not report it.
     pub serial: Option<String>,
-    /// Firmware revision, where the device tells.
+    /// `None` if the device does not report it.
     pub firmware: Option<String>,
-    /// Size.
     pub size_bytes: Option<u64>,
-    /// Spins.
     pub rotational: Option<bool>,
-    /// Active scheduler.
     pub scheduler: Option<String>,
-    /// Write cache mode as the kernel sees it: `write back` or `write through`.
+    /// Write cache mode according to the kernel: `write back` or `write through`.
     pub write_cache: Option<String>,
-    /// Whether the device takes force-unit-access writes.
+    /// Whether the device supports force-unit-access writes.
     pub fua: Option<bool>,
-    /// Logical sector, bytes.
     pub logical_sector_bytes: Option<u32>,
-    /// Physical sector, bytes.
     pub physical_sector_bytes: Option<u32>,
-    /// Largest request in segments.
     pub max_segments: Option<u32>,
-    /// Largest request, bytes.
     pub max_request_bytes: Option<u64>,
-    /// Requests the block layer queues.
+    /// Length of the block layer's queue.
     pub queue_requests: Option<u32>,
-    /// NUMA node.
     pub numa_node: Option<u32>,
-    /// Devices this one is made of (partition of, mapped onto, mirrored over, loop backing device).
+    /// Devices that this one is built on (disk of a partition, mapped, mirrored, or under a loop device's
+    /// file).
     pub below: Vec<Device>,
 }
 
-/// Cumulative block-layer counters of one device (`/proc/diskstats`), or their difference over a span.
+/// Cumulative block-layer counters of a device (`/proc/diskstats`), or their difference over a span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
-    /// Kernel name.
     pub name: String,
-    /// Requests completed.
     pub read_requests: u64,
     /// Requests merged before they reached the device.
     pub read_merges: u64,
-    /// Bytes.
     pub read_bytes: u64,
     /// Time spent by all reads, milliseconds.
     pub read_ms: u64,
-    /// Requests completed.
     pub write_requests: u64,
     /// Requests merged before they reached the device.
     pub write_merges: u64,
-    /// Bytes.
     pub write_bytes: u64,
     /// Time spent by all writes, milliseconds.
     pub write_ms: u64,
-    /// Flush requests completed.
     pub flush_requests: u64,
-    /// Time the device had at least one request, milliseconds.
+    /// Time with at least one request in flight, milliseconds.
     pub busy_ms: u64,
 }
 
 impl DeviceCounters {
-    /// What was added since `earlier`; `None` where any counter went back (the device was re-made).
+    /// The difference since `earlier`; `None` if any counter went back, because the device was recreated.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         Some(Self {
             name: self.name.clone(),
@@ -247,27 +223,25 @@ impl DeviceCounters {
         })
     }
 
-    /// Mean size of a read as the device saw it; `None` without reads.
+    /// Mean size of a read at the device; `None` without reads.
     pub fn read_request_bytes_mean(&self) -> Option<f64> {
         (self.read_requests > 0).then(|| self.read_bytes as f64 / self.read_requests as f64)
     }
 
-    /// Mean size of a write as the device saw it; `None` without writes.
+    /// Mean size of a write at the device; `None` without writes.
     pub fn write_request_bytes_mean(&self) -> Option<f64> {
         (self.write_requests > 0).then(|| self.write_bytes as f64 / self.write_requests as f64)
     }
 }
 
-/// Cumulative time of one processor by state (`/proc/stat`), or its difference over a span. In ticks (1/100 s).
+/// Cumulative time of one CPU by state (`/proc/stat`), or its difference over a span. In ticks (1/100 s).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTicks {
-    /// Number of the processor.
     pub cpu: u32,
-    /// User code, `nice` included.
+    /// User code, including `nice`.
     pub user: u64,
-    /// Kernel, interrupts included.
+    /// Kernel, including interrupts.
     pub system: u64,
-    /// Idle.
     pub idle: u64,
     /// Idle with I/O outstanding.
     pub iowait: u64,
@@ -276,7 +250,7 @@ pub struct CpuTicks {
 }
 
 impl CpuTicks {
-    /// What was added since `earlier`, zero where a counter went back (iowait may).
+    /// The difference since `earlier`; zero for a counter that went back (iowait may).
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             cpu: self.cpu,
@@ -288,7 +262,7 @@ impl CpuTicks {
         }
     }
 
-    /// All states together.
+    /// Sum of all states.
     pub fn total(&self) -> u64 {
         self.user + self.system + self.idle + self.iowait + self.steal
     }
@@ -309,7 +283,7 @@ mod tests {
         let back: Target = serde_json::from_str(&text).unwrap();
         assert_eq!(back.path.to_str(), Some("/data/caf\u{fffd}/t.ibd"));
         assert_eq!(back.path.to_string_lossy(), target.path.to_string_lossy());
-        // What was read back is text, so it is stable from now on.
+        // The value read back is text already, so it no longer changes.
         assert_eq!(serde_json::to_string(&back).unwrap(), text);
     }
 }

@@ -1,5 +1,5 @@
-//! The kinds of request that numbers are measured for. Here, above both `engine` and `model`, because
-//! the one carries them out and the other stores and shows them, and neighbours share nothing.
+//! Kinds of I/O requests. They are here, above both `engine` and `model`, because `engine` carries them out,
+//! `model` stores them, and neither may use the other.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,19 +7,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Op {
-    /// Reads a block.
     Read,
-    /// Writes a block.
     Write,
-    /// Makes earlier writes durable: `fdatasync` or `fsync`, an operation with a latency of its own.
+    /// Makes earlier writes durable: `fdatasync` or `fsync`, measured with its own latency.
     Sync,
 }
 
 impl Op {
-    /// All three, in the order they are shown.
+    /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Sync];
 
-    /// Its word in tables and files.
+    /// Its name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -29,29 +27,30 @@ impl Op {
     }
 }
 
-/// Whether requests pass through the operating system's page cache.
+/// Whether requests go through the page cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caching {
-    /// `O_DIRECT`: past the page cache. What database servers do, and the default.
+    /// `O_DIRECT`: bypasses the page cache. What database servers do, and the default.
     #[default]
     Direct,
     /// Through the page cache.
     Buffered,
 }
 
-/// What a completed write promises.
+/// What a completed write guarantees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
-    /// Nothing: data may still be in a volatile cache.
+    /// Nothing: the data may still be in a volatile cache.
     #[default]
     None,
-    /// `O_DSYNC`: each write is on stable media (FUA or a flush) before it completes. Windows calls it write-through.
+    /// `O_DSYNC`: each write is on stable media (by FUA or a flush) before it completes. Windows calls it
+    /// write-through.
     WriteThrough,
 }
 
-/// Which call makes earlier writes durable.
+/// The system call that makes earlier writes durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncCall {

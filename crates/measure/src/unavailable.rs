@@ -1,23 +1,22 @@
-//! What an engine asked the system for and did not get.
+//! Optional features that an engine requested and did not get.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Something that an engine is faster with than without.
+/// A feature that makes an engine faster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// Rings at all.
     IoUring,
-    /// Files that the ring knows by number.
+    /// Files registered with the ring.
     RegisteredFiles,
-    /// Buffers that the kernel need not look up for each request.
+    /// Buffers registered with the ring, which saves the kernel a lookup per request.
     RegisteredBuffers,
-    /// A ring that its thread knows by number.
+    /// The ring registered with its thread.
     RegisteredRing,
-    /// Buffers on huge pages.
     HugePages,
-    /// A flag of the ring by its name in the kernel, or what a stored run calls by a name that is none of these.
+    /// A setup flag of the ring by its kernel name, or an unknown name from a stored run.
     Other(String),
 }
 
@@ -42,24 +41,23 @@ impl Feature {
         }
     }
 
-    /// The feature that reports call `name`.
+    /// The feature with this name in reports.
     pub fn named(name: &str) -> Self {
         let known = Self::NAMED.into_iter().find(|feature| feature.name() == name);
         known.unwrap_or_else(|| Self::Other(name.to_owned()))
     }
 }
 
-/// A feature that could not be had, and why. In files it is one text: `feature: cause`.
+/// A feature that is unavailable, and why. Stored as one text: `feature: cause`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unavailable {
-    /// What was asked for.
     pub feature: Feature,
-    /// What the system said, and what would help where that is known.
+    /// The system's error, and a remedy if one is known.
     pub cause: String,
 }
 
 impl Unavailable {
-    /// `feature` could not be had because of `cause`.
+    /// `feature` is unavailable because of `cause`.
     pub fn new(feature: Feature, cause: impl fmt::Display) -> Self {
         Self { feature, cause: cause.to_string() }
     }

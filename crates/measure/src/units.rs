@@ -1,9 +1,9 @@
-//! Sizes, lengths of time, shares and rates as people type and read them.
+//! Sizes, durations, percentages and rates as people type and read them.
 //!
-//! `K`, `M`, `G`, `T` and `KiB` … `TiB` are powers of 1024, as every DBA's tool has them; `KB` … `TB`
-//! are powers of 1000, and only when written so.
+//! `K`, `M`, `G`, `T` and `KiB` … `TiB` are powers of 1024, as in every DBA's tools; `KB` … `TB` are powers
+//! of 1000.
 
-/// Gives a unit type its text form in `serde`: read from a string or a bare number, written as `$write`.
+/// Implements `serde` for a unit type: reads a string or a bare number, writes `$write`.
 macro_rules! text_or_number {
     ($name:ident, $number:ty, $from:expr) => {
         impl<'de> serde::Deserialize<'de> for $name {
@@ -23,7 +23,7 @@ macro_rules! text_or_number {
     };
 }
 
-// After the macro, which they use.
+// After the macro that it uses.
 mod error;
 mod rate;
 mod share;

@@ -1,4 +1,4 @@
-//! What one shape of I/O got from storage: the rates and latencies of each setting.
+//! What one shape of I/O got from storage: rates and latencies for each setting.
 
 use iostall_measure::{Caching, Durability, Percent, Percentile};
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,16 @@ use crate::outcome::{OpOutcome, SpanOutcome};
 use crate::point::Point;
 use crate::profile::{Access, BlockMix, Profile, RoleProfile};
 
-/// What was asked of a device, but for how much at once.
+/// A kind of I/O, without its depth or rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IoShape {
-    /// Size of a request, or a mix.
+    /// Request size, or a mix.
     pub block_size: BlockMix,
-    /// Random or sequential.
     pub access: Access,
-    /// Share of writes.
     pub write_pct: Percent,
-    /// Past the page cache or through it.
+    /// Direct I/O or through the page cache.
     pub caching: Caching,
-    /// What a completed write promises.
+    /// What a completed write guarantees.
     pub durability: Durability,
 }
 
@@ -34,7 +32,8 @@ impl IoShape {
         }
     }
 
-    /// The shape of the only role of a profile; `None` where several run at once, whose shares of the device nobody knows.
+    /// The shape of a profile with a single role; `None` with several at once, because their shares of the
+    /// device are unknown.
     pub fn of_profile(profile: &Profile) -> Option<Self> {
         let mut roles = profile.spans.iter().flat_map(|span| &span.roles);
         let role = roles.next()?;
@@ -42,26 +41,26 @@ impl IoShape {
     }
 }
 
-/// One setting of the curve.
+/// One setting on the curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CapacityPoint {
-    /// Requests in flight; in open loop the most there might be.
+    /// Requests in flight; in an open loop the maximum.
     pub in_flight: u64,
-    /// Open loop: arrivals a second asked for.
+    /// Open loop: requested arrivals per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
     /// Requests a second.
     pub iops: f64,
-    /// 2^20 bytes a second.
+    /// MiB a second.
     pub mib_per_s: f64,
-    /// Median latency, nanoseconds: response in open loop, else service.
+    /// Median latency, nanoseconds: response in an open loop, otherwise service.
     pub latency_ns_p50: u64,
     /// 99th percentile.
     pub latency_ns_p99: u64,
 }
 
 impl CapacityPoint {
-    /// What a point gave; `None` where nothing was completed.
+    /// The result of a point; `None` if nothing completed.
     pub fn of_point(point: &Point) -> Option<Self> {
         Some(Self {
             in_flight: point.in_flight(),
@@ -73,7 +72,7 @@ impl CapacityPoint {
         })
     }
 
-    /// What the only role of a span gave; `None` where there are several or nothing was completed.
+    /// The result of a span with a single role; `None` with several roles, or if nothing completed.
     pub fn of_span(span: &SpanOutcome) -> Option<Self> {
         let [role] = span.roles.as_slice() else { return None };
         let moved: OpOutcome = role.reads_and_writes()?;
@@ -88,19 +87,18 @@ impl CapacityPoint {
     }
 }
 
-/// One shape on one target of a run: what a kind of run says of itself.
+/// One shape on one target of a run, as reported by a run kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// Index in the run's targets.
     pub target: u32,
-    /// What was asked.
     pub shape: IoShape,
-    /// What it gave, in the order of measuring.
+    /// The results in the order of measurement.
     pub curve: Vec<CapacityPoint>,
 }
 
-/// Points by shape and target; `shape` is that of a point, and only points on one target count: of several nobody knows which
-/// gave what.
+/// Groups points by shape and target; `shape` returns that of a point. Only points on one target count: with
+/// several, the share of each is unknown.
 pub(crate) fn by_shape(points: &[Point], shape: impl Fn(&Point) -> IoShape) -> Vec<Capacity> {
     let mut found: Vec<Capacity> = Vec::new();
     for point in points {

@@ -1,4 +1,5 @@
-//! What a device gave for one shape of I/O, as later questions ask for it: how much headroom is left, is it slower than last year.
+//! Capacity records answer later questions about a device: how much headroom is left, is it slower than last
+//! year.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,31 +10,29 @@ use crate::run::Run;
 use crate::run_id::RunId;
 use crate::warning::WarningCode;
 
-/// What a device gave for one shape of I/O. It gave *at least* this: more in flight might have given more.
+/// What a device achieved with one shape of I/O. This is a lower bound: more requests in flight might have
+/// achieved more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CapacityRecord {
-    /// [`DeviceIdentity::key`]; `None` where the device has no name that outlives a boot.
+    /// [`DeviceIdentity::key`]; `None` if the device has no persistent name.
     pub device_key: Option<String>,
     /// Its name on that host at that time.
     pub device: String,
-    /// Model, as the device says.
+    /// As reported by the device.
     pub model: Option<String>,
-    /// Host it was measured on.
     pub host: String,
-    /// The run that it is from.
     pub run: RunId,
-    /// When that began, UTC.
     pub measured_utc: Timestamp,
-    /// What was asked.
     pub shape: IoShape,
     /// By requests in flight, ascending, then by rate.
     pub curve: Vec<CapacityPoint>,
-    /// Reasons to doubt the run's numbers.
+    /// Warnings about the run's numbers.
     pub warnings: Vec<WarningCode>,
 }
 
 impl CapacityRecord {
-    /// What `run` says of the devices under its targets. Targets in memory or on a network have no device and no record.
+    /// The records of a run for the devices under its targets. Targets in memory or on a network have no
+    /// device and no record.
     pub fn of_run(run: &Run) -> Vec<Self> {
         let warnings: Vec<WarningCode> = run.warnings.iter().map(|warning| warning.code).collect();
         let record = |capacity: Capacity| {
@@ -59,7 +58,7 @@ impl CapacityRecord {
         run.body.outcome().capacities(run.targets.len()).into_iter().filter_map(record).collect()
     }
 
-    /// The point with the most requests a second.
+    /// The point with the highest IOPS.
     pub fn best(&self) -> Option<&CapacityPoint> {
         self.curve.iter().max_by(|one, other| one.iops.total_cmp(&other.iops))
     }

@@ -1,13 +1,13 @@
-//! What keeps two runs from being compared: anything but what the comparison is about that differs between them.
+//! Finds differences between two runs that make them hard to compare.
 
 use iostall_measure::{Caching, Durability};
 
 use crate::{Profile, RoleProfile, Run, WarningCode};
 
-/// Sizes of targets within this share of each other are alike.
+/// Target sizes within this share count as equal.
 const SIZE_SHARE: f64 = 0.01;
 
-/// Every reason to doubt a comparison of `first` with `second`, one sentence each.
+/// Why comparing `first` with `second` is doubtful, one sentence per reason.
 pub fn differences(first: &Run, second: &Run) -> Vec<String> {
     let mut differences = Vec::new();
     if first.body.kind() != second.body.kind() {
@@ -80,7 +80,7 @@ fn durability(role: &RoleProfile) -> &'static str {
     }
 }
 
-/// What two roles of the same place in their profiles do differently.
+/// Differences between two roles at the same position in their profiles.
 fn role_differences(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
     let subject =
         if ours.name == theirs.name { ours.name.clone() } else { format!("{}, {}", ours.name, theirs.name) };

@@ -1,4 +1,4 @@
-//! What a source counts: one name per quantity, whatever server it was read from.
+//! Counters: one name per quantity, whatever server it was read from.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Declares [`Counter`] with the stored number, the column name and the role of each.
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $text:literal, $role:ident;)*) => {
-        /// One quantity of a row. The number is stored: never reuse or renumber.
+        /// A quantity of a row. The number is stored: never reuse or renumber.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[repr(u8)]
@@ -16,7 +16,7 @@ macro_rules! counters {
         impl Counter {
             /// Every counter, in the order of its number.
             pub const ALL: [Self; Self::COUNT] = [$(Self::$name,)*];
-            /// How many there are.
+            /// Number of counters.
             pub const COUNT: usize = [$($number,)*].len();
 
             /// Its name in tables, files and messages.
@@ -24,7 +24,7 @@ macro_rules! counters {
                 match self { $(Self::$name => $text,)* }
             }
 
-            /// What may be done with it.
+            /// How it may be used.
             pub fn role(self) -> Role {
                 match self { $(Self::$name => Role::$role,)* }
             }
@@ -32,18 +32,18 @@ macro_rules! counters {
     };
 }
 
-/// What may be done with a column.
+/// How a column may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A count that only grows while its epoch lasts: may be subtracted.
+    /// A count that only grows within an epoch; can be subtracted.
     Count,
-    /// Accumulated time that only grows while its epoch lasts: may be subtracted.
+    /// Accumulated time that only grows within an epoch; can be subtracted.
     Time,
     /// A level: shown as read, never subtracted.
     Gauge,
-    /// A mark of the counters' beginning: when it differs, the statistics were reset.
+    /// Marks when counting began: if it differs, the statistics were reset.
     StatisticsMark,
-    /// A mark of the open file: when it differs, the file was closed in between.
+    /// Marks the open file: if it differs, the file was closed in between.
     HandleMark,
 }
 
@@ -52,13 +52,13 @@ counters! {
     Reads = 0, "reads", Count;
     /// Bytes read.
     ReadBytes = 1, "read_bytes", Count;
-    /// Time readers waited.
+    /// Time that readers waited.
     ReadStall = 2, "read_stall", Time;
     /// Writes completed (PostgreSQL 16 and 17: blocks written).
     Writes = 3, "writes", Count;
     /// Bytes written.
     WriteBytes = 4, "write_bytes", Count;
-    /// Time writers waited.
+    /// Time that writers waited.
     WriteStall = 5, "write_stall", Time;
     /// Syncs of a file or flushes of a device.
     Syncs = 6, "syncs", Count;
@@ -72,7 +72,7 @@ counters! {
     ExtendStall = 10, "extend_stall", Time;
     /// Blocks the kernel was asked to write back.
     Writebacks = 11, "writebacks", Count;
-    /// Time waited for those requests.
+    /// Time waited for these requests.
     WritebackStall = 12, "writeback_stall", Time;
     /// Discards (TRIM).
     Discards = 13, "discards", Count;
@@ -80,7 +80,7 @@ counters! {
     DiscardBytes = 14, "discard_bytes", Count;
     /// Time discards took.
     DiscardStall = 15, "discard_stall", Time;
-    /// Other file calls: open, close, stat, seek and, in MySQL, sync.
+    /// Other file operations: open, close, stat, seek and, in MySQL, sync.
     Others = 16, "others", Count;
     /// Time those took.
     OtherStall = 17, "other_stall", Time;
@@ -88,11 +88,11 @@ counters! {
     Hits = 18, "hits", Count;
     /// Blocks evicted from the server's own cache.
     Evictions = 19, "evictions", Count;
-    /// Ring buffer slots used again.
+    /// Ring buffer slots that were reused.
     Reuses = 20, "reuses", Count;
-    /// Part of the read stall that the resource governor added.
+    /// The part of the read stall added by the resource governor.
     QueuedReadStall = 21, "queued_read_stall", Time;
-    /// Part of the write stall that the resource governor added.
+    /// The part of the write stall added by the resource governor.
     QueuedWriteStall = 22, "queued_write_stall", Time;
     /// Time with at least one request in flight.
     Busy = 23, "busy", Time;
@@ -106,13 +106,13 @@ counters! {
     WaitSome = 27, "wait_some", Time;
     /// Time in which all tasks waited for I/O.
     WaitFull = 28, "wait_full", Time;
-    /// Requests in flight at the reading.
+    /// Requests in flight when read.
     InFlight = 29, "in_flight", Gauge;
-    /// Size on disk at the reading, bytes.
+    /// Size on disk when read, bytes.
     SizeBytes = 30, "size_bytes", Gauge;
-    /// When the server says the row's counters began.
+    /// When the server started to count the row.
     StatisticsReset = 31, "statistics_reset", StatisticsMark;
-    /// Which handle the server holds the file open with.
+    /// The handle with which the server has the file open.
     Handle = 32, "handle", HandleMark;
     /// Write-ahead log generated, bytes.
     WalBytes = 33, "wal_bytes", Count;
@@ -122,11 +122,11 @@ counters! {
     WalFullPages = 35, "wal_full_pages", Count;
     /// Times the write-ahead log buffers were full.
     WalBuffersFull = 36, "wal_buffers_full", Count;
-    /// Checkpoints begun by the clock.
+    /// Scheduled checkpoints.
     CheckpointsTimed = 37, "checkpoints_timed", Count;
-    /// Checkpoints begun on request.
+    /// Requested checkpoints.
     CheckpointsRequested = 38, "checkpoints_requested", Count;
-    /// Elapsed time of the checkpoints' write phase, its deliberate pauses included: not a stall.
+    /// Elapsed time of the checkpoints' write phase, including its deliberate pauses: not a stall.
     CheckpointWriteTime = 39, "checkpoint_write_time", Time;
     /// Elapsed time of the checkpoints' sync phase.
     CheckpointSyncTime = 40, "checkpoint_sync_time", Time;
@@ -134,9 +134,9 @@ counters! {
     TempFiles = 41, "temp_files", Count;
     /// Bytes of temporary files.
     TempBytes = 42, "temp_bytes", Count;
-    /// Of the reads of a difference, those whose stall was not told. No source counts it: sums need it.
+    /// Reads in a difference whose stall was not reported. No source counts it; sums need it.
     UntimedReads = 43, "untimed_reads", Count;
-    /// Of the writes of a difference, those whose stall was not told.
+    /// Writes in a difference whose stall was not reported.
     UntimedWrites = 44, "untimed_writes", Count;
 }
 
@@ -146,7 +146,7 @@ impl Counter {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// Whether a difference of two readings means anything.
+    /// Whether differences of it are meaningful.
     pub fn subtracts(self) -> bool {
         matches!(self.role(), Role::Count | Role::Time)
     }
@@ -158,7 +158,7 @@ impl fmt::Display for Counter {
     }
 }
 
-/// Values of some counters; the others are absent, which is not zero.
+/// Values of some counters; the others are absent, which is different from zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
     present: u64,
@@ -177,13 +177,13 @@ impl Counters {
         Self::default()
     }
 
-    /// The same with `counter` at `value`.
+    /// Sets `counter` to `value`.
     pub fn with(mut self, counter: Counter, value: u64) -> Self {
         self.set(counter, value);
         self
     }
 
-    /// The same with `counter` at `value`, or absent.
+    /// Sets `counter` to `value`, if there is one.
     pub fn with_opt(mut self, counter: Counter, value: Option<u64>) -> Self {
         if let Some(value) = value {
             self.set(counter, value);
@@ -203,12 +203,12 @@ impl Counters {
         self.values[counter as usize] = 0;
     }
 
-    /// The value of `counter`; `None` when absent.
+    /// The value of `counter`; `None` if absent.
     pub fn get(&self, counter: Counter) -> Option<u64> {
         (self.present >> (counter as u8) & 1 == 1).then(|| self.values[counter as usize])
     }
 
-    /// The value of `counter`, and zero when absent: for sums only.
+    /// The value of `counter`, or zero if absent: for sums only.
     pub fn or_zero(&self, counter: Counter) -> u64 {
         self.values[counter as usize]
     }
@@ -224,7 +224,7 @@ impl Counters {
         })
     }
 
-    /// Bit `n` set: the counter with number `n` is present.
+    /// Bit `n` is set if the counter with number `n` is present.
     pub fn present(&self) -> u64 {
         self.present
     }
@@ -239,8 +239,7 @@ impl Counters {
         self.values.iter().all(|value| *value == 0)
     }
 
-    /// Adds `other` counter by counter, at most to the end of `u64`. A counter present in either is present
-    /// in the sum.
+    /// Adds `other` counter by counter, saturating. A counter present in either is present in the sum.
     pub fn add(&mut self, other: &Self) {
         self.present |= other.present;
         for (mine, theirs) in self.values.iter_mut().zip(&other.values) {

@@ -1,20 +1,26 @@
 //! The difference between two samples, and when there is none.
 //!
-//! The rules, in the order they are tried, each of them a test below:
+//! The rules, in the order they are applied, each covered by a test below:
 //!
-//! 1. Another version, another instance or counters begun anew: every row is a reset, with the reason.
-//! 2. A thing that was not there before is a baseline. Its values are a delta only when the server says that
-//!    it was made after the previous sample, and nothing then had its open handle: SQL Server counts the age of a
-//!    database from its last renaming. A known name with a new identity is a reset.
-//! 3. A mark of the row (its statistics' beginning, its open handle) that differs is a reset.
+//! 1. Another version, another instance, or counters that started again: every row is a reset, with the
+//! reason.
+//! 2. A subject that was not there before is a baseline. Its values are a delta only if the server reports
+//! that it was
+//!    created after the previous sample, and no subject then had the same open handle: SQL Server counts the
+//! age of a
+//!    database from its last rename. A known name with a new identity is a reset.
+//! 3. A changed mark of the row (when counting began, its open handle) is a reset.
 //! 4. Without a length of time there is no delta: both samples must be timed by one clock that moved forward.
-//! 5. Any column that decreased makes the whole row a reset. Only when nothing but time columns of a known width
-//!    decreased, and the wrapped difference is possible in that time, are they subtracted modulo their width.
-//! 6. A time column that may have wrapped unseen in a long gap is left out; the counts stay.
-//!    So are those whose stall a source does not tell: how many reads and writes that were is kept, so that sums over
-//!    them and over others divide a stall by nothing but the operations it is of.
-//! 7. Otherwise the row's delta is the difference, over the true length of the interval, however long. Equal
-//!    values are a delta of zeros: idle is not missing.
+//! 5. Any column that decreased makes the whole row a reset. If only time columns of a known width decreased,
+//! and the
+//!    wrapped difference is possible in that time, they are subtracted modulo their width instead.
+//! 6. A time column that may have wrapped unnoticed in a long gap is left out; the counts stay.
+//!    So is the stall that a source does not report. The number of reads and writes concerned is kept, so
+//! that sums
+//!    divide a stall only by the operations it belongs to.
+//! 7. Otherwise the row's delta is the difference over the actual length of the interval, however long. Equal
+//! values are
+//!    a delta of zeros: idle is not missing.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
@@ -26,15 +32,14 @@ use crate::sample::{Epoch, Row, Sample, Subject};
 use crate::scope::Scope;
 use crate::totals::Totals;
 
-/// What a row did between two samples.
+/// The change of a row between two samples.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are deltas: a box each would cost more")]
 pub enum Change {
-    /// It did this much.
     Delta(Totals),
-    /// It is seen for the first time: the next sample will tell.
+    /// First seen: the next sample will give a delta.
     Baseline,
-    /// Nothing can be said about this interval.
+    /// No delta for this interval.
     Reset(ResetReason),
 }
 
@@ -48,13 +53,13 @@ impl Change {
     }
 }
 
-/// Compares two samples of one source: a change for every row of `now`, in its order.
+/// Compares two samples of one source; returns a change for every row of `now`, in order.
 pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
     let interval_ns = now.taken.since_ns(&before.taken);
     if let Some(reason) = epoch_reset(&before.epoch, &now.epoch, interval_ns) {
         return vec![Change::Reset(reason); now.rows.len()];
     }
-    // Sources nearly always give their rows in one order: then nothing is looked up, and no table is made.
+    // Sources nearly always return rows in the same order; then no lookup table is built.
     let known = LazyCell::new(|| Known::of(&before.rows));
     let find = |place: usize, subject| {
         let same = before.rows.get(place).filter(|earlier| earlier.subject.is_same_series(subject));
@@ -71,7 +76,7 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
         .collect()
 }
 
-/// The rows of a sample by what they are and by what they are called.
+/// The rows of a sample by identity and by name.
 struct Known<'a> {
     series: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
     names: HashMap<(Kind, &'a Scope, &'a str), &'a Row>,
@@ -85,12 +90,12 @@ impl<'a> Known<'a> {
         Self { series, names, handles: rows.iter().filter_map(handle_key).collect() }
     }
 
-    /// Whether some row then was read through the handle that `row` is read through now.
+    /// Whether an earlier row had the handle that `row` has now.
     fn has_handle_of(&self, row: &Row) -> bool {
         handle_key(row).is_some_and(|key| self.handles.contains(&key))
     }
 
-    /// The earlier row of the same thing, or else whether some other thing had its name.
+    /// The earlier row of the same subject, or else whether another subject had its name.
     fn find(&self, subject: &'a Subject) -> Result<&'a Row, bool> {
         self.series
             .get(&series_key(subject))
@@ -111,8 +116,8 @@ fn name_key(subject: &Subject) -> (Kind, &Scope, &str) {
     (subject.kind, &subject.scope, &subject.name)
 }
 
-/// How much less than the interval a server's own uptime may have grown without having begun anew, seconds:
-/// both ends are whole seconds, read somewhere in the interval's first and last moments.
+/// How much less than the interval a server's uptime may grow without a restart, seconds: both readings are
+/// whole seconds, taken at slightly different times.
 const UPTIME_SLACK_S: u64 = 3;
 
 /// Rule 1: whether nothing in `now` continues `before`.
@@ -159,7 +164,7 @@ fn appeared(row: &Row, named_alike: bool, interval_ns: Option<u64>) -> Change {
     }
 }
 
-/// Rules 3 to 7: two readings of one thing.
+/// Rules 3 to 7: two readings of one subject.
 pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Option<u64>) -> Change {
     if let Some(reason) = mark_reset(before, now) {
         return Change::Reset(reason);
@@ -194,8 +199,8 @@ pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Op
     Change::Delta(Totals { covered_ns: interval_ns, amounts })
 }
 
-/// Rule 6: counts the operations whose stall is not told. No operation takes no picosecond at all: MySQL counts those of
-/// an instrument that is not timed and adds nothing to its time.
+/// Rule 6: counts the operations whose stall is not reported. No operation takes zero picoseconds: MySQL
+/// counts operations of an untimed instrument without adding to its time.
 fn mark_untimed(kind: Kind, amounts: &mut Counters) {
     if !kind.has_stall() {
         return;
@@ -214,7 +219,7 @@ fn mark_untimed(kind: Kind, amounts: &mut Counters) {
     }
 }
 
-/// Rule 3: whether the row says itself that it began anew. A mark that appears or goes counts as another.
+/// Rule 3: whether the row's own mark shows a reset. A mark that appears or disappears counts as changed.
 fn mark_reset(before: &Counters, now: &Counters) -> Option<ResetReason> {
     let differs = |counter| before.get(counter) != now.get(counter);
     if differs(Counter::Handle) {
@@ -223,7 +228,7 @@ fn mark_reset(before: &Counters, now: &Counters) -> Option<ResetReason> {
     differs(Counter::StatisticsReset).then_some(ResetReason::StatisticsReset)
 }
 
-/// The columns that both readings have and that went down.
+/// The columns in both readings that decreased.
 fn decreased(before: &Counters, now: &Counters) -> Vec<Counter> {
     now.iter()
         .filter(|(counter, value)| {

@@ -1,39 +1,34 @@
-//! What a block device is, wherever it is plugged in: the names that go with it, the way to it, and what it takes.
+//! Identity of a block device, wherever it is attached: its names, its connection, and its limits.
 //!
-//! A field is `None` where the system does not tell, never a guess.
+//! A field is `None` if the system does not report it; nothing is guessed.
 
 use serde::{Deserialize, Serialize};
 
 /// One block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceIdentity {
-    /// Kernel name of this boot, such as `nvme0n1`; of a partition its disk's.
+    /// Kernel name of this boot, such as `nvme0n1`; for a partition that of its disk.
     pub kernel_name: String,
-    /// Model, vendor in front of it where that is told apart.
+    /// Model, preceded by the vendor if reported separately.
     pub model: Option<String>,
-    /// Serial number.
     pub serial: Option<String>,
-    /// Firmware revision.
     pub firmware: Option<String>,
-    /// The names it has for the whole world.
+    /// Globally unique names.
     pub names: WorldWideNames,
-    /// The volume of a cloud that it is.
     pub cloud_volume: Option<CloudVolume>,
-    /// How it is attached.
     pub transport: Option<Transport>,
-    /// The link to it.
     pub link: Option<Link>,
     /// Discard (TRIM, UNMAP, deallocate).
     pub discard: Option<Discard>,
-    /// What one request may be, and how many.
+    /// Limits on requests.
     pub queue: QueueLimits,
-    /// The partition that was asked about; `None` for a whole device.
+    /// The partition in question; `None` for a whole device.
     pub partition: Option<Partition>,
 }
 
 impl DeviceIdentity {
-    /// One text that names this device today and after it has moved to another slot or machine; `None` where it has no
-    /// name but the kernel's. The names that are certainly unique come first, a serial number with its model last.
+    /// A text that identifies this device, even after it moves to another slot or machine; `None` if it has
+    /// only a kernel name. Certainly unique names come first, a serial number with its model last.
     pub fn key(&self) -> Option<String> {
         let names = &self.names;
         let volume =
@@ -55,7 +50,7 @@ impl DeviceIdentity {
     }
 }
 
-/// Names that no two devices share, in lower-case hexadecimal digits without separators unless said otherwise.
+/// Names that no two devices share, in lower-case hexadecimal digits without separators unless noted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorldWideNames {
     /// Network Address Authority: SCSI and SATA.
@@ -64,22 +59,21 @@ pub struct WorldWideNames {
     pub eui64: Option<String>,
     /// Namespace globally unique identifier of NVMe, 128 bits.
     pub nguid: Option<String>,
-    /// UUID of a namespace, an array or a mapping, as it is written.
+    /// UUID of a namespace, an array or a mapping, as reported.
     pub uuid: Option<String>,
-    /// Vendor and name by INCITS T10, as text.
+    /// INCITS T10 vendor and name, as text.
     pub t10: Option<String>,
 }
 
-/// A volume that a cloud's console knows by this name.
+/// A cloud volume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloudVolume {
-    /// Whose.
     pub cloud: Cloud,
-    /// Identifier or name, such as `vol-0123456789abcdef0`.
+    /// Id or name in the cloud's console, such as `vol-0123456789abcdef0`.
     pub id: String,
 }
 
-/// Clouds whose volumes tell their name.
+/// Clouds whose volumes report their name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cloud {
@@ -103,23 +97,17 @@ impl Cloud {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
-    /// NVMe on PCI Express.
     NvmePcie,
-    /// NVMe over TCP.
     NvmeTcp,
-    /// NVMe over RDMA.
     NvmeRdma,
     /// NVMe over Fibre Channel.
     NvmeFc,
-    /// Serial ATA.
     Sata,
     /// Serial attached SCSI.
     Sas,
-    /// SCSI over Fibre Channel.
     FibreChannel,
     /// SCSI over TCP.
     Iscsi,
-    /// USB.
     Usb,
     /// A hypervisor's paravirtual block device.
     VirtioBlock,
@@ -129,29 +117,25 @@ pub enum Transport {
     Xen,
     /// SD card or eMMC.
     Mmc,
-    /// A file.
     Loop,
     /// A mapping of other devices: LVM, encryption, multipath.
     Mapping,
-    /// An array of the kernel's.
+    /// A kernel RAID array.
     Array,
 }
 
-/// What the link to a device could do and what it does: a card in a slot of half its width gives half.
+/// The maximum and actual speed of the link to a device: a card in a slot of half its width gives half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// Lanes in use.
     pub lanes: Option<u32>,
-    /// Lanes that the device has.
     pub lanes_max: Option<u32>,
-    /// Mega-transfers a second of one lane: 16,000 for PCI Express 4.0, 6,000 for SATA of 6 Gbit/s.
+    /// Mega-transfers per second of one lane: 16,000 for PCI Express 4.0, 6,000 for SATA with 6 Gbit/s.
     pub lane_mt_per_s: Option<u32>,
-    /// The most that the device can do.
     pub lane_mt_per_s_max: Option<u32>,
 }
 
 impl Link {
-    /// Whether it runs below what the device can do; `None` where the system does not tell both.
+    /// Whether it runs below what the device supports; `None` if the system does not report both.
     pub fn is_below_its_best(&self) -> Option<bool> {
         let below = |now: Option<u32>, best: Option<u32>| Some(now? < best?);
         match (below(self.lanes, self.lanes_max), below(self.lane_mt_per_s, self.lane_mt_per_s_max)) {
@@ -161,46 +145,39 @@ impl Link {
     }
 }
 
-/// What the kernel says of discards.
+/// Discard support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discard {
-    /// Largest at once, bytes; 0: the device takes none.
+    /// Largest discard, bytes; 0 if unsupported.
     pub bytes_max: u64,
-    /// Unit in which the device gives space back, bytes.
+    /// Unit in which the device frees space, bytes.
     pub granularity_bytes: Option<u64>,
 }
 
-/// What one request may be, and how many wait.
+/// Limits on request size and number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueLimits {
-    /// Logical sector, bytes.
     pub logical_sector_bytes: Option<u32>,
-    /// Physical sector, bytes.
     pub physical_sector_bytes: Option<u32>,
-    /// Smallest request that costs nothing extra, bytes.
+    /// Smallest request without a penalty, bytes.
     pub io_bytes_min: Option<u32>,
-    /// The request that serves best (a stripe of an array), bytes; `None` also where the device has no favourite.
+    /// Preferred request size (a stripe of an array), bytes; also `None` if the device has no preference.
     pub io_bytes_optimal: Option<u32>,
-    /// Largest request as set, bytes.
     pub request_bytes_max: Option<u64>,
-    /// Largest request that the hardware takes, bytes.
     pub request_bytes_hardware_max: Option<u64>,
-    /// Most segments of a request.
+    /// Most segments per request.
     pub segments_max: Option<u32>,
-    /// Requests that wait in one queue.
+    /// Queue length.
     pub requests: Option<u32>,
-    /// Queues to the hardware.
     pub queues: Option<u32>,
 }
 
-/// Where a partition lies on its disk.
+/// The position of a partition on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
-    /// Its number.
     pub number: u32,
     /// Its first byte on the disk.
     pub start_bytes: u64,
-    /// Its length, bytes.
     pub size_bytes: Option<u64>,
     /// Bytes from its start to the disk's next natural boundary; anything but 0 makes the disk read before it writes.
     pub misaligned_bytes: Option<u64>,

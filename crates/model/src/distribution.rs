@@ -1,4 +1,4 @@
-//! Where random requests land.
+//! Distributions of random requests.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,28 +7,28 @@ use iostall_measure::{ByteCount, Percent};
 
 use crate::spelling::{SpellingError, as_text, refuse};
 
-/// Where random requests land in the region.
+/// How random requests are distributed over the region.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {
     /// Everywhere alike.
     #[default]
     Uniform,
-    /// Block of popularity rank k with probability proportional to 1 / k^theta, ranks scattered over the region.
+    /// The block of popularity rank k has a probability proportional to 1 / k^theta; ranks are scattered over
+    /// the region.
     Zipf {
-        /// Skew, above 0; 0.99 is YCSB's.
+        /// Skew, above 0; YCSB uses 0.99.
         theta: f64,
     },
     /// `access` of the requests go to the first `region` share of the region.
     Hot {
         /// Share of requests.
         access: Percent,
-        /// Share of the region.
         region: Percent,
     },
     /// Shares of requests over consecutive shares of the region (DiskSpd's `-rdpct`).
     Ranges(Vec<RangeShare>),
-    /// Shares of requests over consecutive lengths from the region's start (DiskSpd's `-rdabs`). Lengths beyond the region's
-    /// end are cut, and the shares of what is left grow in proportion.
+    /// Shares of requests over consecutive lengths from the region's start (DiskSpd's `-rdabs`). Lengths
+    /// beyond the region's end are cut off, and the remaining shares scaled up.
     Spans(Vec<SpanShare>),
 }
 
@@ -37,7 +37,6 @@ pub enum Distribution {
 pub struct RangeShare {
     /// Share of requests; 0 makes a hole.
     pub access: Percent,
-    /// Share of the region.
     pub region: Percent,
 }
 
@@ -46,7 +45,7 @@ pub struct RangeShare {
 pub struct SpanShare {
     /// Share of requests; 0 makes a hole.
     pub access: Percent,
-    /// Length; of the last, 0 is the rest of the region.
+    /// Length; for the last, 0 means the rest of the region.
     pub length: ByteCount,
 }
 

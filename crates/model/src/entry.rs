@@ -27,20 +27,18 @@ pub struct Entry {
     pub kind: String,
     /// What the user calls it.
     pub name: String,
-    /// When the first request was made, UTC.
+    /// Time of the first request, UTC.
     pub started_utc: Timestamp,
-    /// When the last answer was in, UTC.
+    /// Time of the last completion, UTC.
     pub ended_utc: Timestamp,
-    /// Name of the machine.
     pub host: String,
     /// Version of iostall that measured it.
     pub tool_version: String,
-    /// Stopped before its end.
+    /// Stopped early.
     pub interrupted: bool,
     /// How many doubts it carries.
     pub warning_count: u32,
     /// The targets' paths in the run's order.
     pub targets: Vec<String>,
-    /// Its few numbers.
     pub summary: Summary,
 }

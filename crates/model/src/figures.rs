@@ -1,4 +1,4 @@
-//! The figures of a role, derived from its cells: one row an operation, a total, and commits.
+//! Figures of a role, derived from its cells: one row per operation, a total, and commits.
 
 use crate::outcome::{OpOutcome, RoleOutcome, SpanOutcome};
 use iostall_measure::platform::CpuTicks;
@@ -7,16 +7,15 @@ use iostall_measure::{Histogram, Op};
 /// What a row counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
-    /// One operation.
     Op(Op),
     /// Reads and writes together.
     Total,
-    /// A write until the sync that covers it has returned.
+    /// From a write to the end of the sync that covers it.
     Commit,
 }
 
 impl RowKind {
-    /// Its word in tables and files.
+    /// Its name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Op(op) => op.name(),
@@ -25,7 +24,7 @@ impl RowKind {
         }
     }
 
-    /// Whether the row's requests move data, so that MiB/s means something.
+    /// Whether the row's requests move data, so that MiB/s is meaningful.
     pub fn moves_data(self) -> bool {
         !matches!(self, Self::Op(Op::Sync) | Self::Commit)
     }
@@ -41,7 +40,7 @@ pub enum LatencyKind {
 }
 
 impl LatencyKind {
-    /// Its word in tables and files.
+    /// Its name in tables and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Service => "service",
@@ -50,18 +49,15 @@ impl LatencyKind {
     }
 }
 
-/// One row: what one kind of request of a role did in the measured part.
+/// One kind of request of a role in the measured part.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What it counts.
     pub kind: RowKind,
-    /// Completed requests.
     pub count: u64,
-    /// Bytes they moved.
     pub bytes: u64,
-    /// Requests that failed.
     pub failed: u64,
-    /// Submit to completion, nanoseconds. `None` for commits of an open loop, which have a response time only.
+    /// Submit to completion, nanoseconds. `None` for commits of an open loop, which have only a response
+    /// time.
     pub service_ns: Option<Histogram>,
     /// Intended start to completion, nanoseconds; open loop only.
     pub response_ns: Option<Histogram>,
@@ -79,35 +75,35 @@ impl Row {
         }
     }
 
-    /// Completed requests a second; `None` over no time.
+    /// Completed requests a second; `None` if the time is zero.
     pub fn iops(&self, measured_ns: u64) -> Option<f64> {
         per_second(self.count as f64, measured_ns)
     }
 
-    /// 2^20 bytes a second; `None` over no time and for requests that move no data.
+    /// MiB a second; `None` if the time is zero, and for requests that move no data.
     pub fn mib_per_s(&self, measured_ns: u64) -> Option<f64> {
         self.kind.moves_data().then(|| per_second(self.bytes as f64 / 1_048_576.0, measured_ns)).flatten()
     }
 
-    /// The latencies it has, in the order they are shown.
+    /// Its latencies, in the order in which they are shown.
     pub fn latencies(&self) -> impl Iterator<Item = (LatencyKind, &Histogram)> {
         let service = self.service_ns.as_ref().map(|histogram| (LatencyKind::Service, histogram));
         let response = self.response_ns.as_ref().map(|histogram| (LatencyKind::Response, histogram));
         service.into_iter().chain(response)
     }
 
-    /// What a user waits for: response in open loop, else service.
+    /// What a user waits for: response in an open loop, otherwise service.
     pub fn waited_ns(&self) -> Option<&Histogram> {
         self.response_ns.as_ref().or(self.service_ns.as_ref())
     }
 }
 
-/// `amount` a second over `measured_ns`; `None` over no time.
+/// `amount` per second over `measured_ns`; `None` if that is zero.
 pub fn per_second(amount: f64, measured_ns: u64) -> Option<f64> {
     (measured_ns > 0).then(|| amount / (measured_ns as f64 / 1e9))
 }
 
-/// The rows of a role: each operation it did, the total where it both read and wrote, commits where it syncs.
+/// The rows of a role: each of its operations, the total if it reads and writes, commits if it syncs.
 pub fn rows(role: &RoleOutcome) -> Vec<Row> {
     let op = |op: Op| role.op(op).map(|outcome| Row::of(RowKind::Op(op), outcome));
     let (read, write) = (op(Op::Read), op(Op::Write));
@@ -130,19 +126,18 @@ pub fn rows(role: &RoleOutcome) -> Vec<Row> {
     [read, write, total, op(Op::Sync), commit].into_iter().flatten().collect()
 }
 
-/// Reads and writes of all roles of a span together; `None` where there were none.
+/// Reads and writes of all roles of a span; `None` if there were none.
 pub fn span_total(span: &SpanOutcome) -> Option<OpOutcome> {
     OpOutcome::sum(span.roles.iter().flat_map(|role| &role.cells).filter(|cell| cell.op != Op::Sync))
 }
 
-/// Processor time and what it bought.
+/// CPU time, and the requests it was used for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuUse {
-    /// User time, nanoseconds.
     pub user_ns: u64,
     /// Kernel time, nanoseconds.
     pub system_ns: u64,
-    /// Requests completed, sync calls included: each costs processor time.
+    /// Completed requests including sync calls, which cost CPU time too.
     pub requests: u64,
 }
 
@@ -168,19 +163,19 @@ impl CpuUse {
         self.user_ns.saturating_add(self.system_ns)
     }
 
-    /// Processor time of one request, nanoseconds; `None` without requests.
+    /// CPU time per request, nanoseconds; `None` without requests.
     pub fn ns_per_request(self) -> Option<f64> {
         (self.requests > 0).then(|| self.total_ns() as f64 / self.requests as f64)
     }
 
-    /// Requests a second of processor time; `None` where none was used.
+    /// Requests per second of CPU time; `None` if none was used.
     pub fn requests_per_cpu_second(self) -> Option<f64> {
         (self.total_ns() > 0).then(|| self.requests as f64 / (self.total_ns() as f64 / 1e9))
     }
 }
 
-/// Share of the machine's processor time that was not idle, 0 to 1; `None` where it is not known.
-/// Time spent waiting for I/O is idle: the processor could have done other work.
+/// Share of the machine's CPU time that was not idle, 0 to 1; `None` if unknown. Waiting for I/O counts as
+/// idle, because the CPU could have done other work.
 pub fn machine_busy(span: &SpanOutcome) -> Option<f64> {
     let total: u64 = span.cpus.iter().map(CpuTicks::total).sum();
     let idle: u64 = span.cpus.iter().map(|cpu| cpu.idle + cpu.iowait).sum();

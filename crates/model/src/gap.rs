@@ -3,13 +3,12 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Ticks of a source without a sample, and why: a hole in a history has its reason.
+/// Ticks of a source without a sample, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// The first of them.
     pub at: Timestamp,
-    /// How many samples are missing.
+    /// Number of missing samples.
     pub missed: u64,
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
 }

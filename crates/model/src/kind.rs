@@ -1,4 +1,4 @@
-//! The kinds of row, and what each kind's columns mean.
+//! Kinds of row, and what the columns of each kind mean.
 
 use std::fmt;
 
@@ -9,8 +9,9 @@ use crate::reset::ResetReason;
 
 /// What a row describes. The number is stored: never reuse or renumber.
 ///
-/// A server version that changes the meaning of a column gets a kind of its own, so that the two can never be
-/// subtracted from each other.
+/// If a server version changes the meaning of a column, it gets its own kind, so that the two are never
+/// subtracted from each
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -20,7 +21,7 @@ pub enum Kind {
     SqlServerFile = 1,
     /// A row of `pg_stat_io` in PostgreSQL 16 and 17, where reads and writes count 8 KiB blocks.
     PostgresIoBlocks = 10,
-    /// A row of `pg_stat_io` from PostgreSQL 18, where they count operations.
+    /// A row of `pg_stat_io` since PostgreSQL 18, where they count operations.
     PostgresIo = 11,
     /// A PostgreSQL database (`pg_stat_database`): blocks, and the time its backends waited for data files.
     PostgresDatabase = 12,
@@ -49,29 +50,24 @@ pub enum Kind {
 /// The unit in which a source counts a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// As it is: operations, blocks or bytes.
+    /// As is: operations, blocks or bytes.
     One,
-    /// Sectors of 512 bytes, whatever the device's sectors are.
+    /// Sectors of 512 bytes, whatever the device's sector size.
     Sectors,
-    /// Milliseconds.
     Milliseconds,
-    /// Microseconds.
     Microseconds,
-    /// Picoseconds.
     Picoseconds,
 }
 
-/// What is known of a column of one kind.
+/// Unit and width of a column of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its unit as read.
     pub unit: Unit,
-    /// Its width in bits, when it is known to wrap there within the life of a machine.
+    /// Width in bits, if the column may wrap within the life of a machine.
     pub width_bits: Option<u32>,
 }
 
 impl Kind {
-    /// Every kind.
     pub const ALL: [Self; 14] = [
         Self::SqlServerFile,
         Self::PostgresIoBlocks,
@@ -89,7 +85,7 @@ impl Kind {
         Self::LinuxPressure,
     ];
 
-    /// Its word in listings and files.
+    /// Its name in listings and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::SqlServerFile => "sqlserver-file",
@@ -114,7 +110,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| *kind as u8 == number)
     }
 
-    /// The unit and the width of `counter` as this kind's source gives it.
+    /// Unit and width of `counter` in this kind's source.
     pub fn column(self, counter: Counter) -> Column {
         let timed = |unit, width_bits| match counter.role() {
             Role::Time => Column { unit, width_bits },
@@ -125,15 +121,18 @@ impl Kind {
             Self::MysqlFile => timed(Unit::Picoseconds, Some(64)),
             Self::LinuxDevice if is_sectors(counter) => Column { unit: Unit::Sectors, width_bits: None },
             Self::LinuxDevice => timed(Unit::Milliseconds, Some(32)),
-            // PostgreSQL shows milliseconds as a float of its microseconds; we store those. PSI counts them too.
+            // PostgreSQL shows milliseconds as a float with microsecond precision; microseconds are stored.
+            // PSI uses microseconds too.
             _ => timed(Unit::Microseconds, None),
         }
     }
 
-    /// How many requests can wait at once, at most: bounds what a wrapped time column may have gained.
+    /// Maximum number of requests that can wait at once, which limits how much a wrapped time column can have
+    /// gained.
     ///
-    /// A Linux device queue takes 1024 requests at most by default of the largest devices; a database server
-    /// has at most some ten thousand threads. Time with anything in flight passes once.
+    /// A Linux device queue holds at most 1024 requests by default on the largest devices; a database server
+    /// has at most some
+    /// ten thousand threads. Busy time advances at most as fast as the clock.
     pub fn parallelism_max(self, counter: Counter) -> u64 {
         match (self, counter) {
             (_, Counter::Busy) => 1,
@@ -142,18 +141,18 @@ impl Kind {
         }
     }
 
-    /// What it means when a counter of this kind is smaller than before and nothing else explains it.
+    /// What a decreased counter of this kind means if nothing else explains it.
     pub fn decrease_means(self) -> ResetReason {
         match self {
-            // SQL Server clears a file's counters when the database is closed: offline, detach, restore.
-            // A device's or a control group's counters begin with it.
+            // SQL Server clears a file's counters when the database is closed: offline, detach, restore. The
+            // counters of a device or a control group begin with its creation.
             Self::SqlServerFile | Self::LinuxDevice | Self::LinuxCgroup => ResetReason::Reattach,
             // TRUNCATE of the Performance Schema table, pg_stat_reset and the like.
             _ => ResetReason::StatisticsReset,
         }
     }
 
-    /// Whether its reads and writes are blocks, which say nothing of the number or the size of requests.
+    /// Whether its reads and writes are blocks, which say nothing about the number or size of requests.
     pub fn counts_blocks(self) -> bool {
         matches!(
             self,
@@ -161,7 +160,7 @@ impl Kind {
         )
     }
 
-    /// Whether its source tells how long reads or writes were waited for, if its settings let it.
+    /// Whether its source reports the stall of reads or writes, if configured to.
     pub fn has_stall(self) -> bool {
         matches!(
             self,
@@ -175,7 +174,8 @@ impl Kind {
         )
     }
 
-    /// What its numbers mean, where that is not operations and the time from request to completion.
+    /// A note on the meaning of its numbers, if they are not operations and the time from request to
+    /// completion.
     pub fn note(self) -> Option<&'static str> {
         match self {
             Self::PostgresIoBlocks | Self::PostgresDatabase => Some(
@@ -193,13 +193,14 @@ impl Kind {
     }
 }
 
-/// diskstats counts sectors of 512 bytes.
+/// diskstats counts 512-byte sectors.
 fn is_sectors(counter: Counter) -> bool {
     matches!(counter, Counter::ReadBytes | Counter::WriteBytes | Counter::DiscardBytes)
 }
 
 impl Column {
-    /// `amount` in whole units of ours: operations, bytes or nanoseconds. Picoseconds are cut to nanoseconds.
+    /// `amount` in our whole units: operations, bytes or nanoseconds. Picoseconds are truncated to
+    /// nanoseconds.
     pub fn canonical(self, amount: u64) -> u64 {
         match self.unit {
             Unit::One => amount,

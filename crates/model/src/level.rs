@@ -1,4 +1,4 @@
-//! What rows are summed to, and which group a row belongs to there.
+//! Levels at which rows are summed, and the group of a row at each.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,22 +6,19 @@ use crate::kind::Kind;
 use crate::sample::Subject;
 use crate::scope::{DeviceRole, Scope};
 
-/// What the rows are summed to.
+/// The level at which rows are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// Files, tables and indexes.
     Files,
-    /// Databases.
     Databases,
-    /// Volumes and devices.
     Volumes,
-    /// Whole servers.
     Server,
 }
 
 impl Level {
-    /// The group that a row belongs to at this level; `None` where it does not count there.
+    /// The group of a row at this level; `None` if it does not count there.
     pub fn group(self, subject: &Subject) -> Option<String> {
         let whole = |label: &str| Some(label.to_owned());
         match (self, subject.kind) {
@@ -51,7 +48,7 @@ impl Level {
                 Self::Server,
                 Kind::MysqlInnodb | Kind::MysqlRedo | Kind::PostgresWal | Kind::PostgresCheckpointer,
             ) => Some(subject.name.clone()),
-            // Partitions and stacked devices are counted again in the disks under them.
+            // Partitions and stacked devices are already counted in the disks under them.
             (Self::Server, Kind::LinuxDevice) => {
                 (subject.scope == Scope::Device(DeviceRole::Disk)).then(|| "all disks".to_owned())
             }
@@ -59,8 +56,8 @@ impl Level {
         }
     }
 
-    /// The kind of the group that a row of `kind` belongs to: blocks of a volume are those of its tables and its
-    /// indexes together.
+    /// The kind of the group of a row of `kind`: the blocks of a volume are those of its tables and indexes
+    /// together.
     pub fn kind(self, kind: Kind) -> Kind {
         match (self, kind) {
             (Self::Volumes, Kind::PostgresIndex) => Kind::PostgresTable,

@@ -1,4 +1,4 @@
-//! The nouns that iostall stores and shows. Pure data: no I/O, no clock, no formatting.
+//! The data types that iostall stores and shows. No I/O, no clock, no formatting.
 
 pub mod alert;
 pub mod capacity;

@@ -1,4 +1,4 @@
-//! What a run measured, under names that runs of the same settings share: what comparisons are made of.
+//! Measurements of a run under names that runs with the same settings share, so that they can be compared.
 
 use iostall_measure::foreign::shown;
 use iostall_measure::{Histogram, Op};
@@ -10,40 +10,36 @@ use crate::point::{Point, Repeat};
 /// Shorter intervals of a series are left out: a last one of a few milliseconds is too short for a rate.
 const WHOLE_NS: u64 = 500_000_000;
 
-/// A role's operation or a setting, over the whole run and interval by interval.
+/// A role's operation or a setting, over the whole run and by interval.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// `data read`, or `random read 8K, depth 8 × 1 worker, target 1`.
     pub name: String,
-    /// Completed requests.
     pub count: u64,
-    /// Bytes they moved.
     pub bytes: u64,
-    /// How long was measured, nanoseconds.
+    /// Measured time, nanoseconds.
     pub measured_ns: u64,
-    /// What a user waits for: response in open loop, else service.
+    /// What a user waits for: response in an open loop, otherwise service.
     pub latency_ns: Histogram,
-    /// Second by second, or interval by interval of a point.
+    /// Per second, or per interval of a point.
     pub intervals: Vec<IntervalFigures>,
 }
 
-/// One interval; `None` where it does not tell.
+/// Figures of one interval; `None` where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntervalFigures {
     /// Requests a second.
     pub iops: Option<f64>,
-    /// 2^20 bytes a second.
+    /// MiB a second.
     pub mib_per_s: Option<f64>,
-    /// Mean latency, nanoseconds.
     pub latency_ns_mean: Option<f64>,
-    /// Median latency, nanoseconds.
     pub latency_ns_p50: Option<f64>,
     /// 99th percentile, nanoseconds.
     pub latency_ns_p99: Option<f64>,
 }
 
 impl Measured {
-    /// Of a row of a role's figures; `None` where it has no latency. `prefix` tells spans apart.
+    /// From a row of a role's figures; `None` if it has no latency. `prefix` distinguishes spans.
     pub fn of_row(prefix: &str, span: &SpanOutcome, role: &RoleOutcome, row: &Row) -> Option<Self> {
         let latency_ns = row.waited_ns()?.clone();
         let whole = role.series.iter().filter(|point| point.length_ns >= WHOLE_NS);
@@ -84,7 +80,7 @@ impl IntervalFigures {
         let count: u64 = ops.iter().map(|op| op.count).sum();
         let bytes: u64 = ops.iter().map(|op| op.bytes).sum();
         let mean = ops.iter().map(|op| op.latency_ns_mean * op.count as f64).sum::<f64>() / count as f64;
-        // Percentiles of two operations cannot be put together: only a single one has them.
+        // Percentiles of two operations cannot be combined, so only a single one has them.
         let single = if let [op] = ops { Some(op) } else { None };
         Self {
             iops: Some(count as f64 / seconds),

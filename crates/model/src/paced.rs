@@ -1,4 +1,4 @@
-//! What a paced writer was asked and what it measured.
+//! The settings and results of a paced writer.
 
 use iostall_measure::Histogram;
 use serde::{Deserialize, Serialize};
@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 pub enum WriteMethod {
     /// Through the page cache.
     Buffered,
-    /// Past the page cache.
+    /// Direct I/O.
     Direct,
-    /// Past the page cache, each write on stable media before it counts (`O_DSYNC`).
+    /// Direct I/O with each write on stable media before it completes (`O_DSYNC`).
     DirectDsync,
 }
 
 impl WriteMethod {
-    /// All of them, in the order they are shown.
+    /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Buffered, Self::Direct, Self::DirectDsync];
 
-    /// Its word on the command line and in reports.
+    /// Its name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Buffered => "buffered",
@@ -32,62 +32,56 @@ impl WriteMethod {
 /// How data arrives: packets in bursts, bursts at fixed times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
-    /// Bytes of a packet: one write.
+    /// Bytes per packet; each packet is one write.
     pub packet_bytes: u32,
-    /// Packets of a burst.
     pub packets_per_burst: u32,
-    /// From the start of one burst to the start of the next, nanoseconds; 0: without pause.
+    /// Time between the starts of two bursts, nanoseconds; 0: without pause.
     pub period_ns: u64,
 }
 
 impl Pace {
-    /// Bytes a second that arrive; `None` without a pause, when data arrives as fast as it is written.
+    /// Bytes per second that arrive; `None` without a pause, when data arrives as fast as it is written.
     pub fn bytes_per_second(&self) -> Option<f64> {
         let bytes = f64::from(self.packet_bytes) * f64::from(self.packets_per_burst);
         (self.period_ns > 0).then(|| bytes / (self.period_ns as f64 / 1e9))
     }
 }
 
-/// One method at one pace.
+/// The outcome of one method at one pace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MethodOutcome {
-    /// How writes were made.
     pub method: WriteMethod,
-    /// Why the method was not had, where it was not.
+    /// Why the method was unavailable, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
     /// How data arrived.
     pub pace: Pace,
-    /// Bytes written.
     pub bytes: u64,
     /// From the first write to the end of the last, nanoseconds.
     pub elapsed_ns: u64,
-    /// The sync at the end, nanoseconds. Not in `elapsed_ns`: buffered writing owes it.
+    /// The final sync, nanoseconds. Not included in `elapsed_ns`; buffered writing defers work to it.
     pub sync_ns: u64,
-    /// Every write, nanoseconds.
     pub write_ns: Histogram,
-    /// Every packet from when its burst was due to when it was written, nanoseconds. Empty without a pause.
+    /// Time from when a packet's burst was due until it was written, nanoseconds. Empty without a pause.
     pub response_ns: Histogram,
-    /// Where in the file the slowest write was, bytes.
+    /// Offset of the slowest write, bytes.
     pub peak_offset: u64,
-    /// Bursts that were due.
     pub bursts: u64,
-    /// Of them, those that began more than half a period (and a millisecond) after they were due.
+    /// Of these, the ones that began more than half a period (and a millisecond) late.
     pub late_bursts: u64,
-    /// The latest of them, nanoseconds.
+    /// The largest delay, nanoseconds.
     pub lateness_ns_max: u64,
-    /// Bytes that a source of this pace must be able to hold so that nothing is lost. `None` without a pause.
+    /// The buffer that a source of this pace needs to lose nothing, bytes. `None` without a pause.
     pub buffer_bytes: Option<u64>,
-    /// Interval by interval.
     pub intervals: Vec<PacedInterval>,
-    /// How many sampling intervals each of them is: 1, or more where a long writing had too many to keep each.
+    /// How many reporting intervals were merged into each one kept: more than 1 for a long write.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub intervals_joined: u64,
     /// Where throughput changed for good, if it did.
     pub change: Option<ChangePoint>,
-    /// Stopped before its end.
+    /// Stopped early.
     pub interrupted: bool,
-    /// Why it ended before its end, in a sentence, where it failed; the numbers hold for what was written until then.
+    /// Why it failed, as a sentence; the numbers hold for what was written until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
@@ -102,7 +96,7 @@ fn is_one(number: &u64) -> bool {
 }
 
 impl MethodOutcome {
-    /// A method that nothing has been written by yet.
+    /// A method that has not written anything yet.
     pub fn new(method: WriteMethod, pace: Pace) -> Self {
         Self {
             method,
@@ -126,16 +120,19 @@ impl MethodOutcome {
         }
     }
 
-    /// Bytes of an interval that is whole, where `interval_bytes` were asked for: whole packets, and as many times as were joined.
+    /// Bytes in a complete interval for a requested `interval_bytes`: whole packets, times the number of
+    /// merged intervals.
     pub fn whole_interval_bytes(&self, interval_bytes: u64) -> u64 {
         let packets = interval_bytes.div_ceil(u64::from(self.pace.packet_bytes.max(1)));
         packets.saturating_mul(u64::from(self.pace.packet_bytes)).saturating_mul(self.intervals_joined)
     }
 
-    /// Adds an interval. Where there would be more than `intervals_max`, neighbours become one: a writing of a day must not need
-    /// the more memory the longer it runs. Only whole neighbours do, so that all are of one length.
+    /// Adds an interval. If there are more than `intervals_max`, neighbours are merged, so that a day of
+    /// writing needs no more
+    /// memory than an hour. Only complete neighbours are merged, so that all have the same length.
     ///
-    /// Sums stay sums. A percentile of both cannot be had from theirs: the larger is kept, and it is never too small.
+    /// Sums stay sums. The percentile of two merged intervals cannot be computed, so the larger is kept,
+    /// which is never too small.
     pub fn add_interval(&mut self, interval: PacedInterval, interval_bytes: u64, intervals_max: usize) {
         let whole_bytes = self.whole_interval_bytes(interval_bytes);
         match self.intervals.last_mut().filter(|last| last.bytes < whole_bytes) {
@@ -153,47 +150,44 @@ impl MethodOutcome {
         }
     }
 
-    /// Bytes a second while writing, the sync at the end not counted; `None` over no time.
+    /// Bytes per second while writing, without the final sync; `None` if the time is zero.
     pub fn bytes_per_second(&self) -> Option<f64> {
         (self.elapsed_ns > 0).then(|| self.bytes as f64 / (self.elapsed_ns as f64 / 1e9))
     }
 
-    /// The same with the sync at the end.
+    /// Bytes per second including the final sync.
     pub fn durable_bytes_per_second(&self) -> Option<f64> {
         let elapsed_ns = self.elapsed_ns + self.sync_ns;
         (elapsed_ns > 0).then(|| self.bytes as f64 / (elapsed_ns as f64 / 1e9))
     }
 
-    /// Whether the pace was kept: fewer than one burst in a hundred late. `None` without a pause.
+    /// Whether the pace was kept: fewer than one late burst in a hundred. `None` without a pause.
     pub fn kept_pace(&self) -> Option<bool> {
         (self.pace.period_ns > 0 && self.bursts > 0)
             .then(|| self.late_bursts as f64 / (self.bursts as f64) < 0.01)
     }
 }
 
-/// One sampling interval. The last one of a writing has what is left, however little.
+/// One reporting interval. The last one has the rest, however small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PacedInterval {
-    /// Bytes written when it ended, since the start.
+    /// Bytes written since the start when it ended.
     pub end_bytes: u64,
-    /// Bytes of it.
     pub bytes: u64,
-    /// Wall time of it, pauses included, nanoseconds.
+    /// Its wall time including pauses, nanoseconds.
     pub elapsed_ns: u64,
-    /// Time in writes, nanoseconds.
     pub writing_ns: u64,
-    /// Mean of its writes, nanoseconds.
     pub write_ns_mean: f64,
-    /// 99th percentile of its writes, nanoseconds; of joined intervals the largest of theirs.
+    /// 99th percentile of its write times, nanoseconds; the largest one for merged intervals.
     pub write_ns_p99: u64,
-    /// Slowest of its writes, nanoseconds.
+    /// Its slowest write, nanoseconds.
     pub write_ns_max: u64,
-    /// What the kernel had yet to write, of all files, when it ended, bytes; `None` where not told.
+    /// Dirty bytes in the page cache, of all files, when it ended; `None` if unknown.
     pub dirty_bytes: Option<u64>,
 }
 
 impl PacedInterval {
-    /// Takes in the interval that follows.
+    /// Merges the following interval into it.
     fn join(&mut self, next: &Self) {
         let writes_ns = (self.writing_ns + next.writing_ns) as f64;
         let writes = |one: &Self| {
@@ -210,17 +204,18 @@ impl PacedInterval {
         self.dirty_bytes = next.dirty_bytes;
     }
 
-    /// Whether it is at least half of an interval of `interval_bytes`: only then is it compared with whole ones.
+    /// Whether it is at least half of an interval of `interval_bytes`, so that it can be compared with
+    /// complete ones.
     pub fn is_most_of(&self, interval_bytes: u64) -> bool {
         self.bytes.saturating_mul(2) >= interval_bytes
     }
 
-    /// Bytes a second over its wall time; `None` over no time.
+    /// Bytes per second of wall time; `None` if that is zero.
     pub fn bytes_per_second(&self) -> Option<f64> {
         (self.elapsed_ns > 0).then(|| self.bytes as f64 / (self.elapsed_ns as f64 / 1e9))
     }
 
-    /// Bytes a second over its time in writes: what the file could take. `None` over no time.
+    /// Bytes per second of writing time: what the file could absorb. `None` if that is zero.
     pub fn writing_bytes_per_second(&self) -> Option<f64> {
         (self.writing_ns > 0).then(|| self.bytes as f64 / (self.writing_ns as f64 / 1e9))
     }
@@ -231,11 +226,11 @@ impl PacedInterval {
 pub struct ChangePoint {
     /// Bytes written when it changed.
     pub at_bytes: u64,
-    /// Level before: geometric mean of the intervals' bytes a second of writing time.
+    /// Level before: geometric mean of the intervals' bytes per second of writing time.
     pub before_bytes_per_second: f64,
     /// Level after.
     pub after_bytes_per_second: f64,
-    /// How often chance alone orders such intervals so that a change at least as clear appears, 0 to 1.
+    /// p-value: how often a random order of the intervals shows a change at least as clear, 0 to 1.
     #[serde(alias = "chance")]
     pub p_value: f64,
 }
@@ -255,7 +250,8 @@ mod tests {
         assert!((megabits(12, 50) - 1536.0).abs() < 1e-6);
     }
 
-    /// A writing of 25 hours in intervals of a megabyte kept each of them, gigabytes in all, until the kernel ended it.
+    /// A write of 25 hours in intervals of a megabyte kept each of them, gigabytes in total, until the kernel
+    /// killed it.
     #[test]
     fn a_long_writing_keeps_its_sums_in_a_bounded_number_of_intervals_of_one_length() {
         let pace = Pace { packet_bytes: 10, packets_per_burst: 1, period_ns: 0 };

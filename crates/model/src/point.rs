@@ -1,4 +1,5 @@
-//! A point: what storage gave at one setting, measured in a few short intervals. Sweeps and matrices are made of points.
+//! A point: the result of one setting, measured in a few short intervals. Sweeps and matrices consist of
+//! points.
 
 mod in_time;
 
@@ -7,27 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::{Access, BlockMix};
 
-/// One setting and what it gave.
+/// One setting and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Indices in the run's targets.
     pub targets: Vec<u32>,
-    /// Size of a request, or a mix.
+    /// Request size, or a mix.
     pub block_size: BlockMix,
-    /// Random or sequential.
     pub access: Access,
-    /// Share of writes.
     pub write_pct: Percent,
-    /// Requests in flight per worker and target; in open loop, the most there may be.
+    /// Requests in flight per worker and target; in an open loop the maximum.
     pub queue_depth: u32,
-    /// Workers.
     pub workers: u32,
-    /// Open loop: arrivals a second asked for, Poisson. Absent: closed loop.
+    /// Open loop: requested Poisson arrivals per second. Absent: closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
     /// The intervals, in the order they were measured.
     pub repeats: Vec<Repeat>,
-    /// Latency of the reads and writes of all intervals, nanoseconds: response in open loop, else service.
+    /// Latency of the reads and writes of all intervals, nanoseconds: response in an open loop, otherwise
+    /// service.
     pub latency_ns: Histogram,
 }
 
@@ -40,28 +39,26 @@ pub struct Repeat {
     pub measured_ns: u64,
     /// Reads and writes completed in it.
     pub count: u64,
-    /// Bytes they moved.
     pub bytes: u64,
-    /// Requests that failed.
     pub failed: u64,
-    /// Mean latency, nanoseconds; `None` where nothing completed.
+    /// `None` if nothing completed.
     pub latency_ns_mean: Option<f64>,
-    /// 99th percentile, nanoseconds; `None` where nothing completed.
+    /// 99th percentile, nanoseconds; `None` if nothing completed.
     pub latency_ns_p99: Option<u64>,
-    /// Open loop: arrivals that were due and not handed over at the end.
+    /// Open loop: arrivals due and not submitted at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backlog_at_end: Option<u64>,
 }
 
 impl Repeat {
-    /// Completed requests a second; `None` over no time.
+    /// Completed requests a second; `None` if the time is zero.
     pub fn iops(&self) -> Option<f64> {
         (self.measured_ns > 0).then(|| self.count as f64 / (self.measured_ns as f64 / 1e9))
     }
 }
 
 impl Point {
-    /// Requests kept in flight over all workers and targets (closed loop).
+    /// Requests in flight over all workers and targets (closed loop).
     pub fn in_flight(&self) -> u64 {
         u64::from(self.queue_depth) * u64::from(self.workers) * self.targets.len() as u64
     }
@@ -71,7 +68,7 @@ impl Point {
         setting(self.queue_depth, self.workers)
     }
 
-    /// The setting with the most throughput: what the storage can do.
+    /// The setting with the highest throughput: what the storage can do.
     pub fn fastest(points: &[Self]) -> Option<&Self> {
         let rate = |point: &&Self| point.iops().unwrap_or(0.0);
         points.iter().max_by(|left, right| rate(left).total_cmp(&rate(right)))
@@ -82,12 +79,12 @@ impl Point {
         self.repeats.iter().map(|repeat| repeat.measured_ns).sum()
     }
 
-    /// Completed requests a second over all intervals; `None` over no time.
+    /// Completed requests a second over all intervals; `None` if the time is zero.
     pub fn iops(&self) -> Option<f64> {
         self.per_second(self.repeats.iter().map(|repeat| repeat.count).sum())
     }
 
-    /// 2^20 bytes a second over all intervals; `None` over no time.
+    /// MiB a second over all intervals; `None` if the time is zero.
     pub fn mib_per_s(&self) -> Option<f64> {
         let bytes = self.per_second(self.repeats.iter().map(|repeat| repeat.bytes).sum());
         bytes.map(|bytes| bytes / 1_048_576.0)

@@ -1,7 +1,8 @@
-//! The profile: what a load run is asked to do. One form for TOML files, JSON results and flags.
+//! The profile: the load of a run. One form for TOML files, JSON results and flags.
 //!
-//! Parsing and checking live in the `load` crate; these are the types, because the store keeps them
-//! with each run and reports show them.
+//! Parsing and checking are in the `load` crate; the types are here, because the store keeps them with each
+//! run and reports
+//! show them.
 
 mod block_mix;
 mod region;
@@ -20,13 +21,13 @@ pub use crate::distribution::{Distribution, RangeShare, SpanShare};
 pub use crate::spelling::SpellingError;
 pub use crate::write_data::WriteData;
 
-/// A load: one span or several, one after the other.
+/// A load: one or more spans in sequence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Profile {
     /// Short name, such as `oltp`.
     pub name: String,
-    /// One sentence: what it stands for.
+    /// One sentence on what it represents.
     #[serde(default)]
     pub description: String,
     /// Seed of every random sequence of the run.
@@ -36,26 +37,27 @@ pub struct Profile {
     pub spans: Vec<SpanProfile>,
 }
 
-/// A stretch of load with one set of settings: warm-up, measured part, cool-down.
+/// A load with one set of settings: warm-up, measured part, cool-down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SpanProfile {
-    /// Load runs, nothing is measured.
+    /// Load without measurement.
     #[serde(default = "SpanProfile::default_warmup")]
     pub warmup: Nanos,
     /// The measured part.
     #[serde(default = "SpanProfile::default_duration")]
     pub duration: Nanos,
-    /// Load goes on, nothing is measured.
+    /// Load without measurement.
     #[serde(default)]
     pub cooldown: Nanos,
     /// Length of the intervals of the series.
     #[serde(default = "SpanProfile::default_interval")]
     pub interval: Nanos,
-    /// Also keeps a series for each worker, target and operation ([`crate::outcome::CellInterval`]); else for each role only.
+    /// Also keeps a series for each worker, target and operation ([`crate::outcome::CellInterval`]), not only
+    /// for each role.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worker_series: bool,
-    /// What runs together and is reported apart; never empty in a checked profile.
+    /// Roles that run together and are reported separately; never empty in a checked profile.
     pub roles: Vec<RoleProfile>,
 }
 

@@ -1,4 +1,4 @@
-//! What a number has to meet: the one grammar of `--require`, for every command that measures.
+//! Requirements: the grammar of `--require` for every command that measures.
 //!
 //! ```text
 //! requirements = requirement *( "," requirement )
@@ -7,8 +7,10 @@
 //! bound        = "<" | "<=" | ">" | ">="
 //! ```
 //!
-//! The subject is a role, a target or whatever else a kind of run has several of; without one the requirement is on the whole. A
-//! latency has a unit (`1ms`), a throughput is bytes a second (`400MiB`, `400MB/s`), the others are plain numbers.
+//! The subject is a role, a target or whatever else a run kind has several of; without one the requirement
+//! applies to the
+//! whole. A latency has a unit (`1ms`), a throughput is bytes a second (`400MiB`, `400MB/s`), the others are
+//! plain numbers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,16 +18,15 @@ use std::str::FromStr;
 use iostall_measure::{ByteCount, Nanos, Percentile};
 use thiserror::Error;
 
-/// A latency of many requests, as one number.
+/// A latency statistic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LatencyMetric {
     /// The fastest request.
     Min,
-    /// The mean.
     Mean,
     /// The slowest request.
     Max,
-    /// So many percent were no slower.
+    /// This percentage of requests was no slower.
     Percentile(Percentile),
 }
 
@@ -36,24 +37,19 @@ pub enum Metric {
     Iops,
     /// Bytes a second.
     Throughput,
-    /// Latency, nanoseconds: response where requests had an intended start, else service.
+    /// Latency, nanoseconds: response if requests had an intended start, otherwise service.
     Latency(LatencyMetric),
-    /// Requests that failed.
     Failed,
-    /// Measured capacity over observed load.
+    /// Measured capacity divided by observed load.
     Headroom,
 }
 
 /// Which side of the value is good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Less than the value.
     Below,
-    /// No more than the value.
     AtMost,
-    /// More than the value.
     Above,
-    /// No less than the value.
     AtLeast,
 }
 
@@ -74,9 +70,8 @@ impl Bound {
 /// A limit on one number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// Of what; `None`: of the whole.
+    /// `None` means the whole.
     pub subject: Option<String>,
-    /// Which number.
     pub metric: Metric,
     /// Which side is good.
     pub bound: Bound,
@@ -87,7 +82,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Whether `figure` meets it; a number that was not measured does not.
+    /// Whether `figure` meets it; a missing number does not.
     pub fn is_met_by(&self, figure: Option<f64>) -> bool {
         figure.is_some_and(|figure| self.bound.holds(figure, self.value))
     }
@@ -98,11 +93,11 @@ impl Limit {
 pub enum Requirement {
     /// A comparison finds nothing significantly worse.
     NoRegression,
-    /// A number keeps a limit.
+    /// A number stays within a limit.
     Limit(Limit),
 }
 
-/// A text that is no requirement.
+/// A text that is not a requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{text:?} is no requirement: {why}")]
 pub struct RequirementError {
@@ -122,10 +117,10 @@ impl RequirementError {
     }
 }
 
-/// Reads a list of requirements, parted by commas.
+/// Parses a comma-separated list of requirements.
 ///
 /// # Errors
-/// The first one that is none, and why.
+/// The first invalid one, and why.
 pub fn parse_requirements(text: &str) -> Result<Vec<Requirement>, RequirementError> {
     text.split(',').map(|one| one.trim().parse()).collect()
 }
@@ -148,7 +143,8 @@ impl FromStr for Requirement {
     }
 }
 
-/// `p99.9` is a metric; `log.p99.9` is one of the subject `log`. A subject may have dots itself, as a file's name has.
+/// `p99.9` is a metric; `log.p99.9` is one of the subject `log`. A subject may contain dots itself, like a
+/// file name.
 fn named(text: &str) -> Option<(Option<String>, Metric)> {
     if let Some(metric) = metric(text) {
         return Some((None, metric));

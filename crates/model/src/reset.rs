@@ -1,4 +1,4 @@
-//! Why counters began anew.
+//! Reasons for resets of counters.
 
 use std::fmt;
 
@@ -9,24 +9,22 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum ResetReason {
-    /// The server started again and its counters with it.
+    /// The server restarted, and its counters with it.
     Restart = 1,
-    /// Somebody or something reset the statistics.
+    /// The statistics were reset.
     StatisticsReset = 2,
-    /// The file or device was closed and opened again.
+    /// The file or device was closed and reopened.
     Reattach = 3,
-    /// Another thing has the same name.
     IdentityChange = 4,
-    /// A counter of limited width passed its end and the true difference cannot be told.
+    /// A counter of limited width wrapped, and the true difference is unknown.
     Wrap = 5,
-    /// Another version answers, in which the columns may mean something else.
+    /// A different version, in which the columns may mean something else.
     Upgrade = 6,
-    /// The interval's length is unknown: the clock that timed the samples changed or went back.
+    /// The interval's length is unknown: the clock of the samples changed or went back.
     ClockChange = 7,
 }
 
 impl ResetReason {
-    /// Every reason.
     pub const ALL: [Self; 7] = [
         Self::Restart,
         Self::StatisticsReset,
@@ -50,7 +48,7 @@ impl ResetReason {
         }
     }
 
-    /// Its word in files.
+    /// Its name in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Restart => "restart",

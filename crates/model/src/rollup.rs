@@ -1,4 +1,4 @@
-//! An hour or a day of one thing: sums, maxima and a distribution. Never averages, so that roll-ups can be
+//! An hour or a day of one subject: sums, maxima and a distribution. Never averages, so that roll-ups can be
 //! rolled up.
 
 use std::collections::BTreeMap;
@@ -9,14 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::counter::Counter;
 use crate::totals::Totals;
 
-/// How much of the calendar one roll-up holds, in UTC.
+/// The calendar period of a roll-up, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum Tier {
-    /// An hour.
     Hour = 1,
-    /// A day.
     Day = 2,
 }
 
@@ -29,14 +27,14 @@ impl Tier {
         }
     }
 
-    /// The beginning of the hour or day that holds `at`.
+    /// Start of the hour or day that contains `at`.
     pub fn floor(self, at: Timestamp) -> Timestamp {
         let second = at.as_second().div_euclid(self.seconds()) * self.seconds();
         Timestamp::from_second(second).unwrap_or(at)
     }
 
-    /// Shares `totals`, whose interval ended at `end`, among the hours or days it lies in: each part with the
-    /// beginning of its hour or day. The parts add up to `totals`.
+    /// Divides `totals`, whose interval ended at `end`, among the hours or days it overlaps; each part comes
+    /// with the start of its hour or day. The parts add up to `totals`.
     pub fn spread(self, end: Timestamp, totals: &Totals) -> Vec<(Timestamp, Totals)> {
         let length = i64::try_from(totals.covered_ns).unwrap_or(i64::MAX).nanoseconds();
         let start = end.checked_sub(length).unwrap_or(Timestamp::MIN);
@@ -55,7 +53,7 @@ impl Tier {
     }
 }
 
-/// A rate that is worth its maximum.
+/// A rate whose maximum is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peak {
     /// Reads per second.
@@ -75,7 +73,7 @@ pub enum Peak {
 }
 
 impl Peak {
-    /// Every one, in stored order.
+    /// All of them, in stored order.
     pub const ALL: [Self; 7] = [
         Self::Reads,
         Self::Writes,
@@ -100,15 +98,15 @@ impl Peak {
     }
 }
 
-/// Operations by the mean stall of the interval they fell in: a distribution of interval averages, which is
-/// *not* the distribution of single operations. Four buckets an octave: a bucket is a quarter wide at most.
+/// Operations by the mean stall of their interval: a distribution of interval averages, which is *not* the
+/// distribution of single operations. Four buckets per octave, so a bucket is at most a quarter wide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StallHistogram {
     buckets: BTreeMap<u8, u64>,
 }
 
 impl StallHistogram {
-    /// Counts `ops` operations of an interval whose stall per operation was `stall_ns`.
+    /// Counts `ops` operations of an interval with a stall per operation of `stall_ns`.
     pub fn record(&mut self, stall_ns: u64, ops: u64) {
         if ops > 0 {
             let bucket = self.buckets.entry(bucket_of(stall_ns)).or_default();
@@ -116,7 +114,7 @@ impl StallHistogram {
         }
     }
 
-    /// Adds the operations counted in `other`.
+    /// Adds the operations of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (bucket, ops) in &other.buckets {
             let mine = self.buckets.entry(*bucket).or_default();
@@ -124,23 +122,23 @@ impl StallHistogram {
         }
     }
 
-    /// How many operations were counted.
+    /// Number of operations.
     pub fn ops(&self) -> u64 {
         self.buckets.values().fold(0, |sum, ops| sum.saturating_add(*ops))
     }
 
-    /// The filled buckets in rising order: number and operations.
+    /// Non-empty buckets in ascending order: number and operations.
     pub fn buckets(&self) -> impl ExactSizeIterator<Item = (u8, u64)> + '_ {
         self.buckets.iter().map(|(bucket, ops)| (*bucket, *ops))
     }
 
-    /// Rebuilt from the buckets it was stored as.
+    /// Rebuilds it from its stored buckets.
     pub fn from_buckets(buckets: impl IntoIterator<Item = (u8, u64)>) -> Self {
         Self { buckets: buckets.into_iter().collect() }
     }
 
-    /// The interval stall that `share` (0 to 1) of the operations did not exceed, nanoseconds, to the width of
-    /// a bucket: never too low, at most a quarter too high. `None` when no operation was counted.
+    /// The interval stall that `share` (0 to 1) of the operations did not exceed, nanoseconds, to the width
+    /// of a bucket: never too low, at most a quarter too high. `None` without operations.
     pub fn stall_ns_at(&self, share: f64) -> Option<u64> {
         let all = self.ops();
         let wanted = (share.clamp(0.0, 1.0) * all as f64).ceil().max(1.0);
@@ -152,7 +150,7 @@ impl StallHistogram {
     }
 }
 
-/// Two bits below the leading one choose the bucket.
+/// Two bits below the leading one select the bucket.
 fn bucket_of(stall_ns: u64) -> u8 {
     let value = stall_ns.max(1);
     let octave = value.ilog2();
@@ -160,31 +158,30 @@ fn bucket_of(stall_ns: u64) -> u8 {
     u8::try_from(u64::from(octave) * 4 + quarter).unwrap_or(u8::MAX)
 }
 
-/// The largest stall that falls in `bucket`.
+/// The largest stall in `bucket`.
 fn bucket_end(bucket: u8) -> u64 {
-    // Below four, a bucket holds one value, and some hold none.
+    // Below four, a bucket holds one value, and some are empty.
     let (octave, quarter) = (u32::from(bucket) / 4, u128::from(bucket) % 4);
     let end = ((5 + quarter) << octave).div_ceil(4);
     u64::try_from(end - 1).unwrap_or(u64::MAX)
 }
 
-/// A piece of history of one thing.
+/// A period in the history of one subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rollup {
     /// Sums and covered time.
     pub totals: Totals,
-    /// How many intervals, or parts of intervals, it holds.
+    /// Number of intervals, or parts of intervals.
     pub intervals: u64,
     /// The largest value of each [`Peak`] in any one interval.
     pub peaks: [Option<f64>; Peak::ALL.len()],
-    /// Reads by interval stall.
     pub reads_by_stall: StallHistogram,
-    /// Writes by interval stall.
     pub writes_by_stall: StallHistogram,
 }
 
 impl Rollup {
-    /// Adds `part` of an interval. Rates and stall are those of the whole interval: a part has no others.
+    /// Adds `part` of an interval. Rates and stall are those of the whole interval, because a part has no
+    /// others.
     pub fn absorb(&mut self, whole: &Totals, part: &Totals) {
         self.totals.then(part);
         self.intervals += 1;
@@ -201,7 +198,7 @@ impl Rollup {
         }
     }
 
-    /// Adds a later or earlier piece of history of the same thing.
+    /// Adds another period of the same subject.
     pub fn merge(&mut self, other: &Self) {
         self.totals.then(&other.totals);
         self.intervals += other.intervals;

@@ -1,4 +1,4 @@
-//! The identity of a run.
+//! The id of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The identity of a run: unique everywhere, sorts by time (UUID version 7).
+/// The id of a run: globally unique, sorts by time (UUID version 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub Uuid);
 
 impl RunId {
-    /// A new one, stamped `at`.
+    /// A new id, with the time `at`.
     pub fn new(at: Timestamp) -> Self {
         let seconds = u64::try_from(at.as_second()).unwrap_or(0);
         let nanos = u32::try_from(at.subsec_nanosecond()).unwrap_or(0);

@@ -1,35 +1,33 @@
-//! What a watched thing is part of: one database, a device's place among the devices, a control group, or nothing
-//! smaller than its source. A filter on databases asks for the first of these and leaves the others alone.
+//! What a watched subject is part of: a database, a role among the block devices, a control group, or just
+//! its source. A filter on databases applies only to the first of these.
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// The source as a whole: the server's log, its backends, the host's pressure.
     Source,
-    /// The database of this name.
     Database(String),
-    /// The host, as a device with this role.
+    /// A device of the host with this role.
     Device(DeviceRole),
-    /// The host's control group of this path.
+    /// The host's control group with this path.
     Cgroup(String),
 }
 
-/// What a block device is to the others: decides whether its requests may be summed with theirs.
+/// The relation of a block device to others, which decides whether their requests may be summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeviceRole {
     /// A whole device at the bottom.
     Disk,
-    /// A part of another device, which counts its requests too.
+    /// Part of another device, which counts its requests too.
     Partition,
     /// On top of others, which count its requests too: device mapper, RAID, multipath, loop.
     Stacked,
 }
 
 impl DeviceRole {
-    /// Every role.
     pub const ALL: [Self; 3] = [Self::Disk, Self::Partition, Self::Stacked];
 
-    /// Its word in metrics and in stores.
+    /// Its name in metrics and stores.
     pub fn name(self) -> &'static str {
         match self {
             Self::Disk => "disk",
@@ -38,14 +36,15 @@ impl DeviceRole {
         }
     }
 
-    /// The role with this word.
+    /// The role with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
 impl Scope {
-    /// The database called `name`, where a server gives one; many give an empty name for what is in none.
+    /// The database `name`, or the source if the name is empty, as many servers report for objects outside
+    /// databases.
     pub fn database_or_source(name: String) -> Self {
         if name.is_empty() { Self::Source } else { Self::Database(name) }
     }
@@ -58,7 +57,7 @@ impl Scope {
         }
     }
 
-    /// Its name: of a database or a control group, or the word of a role. Empty for the source.
+    /// The name of a database, a control group or a role. Empty for the source.
     pub fn name(&self) -> &str {
         match self {
             Self::Source => "",
@@ -67,7 +66,7 @@ impl Scope {
         }
     }
 
-    /// Which of the four it is. The number is stored: never reuse or renumber.
+    /// Number of the variant. It is stored: never reuse or renumber.
     pub fn number(&self) -> u8 {
         match self {
             Self::Source => 0,
@@ -77,7 +76,7 @@ impl Scope {
         }
     }
 
-    /// What has this number and this name; `None` where a newer iostall stored what this one does not know.
+    /// The scope with this number and name; `None` if a newer iostall stored one that is unknown here.
     pub fn from_stored(number: u8, name: String) -> Option<Self> {
         match number {
             0 => Some(Self::Source),

@@ -1,29 +1,29 @@
-//! Which part of the requests goes to which stretch of slots.
+//! Divides requests among ranges of slots.
 //!
-//! The plan draws by it and DiskSpd's report shows it, so that what is reported is what was done.
+//! Used both for planning and in DiskSpd's report, so that what is reported is what was done.
 
 use iostall_measure::Percent;
 
 use crate::distribution::{Distribution, RangeShare, SpanShare};
 
-/// Shares of a region are cut to this part of it, 10^-7 percent: finer than anybody writes, and whole numbers stay exact.
+/// Resolution for shares of a region, 10^-7 percent: finer than anyone writes, and whole numbers stay exact.
 const WHOLE: u128 = 1_000_000_000;
 
-/// Neighbouring slots that are equally likely.
+/// Neighbouring slots of equal probability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlotShare {
-    /// Share of the requests, above 0; those of a list add up to 1.
+    /// Share of the requests, above 0; the shares of a list add up to 1.
     pub share: f64,
-    /// The share grew because other ranges lie beyond the last slot.
+    /// The share was scaled up because other ranges lie beyond the last slot.
     pub rescaled: bool,
-    /// First slot.
     pub first: u64,
-    /// How many; at least 1.
+    /// Number of slots; at least 1.
     pub slots: u64,
 }
 
-/// The stretches that `distribution` makes of `slots` slots (at least 1) that are `align` bytes apart; one that is as good as
-/// uniform where it makes none. Ranges end at the last slot that begins within them. `None`: it is not made of ranges.
+/// The ranges that `distribution` makes of `slots` slots (at least 1), `align` bytes apart; a uniform one if
+/// it makes none. Ranges end at the last slot that begins within them. `None`: the distribution has no
+/// ranges.
 pub fn slot_shares(distribution: &Distribution, slots: u64, align: u64) -> Option<Vec<SlotShare>> {
     let mut shares = match distribution {
         Distribution::Uniform | Distribution::Zipf { .. } => return None,
@@ -36,15 +36,16 @@ pub fn slot_shares(distribution: &Distribution, slots: u64, align: u64) -> Optio
         Distribution::Ranges(ranges) => by_share(ranges, slots),
         Distribution::Spans(spans) => by_length(spans, slots, align),
     };
-    // Every range with requests is thinner than a slot: the region is so small that there is nothing to tell apart.
+    // Every range with requests is smaller than a slot: the region is too small to divide.
     if shares.is_empty() {
         shares.push(SlotShare { share: 1.0, rescaled: false, first: 0, slots });
     }
     Some(shares)
 }
 
-/// Cuts by shares of the region. A share without requests is a hole. One too thin for a slot of its own leaves its requests
-/// to the next range, the last such one to the range before: DiskSpd too merges degenerate ranges with a neighbour.
+/// Divides by shares of the region. A share without requests is a hole. The requests of a range smaller than
+/// a slot go to the next range, those of the last to the one before: DiskSpd too merges degenerate ranges
+/// with a neighbour.
 fn by_share(ranges: &[RangeShare], slots: u64) -> Vec<SlotShare> {
     let mut shares: Vec<SlotShare> = Vec::new();
     let (mut region_pct, mut homeless, mut first) = (0.0, 0.0, 0);
@@ -64,15 +65,15 @@ fn by_share(ranges: &[RangeShare], slots: u64) -> Vec<SlotShare> {
     shares
 }
 
-/// The slot at which `pct` percent of `slots` ends, a part of a slot left to the range after it as in DiskSpd.
+/// The slot at which `pct` percent of `slots` ends; a partial slot goes to the next range, as in DiskSpd.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a percentage is from 0 to 100")]
 fn boundary(pct: f64, slots: u64) -> u64 {
     let parts = (pct * (WHOLE as f64 / 100.0)).round() as u128;
     u64::try_from(u128::from(slots) * parts / WHOLE).map_or(slots, |end| end.min(slots))
 }
 
-/// Cuts by lengths in bytes. Ranges beyond the last slot are cut, and the shares of the others grow in proportion, as DiskSpd
-/// does with a target that is smaller than its ranges.
+/// Divides by lengths in bytes. Ranges beyond the last slot are cut off and the other shares scaled up, as
+/// DiskSpd does with a target that is smaller than its ranges.
 fn by_length(spans: &[SpanShare], slots: u64, align: u64) -> Vec<SlotShare> {
     let (mut shares, mut end_bytes, mut first) = (Vec::new(), 0_u64, 0);
     for span in spans {
@@ -119,7 +120,7 @@ mod tests {
     fn shares_of_the_region_become_stretches_and_one_without_requests_a_hole() {
         assert_eq!(cut("hot:90/10", 100, 4096), [(0.9, 0, 10), (0.1, 10, 90)]);
         assert_eq!(cut("ranges:50/10,0/40,50/50", 100, 4096), [(0.5, 0, 10), (0.5, 50, 50)]);
-        // Half of a slot is left to the range after it.
+        // Half a slot goes to the next range.
         assert_eq!(cut("ranges:50/25,50/75", 10, 4096), [(0.5, 0, 2), (0.5, 2, 8)]);
     }
 

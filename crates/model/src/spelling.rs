@@ -1,8 +1,8 @@
-//! The small languages of a profile: types that are written as one word of text.
+//! The text forms of a profile: types that are written as a single word.
 
 use thiserror::Error;
 
-/// Why a text is not one of them.
+/// Why a text is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is not {wanted}")]
 pub struct SpellingError {
@@ -14,7 +14,7 @@ pub(crate) fn refuse<T>(text: &str, wanted: &'static str) -> Result<T, SpellingE
     Err(SpellingError { text: text.to_owned(), wanted })
 }
 
-/// Reads and writes a type as the text of its `FromStr` and `Display`.
+/// Implements `serde` for a type through its `FromStr` and `Display`.
 macro_rules! as_text {
     ($name:ident) => {
         impl serde::Serialize for $name {

@@ -1,4 +1,4 @@
-//! A sample, and what happened since the one before.
+//! A sample and the changes since the previous one.
 
 use std::sync::Arc;
 
@@ -8,21 +8,20 @@ use crate::delta::{self, Change};
 use crate::gap::Gap;
 use crate::sample::{Row, Sample, SampleTime};
 
-/// One sample of a source, compared once: history, alerts, metrics and views all take what is in here.
+/// One sample of a source, compared once: history, alerts, metrics and views all use these results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// When the sample before was taken; `None` where none is known.
+    /// When the previous sample was taken; `None` if unknown.
     pub since: Option<SampleTime>,
-    /// The sample.
     pub sample: Arc<Sample>,
-    /// What each of its rows did since then, in their order; empty where nothing is known to compare with.
+    /// The change of each row, in order; empty if there is nothing to compare with.
     pub changes: Vec<Change>,
-    /// What is missing since then.
+    /// Missed samples since then.
     pub gaps: Vec<Gap>,
 }
 
 impl Step {
-    /// A sample that is compared with none.
+    /// A sample without a previous one.
     pub fn first(sample: Arc<Sample>) -> Self {
         Self { since: None, sample, changes: Vec::new(), gaps: Vec::new() }
     }
@@ -33,17 +32,17 @@ impl Step {
         Self { since: Some(before.taken.clone()), sample, changes, gaps: Vec::new() }
     }
 
-    /// When the sample was taken, by the calendar.
+    /// When the sample was taken.
     pub fn at(&self) -> Timestamp {
         self.sample.taken.utc
     }
 
-    /// Every row with what it did.
+    /// Every row with its change.
     pub fn rows(&self) -> impl Iterator<Item = (&Row, &Change)> {
         self.sample.rows.iter().zip(&self.changes)
     }
 
-    /// The same, to keep.
+    /// The same, owned.
     pub fn to_rows(&self) -> Vec<(Row, Change)> {
         self.rows().map(|(row, change)| (row.clone(), change.clone())).collect()
     }

@@ -1,4 +1,4 @@
-//! The numbers of a run that fit in a line.
+//! The figures of a run that fit on a line.
 
 use iostall_measure::{Op, Percentile};
 
@@ -6,29 +6,30 @@ use crate::outcome::{OpOutcome, SpanOutcome};
 use crate::point::Point;
 use crate::profile::Profile;
 
-/// For finding a run; its document has the real numbers, apart by span, role and operation.
+/// For finding a run; its document has the details by span, role and operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Length of the measured parts of all spans, nanoseconds; `None` where nothing was measured.
+    /// Length of the measured parts of all spans, nanoseconds; `None` if nothing was measured.
     pub measured_ns: Option<u64>,
-    /// Block sizes of the roles as the profile has them, each once: `8K, 64K`.
+    /// Distinct block sizes of the roles as in the profile: `8K, 64K`.
     pub block_size: Option<String>,
-    /// Reads and writes a second, all roles together, over `measured_ns`.
+    /// Reads and writes per second, all roles together, over `measured_ns`.
     pub iops: Option<f64>,
-    /// 2^20 bytes a second, all roles together, over `measured_ns`.
+    /// MiB per second, all roles together, over `measured_ns`.
     pub mib_per_s: Option<f64>,
-    /// 99th percentile of the latency of all reads and writes (response in open loop, else service), nanoseconds.
+    /// 99th percentile of the latency of all reads and writes (response in an open loop, otherwise service),
+    /// nanoseconds.
     pub latency_ns_p99: Option<u64>,
 }
 
 impl Summary {
-    /// Of data moved, which is counted in bytes and not in requests.
+    /// For moved data, which is counted in bytes and not in requests.
     pub fn of_moved(bytes: u64, elapsed_ns: u64) -> Self {
         let rate = (elapsed_ns > 0).then(|| bytes as f64 / 1_048_576.0 / (elapsed_ns as f64 / 1e9));
         Self { measured_ns: (elapsed_ns > 0).then_some(elapsed_ns), mib_per_s: rate, ..Self::default() }
     }
 
-    /// Of several settings, of which `best` is shown.
+    /// For several settings, of which `best` is shown.
     pub fn of_points(points: &[Point], best: Option<&Point>) -> Self {
         let Some(best) = best else { return Self::default() };
         Self {
@@ -40,7 +41,7 @@ impl Summary {
         }
     }
 
-    /// Of everything that all spans did.
+    /// For everything that all spans did.
     pub fn of_spans(profile: &Profile, spans: &[SpanOutcome]) -> Self {
         let mut block_sizes: Vec<String> = Vec::new();
         for role in profile.spans.iter().flat_map(|span| &span.roles) {

@@ -1,27 +1,28 @@
-//! Amounts over a length of time, and the rates that follow from them.
+//! Amounts over a length of time, and the rates derived from them.
 //!
-//! The same arithmetic serves one interval, an hour, a window and a volume: always the quotient of two sums,
-//! never an average of averages.
+//! The same arithmetic serves an interval, an hour, a window and a volume: always the quotient of two sums,
+//! never an
+//! average of averages.
 
 use crate::counter::{Counter, Counters};
 
-/// What was done in some time: operations, bytes, and nanoseconds of stall.
+/// Amounts in some time: operations, bytes, and nanoseconds of stall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// The time these amounts were counted in, nanoseconds.
+    /// The length of that time, nanoseconds.
     pub covered_ns: u64,
-    /// The amounts, in operations, bytes and nanoseconds. An absent one was not told.
+    /// Operations, bytes and nanoseconds. An absent one was not reported.
     pub amounts: Counters,
 }
 
 impl Totals {
-    /// Adds what was done in some other time by the same thing.
+    /// Adds amounts of the same subject from another time.
     pub fn then(&mut self, later: &Self) {
         self.covered_ns = self.covered_ns.saturating_add(later.covered_ns);
         self.amounts.add(&later.amounts);
     }
 
-    /// Adds what another thing did in the same time: the covered time stays, the longer of the two.
+    /// Adds amounts of another subject in the same time: the covered time becomes the longer of the two.
     pub fn beside(&mut self, other: &Self) {
         self.covered_ns = self.covered_ns.max(other.covered_ns);
         self.amounts.add(&other.amounts);
@@ -32,13 +33,13 @@ impl Totals {
         self.covered_ns as f64 / 1e9
     }
 
-    /// Amount per second; `None` when it was not told or no time is covered.
+    /// Amount per second; `None` if it was not reported or the time is zero.
     pub fn per_second(&self, counter: Counter) -> Option<f64> {
         let amount = self.amounts.get(counter)?;
         (self.covered_ns > 0).then(|| amount as f64 / self.covered_s())
     }
 
-    /// Sum of two amounts; a missing one is left out, `None` when both are.
+    /// Sum of two amounts; a missing one is left out, `None` if both are.
     fn sum(&self, a: Counter, b: Counter) -> Option<u64> {
         match (self.amounts.get(a), self.amounts.get(b)) {
             (None, None) => None,
@@ -58,12 +59,12 @@ impl Totals {
         (self.covered_ns > 0).then(|| bytes as f64 / self.covered_s())
     }
 
-    /// Stall and count of the reads whose stall was told; `None` where none was, or reads were not.
+    /// Stall and count of the reads whose stall was reported; `None` if there were none, or reads were not
+    /// reported.
     fn timed_reads(&self) -> Option<(u64, u64)> {
         self.timed(Counter::Reads, Counter::ReadStall, Counter::UntimedReads)
     }
 
-    /// The same of writes.
     fn timed_writes(&self) -> Option<(u64, u64)> {
         self.timed(Counter::Writes, Counter::WriteStall, Counter::UntimedWrites)
     }
@@ -73,8 +74,8 @@ impl Totals {
         Some((self.amounts.get(stall)?, ops))
     }
 
-    /// Stall and count of the reads and writes whose stall was told. A direction that is counted and not timed, or
-    /// timed and not counted, has no part in it.
+    /// Stall and count of the reads and writes whose stall was reported. A direction with only a count or
+    /// only a time is left out.
     fn timed_io(&self) -> Option<(u64, u64)> {
         match (self.timed_reads(), self.timed_writes()) {
             (Some(a), Some(b)) => Some((a.0.saturating_add(b.0), a.1.saturating_add(b.1))),
@@ -82,22 +83,22 @@ impl Totals {
         }
     }
 
-    /// How many reads and writes have their stall told.
+    /// Number of reads and writes whose stall was reported.
     pub fn timed_ops(&self) -> u64 {
         self.timed_io().map_or(0, |(_, ops)| ops)
     }
 
-    /// Stall per read, nanoseconds; `None` without reads whose stall was told.
+    /// Stall per read, nanoseconds; `None` without reads whose stall was reported.
     pub fn read_stall_ns_mean(&self) -> Option<f64> {
         self.timed_reads().and_then(mean)
     }
 
-    /// Stall per write, nanoseconds; `None` without writes whose stall was told.
+    /// Stall per write, nanoseconds; `None` without writes whose stall was reported.
     pub fn write_stall_ns_mean(&self) -> Option<f64> {
         self.timed_writes().and_then(mean)
     }
 
-    /// Stall per read or write, nanoseconds; `None` without either, or where the stall of none was told.
+    /// Stall per read or write, nanoseconds; `None` without any whose stall was reported.
     pub fn io_stall_ns_mean(&self) -> Option<f64> {
         self.timed_io().and_then(mean)
     }
@@ -117,21 +118,21 @@ impl Totals {
         quotient(self.sum(Counter::ReadBytes, Counter::WriteBytes), self.sum(Counter::Reads, Counter::Writes))
     }
 
-    /// Mean number of reads and writes in flight, by Little's law: summed stall over time. `None` where the stall of
-    /// some was not told: they were in flight, too.
+    /// Mean number of reads and writes in flight, by Little's law: total stall over time. `None` if the stall
+    /// of some was not reported, because they were in flight too.
     pub fn queue_depth_mean(&self) -> Option<f64> {
         let untimed = self.sum(Counter::UntimedReads, Counter::UntimedWrites).unwrap_or(0);
         let stall_ns = self.sum(Counter::ReadStall, Counter::WriteStall).filter(|_| untimed == 0);
         quotient(stall_ns, Some(self.covered_ns))
     }
 
-    /// Share of the time with a request in flight, 0 to 1; only devices tell.
+    /// Share of the time with a request in flight, 0 to 1; only devices report it.
     pub fn busy_share(&self) -> Option<f64> {
         quotient(self.amounts.get(Counter::Busy), Some(self.covered_ns)).map(|share| share.min(1.0))
     }
 
-    /// Cuts this at `offsets_ns` from its beginning (rising, each inside the covered time) as if the work had
-    /// been even, which is all that two readings tell. The parts add up to the whole, unit by unit.
+    /// Cuts this at `offsets_ns` from its start (ascending, each inside the covered time), assuming an even
+    /// load, because two readings say no more. The parts add up to the whole, unit by unit.
     pub fn cut(&self, offsets_ns: &[u64]) -> Vec<Self> {
         let mut parts = Vec::with_capacity(offsets_ns.len() + 1);
         let mut start_ns = 0;
@@ -148,18 +149,18 @@ impl Totals {
     }
 }
 
-/// `amount * part / whole`, cut down; the whole of it when there is no whole.
+/// `amount * part / whole`, rounded down; all of it if `whole` is zero.
 fn share(amount: u64, part: u64, whole: u64) -> u64 {
     let product = u128::from(amount) * u128::from(part);
     product.checked_div(u128::from(whole)).and_then(|share| u64::try_from(share).ok()).unwrap_or(amount)
 }
 
-/// What one of `ops` operations waited, of a stall of all; `None` where there were none.
+/// Mean wait of `ops` operations with a total stall; `None` if there were none.
 fn mean((stall_ns, ops): (u64, u64)) -> Option<f64> {
     quotient(Some(stall_ns), Some(ops))
 }
 
-/// `a / b`, where both are told and `b` is not zero.
+/// `a / b`, if both are known and `b` is not zero.
 fn quotient(a: Option<u64>, b: Option<u64>) -> Option<f64> {
     let (a, b) = (a?, b?);
     (b > 0).then(|| a as f64 / b as f64)
@@ -197,7 +198,8 @@ mod tests {
         assert!(is_near(log.write_stall_ns_mean(), 500_000.0), "half a millisecond is kept");
     }
 
-    /// Timing was switched on in the midst of a window, and the stall since then was divided by all its reads.
+    /// Timing was switched on in the middle of a window, and the stall since then was divided by all its
+    /// reads.
     #[test]
     fn a_stall_is_of_the_operations_whose_stall_was_told() {
         let before = totals(&[(Counter::Reads, 900), (Counter::UntimedReads, 900)]);
@@ -209,8 +211,8 @@ mod tests {
         assert!(is_near(all.iops(), 250.0), "they are counted all the same");
     }
 
-    /// PostgreSQL tells of a database how long its backends waited for writes, and not how many there were: reads
-    /// looked as if they had waited for both.
+    /// PostgreSQL reports for a database how long its backends waited for writes, but not how many there
+    /// were: reads appeared to have waited for both.
     #[test]
     fn a_direction_that_is_not_counted_does_not_slow_the_other_down() {
         let database = totals(&[

@@ -1,4 +1,4 @@
-//! What a transfer was asked to do and what it gave: copies, verifications, and what they share.
+//! The settings and results of transfers: copies and verifications.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,11 +22,11 @@ pub enum HashKind {
     Sha256,
     /// MD5, for old lists.
     Md5,
-    /// CRC-32C (Castagnoli): 32 bits, what storage protocols carry.
+    /// CRC-32C (Castagnoli): 32 bits, as used by storage protocols.
     Crc32c,
 }
 
-/// A text names no checksum.
+/// A text that is no checksum algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is not a checksum: write xxh3, blake3, sha256, md5 or crc32c")]
 pub struct HashKindError(String);
@@ -35,7 +35,7 @@ impl HashKind {
     /// All of them, the default first.
     pub const ALL: [Self; 5] = [Self::Xxh3, Self::Blake3, Self::Sha256, Self::Md5, Self::Crc32c];
 
-    /// Its word on the command line and in files.
+    /// Its name on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Xxh3 => "xxh3",
@@ -57,7 +57,7 @@ impl HashKind {
         }
     }
 
-    /// Bytes of a digest.
+    /// Length of a digest in bytes.
     pub fn digest_bytes(self) -> usize {
         match self {
             Self::Xxh3 | Self::Md5 => 16,
@@ -88,33 +88,32 @@ impl FromStr for HashKind {
     }
 }
 
-/// When a copy is checked.
+/// How a copy is verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyMode {
-    /// Not at all.
     #[default]
     None,
-    /// Hashed on the way, for a manifest; the destination is not read again.
+    /// Hashed while copying, for a manifest; the destination is not read back.
     OnTheFly,
-    /// Hashed on the way, then the destination is read again past the page cache and compared.
+    /// Hashed while copying, then the destination is read back past the page cache and compared.
     ReadBack,
 }
 
-/// Whether blocks may be shared with the source instead of copied.
+/// Whether a copy may share blocks with the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reflink {
-    /// Where the file system can.
+    /// If the file system can.
     #[default]
     Auto,
-    /// Never: every byte is read and written, a second set of blocks exists.
+    /// Never: every byte is read and written, so that there is a second set of blocks.
     Never,
-    /// Only so: a file that cannot be shared is an error.
+    /// Required: a file that cannot be shared is an error.
     Always,
 }
 
-/// Which part of a transfer the others waited for.
+/// The bottleneck of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitSide {
@@ -124,7 +123,6 @@ pub enum LimitSide {
     Target,
     /// Buffers mostly waited for checksums.
     Hash,
-    /// The rate asked for.
     Rate,
     /// Reads and writes alike, as on one shared device.
     Both,
@@ -143,23 +141,23 @@ impl LimitSide {
     }
 }
 
-/// Where the buffers of a transfer spent their time, as buffer-nanoseconds. Their proportions name the limit.
+/// Where the buffers of a transfer spent their time, in buffer-nanoseconds. The proportions show the
+/// bottleneck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferTime {
-    /// Being read into.
     pub reading_ns: u64,
     /// Waiting for or being hashed.
     pub hashing_ns: u64,
-    /// Full, waiting for their write to start, or being written.
+    /// Waiting for their write to start, or being written.
     pub writing_ns: u64,
-    /// Wall time (not buffer time) in which reads were held back by the rate asked for.
+    /// Wall time (not buffer time) in which the rate limit held reads back.
     pub held_ns: u64,
     /// Wall time of the whole, nanoseconds.
     pub elapsed_ns: u64,
 }
 
 impl BufferTime {
-    /// Adds another transfer's.
+    /// Adds another transfer's times.
     pub fn add(&mut self, other: &Self) {
         self.reading_ns += other.reading_ns;
         self.hashing_ns += other.hashing_ns;
@@ -168,8 +166,8 @@ impl BufferTime {
         self.elapsed_ns += other.elapsed_ns;
     }
 
-    /// Which side was the limit: the one in which buffers spent more than three fifths of their time, or
-    /// `Rate` where reads were held back for more than half of the time. `None` where nothing moved.
+    /// The bottleneck: where buffers spent more than three fifths of their time, or `Rate` if reads were held
+    /// back for more than half of the time. `None` if nothing moved.
     pub fn limit(&self) -> Option<LimitSide> {
         let busy_ns = self.reading_ns + self.hashing_ns + self.writing_ns;
         if busy_ns == 0 {
@@ -191,26 +189,19 @@ impl BufferTime {
 /// One interval of a transfer's throughput.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferPoint {
-    /// From the start of the transfer, nanoseconds.
     pub start_ns: u64,
-    /// Length, nanoseconds.
     pub length_ns: u64,
-    /// Bytes read in it.
     pub read_bytes: u64,
-    /// Bytes written in it.
     pub written_bytes: u64,
 }
 
 /// How the data was moved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TransferShape {
-    /// Bytes a request.
     pub transfer_bytes: u32,
     /// Buffers in the pool.
     pub buffer_count: u32,
-    /// Most reads in flight.
     pub reads_max: u32,
-    /// Most writes in flight.
     pub writes_max: u32,
     /// Source and destination share a device.
     pub same_device: bool,
@@ -220,90 +211,83 @@ pub struct TransferShape {
     pub source_caching: Caching,
     /// How the destination was written.
     pub target_caching: Caching,
-    /// Why either is not direct though asked for.
+    /// Why direct I/O was not used although requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caching_reasons: Vec<String>,
-    /// The engine, and what it was granted.
+    /// The engine used.
     pub engine: EngineUse,
 }
 
-/// What a copy was asked.
+/// The settings of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopySettings {
-    /// Checked when.
     pub verify: VerifyMode,
-    /// With which checksum.
     pub hash: HashKind,
-    /// Block sharing.
     pub reflink: Reflink,
-    /// Bytes a second at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_bytes_per_second: Option<u64>,
     /// Existing files may be replaced.
     pub overwrite: bool,
-    /// An interrupted copy is continued.
+    /// An interrupted copy is resumed.
     pub resume: bool,
 }
 
-/// How many of what a copy met.
+/// Numbers of entries by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyCounts {
-    /// Regular files copied, by either path.
+    /// Regular files copied.
     pub files: u64,
-    /// Of them, those that went by the path for small files.
+    /// Of these, copied as small files.
     pub small_files: u64,
-    /// Of them, those whose blocks are shared with the source.
+    /// Of these, sharing their blocks with the source.
     pub reflinked_files: u64,
-    /// Of them, those continued from an earlier try.
+    /// Of these, resumed from an earlier attempt.
     pub resumed_files: u64,
-    /// Directories.
     pub directories: u64,
-    /// Symbolic links.
     pub symlinks: u64,
-    /// Further names of a file already copied.
+    /// Additional names of copied files.
     pub hard_links: u64,
-    /// Devices, pipes and sockets made anew.
+    /// Devices, pipes and sockets recreated.
     pub specials: u64,
-    /// Devices, pipes and sockets left out.
+    /// Devices, pipes and sockets skipped.
     pub skipped_specials: u64,
-    /// Files already there from an earlier try, whole and unchanged.
+    /// Complete and unchanged since an earlier attempt.
     pub already_there: u64,
 }
 
-/// Something that was not copied while the rest was.
+/// A file that could not be copied while others were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCopied {
-    /// Its path in the source. Bytes that are not UTF-8 are shown replaced.
+    /// Its path in the source. Invalid UTF-8 is replaced.
     pub path: String,
-    /// Why not, in words.
+    /// The reason, in words.
     pub message: String,
 }
 
-/// A block device that a file was written onto, from its first byte on.
+/// A block device onto which a file was written from its first byte on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceImage {
-    /// Its path as it was named.
+    /// Its path as named.
     pub device: String,
-    /// Its size.
     pub device_bytes: u64,
-    /// Bytes of the file. What lies behind them and the padding on the device is as it was.
+    /// Bytes of the file. The rest of the device, after the padding, is unchanged.
     pub image_bytes: u64,
-    /// Zeros after them, up to the end of a sector.
+    /// Zeros after the file, up to the end of a sector.
     pub padding_bytes: u64,
     /// What was recognised on it before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,
 }
 
-/// A file that is not what it should be.
+/// A file that differs from what it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
-    /// Which file. Bytes that are not UTF-8 are shown replaced.
+    /// Invalid UTF-8 is replaced.
     pub path: String,
-    /// The first byte that differs, counted from 0; `None` where only the digests could be compared.
+    /// The first byte that differs, from 0; `None` if only digests could be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_offset: Option<u64>,
-    /// In words: what was expected and what is there.
+    /// What was expected and what was found, in words.
     pub message: String,
 }
 

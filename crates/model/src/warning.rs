@@ -1,73 +1,71 @@
-//! Doubts that travel with the numbers.
+//! Warnings that are stored with the numbers.
 
 use serde::{Deserialize, Serialize};
 
-/// A doubt about a run's numbers, kept with them and shown beside them.
+/// A reason to doubt a run's numbers, stored and shown with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// What kind of doubt; stable, for machines.
+    /// The kind of warning; stable, for programs.
     pub code: WarningCode,
-    /// The role or target it is about; `None`: the whole run.
+    /// The role or target it is about; `None` for the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// One sentence: what was seen and why it matters.
+    /// One sentence: what was found and why it matters.
     pub message: String,
-    /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
 impl Warning {
-    /// A doubt about the whole run.
+    /// A warning about the whole run.
     pub fn new(code: WarningCode, message: impl Into<String>) -> Self {
         Self { code, subject: None, message: message.into(), hint: None }
     }
 
-    /// The same about one role or target.
+    /// Makes it about one role or target.
     pub fn about(mut self, subject: impl Into<String>) -> Self {
         self.subject = Some(subject.into());
         self
     }
 
-    /// The same with what to do.
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 }
 
-/// The kinds of doubt.
+/// The kinds of warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WarningCode {
-    /// The page cache answered, or may have.
+    /// Requests were, or may have been, served from the page cache.
     PageCache,
-    /// Direct I/O was asked for and not had.
+    /// Direct I/O was requested and is unavailable.
     DirectRefused,
-    /// The target fits in memory or in a cache on the path.
+    /// The target fits into memory or another cache on the path.
     TargetSmall,
-    /// Parts of the target were never written: reads of them do not reach the device.
+    /// Parts of the target were never written: reading them does not reach the device.
     TargetUnwritten,
-    /// The target has holes.
     TargetSparse,
-    /// The target was removed during the run, or another file was put in its place: the numbers are of another file.
+    /// The target was removed or replaced during the run: the numbers belong to another file.
     TargetReplaced,
-    /// The target was cut during the run, or parts of it were freed: requests met no data.
+    /// The target was truncated or parts of it were freed during the run: requests found no data.
     TargetCut,
     /// The target grew during the run.
     TargetGrew,
-    /// A memory file system answered.
+    /// The target is on an in-memory file system.
     MemoryFileSystem,
     /// Written data can be compressed.
     CompressibleData,
-    /// Fewer requests were in flight than asked for.
+    /// Fewer requests were in flight than requested.
     DepthNotReached,
     /// Completions were waited for in batches, and latencies include that wait.
     LatencyBatched,
-    /// The generator, not the device, was the limit.
+    /// The generator, not the device, was the bottleneck.
     GeneratorBound,
-    /// The rate asked for was not held.
+    /// The requested rate was not reached.
     RateNotHeld,
     /// Too few samples for a percentile that is shown.
     FewSamples,
@@ -75,32 +73,31 @@ pub enum WarningCode {
     ShortRun,
     /// The device was busy before the run.
     DeviceBusy,
-    /// The preferred I/O engine could not be had.
+    /// The preferred engine is unavailable.
     EngineFallback,
-    /// Requests failed or were cut short.
+    /// Requests failed or were short.
     IoErrors,
-    /// Requests were still unanswered at the end of the measured part.
+    /// Requests were still in flight at the end of the measured part.
     UnfinishedRequests,
-    /// A sync call returned faster than stable media can.
+    /// A sync call was faster than stable media can be.
     SyncTooFast,
     /// A control group limits this process.
     CgroupLimit,
     /// The device split the requests.
     RequestsSplit,
-    /// The run was interrupted.
     Interrupted,
-    /// Something about a copied file beside its content could not be kept.
+    /// Some metadata of a copied file could not be kept.
     MetadataLost,
     /// Another process had the source of a copy open for writing.
     SourceInUse,
     /// A manifest does not list the whole copy.
     PartialList,
-    /// A privilege is missing, and with it part of what should be watched.
+    /// A missing privilege hides part of what should be watched.
     MissingGrant,
-    /// A setting of the watched server leaves part of the counters out.
+    /// A setting of the server disables some of the counters.
     SettingOff,
-    /// The watched server lost some of its own counters.
+    /// The server lost some of its own counters.
     CountersLost,
-    /// The watched version does not count something.
+    /// This version of the server does not count something.
     NotCounted,
 }

@@ -9,32 +9,30 @@ use crate::delivery_error::DeliveryError;
 use crate::mail::Mail;
 use crate::webhook::Webhook;
 
-/// A transport for notices, and how long to try.
+/// A transport with its timeouts and retries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
-    /// Its name.
     pub name: String,
-    /// How a notice is sent.
     pub transport: Transport,
     /// Longest time for one attempt.
     pub timeout: Duration,
-    /// How many times to try, at least once.
+    /// Number of attempts, at least one.
     pub attempts: u32,
 }
 
 /// The ways.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
-    /// A JSON document to a URL.
+    /// Posts a JSON document to a URL.
     Webhook(Webhook),
-    /// A JSON document to a program's standard input.
+    /// Passes a JSON document to a program's standard input.
     Command(Command),
-    /// A message to mailboxes.
+    /// Sends a message by e-mail.
     Mail(Mail),
 }
 
 impl Transport {
-    /// Where it leads, without secrets.
+    /// Its destination, without secrets.
     pub fn describe(&self) -> String {
         match self {
             Self::Webhook(webhook) => webhook.describe(),
@@ -43,7 +41,7 @@ impl Transport {
         }
     }
 
-    /// Tells once, in no more than about `timeout`.
+    /// Makes one attempt, limited to about `timeout`.
     pub(crate) fn notify(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
         match self {
             Self::Webhook(webhook) => webhook.post(notice, timeout),

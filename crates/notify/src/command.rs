@@ -1,4 +1,4 @@
-//! Telling a program.
+//! Notifies through a program.
 
 use std::io::Write;
 use std::process::{Child, ExitStatus, Stdio};
@@ -10,15 +10,13 @@ use iostall_model::alert::Notice;
 use crate::delivery_error::DeliveryError;
 use crate::payload::payload;
 
-/// How often a running program is asked whether it has ended.
+/// How often a running program is checked.
 const LOOK_EVERY_NS: u64 = 20_000_000;
 
-/// A program and its arguments; no shell reads them.
+/// A program and its arguments; no shell is involved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The program.
     pub program: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
 }
 
@@ -27,7 +25,7 @@ impl Command {
         format!("run {} {}", self.program, self.arguments.join(" ")).trim_end().to_owned()
     }
 
-    /// Runs it with the document on its standard input. One that takes too long is ended.
+    /// Runs it with the document on its standard input, and kills it if it takes too long.
     pub(crate) fn run(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
         let mut child = std::process::Command::new(&self.program)
             .args(&self.arguments)
@@ -37,7 +35,8 @@ impl Command {
             .spawn()
             .map_err(|error| DeliveryError::Unreachable(format!("cannot run {}: {error}", self.program)))?;
         if let Some(mut input) = child.stdin.take() {
-            // A document is smaller than a pipe, so this does not wait; a program that reads nothing breaks it.
+            // The document fits into a pipe, so this does not block; a program that does not read breaks the
+            // pipe.
             drop(writeln!(input, "{}", payload(notice)));
         }
         match wait(&mut child, timeout)? {
@@ -47,7 +46,7 @@ impl Command {
     }
 }
 
-/// Waits for the end of `child`, and makes one after `timeout`.
+/// Waits for `child` to end, and kills it after `timeout`.
 fn wait(child: &mut Child, timeout: Duration) -> Result<ExitStatus, DeliveryError> {
     let clock = MonotonicClock::new();
     let deadline_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
@@ -56,7 +55,7 @@ fn wait(child: &mut Child, timeout: Duration) -> Result<ExitStatus, DeliveryErro
             Ok(Some(status)) => return Ok(status),
             Ok(None) if clock.now_ns() < deadline_ns => clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS),
             Ok(None) => {
-                // It is gone either way: whoever ended between the two calls has ended.
+                // It ends either way: it may just have ended by itself.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(DeliveryError::Unreachable(format!("did not end within {timeout:?}")));

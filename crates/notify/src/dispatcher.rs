@@ -1,4 +1,4 @@
-//! The threads that deliver.
+//! Delivers notices in background threads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,19 +14,18 @@ use crate::channel::Channel;
 use crate::delivery_error::DeliveryError;
 use crate::payload::summary;
 
-/// How many notices may wait for a channel. More are not delivered: whoever gets a hundred has been told.
+/// Maximum number of notices waiting for a channel. Further ones are dropped: after a hundred, one more does
+/// not help.
 const WAITING_MAX: usize = 100;
-/// How long to wait before the second attempt; twice as long before each further one.
+/// Pause before the second attempt, doubled for each further one.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// What became of a notice.
+/// The result of a delivery.
 #[derive(Debug)]
 pub struct Delivery {
-    /// The channel's name.
     pub channel: String,
-    /// The notice in a line.
+    /// The notice on one line.
     pub summary: String,
-    /// Whether it arrived.
     pub result: Result<(), DeliveryError>,
 }
 
@@ -53,7 +52,7 @@ impl Dispatcher {
                 for notice in waiting {
                     let delivery = delivery(&one, &notice, &is_closing);
                     let is_dead = delivery.result.is_err() && is_closing.load(Ordering::Relaxed);
-                    // Nobody listens any more: the notice is told all the same.
+                    // If nobody reads the results, the notice is delivered all the same.
                     let _ = results.send(delivery);
                     if is_dead {
                         return;
@@ -64,7 +63,7 @@ impl Dispatcher {
         Self { queues, threads, failures, deliveries, is_closing }
     }
 
-    /// Hands `notice` to each of its channels, and does not wait.
+    /// Queues `notice` for each of its channels without waiting.
     pub fn send(&self, notice: &Notice) {
         for name in &notice.channels {
             let Some(queue) = self.queues.get(name) else { continue };
@@ -72,7 +71,7 @@ impl Dispatcher {
                 queue.try_send(notice.clone())
             {
                 let reason = format!("{WAITING_MAX} notices are waiting already");
-                // The receiver lives in this very value.
+                // The receiver is in this same value.
                 let _ = self.failures.send(Delivery {
                     channel: name.clone(),
                     summary: summary(&notice),
@@ -82,25 +81,25 @@ impl Dispatcher {
         }
     }
 
-    /// What has been delivered, or has not, since this was asked last.
+    /// Deliveries and failures since the last call.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.deliveries.try_iter().collect()
     }
 
-    /// Delivers what waits, without second attempts, and ends. A channel that fails now is given up, so that this
-    /// takes little longer than its limit.
+    /// Delivers what is queued, without retries, and ends. A channel that fails now is given up, so this
+    /// takes little longer than its timeout.
     pub fn close(self) -> Vec<Delivery> {
         self.is_closing.store(true, Ordering::Relaxed);
         drop(self.queues);
         for thread in self.threads {
-            // A thread that panicked has delivered nothing more, which shows in what is missing.
+            // If a thread panicked, its notices are missing in the results.
             let _ = thread.join();
         }
         self.deliveries.try_iter().collect()
     }
 }
 
-/// Tells `notice` through `channel` once, and again after a pause while that fails and attempts are left.
+/// Sends `notice` through `channel`, and retries after a pause while attempts are left.
 pub fn deliver(channel: &Channel, notice: &Notice) -> Delivery {
     delivery(channel, notice, &AtomicBool::new(false))
 }
@@ -119,7 +118,7 @@ fn delivery(channel: &Channel, notice: &Notice, is_closing: &AtomicBool) -> Deli
     Delivery { channel: channel.name.clone(), summary: summary(notice), result }
 }
 
-/// Waits for `pause`; whether it was not cut short by the end of the program.
+/// Waits for `pause`; returns whether it was not interrupted by the end of the program.
 fn waited(pause: Duration, is_closing: &AtomicBool) -> bool {
     let clock = MonotonicClock::new();
     let end_ns = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);

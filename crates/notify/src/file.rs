@@ -1,4 +1,4 @@
-//! The file with rules, classes of storage and channels.
+//! The file with rules, storage classes and channels.
 
 mod channels;
 mod rules;
@@ -14,39 +14,32 @@ use thiserror::Error;
 
 use crate::channel::Channel;
 
-/// Thousands of rules.
+/// Enough for thousands of rules.
 const ALERTS: Input = Input { what: "file of alerts", limit: ByteCount(1 << 20) };
 
-/// What a user wants to be told, and how.
+/// The rules and channels of a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlertFile {
-    /// Rules and classes.
     pub book: RuleBook,
-    /// Channels that a rule names, by name.
+    /// The channels used by rules, by name.
     pub channels: Vec<Channel>,
 }
 
-/// Why a file of alerts is none.
+/// Why a file of alerts is invalid.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AlertFileError {
-    /// It cannot be read.
     #[error(transparent)]
     Read(#[from] InputError),
-    /// It is not TOML, or has a key that means nothing.
     #[error("{path} is no file of alerts: {reason}", path = path.display())]
     Form {
-        /// Which file.
         path: PathBuf,
-        /// What the reader said, with the line.
+        /// The parser's message, with the line.
         reason: String,
     },
-    /// Something in it cannot be.
     #[error("{path}: {place}: {reason}", path = path.display())]
     Value {
-        /// Which file.
         path: PathBuf,
-        /// Which rule, class or channel.
         place: String,
         /// What is wrong, and what to write.
         reason: String,
@@ -83,7 +76,7 @@ impl AlertFile {
         Self::parse(&ALERTS.text(path)?, path)
     }
 
-    /// Reads its text; `path` is for messages.
+    /// Parses its text; `path` is for messages.
     pub fn parse(text: &str, path: &Path) -> Result<Self, AlertFileError> {
         let written: Written = toml::from_str(text).map_err(|error| AlertFileError::Form {
             path: path.to_owned(),

@@ -1,8 +1,10 @@
-//! Carries alerts to webhooks, commands and mailboxes.
+//! Sends alerts to webhooks, commands and mailboxes.
 //!
-//! [`AlertFile`] is what a user wrote: rules, classes of storage and channels. [`Dispatcher`] has a thread for each
-//! channel: a notice waits in a queue of bounded length, is tried a bounded number of times, each of them bounded in
-//! time, and what became of it comes back as a [`Delivery`]. Whoever samples hands a notice over and goes on.
+//! [`AlertFile`] is the user's configuration: rules, storage classes and channels. [`Dispatcher`] has a
+//! thread for each
+//! channel: a notice waits in a queue of limited length, is tried a limited number of times with a timeout
+//! each, and the
+//! result comes back as a [`Delivery`]. The sampling code hands over a notice and continues.
 
 mod channel;
 mod command;

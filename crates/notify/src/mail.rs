@@ -1,4 +1,4 @@
-//! Telling mailboxes.
+//! Notifies by e-mail.
 
 use std::io;
 use std::time::Duration;
@@ -16,28 +16,23 @@ use crate::secret::Secret;
 /// How the connection to the mail server is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailTls {
-    /// From the first byte (port 465).
+    /// TLS from the start (port 465).
     Whole,
-    /// After `STARTTLS`, which the server must offer (port 587).
+    /// `STARTTLS`, which the server must offer (port 587).
     Upgraded,
-    /// Not at all: to this machine, or where the user said so.
+    /// Not encrypted: on this machine, or if the user chose so.
     Off,
 }
 
-/// A message through a mail server.
+/// E-mail through a mail server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mail {
-    /// The server.
     pub host: String,
-    /// Its port.
     pub port: u16,
-    /// See there.
     pub tls: MailTls,
-    /// Who sends.
     pub from: Mailbox,
-    /// Who is told.
     pub to: Vec<Mailbox>,
-    /// Login and password, where the server wants them.
+    /// Login and password, if the server needs them.
     pub login: Option<(String, Secret)>,
 }
 
@@ -85,8 +80,8 @@ impl Mail {
     }
 }
 
-/// An error with its causes: the library's own text leaves them out. A socket whose time is up says that it would
-/// block, which means nothing to anybody.
+/// An error with its causes, which the library's text leaves out. A socket timeout is reported as "would
+/// block", which means nothing to users.
 fn whole(error: &dyn std::error::Error, timeout: Duration) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

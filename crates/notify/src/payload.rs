@@ -1,20 +1,20 @@
-//! A notice as a program reads it, and as a person does.
+//! A notice as JSON and as text.
 
 use iostall_measure::foreign::shown;
 use iostall_model::alert::{Measured, Notice, Occasion};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-/// The word that documents carry.
+/// Name of the document's format.
 pub const SCHEMA: &str = "iostall-alert";
-/// The version of their form.
+/// Version of the format.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// Nanoseconds in a millisecond and in a second.
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
-/// The document, as `docs/formats.md` explains it.
+/// The document described in `docs/formats.md`.
 pub fn payload(notice: &Notice) -> Value {
     let mut document = json!({
         "schema": SCHEMA,
@@ -47,7 +47,7 @@ pub fn payload(notice: &Notice) -> Value {
     document
 }
 
-/// The name of a number with its unit, and what it is divided by for that unit.
+/// The name of a metric with its unit, and the divisor for that unit.
 fn metric(measured: Measured) -> (&'static str, f64) {
     match measured {
         Measured::StallPerRead => ("stall_ms_per_read", NS_PER_MS),
@@ -58,7 +58,7 @@ fn metric(measured: Measured) -> (&'static str, f64) {
     }
 }
 
-/// One line for people: the subject of a mail, the text of a message.
+/// One line of text: the subject of a mail, the text of a message.
 pub fn summary(notice: &Notice) -> String {
     let (rule, source) = (shown(&notice.rule), shown(&notice.source));
     let lasted = length(notice.lasted_ns);
@@ -101,7 +101,7 @@ fn short(number: f64) -> String {
     if number >= 100.0 { format!("{number:.0}") } else { format!("{number:.2}") }
 }
 
-/// A length of time in whole seconds.
+/// A duration in whole seconds.
 fn length(ns: u64) -> String {
     let seconds = SignedDuration::from_secs(i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX));
     format!("{seconds:#}")
@@ -113,7 +113,7 @@ pub(crate) mod tests {
     use iostall_model::alert::About;
     use iostall_model::{Kind, Level};
 
-    /// A notice of a slow file.
+    /// A notice about a slow file.
     pub(crate) fn notice(occasion: Occasion) -> Notice {
         Notice {
             occasion,

@@ -1,4 +1,4 @@
-//! What must not be read over anybody's shoulder: tokens, passwords, addresses that are as good as a password.
+//! Secrets: tokens, passwords, and addresses that work like a password.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,21 +8,21 @@ use iostall_measure::ByteCount;
 
 use crate::delivery_error::DeliveryError;
 
-/// A line, and what somebody noted under it.
+/// One line, possibly with notes below it.
 const SECRET: Input = Input { what: "secret file", limit: ByteCount(64 << 10) };
 
-/// Where a secret is kept. It is read anew for each delivery, so that it can be changed while the collector runs.
+/// Where a secret is stored. It is read for each delivery, so that it can be changed while the collector
+/// runs.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Secret {
     /// The first line of a file.
     File(PathBuf),
-    /// An environment variable.
     Environment(String),
 }
 
 impl Secret {
-    /// The secret, unless it is in a file that others can read: better said when a collector starts than when the first alert
-    /// is not told. A file that is not there yet may come.
+    /// The secret, unless it is in a file that others can read: better to report that at startup than to fail
+    /// at the first alert. A file that does not exist yet may still be created.
     pub(crate) fn unless_open(self) -> Result<Self, String> {
         match &self {
             Self::File(path) if path.is_file() => match SECRET.secret(path) {
@@ -33,7 +33,6 @@ impl Secret {
         }
     }
 
-    /// The secret itself.
     pub(crate) fn read(&self) -> Result<String, DeliveryError> {
         match self {
             Self::File(path) => {

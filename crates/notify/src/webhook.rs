@@ -1,4 +1,4 @@
-//! Telling a web server.
+//! Notifies through a web server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,17 @@ use crate::delivery_error::DeliveryError;
 use crate::payload::payload;
 use crate::secret::Secret;
 
-/// Where the document goes. Of many services the address itself is the password.
+/// The destination. For many services the address itself is the password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebAddress {
-    /// In the file that everybody may read.
+    /// In the configuration file, which everybody may read.
     Open(Url),
-    /// Elsewhere.
     Secret(Secret),
 }
 
 /// A `POST` of a JSON document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Webhook {
-    /// Where to.
     pub address: WebAddress,
     /// Sent as `Authorization: Bearer`.
     pub token: Option<Secret>,
@@ -48,7 +46,7 @@ impl Webhook {
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {}", token.read()?));
         }
-        // The library's messages name no address, so a secret one is not told.
+        // The library's messages contain no address, so a secret one is not revealed.
         let answer = request
             .send(payload(notice).to_string())
             .map_err(|error| DeliveryError::Unreachable(error.to_string()))?;
@@ -60,8 +58,8 @@ impl Webhook {
     }
 }
 
-/// A client that trusts whom this machine trusts. A redirection is an answer like any other: a token is not
-/// carried to a place that nobody named.
+/// A client that uses this machine's trust store. It does not follow redirects, so that a token is not sent
+/// to an unknown place.
 fn agent(timeout: Duration) -> Agent {
     let found = rustls_native_certs::load_native_certs().certs;
     let roots = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned());

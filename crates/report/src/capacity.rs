@@ -1,4 +1,4 @@
-//! What devices gave, as lines of text.
+//! Capacity records as lines of text.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub fn to_json<'a>(records: impl Iterator<Item = (RunNumber, &'a CapacityRecord)
     records.map(|(number, record)| json!({"number": number.0, "record": record})).collect()
 }
 
-/// Device, shape, at least this, and where it is from.
+/// Device, shape, lower bound, and origin.
 fn cells(run: RunNumber, record: &CapacityRecord) -> [String; 4] {
     let CapacityRecord { device, model, measured_utc, shape, warnings, .. } = record;
     let named =

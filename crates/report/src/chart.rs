@@ -1,5 +1,5 @@
-//! The charts of a page, as the chart library reads them. Times are in seconds, so that the
-//! library's SI prefixes give `µs` and `ms` at every zoom.
+//! Charts of a page, in the chart library's format. Times are in seconds, so that the library's SI prefixes
+//! give `µs` and `ms` at every zoom level.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,25 @@ use crate::format::shown;
 pub struct Chart {
     /// Unique in its span.
     pub(crate) id: Cow<'static, str>,
-    /// What it shows.
     pub(crate) title: Cow<'static, str>,
-    /// How to read it.
     pub(crate) caption: &'static str,
-    /// Its traces and layout.
+    /// Traces and layout.
     pub(crate) figure: Value,
 }
 
-/// Colours that stay apart for the colour-blind and on light and dark ground.
+/// Colours that colour-blind readers can distinguish, on light and dark backgrounds.
 pub(crate) const COLOURS: [&str; 8] =
     ["#3b82c4", "#e07b1a", "#2e9e6b", "#8b63c7", "#d1495b", "#1b9aaa", "#a0703c", "#d65fa0"];
 
 pub(crate) fn figure(traces: &[Value], x: &Value, y: &Value, hover: &str) -> Value {
-    // Where the label is for a whole second, it is there wherever the mouse is; else it belongs to a line nearby.
+    // A label for a whole second shows wherever the mouse is; otherwise it belongs to a nearby line.
     let distance = if hover == "closest" { 20 } else { -1 };
     let layout = json!({"xaxis": x, "yaxis": y, "hovermode": hover, "hoverdistance": distance});
     json!({"data": traces, "layout": layout})
 }
 
-/// The name of a trace. The chart library reads names as a small markup, links included: a role's name must
-/// not become any.
+/// The name of a trace. The chart library treats names as markup, including links, so a role's name is
+/// escaped.
 pub(crate) fn trace_name(role: &str, rest: &str) -> String {
     let role = shown(role).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     format!("{role} {rest}")
@@ -54,13 +52,13 @@ pub(crate) fn seconds(ns: f64) -> f64 {
     rounded(ns / 1e9)
 }
 
-/// Those of `charts` in which something is drawn.
+/// The charts that draw anything.
 pub(crate) fn drawn(charts: impl IntoIterator<Item = Chart>) -> Vec<Chart> {
     let has_data = |chart: &Chart| chart.figure["data"].as_array().is_some_and(|data| !data.is_empty());
     charts.into_iter().filter(has_data).collect()
 }
 
-/// The target that a 99th percentile is to keep, up to a rate of `most`.
+/// The target for the 99th percentile, as a line up to the rate `most`.
 pub(crate) fn target_trace(most: f64, target_ns: u64) -> Value {
     json!({
         "type": "scatter", "mode": "lines", "name": "p99 target", "x": [0.0, rounded(most)],

@@ -1,11 +1,12 @@
-//! A report's series as comma-separated values (RFC 4180), and the tables that are read in that form.
+//! A report's series as comma-separated values (RFC 4180), and reading of tables in that form.
 
 use std::io;
 
 pub use crate::csv_error::CsvError;
 use crate::report::{Field, Report};
 
-/// Reads a table of jobs: a name and seconds in each row, with or without a header; further columns are left aside.
+/// Reads a table of jobs: a name and seconds in each row, with or without a header; further columns are
+/// ignored.
 pub fn read_work(text: impl io::Read) -> Result<Vec<(String, f64)>, CsvError> {
     let mut reader = ::csv::ReaderBuilder::new()
         .has_headers(false)
@@ -21,7 +22,7 @@ pub fn read_work(text: impl io::Read) -> Result<Vec<(String, f64)>, CsvError> {
             Ok(seconds) if seconds.is_finite() && seconds >= 0.0 && !name.is_empty() => {
                 rows.push((name.to_owned(), seconds));
             }
-            // A first row whose second field is no number is a header.
+            // A first row whose second field is not a number is a header.
             Err(_) if index == 0 && record.len() >= 2 => {}
             _ => {
                 let line = record.position().map_or(0, ::csv::Position::line);
@@ -32,7 +33,7 @@ pub fn read_work(text: impl io::Read) -> Result<Vec<(String, f64)>, CsvError> {
     Ok(rows)
 }
 
-/// Writes the series of a report. One without a row still has its header.
+/// Writes the series of a report. One without rows still has its header.
 pub fn write_csv(report: &Report<'_>, out: impl io::Write) -> Result<(), CsvError> {
     let series = (report.series)();
     let mut writer = writer(out);
@@ -43,7 +44,6 @@ pub fn write_csv(report: &Report<'_>, out: impl io::Write) -> Result<(), CsvErro
     Ok(writer.flush()?)
 }
 
-/// One row as a line.
 pub(crate) fn line(row: &[Field<'_>]) -> Result<Vec<u8>, CsvError> {
     let mut writer = writer(Vec::new());
     writer.serialize(row)?;
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(written(&fixture::empty()), format!("{}\r\n", header(&fixture::empty())));
     }
 
-    /// What a killed run leaves must be read like what a finished one writes.
+    /// The output of a killed run must parse like that of a finished one.
     #[test]
     fn the_lines_of_a_table_that_grows_are_those_of_the_table_at_the_end() {
         let pace = iostall_model::paced::Pace { packet_bytes: 4096, packets_per_burst: 3, period_ns: 7 };

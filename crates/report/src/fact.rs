@@ -1,11 +1,10 @@
-//! A label and a value: what reports say of how something was done.
+//! A label and a value, for the facts in a report.
 
-/// A label and what stands beside it.
+/// A label with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is about.
     pub label: String,
-    /// What is known; unescaped, on one line.
+    /// Unescaped, on one line.
     pub value: String,
 }
 

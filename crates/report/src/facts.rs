@@ -1,4 +1,4 @@
-//! What was asked and what it ran on, in words: label and value, for the head of every report.
+//! Settings and environment of a run in words: labels and values for the head of every report.
 
 use std::path::Path;
 
@@ -17,28 +17,28 @@ use crate::report::Report;
 /// How much is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What a DBA wants at a glance.
+    /// The essentials for a DBA.
     Brief,
-    /// Everything that was read.
+    /// Everything.
     Full,
 }
 
-/// Joins what is there with middle dots.
+/// Joins the parts that are present with middle dots.
 fn join(parts: impl IntoIterator<Item = Option<String>>) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// A path as text on one line, bytes that are no text replaced.
+/// A path as text on one line, with invalid UTF-8 replaced.
 pub fn path(path: &Path) -> String {
     shown(&path.to_string_lossy())
 }
 
-/// A moment to the second: `2026-11-20 10:15:00 UTC`.
+/// A time to the second: `2026-11-20 10:15:00 UTC`.
 pub fn timestamp(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// The command line as it can be typed again in a shell.
+/// The command line in a form that can be typed in a shell.
 pub fn command_line(run: &Run) -> String {
     run.command_line.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
@@ -55,7 +55,7 @@ pub fn ran_on(report: &Report<'_>, detail: Detail) -> Vec<Fact> {
         let opened = report.opens_one_way.then(|| direct(target_here.direct.as_ref(), target_here.kind));
         facts.push(Fact::new("target", target(target_here, opened, run.used_bytes(index), detail)));
     }
-    // Targets often share a device: each is listed once.
+    // Targets often share a device; list each one once.
     let mut listed: Vec<&Device> = Vec::new();
     for top in run.targets.iter().filter_map(|target| target.device.as_ref()) {
         if !listed.contains(&top) {
@@ -74,7 +74,7 @@ pub fn ran_on(report: &Report<'_>, detail: Detail) -> Vec<Fact> {
 }
 
 fn host(host: &Host, detail: Detail) -> String {
-    // `uname` puts name and release first; the build that follows is long.
+    // `uname` puts name and release first; the build information after them is long.
     let kernel: Vec<&str> = host.kernel.split_whitespace().collect();
     let kernel = match detail {
         Detail::Brief => kernel.iter().take(2).copied().collect::<Vec<_>>().join(" "),
@@ -157,7 +157,6 @@ fn direct(direct: Option<&DirectIo>, kind: TargetKind) -> String {
     }
 }
 
-/// The device and what it stands on, top first.
 fn devices(top: &Device, detail: Detail) -> Vec<String> {
     let mut lines = vec![device(top, detail)];
     for below in &top.below {
@@ -254,7 +253,7 @@ fn access(role: &RoleProfile) -> String {
     [Some(kind), align, stride, shared, apart].into_iter().flatten().collect()
 }
 
-/// How a role was driven: `closed loop, depth 16 × 2 workers` or `open loop at 2,000/s, poisson, …`.
+/// The pace of a role: `closed loop, depth 16 × 2 workers` or `open loop at 2,000/s, poisson, …`.
 pub fn role_drive(role: &RoleProfile) -> String {
     let workers = match role.workers {
         1 => "1 worker".to_owned(),
@@ -288,13 +287,13 @@ pub fn role_drive(role: &RoleProfile) -> String {
     format!("{drive}{bursts}{batches}")
 }
 
-/// How many requests a role had in flight, beside what was asked.
+/// Requests in flight of a role, compared with the requested number.
 pub fn in_flight(role: &RoleOutcome) -> String {
     let relation = if role.open_loop.is_some() { "limit" } else { "asked" };
     format!("in flight {} (mean), {} {relation}", number(role.depth_mean), count(role.depth_asked))
 }
 
-/// What a span was asked to do, a line a role.
+/// The settings of a span, one line per role.
 pub fn asked(span: &SpanProfile) -> Vec<Fact> {
     let times = format!("warm-up {}, measured {}, cool-down {}", span.warmup, span.duration, span.cooldown);
     let mut facts = vec![Fact::new("length", times)];

@@ -1,13 +1,13 @@
-//! Numbers as people read them: three significant digits, the unit that fits, thousands separated.
+//! Numbers for people: three significant digits, a suitable unit, thousands separators.
 
 use iostall_measure::ByteCount;
 
 pub use iostall_measure::foreign::shown;
 pub use iostall_measure::number::{NONE, count, number};
 
-/// Three significant digits, never in scientific form: `1.23`, `12.3`, `123`.
+/// Three significant digits without scientific notation: `1.23`, `12.3`, `123`.
 fn three_digits(value: f64) -> String {
-    // The bounds are those at which rounding to fewer decimals would show a fourth digit.
+    // At these bounds, rounding to fewer decimals would show a fourth digit.
     if value < 9.995 {
         format!("{value:.2}")
     } else if value < 99.95 {
@@ -17,7 +17,7 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// A length of time in nanoseconds with the unit that fits: `850 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
+/// A duration in nanoseconds with a suitable unit: `850 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
 pub fn duration(ns: f64) -> String {
     if !ns.is_finite() {
         return NONE.to_owned();
@@ -30,17 +30,17 @@ pub fn duration(ns: f64) -> String {
     }
 }
 
-/// [`duration`] of what may be missing.
+/// [`duration`] of an optional value.
 pub fn maybe_duration(ns: Option<f64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), duration)
 }
 
-/// [`number`] of what may be missing.
+/// [`number`] of an optional value.
 pub fn maybe_number(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), number)
 }
 
-/// A share as a percentage: `12.3 %`; what is something and rounds to nothing is `<0.1 %`.
+/// A share as a percentage: `12.3 %`; a small non-zero share is `<0.1 %`.
 pub fn percent(fraction: f64) -> String {
     if fraction > 0.0 && fraction < 0.0005 {
         return "<0.1 %".to_owned();
@@ -63,13 +63,13 @@ pub fn bytes(bytes: u64) -> String {
     ByteCount(bytes).to_string()
 }
 
-/// One decimal, dropped where it is zero.
+/// One decimal, omitted if it is zero.
 fn trim_zero(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// `45,210 IOPS · 353 MiB/s · p99 1.20 ms`; a part that is not known is left out.
+/// `45,210 IOPS · 353 MiB/s · p99 1.20 ms`; unknown parts are left out.
 pub fn rates(iops: f64, mib_per_s: f64, p99_ns: Option<u64>) -> String {
     let p99 = p99_ns.map(|ns| format!(" · p99 {}", duration(ns as f64))).unwrap_or_default();
     format!("{} IOPS · {} MiB/s{p99}", number(iops), number(mib_per_s))

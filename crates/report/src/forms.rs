@@ -83,7 +83,6 @@ pub fn write_figures(figures: &serde_json::Value, out: &mut dyn Write) -> io::Re
     writeln!(out)
 }
 
-/// Writes what is made as one text.
 fn write_page(out: &mut dyn Write, render: impl FnOnce(&mut String) -> fmt::Result) -> io::Result<()> {
     let mut text = String::new();
     render(&mut text).map_err(io::Error::other)?;

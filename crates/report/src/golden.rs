@@ -1,11 +1,11 @@
-//! Every kind of run as every output shows it, word for word: what a change of the code behind must leave as it is.
+//! Golden tests: every run kind in every output format, word for word, which refactoring must not change.
 
 use iostall_model::Run;
 
 use crate::json::JsonLayout;
 use crate::{Report, TextOptions, fixture, write_csv, write_html, write_json, write_markdown, write_text};
 
-/// A run of each kind, and of a load those that have nothing, two spans, or an end before time.
+/// A run of each kind, and loads without results, with two spans, and interrupted.
 fn runs() -> Vec<(&'static str, Run)> {
     vec![
         ("load", fixture::run()),
@@ -23,14 +23,14 @@ fn runs() -> Vec<(&'static str, Run)> {
     ]
 }
 
-/// A load that did not get as far as its first span.
+/// A load that did not reach its first span.
 fn nothing() -> Run {
     let mut run = fixture::interrupted();
     fixture::load_mut(&mut run).spans.clear();
     run
 }
 
-/// FNV-1a, for what is long and says nothing to a reader: any other byte is another number.
+/// FNV-1a, for long text without meaning to a reader: any changed byte gives a different number.
 fn fingerprint(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{} bytes, {:016x}", text.len(), text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
@@ -105,7 +105,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     rest.split_once(end).unwrap().0
 }
 
-/// A listing filtered by one word and a document that has another could not be joined by a script.
+/// Listings and documents used different names for a kind, so that a script could not join them.
 #[test]
 fn the_word_of_a_kind_is_the_key_of_its_outcome_in_documents() {
     for (_, run) in runs() {

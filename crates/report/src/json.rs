@@ -1,5 +1,5 @@
-//! The JSON document of a run: the stored form as it is, and beside it the figures derived, so that a script
-//! needs no histogram code. The format is drawn in `docs/formats.md`.
+//! The JSON document of a run: the stored form, plus derived figures so that a script needs no histogram
+//! code. The format is described in `docs/formats.md`.
 
 use std::io;
 
@@ -9,13 +9,12 @@ use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
 use crate::report::Report;
 
-/// How the document is laid out.
+/// Layout of the document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JsonLayout {
-    /// A line a field, lists of numbers on one line.
+    /// One field per line, lists of numbers on one line.
     #[default]
     Pretty,
-    /// One line.
     Compact,
 }
 
@@ -26,7 +25,7 @@ struct Document<'a> {
     summary: Box<dyn erased_serde::Serialize + 'a>,
 }
 
-/// Writes the document of a run and a line end. Fails where `out` does.
+/// Writes the document of a run and a line end. Fails if `out` does.
 pub fn write_json(report: &Report<'_>, layout: JsonLayout, mut out: impl io::Write) -> io::Result<()> {
     let document = Document { run: report.run, summary: (report.summary)() };
     match layout {
@@ -40,13 +39,13 @@ pub fn write_json(report: &Report<'_>, layout: JsonLayout, mut out: impl io::Wri
     out.write_all(b"\n")
 }
 
-/// Reads a document back; what was derived is left aside.
+/// Parses a document, ignoring derived figures.
 pub fn read_json(text: &[u8]) -> Result<Run, serde_json::Error> {
     serde_json::from_slice(text)
 }
 
 /// Indents objects and keeps lists of numbers on one line: a histogram has hundreds of buckets, and serde's
-/// own pretty form would give each one four lines.
+/// pretty format would use four lines for each.
 #[derive(Default)]
 struct Folded {
     depth: usize,

@@ -1,7 +1,9 @@
 //! Reports from model values: terminal text, JSON, CSV, a self-contained HTML page, and a picture of the
-//! terminal text. No database, no clock, no I/O but the writer that the caller hands in.
+//! terminal text. No
+//! database, no clock, no I/O except the caller's writer.
 //!
-//! Each kind of run builds one [`Report`], and every output renders that: they can never disagree, and none but the module of a
+//! Each run kind builds one [`Report`], and every output format renders that, so that they always agree. Only
+//! the module of a
 //! kind knows the kind.
 
 pub mod alerts;

@@ -1,8 +1,8 @@
-//! One line about a run, for listings and for progress.
+//! One line about a run, for listings and progress.
 
 use crate::report::Report;
 
-/// What a run found, on one line, marked where it was interrupted or doubted.
+/// The result of a run on one line, marked if it was interrupted or has warnings.
 pub fn run_line(report: &Report<'_>) -> String {
     let interrupted = if report.run.interrupted { " [interrupted]" } else { "" };
     let warnings = match report.run.warnings.len() {
@@ -35,7 +35,7 @@ mod tests {
         assert!(line(&fixture::two_spans()).starts_with("span 2 of 2: data: 1,500 IOPS"));
     }
 
-    /// A copy of two gigabytes was "nothing measured" on its line.
+    /// A copy of two gigabytes was shown as "nothing measured" on its line.
     #[test]
     fn what_was_moved_is_on_the_line_of_what_moved_it() {
         assert!(line(&fixture::copy()).starts_with("1.86 GiB in 3 files copied in 4.00 s, 500 MB/s"));

@@ -1,4 +1,4 @@
-//! A report as Markdown (tables as GitHub and GitLab have them), to be pasted into a ticket.
+//! A report as Markdown (with GitHub and GitLab tables), for pasting into a ticket.
 
 use std::fmt::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::section::{Note, Part, Section};
 use crate::table::{Severity, Table, TableCell, TableLine};
 use crate::warnings;
 
-/// Writes a report. Fails only where `out` does.
+/// Writes a report. Fails only if `out` does.
 pub fn write_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     head(report, out)?;
     warnings(report.run, out)?;
@@ -45,7 +45,7 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     Ok(())
 }
 
-/// First, as on a page: whoever reads the numbers in a ticket has not seen the terminal.
+/// First, as on a page: a reader of the ticket has not seen the terminal.
 fn warnings(run: &Run, out: &mut impl Write) -> fmt::Result {
     if run.warnings.is_empty() {
         return Ok(());
@@ -78,7 +78,7 @@ fn section(section: &Section, out: &mut impl Write) -> fmt::Result {
                 writeln!(out)?;
                 facts(&section.facts, out)?;
             }
-            // Tiles repeat what the tables have, and nothing is drawn here.
+            // Tiles repeat what the tables contain, and there are no drawings.
             Part::Facts | Part::Tiles | Part::Sparklines | Part::Charts => {}
         }
     }
@@ -126,7 +126,7 @@ fn table(table: &Table, out: &mut impl Write) -> fmt::Result {
 fn row(columns: usize, line: &TableLine) -> String {
     match line {
         TableLine::Cells(cells) => cells.iter().map(cell).collect(),
-        // Markdown has no cell over several columns: the first has all of it.
+        // Markdown has no cells across columns, so the first one gets the text.
         TableLine::Group { title, note } => {
             let note = if note.is_empty() { String::new() } else { format!(" {}", escaped(note)) };
             format!(" **{}**{note} |{}", escaped(title), "  |".repeat(columns - 1))
@@ -146,7 +146,7 @@ fn emphasised(severity: Severity, text: &str) -> String {
     }
 }
 
-/// A text as it is, whatever it would mean as Markdown or HTML: names of files come from strangers.
+/// Text escaped for Markdown and HTML, because file names may come from anywhere.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (index, character) in text.chars().enumerate() {
@@ -155,7 +155,7 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            // An entity between name and domain, a number or a person's name: no ticket system makes a link of it.
+            // As an entity between name and domain, so that no ticket system makes a link of it.
             '@' => out.push_str("&#64;"),
             '#' => out.push_str("&#35;"),
             '+' | '-' | '=' if index == 0 && text.len() > 1 => out.extend(['\\', character]),
@@ -165,7 +165,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// A text between more backticks than it has in a row.
+/// Text between more backticks than it contains in a row.
 fn code(text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
@@ -183,7 +183,7 @@ mod tests {
         out
     }
 
-    /// A file called `<img src=…>` or `|` in a pasted report must not load a picture or break a table.
+    /// A file named `<img src=…>` or `|` must not load a picture or break a table in a pasted report.
     #[test]
     fn no_name_or_message_becomes_markup() {
         let text = written(&fixture::hostile());

@@ -1,15 +1,15 @@
-//! Percentiles in tables: one in a cell, and the whole percentiles_of_one of them.
+//! Percentiles in tables: single cells, and whole percentile tables.
 
 use iostall_measure::{Histogram, Percentile};
 
 use crate::format::{NONE, count, duration, maybe_duration};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// Said under a table that shows a percentile which its samples cannot support.
+/// Note under a table with a percentile that its samples cannot support.
 const UNSUPPORTED: &str =
     "? fewer than 10 samples lie beyond this percentile: it says little more than the maximum does.";
 
-/// A percentile of a histogram; marked where the samples cannot support it.
+/// A percentile of a histogram, marked if the samples cannot support it.
 pub(crate) fn percentile_cell(histogram: &Histogram, percentile: Percentile) -> TableCell {
     match histogram.value_at(percentile) {
         None => NONE.into(),
@@ -18,20 +18,20 @@ pub(crate) fn percentile_cell(histogram: &Histogram, percentile: Percentile) -> 
     }
 }
 
-/// Says under the table what the mark of a percentile means, where one of `cells` has it.
+/// Explains the mark of a percentile under the table, if one of `cells` has it.
 pub(crate) fn note_cautions(table: &mut Table, cells: &[TableCell]) {
     if cells.iter().any(|cell| cell.severity == Severity::Caution) {
         table.note(UNSUPPORTED);
     }
 }
 
-/// The percentiles_of_one of percentiles of one latency. `None` where nothing completed.
+/// The percentile table of one latency. `None` if nothing completed.
 pub(crate) fn percentiles_of_one(caption: &str, latency_ns: &Histogram) -> Option<Table> {
     let sets = [("latency".to_owned(), latency_ns)];
     percentile_table(caption, if latency_ns.is_empty() { &[] } else { &sets })
 }
 
-/// The percentiles_of_one of percentiles of several latencies, a column each. `None` where there is none.
+/// The percentile table of several latencies, one column each. `None` if there are none.
 pub(crate) fn percentile_table(caption: &str, sets: &[(String, &Histogram)]) -> Option<Table> {
     if sets.is_empty() {
         return None;

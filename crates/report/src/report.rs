@@ -1,5 +1,5 @@
-//! What a run's report says, before any output lays it out. Each kind of run builds one; text, page, Markdown, CSV, JSON and
-//! lines render it, and know no kinds.
+//! The content of a run's report, independent of its output format. Each run kind builds one; text, HTML,
+//! Markdown, CSV, JSON and one-line output render it without knowing kinds.
 
 use std::borrow::Cow;
 
@@ -10,51 +10,49 @@ use crate::chart::Chart;
 use crate::fact::Fact;
 use crate::section::Section;
 
-/// What is large, or dear to make, and not in every output: made when it is asked for.
+/// Computed only when needed, because it is large or expensive and not in every output.
 pub type Lazy<'a, T> = Box<dyn Fn() -> T + 'a>;
 
 /// The report of one run.
 pub struct Report<'a> {
-    /// The run: its head, its machine, its warnings.
+    /// The run, for its head, machine and warnings.
     pub run: &'a Run,
-    /// What the user says it is about; may be empty.
+    /// The user's description; may be empty.
     pub description: String,
-    /// What was asked, in words, where there is no description.
+    /// The load in words, if there is no description.
     pub shape: String,
     /// How much was done: `20.0 s measured`.
     pub headline: String,
-    /// What was found, on one line.
+    /// The result on one line.
     pub line: Lazy<'a, String>,
-    /// The parts of what was asked, for the documents that have room for them.
+    /// The settings in detail, for formats with enough space.
     pub asked: Option<Asked>,
-    /// Whether each target was opened in one way, which then stands beside it.
+    /// Whether each target was opened in one way, which is then shown with it.
     pub opens_one_way: bool,
-    /// What was found.
     pub sections: Lazy<'a, Vec<Section>>,
-    /// Said where there is no section.
+    /// Shown if there is no section.
     pub when_empty: &'static str,
-    /// The charts of each section, in their order.
+    /// The charts of each section, in order.
     pub charts: Lazy<'a, Vec<Vec<Chart>>>,
     /// The table for spreadsheets.
     pub series: Lazy<'a, Series<'a>>,
-    /// What is derived, for scripts: the `summary` beside the stored run.
+    /// Derived figures for scripts: the `summary` next to the stored run.
     pub summary: Lazy<'a, Box<dyn erased_serde::Serialize + 'a>>,
 }
 
-/// What was asked, part by part.
+/// The settings in detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Beside the heading.
+    /// Next to the heading.
     pub subtitle: String,
-    /// Each with its title, where there are several.
+    /// Parts with titles, if there are several.
     pub parts: Vec<(Option<String>, Vec<Fact>)>,
 }
 
-/// A table of plain values, a row at a time: a run of a day has hundreds of thousands.
+/// A table of plain values, row by row, because a day-long run has hundreds of thousands.
 pub struct Series<'a> {
-    /// Names of the columns.
     pub header: &'static [&'static str],
-    /// As many fields each as the header.
+    /// Each with as many fields as the header.
     pub rows: Box<dyn Iterator<Item = Vec<Field<'a>>> + 'a>,
 }
 
@@ -62,13 +60,11 @@ pub struct Series<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Field<'a> {
-    /// A count.
     Int(u64),
-    /// A number with its unit in the column's name.
+    /// A number whose unit is in the column's name.
     Float(f64),
-    /// Words.
     Text(Cow<'a, str>),
-    /// Not known, or nothing.
+    /// Unknown or missing.
     Empty,
 }
 

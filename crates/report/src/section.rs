@@ -1,14 +1,13 @@
-//! A part of a report: what was found in words, in tables and in charts. Outputs lay sections out alike.
+//! A section of a report: notes, tables and charts, with the same layout in every format.
 
 use crate::fact::Fact;
 use crate::table::{Severity, Table};
 
-/// One sentence about what was found.
+/// One sentence about the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// How it stands out.
     pub severity: Severity,
-    /// The sentence, unescaped.
+    /// Unescaped.
     pub text: String,
 }
 
@@ -18,12 +17,12 @@ impl Note {
         Self { severity: Severity::Plain, text: text.into() }
     }
 
-    /// What the reader came for.
+    /// The main result.
     pub fn strong(text: impl Into<String>) -> Self {
         Self { severity: Severity::Strong, text: text.into() }
     }
 
-    /// Something to doubt.
+    /// A reason for doubt.
     pub fn caution(text: impl Into<String>) -> Self {
         Self { severity: Severity::Caution, text: text.into() }
     }
@@ -34,63 +33,52 @@ impl Note {
     }
 }
 
-/// One large number on a page.
+/// A headline number on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// What it is.
     pub label: String,
     /// The number with its unit.
     pub value: String,
-    /// What must be known to read it; may be empty.
+    /// What is needed to interpret it; may be empty.
     pub under: String,
-    /// How it stands out.
     pub severity: Severity,
 }
 
-/// A latency over time, drawn small.
+/// A small chart of latency over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sparkline {
-    /// Whose.
     pub name: String,
-    /// The 99th percentile of each interval, nanoseconds; `None` where nothing completed.
+    /// The 99th percentile of each interval, nanoseconds; `None` if nothing completed.
     pub latency_ns_p99: Vec<Option<u64>>,
 }
 
-/// What a section's reader looks for first.
+/// The order of a section's parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Sentences, then what they rest on.
+    /// Sentences first, then the evidence.
     #[default]
     Notes,
-    /// Figures, then how they came about.
+    /// Figures first, then how they were obtained.
     Figures,
-    /// How it was done, then how it went.
+    /// The method first, then the results.
     Facts,
 }
 
-/// The parts of a section, of which any may be empty.
+/// The parts of a section; each may be empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// [`Section::tiles`].
     Tiles,
-    /// [`Section::notes`].
     Notes,
-    /// [`Section::results`].
     Results,
-    /// [`Section::sparklines`].
     Sparklines,
-    /// The section's charts.
     Charts,
-    /// [`Section::tables`].
     Tables,
-    /// [`Section::details`].
     Details,
-    /// [`Section::facts`].
     Facts,
 }
 
 impl Layout {
-    /// The order of the parts in a text, which has neither tiles nor charts.
+    /// The order of the parts in text, which has neither tiles nor charts.
     pub fn text(self) -> [Part; 6] {
         use Part::{Details, Facts, Notes, Results, Sparklines, Tables};
         match self {
@@ -100,7 +88,7 @@ impl Layout {
         }
     }
 
-    /// The order of the parts on a page, whose charts take the place of sparklines.
+    /// The order of the parts on a page, with charts instead of sparklines.
     pub fn page(self) -> [Part; 7] {
         use Part::{Charts, Details, Facts, Notes, Results, Tables, Tiles};
         match self {
@@ -111,37 +99,33 @@ impl Layout {
     }
 }
 
-/// One part of a report.
+/// A section of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// What it is about.
     pub title: String,
     /// Beside the title.
     pub subtitle: String,
-    /// Its heading in a text; `None` where the only section needs none.
+    /// Its heading in text; `None` for a single section that needs none.
     pub heading: Option<String>,
-    /// How it is laid out.
     pub layout: Layout,
-    /// The largest numbers of a page.
+    /// Headline numbers of a page.
     pub tiles: Vec<Tile>,
-    /// The weightiest first.
     pub notes: Vec<Note>,
-    /// The table that is the answer, and needs no caption.
+    /// The main table, which needs no caption.
     pub results: Option<Table>,
-    /// How it went, at a glance.
+    /// Latency over time at a glance.
     pub sparklines: Vec<Sparkline>,
     /// In reading order.
     pub tables: Vec<Table>,
-    /// Tables that text shows only where percentiles were asked for.
+    /// Tables that text shows only if percentiles are requested.
     pub details: Vec<Table>,
-    /// How it was done.
     pub facts: Vec<Fact>,
-    /// Said where a page would have charts; may be empty.
+    /// Shown on a page instead of charts; may be empty.
     pub when_no_charts: &'static str,
 }
 
 impl Section {
-    /// An empty section called `title`.
+    /// An empty section with the title `title`.
     pub fn titled(title: impl Into<String>) -> Self {
         let title = title.into();
         Self { heading: Some(title.clone()), title, ..Self::default() }

@@ -1,19 +1,21 @@
-//! A picture of terminal text, for pages that cannot show a terminal.
+//! Renders terminal text as a picture, for places that cannot show a terminal.
 //!
-//! Understands the colours that the text report writes (bold, dim, red, green, yellow) and nothing else; what it
-//! draws is plain SVG text that scales and can be searched.
+//! Understands only the colours of the text report (bold, dim, red, green, yellow). The result is plain SVG
+//! text that scales
+//! and can be searched.
 
 use unicode_width::UnicodeWidthStr;
 
 /// Width of a character cell and height of a line, user units.
 const CELL: f64 = 8.4;
 const LINE: f64 = 19.0;
-/// Font size that gives the common monospaced fonts a cell of about [`CELL`].
+/// Font size at which common monospaced fonts have cells of about [`CELL`].
 const FONT: f64 = 14.0;
 const MARGIN: f64 = 18.0;
 const TITLE_BAR: f64 = 34.0;
 
-/// `text` (with or without the text report's colours) as an SVG picture of a terminal window called `title`.
+/// `text` (with or without the text report's colours) as an SVG picture of a terminal window with the title
+/// `title`.
 pub fn text_to_svg(title: &str, text: &str) -> String {
     let lines: Vec<Vec<Piece>> = pieces(text);
     let columns = lines.iter().map(|line| line.iter().map(Piece::columns).sum::<usize>()).max();
@@ -44,7 +46,7 @@ pub fn text_to_svg(title: &str, text: &str) -> String {
     )
 }
 
-/// Each piece is placed and stretched to its cells, so that columns line up whatever font the reader has.
+/// Each piece is positioned and stretched to its cells, so that columns line up in any font.
 fn drawn_line(line: &[Piece], y: f64) -> String {
     let mut column = 0;
     let mut out = String::new();
@@ -80,8 +82,8 @@ impl Piece {
     }
 }
 
-/// Cuts text into lines and lines into pieces: at colour changes, and at gaps between columns, because
-/// stretching over a gap would move what stands beside it.
+/// Splits text into lines and lines into pieces: at colour changes, and at gaps between columns, because
+/// stretching across a gap would move its neighbours.
 fn pieces(text: &str) -> Vec<Vec<Piece>> {
     text.lines()
         .map(|line| {
@@ -117,7 +119,7 @@ fn class_of(code: &str) -> &'static str {
     }
 }
 
-/// XML text: the five signs escaped, and what XML cannot hold replaced.
+/// XML text: special characters escaped, and invalid ones replaced.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,27 +1,25 @@
-//! A table before it is drawn: what the text report aligns and the HTML report marks up.
+//! A table before rendering: the text report aligns it, the HTML report adds markup.
 
-/// How a cell should stand out.
+/// How a cell is emphasised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Severity {
-    /// It does not.
     #[default]
     Plain,
     /// A total.
     Strong,
-    /// Something to doubt.
+    /// A reason for doubt.
     Caution,
     /// Something that went wrong.
     Bad,
-    /// Something that might have gone wrong and did not.
+    /// A check that passed.
     Good,
 }
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableCell {
-    /// Its text, unescaped.
+    /// Unescaped.
     pub text: String,
-    /// How it stands out.
     pub severity: Severity,
 }
 
@@ -38,7 +36,7 @@ impl From<&str> for TableCell {
 }
 
 impl TableCell {
-    /// The same cell in `severity`.
+    /// Sets the severity.
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
@@ -48,11 +46,11 @@ impl TableCell {
 /// One column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its head, with the unit where cells carry none.
+    /// Its heading, with the unit if cells have none.
     pub name: String,
-    /// Numbers stand right, words left.
+    /// Numbers are right-aligned, words left-aligned.
     pub right: bool,
-    /// Left out when the width is short, lowest first; `None`: never.
+    /// Left out if the terminal is narrow, lowest first; `None`: never.
     pub drop_rank: Option<u8>,
 }
 
@@ -67,35 +65,30 @@ impl Column {
         Self { name: name.to_owned(), right: true, drop_rank: None }
     }
 
-    /// The same column, left out at `rank` when the width is short.
+    /// Lets the column be left out at `rank` if the terminal is narrow.
     pub fn droppable(mut self, rank: u8) -> Self {
         self.drop_rank = Some(rank);
         self
     }
 }
 
-/// One line of the body.
+/// A line of the table's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TableLine {
-    /// A heading over the lines that follow: its name, and what is said about it.
+    /// A heading over the following lines, with a note.
     Group {
-        /// The name.
         title: String,
         /// What is said about it.
         note: String,
     },
-    /// Cells, one a column.
     Cells(Vec<TableCell>),
 }
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// What it shows.
     pub caption: String,
-    /// Its columns.
     pub columns: Vec<Column>,
-    /// Its body.
     pub lines: Vec<TableLine>,
     /// What must be known to read it, one sentence each.
     pub notes: Vec<String>,

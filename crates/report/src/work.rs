@@ -7,7 +7,7 @@ use crate::format::{NONE, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The section of the jobs; `seed` is the bootstrap's.
+/// The section of the jobs; `seed` is for the bootstrap.
 pub fn section(jobs: &[Job], seed: u64) -> Section {
     let columns = vec![
         Column::words("job"),

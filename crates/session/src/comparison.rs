@@ -1,4 +1,5 @@
-//! Sides of a comparison measured now, in turn: what else happens on the machine then meets all alike.
+//! Measures the sides of a comparison in turn, so that other activity on the machine affects all of them
+//! alike.
 
 use std::path::PathBuf;
 
@@ -14,37 +15,31 @@ use crate::targets::{TargetRequest, Targets};
 /// One side before it is measured.
 #[derive(Clone, Debug)]
 pub struct SidePlan {
-    /// What it is called.
     pub label: String,
-    /// What is done.
     pub profile: Profile,
-    /// On what.
     pub paths: Vec<PathBuf>,
 }
 
-/// One side as it was measured.
+/// One side with its measurements.
 #[derive(Clone, Debug)]
 pub struct MeasuredSide {
-    /// What it is called.
     pub label: String,
-    /// Its whole runs.
     pub runs: Vec<Run>,
 }
 
-/// A comparison that is asked for.
+/// What to compare.
 #[derive(Clone, Debug)]
 pub struct ComparisonRequest {
-    /// The sides.
     pub sides: Vec<SidePlan>,
-    /// How often each is measured.
+    /// How often each side is measured.
     pub times: u32,
-    /// Size of files that are made; of those there are, how much is used.
+    /// Size of new files; of existing ones, how much is used.
     pub size: Option<ByteCount>,
-    /// What may be overwritten.
     pub consent: WriteConsent,
 }
 
-/// The sides that targets and profiles make: one profile on several targets, several on one, or one each.
+/// The sides from targets and profiles: one profile on several targets, several profiles on one target, or
+/// pairs.
 pub fn pair_sides(profiles: &[Profile], paths: &[PathBuf]) -> Result<Vec<SidePlan>, SessionError> {
     let count = profiles.len().max(paths.len());
     let pairs = profiles.len() <= 1 || paths.len() <= 1 || profiles.len() == paths.len();
@@ -63,10 +58,11 @@ pub fn pair_sides(profiles: &[Profile], paths: &[PathBuf]) -> Result<Vec<SidePla
     Ok((0..count).map(plan).collect())
 }
 
-/// Hears of each run as it ends: the label of its side, for which time it is (from 1), and the run.
+/// Called at the end of each run, with the label of its side, its repeat (from 1), and the run.
 pub type OnRun<'a> = &'a mut dyn FnMut(&str, u32, &Run);
 
-/// Measures every side in turn. `on_run` hears of a run that was cut off like of the others; it is part of no side.
+/// Measures every side in turn. `on_run` is called for an interrupted run too, but that run belongs to no
+/// side.
 pub fn compare(
     request: &ComparisonRequest,
     session: &Session<'_>,

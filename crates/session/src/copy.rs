@@ -1,4 +1,4 @@
-//! Copies: sources → copier → a run, and the list of what was copied.
+//! Copies files: runs the copier, and returns a run and the list of files.
 
 mod manifest_place;
 
@@ -18,30 +18,24 @@ use crate::transfer::{Transfer, target};
 
 pub use manifest_place::{ManifestPlace, hash_of_copy};
 
-/// Losses of metadata that are told one by one; the rest are counted.
+/// How many metadata losses are listed; the rest are counted.
 const LOSSES_LISTED: usize = 5;
 
-/// A copy that is asked for.
+/// What to copy.
 pub struct CopyRequest {
-    /// Files and directories.
     pub sources: Vec<PathBuf>,
-    /// Where they go.
     pub destination: PathBuf,
-    /// How.
     pub options: CopyOptions,
-    /// The rate that `options` keep to, for the record.
+    /// The rate limit in `options`, for the record.
     pub limit: Option<u64>,
 }
 
-/// A copy that has ended.
+/// The result of a copy.
 pub struct Copied {
-    /// What it came to.
     pub outcome: CopyOutcome,
-    /// Doubts.
     pub warnings: Vec<Warning>,
-    /// What ended it before its time.
+    /// The error that ended it early.
     pub ended: Option<CopyError>,
-    /// What was copied.
     pub list: Manifest,
     /// Whether there is nothing to list, because everything failed.
     pub has_nothing: bool,
@@ -51,7 +45,7 @@ pub struct Copied {
 }
 
 impl Copied {
-    /// Whether all that was asked for is there.
+    /// Whether everything requested was copied.
     pub fn is_whole(&self) -> bool {
         !self.list.is_partial
     }
@@ -66,7 +60,7 @@ impl Copied {
 /// Copies.
 ///
 /// # Errors
-/// Where it could not be begun. What ended it later is part of what is [`Copied`].
+/// If the copy could not start. A later error is part of [`Copied`].
 pub fn copy(
     request: &CopyRequest,
     transfer: Transfer,
@@ -76,7 +70,7 @@ pub fn copy(
     let (planned, log) = transfer.work(observer, |progress| {
         let mut copier = Copier::new(options, progress);
         let done = copier.plan(sources, destination).map(|plan| {
-            // What is known now is told now, and not after the hours that the rest may take.
+            // Report known failures now, not after the hours that the rest may take.
             observer.on(&Event::NotCopied(&copier.log().failures));
             copier.carry_out(plan)
         });
@@ -99,12 +93,12 @@ pub fn copy(
     })
 }
 
-/// What is known of the first file. To find it out is to read the file: its times are then set again.
+/// Facts about the first file. Finding out means reading it, so its times are restored.
 fn first_target(path: &Path) -> Option<Target> {
     let before = files::stamp_of_path(path);
     let found = target(path);
     if let (Ok(before), Ok(file)) = (before, File::open(path)) {
-        // Of no matter to its content, and only its owner may.
+        // Does not affect the content, and only the owner may do it.
         let _ = files::set_times(&file, &before);
     }
     found
@@ -142,7 +136,7 @@ fn outcome(
     }
 }
 
-/// As the run keeps it. What ended the copy comes last.
+/// In the form stored with the run. The error that ended the copy comes last.
 fn not_copied(log: &CopyLog, ended: Option<&CopyError>) -> Vec<NotCopied> {
     let failed = log.failures.iter().map(|failure| NotCopied {
         path: failure.source.display().to_string(),
@@ -155,7 +149,7 @@ fn not_copied(log: &CopyLog, ended: Option<&CopyError>) -> Vec<NotCopied> {
     failed.chain(ended).collect()
 }
 
-/// What was not kept, as doubts beside the outcome.
+/// Metadata that was not kept, as warnings with the outcome.
 fn warnings(log: &CopyLog) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = log
         .losses
@@ -179,8 +173,8 @@ fn warnings(log: &CopyLog) -> Vec<Warning> {
     warnings
 }
 
-/// One sentence for all of them: each small file was read until it was the same twice, and each large one has the size and
-/// time that it had before; but together they are of no one moment.
+/// One sentence for all files: each small one was read until two reads agreed, and each large one kept its
+/// size and time; but together they are not from one point in time.
 fn sources_in_use(paths: &[PathBuf]) -> Option<Warning> {
     let (first, others) = paths.split_first()?;
     let what = match others.len() {

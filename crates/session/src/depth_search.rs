@@ -1,5 +1,5 @@
-//! The depth search, the order in which settings are tried: requests in flight doubled until throughput stops to grow, then the same
-//! with more workers, then the gaps around the knees.
+//! The depth search tries settings in this order: doubles the requests in flight until throughput stops
+//! growing, repeats that with more workers, then fills the gaps around the knees.
 
 use iostall_model::point::setting;
 use iostall_model::{Point, RoleProfile};
@@ -10,25 +10,24 @@ use crate::event::Event;
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::targets::Targets;
 
-/// A step that gives less than this share more throughput gives nothing.
+/// A step counts as a gain from this share of more throughput on.
 const GAIN: f64 = 0.05;
-/// After so many steps without a gain nothing more is expected of this many workers.
+/// After this many steps without a gain, nothing more is expected of this number of workers.
 const STEPS_WITHOUT_GAIN: u32 = 2;
-/// How often the gaps beside the knees are halved.
+/// How often the gaps next to the knees are halved.
 const REFINEMENTS: u32 = 2;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Most requests in flight over all workers and targets.
+    /// Maximum number of requests in flight over all workers and targets.
     pub(crate) in_flight_max: u64,
-    /// Most workers.
     pub(crate) workers_max: u32,
-    /// The 99th percentile to keep, nanoseconds.
+    /// Target for the 99th percentile, nanoseconds.
     pub(crate) latency_ns_p99_target: Option<u64>,
 }
 
-/// A search while it goes on.
+/// A search in progress.
 pub(crate) struct DepthSearch<'a> {
     runner: PointRunner<'a>,
     targets: &'a Targets,
@@ -52,7 +51,7 @@ impl<'a> DepthSearch<'a> {
         Self { runner, targets, role, seed, precision, limits, points: Vec::new(), checked: None }
     }
 
-    /// Measures until the knees are known, or until told to stop.
+    /// Measures until the knees are known, or until stopped.
     pub(crate) fn run(&mut self) -> Result<(), SessionError> {
         self.double()?;
         for _ in 0..REFINEMENTS {
@@ -63,7 +62,7 @@ impl<'a> DepthSearch<'a> {
         self.check()
     }
 
-    /// What is needed for the record.
+    /// The results for the record.
     pub(crate) fn finish(self) -> (PointRunner<'a>, Vec<Point>, Option<Point>) {
         (self.runner, self.points, self.checked)
     }
@@ -72,7 +71,7 @@ impl<'a> DepthSearch<'a> {
         let mut best = Best { iops: 0.0, in_flight: 0 };
         let mut workers = 1;
         while workers <= self.limits.workers_max {
-            // More workers are first tried with as much in flight as has served best with fewer.
+            // More workers first try the depth that was best with fewer.
             let per_depth = u64::from(workers) * self.target_count();
             let mut queue_depth = u32::try_from(best.in_flight / per_depth).unwrap_or(u32::MAX).max(1);
             let (mut gained, mut without_gain) = (false, 0);
@@ -101,7 +100,7 @@ impl<'a> DepthSearch<'a> {
         self.targets.count() as u64
     }
 
-    /// Measures one setting and keeps it. `None`: told to stop.
+    /// Measures one setting and keeps it. `None` if stopped.
     fn measure(&mut self, queue_depth: u32, workers: u32) -> Result<Option<&Point>, SessionError> {
         let Some(point) = self.measure_as(queue_depth, workers, false)? else { return Ok(None) };
         self.points.push(point);
@@ -138,7 +137,7 @@ impl<'a> DepthSearch<'a> {
         (points, measured, knees)
     }
 
-    /// The settings half way between a knee and its neighbours on the curve that were not measured yet.
+    /// Settings half way between a knee and its neighbours on the curve that were not measured yet.
     fn gaps(&self) -> Vec<(u32, u32)> {
         let (points, measured, knees) = self.knees();
         let mut gaps = Vec::new();
@@ -161,7 +160,7 @@ impl<'a> DepthSearch<'a> {
         gaps
     }
 
-    /// Measures the chosen setting once more: storage that lives on credits, or on an empty cache, gives less by now.
+    /// Measures the chosen setting once more: storage with burst credits or an empty cache gives less by now.
     fn check(&mut self) -> Result<(), SessionError> {
         let (_, measured, knees) = self.knees();
         let Some(choice) = knees.choice else { return Ok(()) };
@@ -172,7 +171,7 @@ impl<'a> DepthSearch<'a> {
     }
 }
 
-/// The most throughput so far, and what it took.
+/// The highest throughput so far, and its setting.
 struct Best {
     iops: f64,
     in_flight: u64,

@@ -1,4 +1,4 @@
-//! The one choice of an engine.
+//! Chooses the engine.
 
 use iostall_engine::SimDevice;
 use iostall_engine::uring::{UringConfig, UringEngine};
@@ -8,31 +8,29 @@ use iostall_measure::Unavailable;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 
-/// What was asked for.
+/// The requested engine.
 #[derive(Clone, Debug)]
 pub enum EngineChoice {
-    /// io_uring where the kernel allows it, else threads.
+    /// io_uring if the kernel allows it, otherwise threads.
     Auto,
-    /// io_uring or nothing.
+    /// io_uring, or fail.
     Uring,
-    /// Threads.
     Psync,
-    /// No I/O at all: the generator's own ceiling.
+    /// No I/O: measures the limit of the generator.
     Null,
-    /// A simulated device, in its own time: no run on it takes any.
+    /// A simulated device in simulated time.
     Simulated(SimDevice),
 }
 
-/// What is used.
 #[derive(Clone, Debug)]
 pub(crate) struct ChosenEngine {
     pub(crate) kind: EngineKind,
-    /// Why io_uring is not used, where it was wanted.
+    /// Why io_uring is not used although wanted.
     pub(crate) fallback: Option<Unavailable>,
 }
 
 impl EngineChoice {
-    /// io_uring where it is wanted and the kernel allows it; threads instead, with the cause, where anything would do.
+    /// Chooses io_uring if wanted and allowed; otherwise threads with the cause, if any engine will do.
     pub(crate) fn choose(self, observer: &dyn Observer) -> Result<ChosenEngine, SessionError> {
         let without_ring = |kind| Ok(ChosenEngine { kind, fallback: None });
         let is_auto = matches!(self, Self::Auto);

@@ -1,4 +1,4 @@
-//! Why a use case could not be carried out, and what the user can do about it.
+//! Errors of use cases, with hints.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,171 +16,81 @@ use thiserror::Error;
 /// Why a use case could not be carried out.
 #[derive(Debug, Error)]
 pub enum SessionError {
-    /// Stopped before there was anything to keep.
     #[error("interrupted before anything was measured; what was made for the run is removed")]
     Interrupted,
-    /// Two names of one file or device.
     #[error("{} and {} are one and the same", one.display(), other.display())]
-    NamedTwice {
-        /// The name that came first.
-        one: PathBuf,
-        /// The one after it.
-        other: PathBuf,
-    },
-    /// A target is bound to a name that nobody asks for.
+    NamedTwice { one: PathBuf, other: PathBuf },
     #[error("no role of the profile {profile:?} asks for a target {name:?}")]
-    NotAskedFor {
-        /// The profile.
-        profile: String,
-        /// The name.
-        name: String,
-        /// Names that roles do ask for.
-        known: Vec<String>,
-    },
-    /// What has the name of the scratch file is somebody else's.
+    NotAskedFor { profile: String, name: String, known: Vec<String> },
     #[error("{} is in the way: iostall did not make it", crate::targets::SCRATCH_NAME)]
     ScratchInTheWay,
-    /// A target may not be written, or not be read just now.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A file does not fit.
     #[error(transparent)]
     FreeSpace(#[from] FreeSpaceError),
-    /// The scratch file would be on nothing that is known.
     #[error("cannot find the file system of this directory")]
     NoFileSystem,
-    /// A new file could not be marked.
     #[error("cannot mark {} as ours", path.display())]
-    Mark {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A file could not be made.
+    Mark { path: PathBuf, source: io::Error },
     #[error("cannot make {}", path.display())]
-    Make {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: PrepareError,
-    },
-    /// A target could not be opened.
+    Make { path: PathBuf, source: PrepareError },
     #[error(transparent)]
     Open(OpenError),
-    /// A target could not be described.
     #[error("cannot look at {}", path.display())]
-    Look {
-        /// The target.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A target without a byte.
+    Look { path: PathBuf, source: io::Error },
     #[error("{} is empty: there is nothing to read", path.display())]
-    Empty {
-        /// The target.
-        path: PathBuf,
-    },
-    /// The engine that was asked for cannot be had.
+    Empty { path: PathBuf },
     #[error(transparent)]
     EngineUnavailable(EngineError),
-    /// A span could not be run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The priority of the process could not be lowered.
     #[error("cannot stand back for others")]
     Priority(#[source] io::Error),
-    /// A copy could not be begun, or was ended.
     #[error(transparent)]
     Copy(#[from] CopyError),
-    /// The name of a manifest says another checksum than was asked for.
     #[error("--manifest {}", path.display())]
-    ManifestHash {
-        /// The manifest.
-        path: PathBuf,
-        /// What does not go together.
-        source: ManifestError,
-    },
-    /// The memory of the process could not be limited.
+    ManifestHash { path: PathBuf, source: ManifestError },
     #[error("cannot limit the memory of this process")]
-    MemoryLimit {
-        /// The limit.
-        limit_bytes: u64,
-        /// Why not.
-        source: io::Error,
-    },
-    /// There is no memory for a packet.
+    MemoryLimit { limit_bytes: u64, source: io::Error },
     #[error("cannot map a packet")]
     MapPacket(#[source] io::Error),
-    /// A file that grows would be a device.
     #[error("{} is a block device: a paced writing grows a file", path.display())]
-    PacedDevice {
-        /// The device.
-        path: PathBuf,
-    },
-    /// The file of a paced write could not be made.
+    PacedDevice { path: PathBuf },
     #[error("cannot make {}", path.display())]
-    MakePaced {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A packet that the file system does not take past the page cache.
+    MakePaced { path: PathBuf, source: io::Error },
     #[error(
         "--packet {packet_bytes}: on this file system, a packet of the method {method} must be a multiple of {align} bytes"
     )]
     PacketAlignment {
-        /// Bytes of a packet.
         packet_bytes: u32,
-        /// The method.
         method: &'static str,
-        /// What it must be a multiple of.
+        /// The required multiple.
         align: u32,
     },
-    /// No method could write anything.
     #[error("nothing could be written: {causes}")]
-    NothingWritten {
-        /// What each said.
-        causes: String,
-    },
-    /// A profile without a role.
+    NothingWritten { causes: String },
     #[error("the profile has no role")]
     NoRole,
-    /// A profile that cannot be run.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A profile that could not be read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A preset that is not there.
     #[error(transparent)]
     Preset(#[from] PresetError),
-    /// Settings that do not go over a profile's.
     #[error(transparent)]
     Override(#[from] OverrideError),
-    /// Targets and profiles that are no sides of a comparison.
     #[error("{paths} files and {profiles} profiles do not make pairs")]
-    NoPairs {
-        /// How many targets.
-        paths: usize,
-        /// How many profiles.
-        profiles: usize,
-    },
-    /// No stopped matrix to go on from.
+    NoPairs { paths: usize, profiles: usize },
     #[error("there is no stopped matrix with these settings and targets to go on from")]
     NothingToResume,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The system refused something.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
 impl SessionError {
-    /// What the user can do about it, where there is something.
+    /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NamedTwice { .. } => "name it once, by one of its names (`stat` shows what both lead to)",

@@ -1,4 +1,4 @@
-//! What a use case tells while it runs. Whoever listens puts it on a screen, on a page, or nowhere.
+//! Events of running use cases, for a terminal, a web page, or nothing at all.
 
 use std::io;
 use std::path::Path;
@@ -12,98 +12,79 @@ use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 pub use iostall_transfer::copy::CopyFailure;
 pub use iostall_transfer::progress::ProgressNow;
 
-/// One thing worth knowing.
+/// An event of a running use case.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// io_uring cannot be had, so threads do the I/O.
+    /// io_uring is unavailable, so threads do the I/O.
     EngineFallback {
-        /// Why not.
         cause: &'a EngineError,
     },
-    /// A file is made, or made larger.
+    /// A file is being created or extended.
     FileBegun {
-        /// As it was named.
         path: &'a Path,
-        /// What it will have.
         size: ByteCount,
     },
-    /// How far that is; often.
+    /// Its progress; frequent.
     FileProgress {
-        /// As it was named.
         path: &'a Path,
         /// Written so far.
         done: ByteCount,
-        /// What it will have.
         size: ByteCount,
     },
-    /// Where a span is; about ten times a second.
+    /// Progress of a span; about ten times a second.
     SpanProgress(SpanProgress<'a>),
-    /// A setting was measured.
     PointMeasured {
-        /// What it is called.
         label: &'a str,
-        /// Not for the first time: whether storage still gives as much.
+        /// Whether it was a repeat, to see if the storage still gives as much.
         again: bool,
-        /// What it gave.
         point: &'a Point,
     },
-    /// A rate was tried.
     RateTried {
         /// Arrivals a second.
         rate_iops: f64,
-        /// Whether they were answered in time.
+        /// Whether response times met the target.
         in_time: bool,
-        /// What it gave.
         point: &'a Point,
     },
-    /// Where a copy, a verification or a paced write is; five times a second.
+    /// Progress of a copy, a verification or a paced write; five times a second.
     TransferProgress {
         /// What is done, and what is in flight.
         now: &'a ProgressNow,
-        /// How fast it is.
         speed: Speed,
     },
     /// Files that cannot be copied, as soon as that is known.
     NotCopied(&'a [CopyFailure]),
-    /// A part of a paced write was measured.
+    /// An interval of a paced write was measured.
     PacedInterval {
-        /// How it writes.
         method: WriteMethod,
-        /// At which pace.
         pace: Pace,
-        /// What was measured.
         interval: &'a PacedInterval,
     },
-    /// A method of a paced write has ended at one pace.
+    /// A method of a paced write has finished at one pace.
     MethodEnded(&'a MethodOutcome),
-    /// A file that was there before a paced write stays.
+    /// A file that existed before a paced write is kept.
     FileStays {
-        /// As it was named.
         path: &'a Path,
     },
     /// The file of a paced write could not be removed.
     FileLeft {
-        /// The file.
         path: &'a Path,
-        /// What the system said.
         cause: &'a io::Error,
     },
-    /// What was in progress has ended.
     ProgressEnded,
 }
 
 /// Where a span is.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanProgress<'a> {
-    /// Which part of the run it is, where there are several.
+    /// Which part of the run it is, if there are several.
     pub part: Part<'a>,
-    /// Its phase.
     pub phase: Phase,
-    /// Until the phase ends, nanoseconds.
+    /// Time until the phase ends, nanoseconds.
     pub left_ns: u64,
-    /// Length of the phases: warm-up, measured, cool-down.
+    /// Lengths of warm-up, measured part and cool-down.
     pub lengths: [Nanos; 3],
-    /// Each role's newest whole second, where there is one.
+    /// Each role's newest complete second, if there is one.
     pub newest: &'a [Option<&'a IntervalPoint>],
 }
 
@@ -121,24 +102,19 @@ pub struct Speed {
 pub enum Part<'a> {
     /// A run of one span.
     Whole,
-    /// One span of several, counted from 1.
-    Span {
-        /// This one.
-        number: usize,
-        /// All of them.
-        of: usize,
-    },
+    /// One span of several, from 1.
+    Span { number: usize, of: usize },
     /// An interval of the point with this label.
     Point(&'a str),
 }
 
-/// Listens to a use case, on whichever of its threads something happens.
+/// Receives the events of a use case, on whichever of its threads they occur.
 pub trait Observer: Sync {
-    /// Takes one event. The use case waits meanwhile.
+    /// Receives one event. The use case waits meanwhile.
     fn on(&self, event: &Event<'_>);
 }
 
-/// Listens to nothing.
+/// Ignores all events.
 impl Observer for () {
     fn on(&self, _: &Event<'_>) {}
 }

@@ -1,7 +1,8 @@
-//! Use cases that measure or move: a plain request and dependencies in, a run and typed events out.
+//! Use cases that measure or move data: a plain request and dependencies in, a run and typed events out.
 //!
-//! Nothing here knows a terminal, a command line or a signal. What is worth a word while a use case runs is an event; what went
-//! wrong is an error that carries what to do about it as data.
+//! Nothing here knows about terminals, command lines or signals. Progress is reported as events, and errors
+//! carry their
+//! hints as data.
 
 pub mod analysis;
 pub mod comparison;

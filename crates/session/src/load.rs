@@ -1,4 +1,4 @@
-//! One load: a profile on targets.
+//! Runs one load: a profile on targets.
 
 use iostall_model::{Profile, Run};
 
@@ -6,18 +6,16 @@ use crate::error::SessionError;
 use crate::session::Session;
 use crate::targets::TargetRequest;
 
-/// A load that is asked for.
+/// What to run.
 #[derive(Clone, Debug)]
 pub struct LoadRequest {
-    /// On what.
     pub targets: TargetRequest,
-    /// What is done to it.
     pub profile: Profile,
-    /// As the run is called.
+    /// Name of the run.
     pub name: String,
 }
 
-/// Runs it, and checks its numbers.
+/// Runs the load and checks its numbers.
 pub fn load(request: LoadRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let targets = session.prepare(&request.targets, &request.profile)?;
     session.measure(request.profile, &targets, &request.name)

@@ -1,4 +1,4 @@
-//! What the names that a user gives lead to.
+//! Resolves the paths that a user gives.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use iostall_engine::guard::is_same_place;
 
 use crate::error::SessionError;
 
-/// Refuses two names of one file or device: whoever gives them means two, and would measure one.
+/// Refuses two names of one file or device: the user means two, and would measure one.
 pub fn check_named_once<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<(), SessionError> {
     let paths: Vec<&Path> = paths.collect();
     for (index, path) in paths.iter().enumerate() {
@@ -20,7 +20,7 @@ pub fn check_named_once<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<(),
     Ok(())
 }
 
-/// Whether one of `names` is the file at `path`.
+/// Whether one of `names` refers to the file at `path`.
 pub fn is_named(path: &Path, names: &[PathBuf]) -> bool {
     let real = fs::canonicalize(path).ok();
     real.is_some() && names.iter().any(|name| fs::canonicalize(name).ok() == real)
@@ -30,7 +30,7 @@ pub fn is_named(path: &Path, names: &[PathBuf]) -> bool {
 mod tests {
     use super::*;
 
-    /// Somebody measured a disk and its by-id link as two devices, and compared one with itself.
+    /// A user measured a disk and its by-id link as two devices, and compared it with itself.
     #[test]
     fn a_file_and_a_link_to_it_are_one_target() {
         let directory = tempfile::tempdir().unwrap();

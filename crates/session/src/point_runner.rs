@@ -1,5 +1,5 @@
-//! The point runner: a run made of many short measurements, points of a sweep or cells of a matrix. What belongs to the machine
-//! is looked at once; warnings of the single measurements are gathered, each kind once.
+//! The point runner: a run of many short measurements, such as points of a sweep or cells of a matrix.
+//! Examines the machine once, and collects the warnings of all measurements, each kind once.
 
 use iostall_load::checks::BusyBefore;
 use iostall_measure::platform::Target;
@@ -17,26 +17,24 @@ use crate::recorder::{Ended, RunRecorder};
 use crate::session::{Session, check};
 use crate::targets::Targets;
 
-/// The warm-up before a repeat of a setting that has just run is this part of the first.
+/// The warm-up before repeating a setting that has just run is this fraction of the first one.
 const WARMUP_SHARE: u64 = 5;
 
-/// Warnings that say nothing here: intervals are short on purpose; how sure their mean is, and which percentile they support, is
-/// shown with them, and so is the backlog of a rate that was too high.
+/// Warnings that do not apply here: intervals are short on purpose; the confidence of their mean and the
+/// supported percentiles are shown with them, and so is the backlog of a rate that was too high.
 const IGNORED: [WarningCode; 4] =
     [WarningCode::ShortRun, WarningCode::FewSamples, WarningCode::Interrupted, WarningCode::RateNotHeld];
 
 /// How long and how often a setting is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Precision {
-    /// Before the first interval.
     pub warmup: Nanos,
-    /// Length of an interval.
     pub interval: Nanos,
-    /// Half width of the confidence interval of IOPS, as a share of the mean, at which a point is done.
+    /// Half width of the confidence interval of IOPS, relative to the mean, at which a point is done.
     pub half_width: Percent,
-    /// Intervals that are measured at least.
+    /// Fewest intervals.
     pub repeats_min: u32,
-    /// Intervals after which a point is done however wide its confidence interval.
+    /// Most intervals, however wide the confidence interval.
     pub repeats_max: u32,
 }
 
@@ -52,15 +50,13 @@ impl Precision {
 
 /// One setting to measure.
 pub struct PointJob<'a> {
-    /// What to do.
     pub role: &'a RoleProfile,
-    /// On what.
     pub targets: &'a Targets,
-    /// Index in the run's targets of the first of them.
+    /// Index of its first target in the run's targets.
     pub first_target: u32,
-    /// The run's seed; every interval gets its own from it, or caches would know its blocks.
+    /// The run's seed; every interval derives its own, so that caches do not know its blocks.
     pub seed: u64,
-    /// What it is called on the live line and in warnings.
+    /// Its name in the progress line and in warnings.
     pub label: &'a str,
 }
 
@@ -72,12 +68,12 @@ pub struct PointRunner<'s> {
     busy_before: Vec<BusyBefore>,
     engine: EngineUse,
     intervals: u64,
-    /// A warning, the setting that raised it first, and how many did.
+    /// A warning, the first setting that raised it, and how many did.
     warnings: Vec<(Warning, String, u32)>,
 }
 
 impl<'s> PointRunner<'s> {
-    /// Looks at machine and devices. `all` are all targets of the run, in its order.
+    /// Examines the machine and the devices. `all` are all targets of the run, in order.
     pub fn begin(session: &'s Session<'s>, all: &[&Targets]) -> Self {
         let mut devices: Vec<String> = all.iter().flat_map(|targets| targets.devices()).collect();
         devices.sort();
@@ -94,22 +90,22 @@ impl<'s> PointRunner<'s> {
         }
     }
 
-    /// Whether nothing more is to be measured: the user asked to stop, or the load gave up by itself.
+    /// Whether to stop measuring: the user interrupted, or the load only failed.
     pub fn stopped(&self) -> bool {
         self.session.stopped()
     }
 
-    /// The engine that did the last interval.
+    /// The engine of the last interval.
     pub fn engine(&self) -> EngineUse {
         self.engine.clone()
     }
 
-    /// Tells what goes on.
+    /// Passes an event to the observer.
     pub fn emit(&self, event: &Event<'_>) {
         self.session.observer().on(event);
     }
 
-    /// Measures one setting. `None`: told to stop before an interval was done.
+    /// Measures one setting. `None` if stopped before an interval was done.
     pub fn point(
         &mut self,
         job: &PointJob<'_>,
@@ -156,7 +152,7 @@ impl<'s> PointRunner<'s> {
         let outcome = self.session.run_span(&span, seed, (job.targets, 0), &job.targets.devices(), part)?;
         let Some(role) = outcome.roles.first() else { return Ok(()) };
         self.engine = role.engine.clone();
-        // What the user cut off by more than half says too little about a setting.
+        // Less than half an interval says too little about a setting.
         if outcome.measured_ns >= duration.0 / 2 {
             let start_ns = begun_ns + warmup.0 - self.recorder.started_ns();
             let (repeat, latency_ns) = repeat_of(role, outcome.measured_ns, start_ns);
@@ -200,12 +196,12 @@ impl<'s> PointRunner<'s> {
     }
 }
 
-/// Whether requests failed, those of a setting that was given up and has no point included.
+/// Whether requests failed, including those of a setting that was given up and has no point.
 pub fn has_failures(run: &Run) -> bool {
     run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors)
 }
 
-/// The warning with the setting it is about, where it is about the load and not about the platform.
+/// Adds the setting to a warning that is about the load and not about the platform.
 fn at_setting(mut warning: Warning, label: &str, more: u32) -> Warning {
     let of_the_load = matches!(
         warning.code,

@@ -1,4 +1,5 @@
-//! The rate search: the most arrivals a second, Poisson as independent users arrive, that are answered in time.
+//! The rate search: the highest Poisson arrival rate (as from independent users) at which response times meet
+//! a target.
 
 use iostall_measure::number::number;
 use iostall_measure::{Nanos, Rate};
@@ -12,22 +13,22 @@ use crate::event::Event;
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::targets::Targets;
 
-/// Rates are found to this share.
+/// Precision of the rate.
 const PRECISION: f64 = 0.05;
-/// The closed loop that is looked at first has this much in flight.
+/// Requests in flight of the closed loop that runs first.
 const PROBE_IN_FLIGHT: u64 = 32;
-/// The lowest rate that is tried: below, a minute does not give the samples of a 99th percentile.
+/// The lowest rate: below it, a minute does not give enough samples for a 99th percentile.
 const RATE_MIN: f64 = 20.0;
-/// The same over what the closed loop gave: at so little load nothing queues, and less would not help.
+/// Lowest rate relative to the closed loop's: with so little load nothing queues, and less would not help.
 const RATE_MIN_SHARE: f64 = 1.0 / 64.0;
-/// The highest rate that is tried, over what the closed loop gave.
+/// Highest rate relative to the closed loop's.
 const RATE_MAX_SHARE: f64 = 16.0;
-/// Arrivals that an interval has at least, so that its 99th percentile has ten samples beyond it.
+/// Fewest arrivals per interval, so that its 99th percentile has ten samples beyond it.
 const ARRIVALS_MIN: f64 = 1200.0;
 /// Intervals of a confirmation.
 const CONFIRM_REPEATS: u32 = 3;
 
-/// A search while it goes on.
+/// A search in progress.
 pub(crate) struct RateSearchRun<'a> {
     pub(crate) runner: PointRunner<'a>,
     pub(crate) targets: &'a Targets,
@@ -38,17 +39,17 @@ pub(crate) struct RateSearchRun<'a> {
     pub(crate) p99_ns_target: u64,
 }
 
-/// What a search measured.
+/// The measurements of a search.
 pub(crate) struct Searched {
-    /// In closed loop, to know where to begin.
+    /// The closed loop, to know where to start.
     pub(crate) probe: Option<Point>,
     pub(crate) points: Vec<Point>,
-    /// The last so many points were confirmations.
+    /// How many of the last points were confirmations.
     pub(crate) confirmations: u32,
 }
 
 impl<'a> RateSearchRun<'a> {
-    /// Searches to the end, or until told to stop.
+    /// Searches to the end, or until stopped.
     pub(crate) fn run(mut self) -> Result<(PointRunner<'a>, Searched), SessionError> {
         let mut searched = Searched { probe: self.probe()?, points: Vec::new(), confirmations: 0 };
         let Some(closed) = searched.probe.as_ref().and_then(Point::iops).filter(|iops| *iops > 0.0) else {
@@ -99,7 +100,7 @@ impl<'a> RateSearchRun<'a> {
         let interval = Nanos(self.precision.interval.0.max(Nanos::from_seconds(ARRIVALS_MIN / rate).0));
         let precision = Precision { interval, repeats_min: repeats, repeats_max: repeats, ..self.precision };
         let point = self.point(&role, &precision, &format!("{} a second", number(rate)))?;
-        // A confirmation that was cut off confirms nothing.
+        // An interrupted confirmation confirms nothing.
         Ok(point.filter(|_| !self.runner.stopped()))
     }
 

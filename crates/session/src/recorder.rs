@@ -1,4 +1,5 @@
-//! The run recorder: notes how a run begins, and makes its record when it ends. Measuring and moving have the same one.
+//! The run recorder: notes the start of a run and creates its record at the end, for both measuring and
+//! moving.
 
 use iostall_engine::cpu::{CpuTime, process_cpu};
 use iostall_host as host;
@@ -10,12 +11,11 @@ use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use iostall_model::{Run, RunBody, RunId, Warning};
 use jiff::Timestamp;
 
-/// The program that has a run done, as it is kept with the run.
+/// The program behind a run, as stored with it.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Its version.
     pub version: String,
-    /// What was typed, without passwords.
+    /// As typed, without passwords.
     pub command_line: Vec<String>,
 }
 
@@ -30,17 +30,14 @@ pub struct RunRecorder {
     host: Host,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 pub struct Ended {
-    /// As it is called in lists.
+    /// Its name in listings.
     pub name: String,
-    /// What was measured or moved.
     pub targets: Vec<Target>,
-    /// Doubts.
     pub warnings: Vec<Warning>,
-    /// Whether it was stopped before its end.
+    /// Whether it was stopped early.
     pub interrupted: bool,
-    /// The outcome.
     pub body: RunBody,
 }
 
@@ -67,17 +64,17 @@ impl RunRecorder {
         self.started_ns
     }
 
-    /// Since the beginning, nanoseconds.
+    /// Time since the start, nanoseconds.
     pub fn elapsed_ns(&self) -> u64 {
         self.clock.now_ns() - self.started_ns
     }
 
-    /// CPU time of the process since the beginning.
+    /// CPU time of the process since the start.
     pub fn cpu(&self) -> CpuTime {
         process_cpu().since(self.started_cpu)
     }
 
-    /// The record of a run that ends now.
+    /// Ends the run and returns its record.
     pub fn finish(self, ended: Ended) -> Run {
         Run {
             schema: SCHEMA.to_owned(),
@@ -98,7 +95,7 @@ impl RunRecorder {
     }
 }
 
-/// The devices under the targets; empty where there is none, as for targets in memory.
+/// The devices under the targets; empty if there are none, as for targets in memory.
 fn devices_of(targets: &[Target]) -> Vec<Option<DeviceIdentity>> {
     let identity = |target: &Target| target.device.as_ref().and_then(|_| host::identity_of(&target.path));
     let devices: Vec<_> = targets.iter().map(identity).collect();

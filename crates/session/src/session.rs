@@ -1,5 +1,5 @@
-//! What everything that puts load on storage does: choose the engine, prepare the targets, run a profile, and check the
-//! numbers. Use cases differ in the profiles they run and in what they make of the runs.
+//! The steps of every load: choose the engine, prepare the targets, run a profile, and check the numbers. Use
+//! cases differ in their profiles and in what they make of the runs.
 
 use iostall_host as host;
 use iostall_load::checks::{self, BusyBefore, Evidence};
@@ -20,15 +20,14 @@ use crate::targets::{Maker, TargetRequest, Targets};
 /// How long the devices are watched before the load begins.
 const LOOK_BEFORE_NS: u64 = 300_000_000;
 
-/// What a session is given.
+/// What a session depends on.
 pub struct Dependencies<'a> {
-    /// Who has the runs done.
+    /// The program that starts the runs.
     pub program: Program,
-    /// The clock of its runs; on a simulated device that device's clock takes its place.
+    /// The clock of its runs; a simulated device's clock takes its place.
     pub clock: RunClock,
-    /// How the world outside stops it.
+    /// Lets the caller stop it.
     pub stop: &'a StopToken,
-    /// Who listens.
     pub observer: &'a dyn Observer,
 }
 
@@ -53,12 +52,12 @@ impl<'a> Session<'a> {
         Ok(Self { program, clock, stop, observer, engine })
     }
 
-    /// Whether the user asked to stop: a load that gave up by itself does not count.
+    /// Whether the user interrupted it, as opposed to a load that only failed.
     pub fn interrupted(&self) -> bool {
         self.stop.is_raised() && !self.stop.given_up()
     }
 
-    /// Whether nothing more is to be measured: the user asked to stop, or the load gave up by itself.
+    /// Whether to stop measuring: the user interrupted, or the load only failed.
     pub(crate) fn stopped(&self) -> bool {
         self.stop.is_raised()
     }
@@ -75,7 +74,7 @@ impl<'a> Session<'a> {
         RunRecorder::begin(self.program.clone(), self.clock.clone())
     }
 
-    /// Checks, makes and describes the targets of `profile`.
+    /// Checks, creates and describes the targets of `profile`.
     pub fn prepare(&self, request: &TargetRequest, profile: &Profile) -> Result<Targets, SessionError> {
         match &self.engine.kind {
             EngineKind::Null => Ok(Targets::synthetic(request)),
@@ -87,7 +86,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs `profile` on `targets` and checks the numbers. Interrupted, it gives what was measured until then.
+    /// Runs `profile` on `targets` and checks the numbers. If interrupted, it returns what was measured so
+    /// far.
     pub fn measure(&self, profile: Profile, targets: &Targets, name: &str) -> Result<Run, SessionError> {
         let devices = targets.devices();
         let busy_before = self.look_before(&devices);
@@ -101,7 +101,7 @@ impl<'a> Session<'a> {
         Ok(recorder.finish(Ended { name, targets: targets.facts(), warnings, interrupted, body }))
     }
 
-    /// What the devices do before we do anything.
+    /// Measures the activity of the devices before our load.
     pub(crate) fn look_before(&self, devices: &[String]) -> Vec<BusyBefore> {
         let before = host::device_counters(devices);
         let from_ns = self.clock.now_ns();
@@ -180,7 +180,7 @@ pub(crate) fn check(
     })
 }
 
-/// Has a function hear of every tick.
+/// Calls a function at every tick.
 struct OnTick<F>(F);
 
 impl<F: FnMut(Phase, u64, &[Option<&IntervalPoint>])> SpanObserver for OnTick<F> {

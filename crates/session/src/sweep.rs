@@ -1,4 +1,5 @@
-//! More and more requests in flight, until the storage gives no more for them; or the most arrivals that it answers in time.
+//! Sweeps: increases the requests in flight until throughput stops growing, or searches for the highest rate
+//! with good response times.
 
 use std::thread::available_parallelism;
 
@@ -14,31 +15,30 @@ use crate::rate_search::RateSearchRun;
 use crate::session::Session;
 use crate::targets::TargetRequest;
 
-/// More workers than this are not tried unless asked for.
+/// More workers than this are tried only if requested.
 const WORKERS_MAX: u32 = 16;
 
-/// A sweep that is asked for.
+/// What to sweep.
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
-    /// On what.
     pub targets: TargetRequest,
     /// The load, with one request in flight.
     pub profile: Profile,
     /// How long and how often a setting is measured.
     pub precision: Precision,
-    /// Most requests in flight over all workers and targets.
+    /// Maximum number of requests in flight over all workers and targets.
     pub in_flight_max: u64,
-    /// Most workers; `None`: as many as there are processors, up to a point.
+    /// Most workers; `None`: as many as there are CPUs, up to a limit.
     pub workers_max: Option<u32>,
-    /// The 99th percentile to keep while depth is searched.
+    /// Target for the 99th percentile in a depth search.
     pub target_latency: Option<Nanos>,
-    /// The 99th percentile to keep while the rate of arrivals is searched, which is then what is asked for.
+    /// Target for the 99th percentile in a rate search, which is then done instead.
     pub promise: Option<Nanos>,
-    /// As the run is called.
+    /// Name of the run.
     pub name: String,
 }
 
-/// The load of a sweep: random reads changed by `shape`, with one request in flight.
+/// The load of a sweep: random reads modified by `shape`, with one request in flight.
 pub fn sweep_profile(shape: Overrides) -> Result<Profile, SessionError> {
     let mut profile = preset("random-read")?;
     Overrides { queue_depth: Some(1), workers: Some(1), ..shape }.apply(&mut profile)?;

@@ -1,4 +1,5 @@
-//! What everything that moves data does: lower its priority where asked, tell where it is, and make a run of the outcome.
+//! The steps of every use case that moves data: lower the priority if asked, report progress, and turn the
+//! outcome into a run.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -17,19 +18,19 @@ use crate::error::SessionError;
 use crate::event::{Event, Observer, Speed};
 use crate::recorder::{Ended, Program, RunRecorder};
 
-/// Over how long "now" is, nanoseconds.
+/// Averaging time of the current speed, nanoseconds.
 const NOW_NS: u64 = 2_000_000_000;
-/// How often it is told where it is.
+/// Interval of progress events.
 const TICK: Duration = Duration::from_millis(200);
 
-/// One use case that moves data.
+/// A use case that moves data.
 pub struct Transfer {
     progress: Progress,
     recorder: RunRecorder,
 }
 
 impl Transfer {
-    /// Lowers the priority of the process where `niceness` says so; `stop` ends the work early.
+    /// Lowers the priority of the process as `niceness` says; `stop` ends the work early.
     pub fn begin(
         program: Program,
         clock: RunClock,
@@ -42,7 +43,7 @@ impl Transfer {
         Ok(Self { progress: Progress::new(stop.flag()), recorder: RunRecorder::begin(program, clock) })
     }
 
-    /// Does `work` on a thread of its own and tells meanwhile where it is.
+    /// Runs `work` on a separate thread and reports its progress meanwhile.
     pub(crate) fn work<T: Send>(
         &self,
         observer: &dyn Observer,
@@ -52,7 +53,7 @@ impl Transfer {
             let (done, is_done) = channel();
             let worker = scope.spawn(move || {
                 let result = work(&self.progress);
-                // Whoever waits for it is still there: it joins this thread.
+                // The receiver exists until it has joined this thread.
                 let _ = done.send(());
                 result
             });
@@ -92,7 +93,7 @@ impl Transfer {
     }
 }
 
-/// Looks of the last two seconds: when, and how much was done.
+/// Progress over the last two seconds: when, and how much was done.
 #[derive(Debug, Default)]
 struct Speedometer {
     seen: Vec<(u64, u64)>,
@@ -111,7 +112,7 @@ impl Speedometer {
     }
 }
 
-/// What is known of a path, where it is a file.
+/// Facts about a path, if it is a file.
 pub(crate) fn target(path: &Path) -> Option<Target> {
     if path.is_file() { target_facts(path, None).ok() } else { None }
 }

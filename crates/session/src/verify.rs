@@ -9,17 +9,15 @@ use crate::error::SessionError;
 use crate::event::Observer;
 use crate::transfer::{Transfer, target};
 
-/// A verification that is asked for.
+/// What to verify.
 pub struct VerifyRequest<'a> {
-    /// The list.
     pub list: &'a Manifest,
-    /// As it was named.
     pub shown: String,
-    /// Bytes a second that are read at most.
+    /// Maximum read rate, bytes a second.
     pub limit: Option<u64>,
 }
 
-/// Reads every file past the page cache.
+/// Reads every file past the page cache and compares checksums.
 pub fn verify(
     request: VerifyRequest<'_>,
     transfer: Transfer,

@@ -1,9 +1,9 @@
-//! Seconds of one run are not independent: caches, credits and flushes last longer than a second. They are put together in
-//! blocks about as long as their correlation lasts.
+//! Consecutive seconds of a run are not independent: caches, burst credits and flushes last longer than a
+//! second. They are therefore grouped into blocks about as long as their correlation lasts.
 
-/// Length of a block, in values, after which two blocks are nearly independent: twice the integrated autocorrelation time,
-/// summed up to the first lag at which the correlation is below 0 (Geyer's initial positive sequence, single lags). At
-/// least 1; at most a quarter of the series, so that there are four blocks where there are four values.
+/// Number of values after which two blocks are nearly independent: twice the integrated autocorrelation time,
+/// summed up to the first lag with a negative correlation (Geyer's initial positive sequence, single lags).
+/// At least 1; at most a quarter of the series, so that there are four blocks.
 pub fn block_length(series: &[f64]) -> usize {
     let count = series.len();
     let mean = series.iter().sum::<f64>() / count.max(1) as f64;
@@ -17,12 +17,13 @@ pub fn block_length(series: &[f64]) -> usize {
     };
     let lasting: f64 = (1..count).map(correlation).take_while(|found| *found > 0.0).sum();
     let limit = (count / 4).max(1);
-    // The values of one block stand for 1 + 2 × lasting dependent ones; noise around no correlation rounds to 1.
+    // A block of 1 + 2 × lasting values holds one independent value; noise around zero correlation rounds to
+    // 1.
     let wanted = 1.0 + 2.0 * lasting;
     (1..=limit).find(|length| *length as f64 + 0.5 >= wanted).unwrap_or(limit)
 }
 
-/// Means of consecutive blocks of `length` values; a shorter rest is left out.
+/// Means of consecutive blocks of `length` values; an incomplete last block is left out.
 pub fn block_means(series: &[f64], length: usize) -> Vec<f64> {
     series.chunks_exact(length.max(1)).map(|block| block.iter().sum::<f64>() / block.len() as f64).collect()
 }

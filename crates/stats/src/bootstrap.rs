@@ -1,25 +1,24 @@
-//! The bootstrap: how the ratio of two means would scatter if the measurements were made again, found by drawing from the
-//! measurements themselves (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993; percentile interval).
+//! The bootstrap: estimates how the ratio of two means would vary between repeats by resampling the
+//! measurements (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993; percentile interval).
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::summary::mean;
 
-/// How often is drawn: the ends of a 95 % interval then stand on 50 draws each.
+/// Number of resamples: each end of a 95 % interval then has 50 of them beyond it.
 pub const RESAMPLES: usize = 2000;
 
 /// An interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// Its lower end.
     pub low: f64,
     /// Its upper end.
     pub high: f64,
 }
 
-/// 95 % percentile interval of mean(second) / mean(first). The same seed gives the same interval. `None` for an empty side or
-/// a mean of the first that is not above 0 and finite.
+/// 95 % percentile interval of mean(second) / mean(first). The same seed gives the same interval. `None` if a
+/// side is empty or the first mean is not positive and finite.
 pub fn ratio_interval(first: &[f64], second: &[f64], seed: u64) -> Option<Interval> {
     let sound = |value: f64| value.is_finite() && value > 0.0;
     if !sound(mean(first)?) || !mean(second)?.is_finite() {
@@ -35,7 +34,7 @@ pub fn ratio_interval(first: &[f64], second: &[f64], seed: u64) -> Option<Interv
     Some(Interval { low: *ratios.get(tail)?, high: *ratios.get(ratios.len().checked_sub(tail + 1)?)? })
 }
 
-/// Mean of as many values as there are, drawn with replacement.
+/// Mean of a resample with replacement.
 fn drawn_mean(values: &[f64], rng: &mut impl Rng) -> f64 {
     let count = values.len() as u128;
     let drawn: f64 = (0..values.len())
@@ -52,7 +51,7 @@ fn drawn_mean(values: &[f64], rng: &mut impl Rng) -> f64 {
 pub(crate) mod tests {
     use super::*;
 
-    /// About -1 to 1, the same for the same number.
+    /// About -1 to 1, deterministic.
     pub(crate) fn noise(number: u64) -> f64 {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(number);
         (rng.next_u64() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
@@ -63,7 +62,8 @@ pub(crate) mod tests {
         let first: Vec<f64> = (0..400).map(|number| 100.0 + 10.0 * noise(number)).collect();
         let second: Vec<f64> = (400..800).map(|number| 100.0 + 10.0 * noise(number)).collect();
         let found = ratio_interval(&first, &second, 3).unwrap();
-        // Uniform noise of ±10 has a deviation of 10/√3; the ratio of two means of 400 one of 0.0041.
+        // Uniform noise of ±10 has a standard deviation of 10/√3, so the ratio of two means of 400 has one of
+        // 0.0041.
         let width = found.high - found.low;
         assert!((0.012..0.021).contains(&width), "{found:?}");
         assert!(found.low < 1.01 && found.high > 0.99);

@@ -1,31 +1,34 @@
-//! A lasting change of level in a series: burst credits that run out, say.
+//! A lasting change of level in a series, such as when burst credits run out.
 
-/// A lasting change of level in a series.
+/// A lasting change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Index of the first value of the new level.
     pub at: usize,
-    /// Mean before.
     pub before: f64,
-    /// Mean after.
     pub after: f64,
 }
 
 impl Change {
-    /// The change as a share of the level before; below 0 where it fell.
+    /// The change relative to the level before; negative for a drop.
     pub fn share(&self) -> f64 {
         (self.after - self.before) / self.before
     }
 }
 
-/// The one lasting change of level in `series`: the split that leaves the least squares, where both sides have at least
-/// `side_min` values, the levels lie at least `share_min` of the first apart, and the gap stands out of the scatter around
-/// the levels (t of 6 or more: far beyond what the best of all splits of pure noise reaches). A fall late in a long run at
-/// full rate is what burst credits running out looks like.
+/// The one lasting change of level in `series`: the split with the smallest sum of squares, if both sides
+/// have at least
+/// `side_min` values, the levels differ by at least `share_min` of the first, and the difference is clear
+/// relative to the
+/// variation around the levels (t of 6 or more: far more than the best split of pure noise reaches). A drop
+/// late in a long
+/// run at full rate is typical of burst credits running out.
 ///
-/// The scatter is the larger of two estimates: Welch's, which lets each level have its own, and the pooled one. Welch's alone
-/// is fooled by a side of few values, which may by chance lie close together; the pooled one alone by levels that scatter
-/// unlike each other.
+/// The variation is the larger of two estimates: Welch's, which allows a different one for each level, and
+/// the pooled one.
+/// Welch's alone fails if a side has few values that happen to lie close together; the pooled one alone fails
+/// if the levels
+/// vary differently.
 pub fn change(series: &[f64], side_min: usize, share_min: f64) -> Option<Change> {
     const T_MIN: f64 = 6.0;
     let side_min = side_min.max(2);
@@ -93,7 +96,8 @@ mod tests {
 
     #[test]
     fn a_few_values_that_are_low_together_by_chance_are_no_change() {
-        // The story: one random series of even noise in 100,000 begins so. Welch's t of the first seven values is 10.
+        // One random series of uniform noise in 100,000 begins like this. Welch's t of the first seven values
+        // is 10.
         let low = [901.0, 908.0, 903.0, 912.0, 904.0].into_iter();
         let rest = (0..55).map(|second| 900.0 + f64::from(second * 37 % 200));
         assert_eq!(change(&low.chain(rest).collect::<Vec<_>>(), 5, 0.1), None);

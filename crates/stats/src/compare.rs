@@ -1,37 +1,35 @@
-//! Whether two sets of measurements differ, by how much, and how sure that is.
+//! Whether two sets of measurements differ, by how much, and how certain that is.
 
 use crate::autocorrelation::{block_length, block_means};
 use crate::bootstrap::{Interval, ratio_interval};
 use crate::rank::rank_test;
 use crate::summary::mean;
 
-/// A difference whose probability under chance alone is below this is called significant.
+/// A difference with a p-value below this is called significant.
 pub const ALPHA: f64 = 0.05;
-/// Fewest repeats, or blocks of a series, of each side that a verdict rests on: with three against three even the most
-/// extreme ranks come about by chance one time in ten.
+/// Fewest repeats, or blocks of a series, per side for a verdict: with three against three, even the most
+/// extreme ranks occur by chance one time in ten.
 pub const SAMPLES_MIN: usize = 4;
 
-/// What the samples are.
+/// How the samples are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Samples {
-    /// One value a run: independent of each other.
+    /// One value per run, independent of each other.
     Runs,
-    /// The seconds of one run: neighbours are alike, so they are taken in blocks.
+    /// Seconds of one run: neighbours are correlated, so they are grouped into blocks.
     Seconds,
 }
 
-/// What is found about the difference of two sides.
+/// The difference between two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Mean of the first side.
     pub first: f64,
-    /// Mean of the second side.
     pub second: f64,
     /// 95 % confidence interval of second / first.
     pub ratio: Interval,
-    /// Probability of ranks this far apart if both sides were alike, two-sided.
+    /// Two-sided p-value of the rank test.
     pub p_value: f64,
-    /// Values, or blocks of seconds, of each side.
+    /// Values, or blocks of seconds, per side.
     pub counts: (usize, usize),
 }
 
@@ -41,20 +39,21 @@ impl Difference {
         self.second - self.first
     }
 
-    /// Second over first.
+    /// Second divided by first.
     pub fn ratio(&self) -> f64 {
         self.second / self.first
     }
 
-    /// Whether both the interval and the ranks say that the sides differ.
+    /// Whether both the interval and the rank test show a difference.
     pub fn is_significant(&self) -> bool {
         self.p_value < ALPHA && !(self.ratio.low <= 1.0 && 1.0 <= self.ratio.high)
     }
 }
 
-/// Compares two sides: a bootstrap interval of the ratio of their means, and the Mann–Whitney rank test. Seconds are put
-/// together in blocks first, as long as their correlation lasts, and the blocks are what is resampled and ranked. `None`
-/// for fewer than [`SAMPLES_MIN`] values or blocks on a side, or a first side whose mean is not above 0.
+/// Compares two sides with a bootstrap interval of the ratio of their means and the Mann–Whitney rank test.
+/// Seconds are first grouped into blocks as long as their correlation lasts; the blocks are then resampled
+/// and ranked. `None` for fewer than [`SAMPLES_MIN`] values or blocks on a side, or if the first mean is not
+/// positive.
 pub fn compare(first: &[f64], second: &[f64], samples: Samples, seed: u64) -> Option<Difference> {
     let units = |values: &[f64]| match samples {
         Samples::Runs => values.to_vec(),
@@ -98,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_wave_of_many_seconds_is_no_difference_though_each_second_alone_would_look_like_one() {
-        // Two halves of one slow wave: as independent seconds they differ, as a series they are the same storage.
+        // Two halves of one slow wave: they differ as independent seconds, but as a series they are the same
+        // storage.
         let wave = |second: usize| 1000.0 + 100.0 * (second as f64 / 15.0).sin() + noise(second as u64);
         let series: Vec<f64> = (0..120).map(wave).collect();
         let (first, second) = series.split_at(60);

@@ -1,30 +1,29 @@
-//! How sure a mean of a few repeats is.
+//! Confidence interval of a mean of a few repeats.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::summary::mean;
 
-/// The level of every confidence interval that is shown.
+/// The confidence level of every interval that is shown.
 pub const LEVEL: f64 = 0.95;
 
-/// A mean and how far the true one may lie from it.
+/// A mean with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Mean of the repeats.
     pub mean: f64,
-    /// Half the width of the confidence interval around it, in the same unit.
+    /// Half the width of the interval, in the unit of the mean.
     pub half_width: f64,
 }
 
 impl Estimate {
-    /// The half width as a share of the mean; infinite where the mean is 0.
+    /// The half width relative to the mean; infinite for a mean of 0.
     pub fn relative(self) -> f64 {
         if self.mean.abs() > 0.0 { self.half_width / self.mean.abs() } else { f64::INFINITY }
     }
 }
 
-/// Mean of `values` with its confidence interval at `level` (such as 0.95), by Student's t: right for means of
-/// independent repeats of about normal spread. `None` for fewer than two values or a level outside 0 to 1.
+/// Mean of `values` with its confidence interval at `level` (such as 0.95) by Student's t, which fits means
+/// of independent, roughly normal repeats. `None` for fewer than two values or a level outside 0 to 1.
 pub fn estimate(values: &[f64], level: f64) -> Option<Estimate> {
     let count = values.len() as f64;
     if values.len() < 2 || !(level > 0.0 && level < 1.0) {

@@ -1,5 +1,5 @@
-//! Pure statistics: numbers in, numbers out. Where a curve has its knee, whether a series changed its level, how sure a
-//! number is, whether two sets of numbers differ. No clock, no device, no formatting, and nothing that is stored.
+//! Pure statistics: knees of curves, changes of level, confidence intervals, comparisons, trends. No clock,
+//! no device, no formatting, and nothing that is stored.
 
 pub mod autocorrelation;
 pub mod bootstrap;

@@ -1,30 +1,27 @@
-//! Whether a series changed its level, by a permutation test, which needs no law for the noise.
+//! Detects a change of level by a permutation test, which makes no assumption about the noise.
 
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::summary::mean;
 
-/// Random orders that the change is held against.
+/// Random permutations that the change is compared with.
 const ORDERS: u32 = 999;
 
-/// The one change of level that explains a series best.
+/// The change of level that explains a series best.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// Index of the first value of the new level.
     pub at: usize,
-    /// Mean before.
     pub before: f64,
-    /// Mean after.
     pub after: f64,
-    /// How often chance alone orders the values so that a change at least as clear appears, above 0 to 1.
+    /// p-value: how often a random order of the values shows a change at least as clear, above 0 to 1.
     pub p_value: f64,
 }
 
-/// The change of level in `series` that takes most from the squared deviation (Hinkley, Biometrika 57(1), 1970), with at
-/// least `side_min` values on each side, and how often random orders of the same values show one as clear. `None` for too
-/// few values and for levels less than `difference_min` apart, however certain they are. `seed` makes the orders
-/// repeatable.
+/// The change of level in `series` that reduces the squared deviation most (Hinkley, Biometrika 57(1), 1970),
+/// with at least `side_min` values on each side, and its p-value. `None` for too few values, and for levels
+/// less than `difference_min` apart, however significant. `seed` makes the permutations repeatable.
 pub fn shift(series: &[f64], side_min: usize, difference_min: f64, seed: u64) -> Option<Shift> {
     let (at, gain) = best_split(series, side_min)?;
     let (before, after) = (mean(&series[..at])?, mean(&series[at..])?);
@@ -38,12 +35,12 @@ pub fn shift(series: &[f64], side_min: usize, difference_min: f64, seed: u64) ->
         shuffle(&mut shuffled, &mut random);
         as_clear += u32::from(best_split(&shuffled, side_min).is_some_and(|(_, other)| other >= gain));
     }
-    // The order that was seen counts among them, so that the probability is never zero.
+    // The observed order counts as one of them, so that the p-value is never zero.
     let p_value = f64::from(as_clear + 1) / f64::from(ORDERS + 1);
     Some(Shift { at, before, after, p_value })
 }
 
-/// The split that takes most from the squared deviation, and how much.
+/// The split that reduces the squared deviation most, and by how much.
 fn best_split(values: &[f64], side_min: usize) -> Option<(usize, f64)> {
     let side_min = side_min.max(1);
     let total: f64 = values.iter().sum();
@@ -65,7 +62,7 @@ fn best_split(values: &[f64], side_min: usize) -> Option<(usize, f64)> {
 /// Fisher and Yates.
 fn shuffle(values: &mut [f64], random: &mut Xoshiro256PlusPlus) {
     for last in (1..values.len()).rev() {
-        // The bias of a remainder of 64 bits over a few thousand values is below 10^-15.
+        // The bias of a 64-bit remainder over a few thousand values is below 10^-15.
         let other = usize::try_from(random.next_u64() % (last as u64 + 1)).unwrap_or(0);
         values.swap(last, other);
     }
@@ -86,7 +83,7 @@ mod tests {
         let found = shift(&series, 3, 0.2, 7).unwrap();
         assert_eq!(found.at, 12);
         assert!((found.before - 4.0).abs() < 0.2 && (found.after - 2.0).abs() < 0.2, "{found:?}");
-        // No order of the 999 is as clear: the one that was seen is the only one of 1000.
+        // None of the 999 orders is as clear, so the observed one is the only one of 1000.
         assert!((found.p_value - 0.001).abs() < 1e-12, "{found:?}");
         assert_eq!(shift(&series, 3, 0.2, 7), Some(found), "the same seed gives the same orders");
         assert_eq!(shift(&series, 3, 2.5, 7), None, "too small a change");

@@ -1,27 +1,28 @@
-//! Levels that a curve ends on: volumes with a limit on IOPS or bandwidth.
+//! Flat ends of curves: volumes with a limit on IOPS or bandwidth.
 
-/// Throughputs this close together are one level.
+/// Throughputs within this range are one level.
 const FLAT_SPREAD: f64 = 0.02;
-/// A level is called a cap only over at least so many points of a sweep …
+/// A level is called a cap only over at least this many points of a sweep …
 const FLAT_POINTS_MIN: usize = 3;
-/// … and over at least this range of requests in flight.
+/// … and at least this range of requests in flight.
 const FLAT_RANGE_MIN: f64 = 4.0;
 
-/// The level on which a sweep ends.
+/// The level at the end of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plateau {
-    /// Its mean throughput, in the unit of the sweep.
+    /// Mean throughput, in the unit of the sweep.
     pub level: f64,
-    /// Largest minus smallest throughput on it, as a share of the level.
+    /// Largest minus smallest throughput, relative to the level.
     pub spread: f64,
-    /// Requests in flight at its first point.
+    /// Requests in flight at the first point.
     pub from_in_flight: f64,
-    /// Requests in flight at its last point.
+    /// Requests in flight at the last point.
     pub to_in_flight: f64,
 }
 
-/// The flat end of a sweep of `(in flight, throughput)` with rising in flight: throughput stays within 2 % over three points
-/// and a fourfold range of requests in flight. A device that saturates wavers and sags; a limiter does not.
+/// The flat end of a sweep of `(in flight, throughput)` with ascending depth: throughput stays within 2 %
+/// over three points and a fourfold range of requests in flight. A saturated device fluctuates and drops; a
+/// rate limit does not.
 pub fn plateau(points: &[(f64, f64)]) -> Option<Plateau> {
     let mut flat: Option<Plateau> = None;
     for count in FLAT_POINTS_MIN..=points.len() {
@@ -41,21 +42,21 @@ pub fn plateau(points: &[(f64, f64)]) -> Option<Plateau> {
     flat
 }
 
-/// What a volume is limited in.
+/// The limit of a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cap {
     /// Requests a second, whatever their size.
     Iops(f64),
-    /// 2^20 bytes a second, whatever the size of a request.
+    /// MiB a second, whatever the request size.
     MibPerSecond(f64),
 }
 
-/// Whether the best rates at several block sizes, `(bytes, requests a second)`, show one limit: the same IOPS, or the same
-/// bandwidth, within 2 % over a fourfold range of sizes.
+/// Whether the best rates at several block sizes, as `(bytes, requests a second)`, show one limit: the same
+/// IOPS, or the same bandwidth, within 2 % over a fourfold range of sizes.
 pub fn cap(best: &[(f64, f64)]) -> Option<Cap> {
     let mut best = best.to_vec();
     best.sort_by(|left, right| left.0.total_cmp(&right.0));
-    // Small requests run into a limit on IOPS, large ones into one on bandwidth.
+    // Small requests reach an IOPS limit, large ones a bandwidth limit.
     let reversed: Vec<(f64, f64)> = best.iter().rev().map(|(bytes, iops)| (1.0 / bytes, *iops)).collect();
     let bandwidth: Vec<(f64, f64)> =
         best.iter().map(|(bytes, iops)| (*bytes, bytes * iops / 1_048_576.0)).collect();

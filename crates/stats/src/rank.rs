@@ -1,22 +1,24 @@
-//! The Mann–Whitney test (Wilcoxon's rank sum): whether one side tends to be larger, whatever the shape of its spread.
+//! The Mann–Whitney test (Wilcoxon's rank sum): whether one side tends to be larger, whatever the shape of
+//! the distributions.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Up to this many pairs, and without ties, the exact distribution is counted out.
+/// Up to this many pairs, and without ties, the distribution is computed exactly.
 const EXACT_PAIRS_MAX: usize = 400;
 
-/// What the ranks say.
+/// Result of the rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
-    /// Pairs in which the second side is larger, ties as half.
+    /// Pairs in which the second side is larger; ties count half.
     pub larger_pairs: f64,
-    /// Probability of ranks at least this far apart if both sides were alike, two-sided.
+    /// Two-sided p-value.
     pub p_value: f64,
-    /// Counted out, or by the normal approximation with its corrections for ties and continuity.
+    /// Whether the p-value is exact; otherwise it is the normal approximation, corrected for ties and
+    /// continuity.
     pub exact: bool,
 }
 
-/// Ranks `first` and `second` together. `None` for an empty side.
+/// Ranks `first` and `second` together. `None` if a side is empty.
 pub fn rank_test(first: &[f64], second: &[f64]) -> Option<RankTest> {
     let pairs = first.len() * second.len();
     if pairs == 0 {
@@ -47,7 +49,8 @@ pub fn rank_test(first: &[f64], second: &[f64]) -> Option<RankTest> {
     Some(RankTest { larger_pairs: doubled as f64 / 2.0, p_value, exact })
 }
 
-/// Twice the share of all orders of `m` and `n` values with a count of larger pairs at most as far out as `count`.
+/// Twice the share of all orders of `m` and `n` values whose count of larger pairs is at least as extreme as
+/// `count`.
 fn exact_p(m: usize, n: usize, count: usize) -> f64 {
     let counts = orders(m, n);
     let total: f64 = counts.iter().sum();
@@ -61,11 +64,12 @@ fn orders(m: usize, n: usize) -> Vec<f64> {
     let mut counts = vec![0.0; m * n + 1];
     counts[0] = 1.0;
     for factor in 1..=m {
-        // Times (1 - q^(n + factor)), from the top so that each coefficient is used before it is changed.
+        // Multiplies by (1 - q^(n + factor)), from the top so that each coefficient is used before it
+        // changes.
         for power in (n + factor..counts.len()).rev() {
             counts[power] -= counts[power - n - factor];
         }
-        // Divided by (1 - q^factor), from the bottom.
+        // Divides by (1 - q^factor), from the bottom.
         for power in factor..counts.len() {
             counts[power] += counts[power - factor];
         }
@@ -117,7 +121,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_exact_probability_is_that_of_trying_every_order(m in 1_usize..5, n in 1_usize..5, mask in any::<u16>()) {
-            // Every way to choose which of m + n ranks belong to the first side.
+            // Every choice of the ranks of the first side out of m + n.
             let larger = |chosen: u32| {
                 let second = (0..m + n).filter(|rank| chosen >> rank & 1 == 0);
                 second.map(|rank| (0..rank).filter(|below| chosen >> below & 1 == 1).count()).sum::<usize>()

@@ -1,6 +1,6 @@
-//! The search for the highest rate of arrivals that storage can take without breaking a promise on response times.
+//! Searches for the highest arrival rate at which storage still meets a response time target.
 
-/// A rate is confirmed or lowered at most so often.
+/// How often a rate is confirmed or lowered at most.
 const CONFIRMATIONS_MAX: u32 = 6;
 
 /// A rate to try next.
@@ -8,7 +8,7 @@ const CONFIRMATIONS_MAX: u32 = 6;
 pub enum Trial {
     /// A short look.
     Search(f64),
-    /// A longer look at what the search has found.
+    /// A longer trial of the result.
     Confirm(f64),
 }
 
@@ -21,17 +21,17 @@ impl Trial {
     }
 }
 
-/// A search: doubling or halving until the answer changes, then bisection of the logarithm, then confirmation, which gives
-/// way downwards.
+/// The search: doubles or halves until the result changes, then bisects the logarithm, then confirms,
+/// lowering the rate if needed.
 #[derive(Clone, Debug)]
 pub struct RateSearch {
     low: Option<f64>,
     high: Option<f64>,
-    /// Nothing below is tried.
+    /// Lowest rate to try.
     floor: f64,
-    /// Nothing above is tried.
+    /// Highest rate to try.
     ceiling: f64,
-    /// The search is done when the two sides are within this share of each other.
+    /// The search ends when both bounds are within this share of each other.
     precision: f64,
     next: Option<Trial>,
     confirmations: u32,
@@ -39,24 +39,24 @@ pub struct RateSearch {
 }
 
 impl RateSearch {
-    /// Begins at `start`, never leaves `floor..=ceiling`, and ends within `precision` (a share above 0).
+    /// Starts at `start`, stays within `floor..=ceiling`, and ends within `precision` (a share above 0).
     pub fn new(start: f64, floor: f64, ceiling: f64, precision: f64) -> Self {
         let start = start.clamp(floor, ceiling);
         let next = Some(Trial::Search(start));
         Self { low: None, high: None, floor, ceiling, precision, next, confirmations: 0, found: None }
     }
 
-    /// What to try; `None` when the search is over.
+    /// The next rate to try; `None` when the search is over.
     pub fn next(&self) -> Option<Trial> {
         self.next
     }
 
-    /// The highest confirmed rate; `None` before the end, or where no rate keeps the promise.
+    /// The highest confirmed rate; `None` before the end, or if no rate meets the target.
     pub fn found(&self) -> Option<f64> {
         self.found
     }
 
-    /// What came of [`RateSearch::next`].
+    /// Reports whether the rate from [`RateSearch::next`] met the target.
     pub fn update(&mut self, met: bool) {
         let Some(trial) = self.next.take() else { return };
         let rate = trial.rate();

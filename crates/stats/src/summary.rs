@@ -1,11 +1,11 @@
-//! What a few numbers come to.
+//! Mean and median.
 
-/// Their mean; `None` of nothing.
+/// Mean of `values`; `None` if empty.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The middle one in order, or the mean of the two in the middle; `None` of nothing.
+/// Median of `values`; `None` if empty.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

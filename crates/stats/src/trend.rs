@@ -1,43 +1,45 @@
-//! Whether a number grows over weeks, and how fast: the Theil–Sen slope with an interval, blind to a rhythm such as that of
-//! the week.
+//! Whether a number grows over weeks, and how fast: the Theil–Sen slope with an interval, unaffected by a
+//! weekly rhythm.
 //!
-//! The slope is the median of the slopes between all pairs of points of the same phase of the rhythm (Hirsch, Slack and Smith
-//! 1982, "Techniques of trend analysis for monthly water quality data"); without a rhythm all points are of one phase, and it is
-//! Theil's and Sen's. A night of bulk loads, or one wild day, moves it little. The interval is Sen's, from the spread that
-//! Kendall's statistic has by chance, widened as by Hamed and Rao (1998) where neighbouring points resemble each other: yesterday's
-//! load says much about today's, and such points count for fewer than they are.
+//! The slope is the median of the slopes between all pairs of points in the same phase of the rhythm (Hirsch,
+//! Slack and Smith
+//! 1982, "Techniques of trend analysis for monthly water quality data"); without a rhythm all points are in
+//! one phase, and it
+//! is Theil's and Sen's. A night of bulk loads, or one extreme day, hardly changes it. The interval is Sen's,
+//! from the variance
+//! of Kendall's statistic, widened as by Hamed and Rao (1998) if neighbouring points are correlated:
+//! yesterday's load says
+//! much about today's, so such points carry less information.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::summary::median;
 
-/// Fewer points of one phase than this say nothing of a trend.
+/// Fewest points of one phase for a trend.
 const PAIRS_MIN: usize = 3;
 
-/// Fewer points than this do not show whether they depend on each other.
+/// Fewest points to detect autocorrelation.
 const DEPENDENCE_POINTS_MIN: usize = 10;
 
-/// More resemblance of neighbours than this is taken for this: beyond it nothing could ever be called a trend.
+/// Upper bound for the autocorrelation: beyond it nothing could ever be called a trend.
 const MEMORY_MAX: f64 = 0.95;
 
-/// A week, in days.
 pub const WEEK_DAYS: f64 = 7.0;
 
 /// A value at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedValue {
-    /// When, in days since a time of the caller's choice.
+    /// Days since a time of the caller's choice.
     pub day: f64,
-    /// What, in a unit of the caller's choice.
+    /// In a unit of the caller's choice.
     pub value: f64,
 }
 
-/// How often a rhythm comes back and into how many phases it is cut.
+/// The period of a rhythm and its number of phases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rhythm {
-    /// Its length, days.
     pub period_days: f64,
-    /// Parts of it that are compared with each other alone: 7 for the days of a week, 168 for its hours.
+    /// Only points of the same phase are compared: 7 for the days of a week, 168 for its hours.
     pub phases: u32,
 }
 
@@ -49,7 +51,7 @@ impl Rhythm {
 
     fn phase(self, day: f64) -> u32 {
         let share = (day / self.period_days).rem_euclid(1.0);
-        // A share of a whole number of phases may come out a hair below its phase.
+        // Rounding may put a phase boundary slightly below its phase.
         let phase = (share * f64::from(self.phases) + 1e-6).floor();
         #[expect(
             clippy::cast_possible_truncation,
@@ -61,36 +63,33 @@ impl Rhythm {
     }
 }
 
-/// A trend, in the values' unit a day.
+/// A trend, in the values' unit per day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Change a day.
     pub slope_per_day: f64,
-    /// Lower end of the slope's interval.
     pub slope_per_day_min: f64,
-    /// Upper end of the slope's interval.
     pub slope_per_day_max: f64,
-    /// Median of what is left of the values without the slope: the line's height at day 0.
+    /// Median of the values with the slope removed: the line at day 0.
     pub value_at_day_zero: f64,
-    /// How many points it stands on.
+    /// Number of points used.
     pub points: usize,
-    /// By how much the dependence between neighbours widened the interval's variance: 1 for independent points.
+    /// Factor by which autocorrelation widened the variance; 1 for independent points.
     pub dependence: f64,
 }
 
 impl Trend {
-    /// Whether the interval leaves out "no change".
+    /// Whether the interval excludes "no change".
     pub fn is_sure(&self) -> bool {
         self.slope_per_day_min > 0.0 || self.slope_per_day_max < 0.0
     }
 
-    /// The line's height at `day`.
+    /// The line at `day`.
     pub fn value_at(&self, day: f64) -> f64 {
         self.value_at_day_zero + self.slope_per_day * day
     }
 
-    /// The day on which the line reaches `limit`, seen from `today`: the earliest and the latest by the slope's interval.
-    /// `None` where a rising line never comes to that end of the interval: the values may as well stay where they are.
+    /// The day on which the line reaches `limit`, seen from `today`: the earliest and the latest by the
+    /// slope's interval. `None` if the line never reaches it with that slope.
     pub fn day_of(&self, limit: f64, today: f64) -> (Option<f64>, Option<f64>) {
         let height = self.value_at(today);
         if height >= limit {
@@ -101,11 +100,13 @@ impl Trend {
     }
 }
 
-/// The trend of `points`, which are in the order of their time, with the interval that covers the true slope with a probability of
-/// `level` (such as 0.95). With a `rhythm`, only points of the same phase are compared. `None` where there are
-/// too few such pairs, or where a number is none.
+/// The trend of `points` in order of time, with an interval that contains the true slope with probability
+/// `level` (such as
+/// 0.95). With a `rhythm`, only points of the same phase are compared. `None` if there are too few such
+/// pairs, or if a
+/// number is not finite.
 ///
-/// Takes time and memory of the square of the points: give days or hours, not seconds.
+/// Takes time and memory proportional to the square of the points: pass days or hours, not seconds.
 pub fn trend(points: &[TimedValue], rhythm: Option<Rhythm>, level: f64) -> Option<Trend> {
     let is_number = |point: &TimedValue| point.day.is_finite() && point.value.is_finite();
     if !(level > 0.0 && level < 1.0 && points.iter().all(is_number)) {
@@ -147,7 +148,7 @@ fn phases(points: &[TimedValue], rhythm: Option<Rhythm>) -> Vec<Vec<TimedValue>>
     phases
 }
 
-/// Slopes between all pairs that are not of the same time.
+/// Slopes between all pairs at different times.
 fn slopes_of(points: &[TimedValue]) -> impl Iterator<Item = f64> {
     points.iter().enumerate().flat_map(move |(index, first)| {
         points[index + 1..].iter().filter_map(move |second| {
@@ -157,7 +158,7 @@ fn slopes_of(points: &[TimedValue]) -> impl Iterator<Item = f64> {
     })
 }
 
-/// The variance of Kendall's S where there is no trend, ties taken into account (Kendall 1975).
+/// The variance of Kendall's S without a trend, corrected for ties (Kendall 1975).
 fn kendall_variance(points: &[TimedValue]) -> f64 {
     let of = |count: f64| count * (count - 1.0) * (2.0 * count + 5.0);
     let mut values: Vec<f64> = points.iter().map(|point| point.value).collect();
@@ -167,8 +168,8 @@ fn kendall_variance(points: &[TimedValue]) -> f64 {
     (of(points.len() as f64) - ties) / 18.0
 }
 
-/// How many times the variance of independent points: from the resemblance of neighbours, of what is left without the slope and
-/// without the rhythm. Never below 1: a seeming alternation is not believed.
+/// Factor on the variance for autocorrelation, estimated after removing slope and rhythm. Never below 1:
+/// negative correlation does not narrow the interval.
 fn dependence(points: &[TimedValue], slope_per_day: f64, rhythm: Option<Rhythm>) -> f64 {
     if points.len() < DEPENDENCE_POINTS_MIN {
         return 1.0;
@@ -180,15 +181,15 @@ fn dependence(points: &[TimedValue], slope_per_day: f64, rhythm: Option<Rhythm>)
     let ranks = ranks(&rests);
     let n = ranks.len() as f64;
     let correlation = |lag: usize| autocorrelation(&ranks, lag);
-    // Beyond this a correlation of independent points is found once in twenty lags.
+    // Independent points exceed this correlation once in twenty lags.
     let noise = 1.96 / n.sqrt();
     let weighted = (1..=ranks.len() / 4)
         .map(|lag| (lag as f64, correlation(lag)))
         .filter(|(_, found)| found.abs() > noise);
     let sum: f64 = weighted.map(|(lag, found)| (n - lag) * (n - lag - 1.0) * (n - lag - 2.0) * found).sum();
     let of_lags = 1.0 + 2.0 / (n * (n - 1.0) * (n - 2.0)) * sum;
-    // The slope that was taken away took some of the resemblance with it, and late lags drown in noise: where the first lag
-    // stands out, its series is continued as that of a process with one step of memory.
+    // Removing the slope removed some of the correlation too, and late lags are mostly noise: if the first
+    // lag is significant, the rest is extrapolated as a first-order autoregressive process.
     let first = (n * correlation(1) + 2.0) / (n - 4.0);
     let of_memory =
         if first > noise { (1.0 + first.min(MEMORY_MAX)) / (1.0 - first.min(MEMORY_MAX)) } else { 1.0 };
@@ -202,7 +203,7 @@ fn autocorrelation(values: &[f64], lag: usize) -> f64 {
     if total > 0.0 { products.sum::<f64>() / total } else { 0.0 }
 }
 
-/// Takes the median of each phase from the values of that phase.
+/// Subtracts the median of each phase from the values of that phase.
 fn without_rhythm(points: &[TimedValue], rests: &mut [f64], rhythm: Rhythm) {
     let mut phases = vec![Vec::new(); rhythm.phases.max(1) as usize];
     for (point, rest) in points.iter().zip(rests.iter()) {
@@ -214,7 +215,7 @@ fn without_rhythm(points: &[TimedValue], rests: &mut [f64], rhythm: Rhythm) {
     }
 }
 
-/// Ranks from 1, ties sharing the mean of theirs.
+/// Ranks from 1; ties share their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|one, other| values[*one].total_cmp(&values[*other]));
@@ -230,7 +231,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The value of rank `rank` (from 1), between two values by interpolation, the outermost beyond the ends.
+/// The value at rank `rank` (from 1), interpolated between neighbours and clamped at the ends.
 fn at_rank(sorted: &[f64], rank: f64) -> f64 {
     let rank = rank.clamp(1.0, sorted.len() as f64);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the length")]
@@ -252,7 +253,7 @@ mod tests {
         (0..days).map(|day| day as f64).map(|day| TimedValue { day, value: value(day) }).collect()
     }
 
-    /// Normal noise by the sum of twelve uniform numbers.
+    /// Normal noise as the sum of twelve uniform numbers.
     struct Noise(Xoshiro256PlusPlus);
 
     impl Noise {
@@ -276,7 +277,8 @@ mod tests {
         assert_eq!(found.day_of(120.0, 20.0), (Some(20.0), Some(20.0)));
     }
 
-    /// Seven points have 21 slopes; the interval's ends are at ranks (21 ∓ 1.645 √(133/3)) / 2 of them, counted by hand.
+    /// Seven points have 21 slopes; the ends of the interval are at ranks (21 ∓ 1.645 √(133/3)) / 2, worked
+    /// out by hand.
     #[test]
     fn the_slope_and_interval_are_at_the_ranks_that_kendall_gives() {
         let values = [10.0, 22.0, 21.0, 30.0, 23.0, 31.0, 40.0];
@@ -303,7 +305,8 @@ mod tests {
 
     #[test]
     fn a_week_that_rises_to_its_end_is_no_trend() {
-        // Saturday to Sunday: nothing; Monday to Friday: more each day. Ten and a half weeks, so that plain slopes are fooled.
+        // Constant from Saturday to Sunday, rising from Monday to Friday. Ten and a half weeks, which
+        // misleads plain slopes.
         let weekly = |day: f64| (day.rem_euclid(7.0)).min(5.0) * 100.0;
         let points = line(24, weekly);
         let found = trend(&points, Some(Rhythm::WEEK_OF_DAYS), 0.95).unwrap();
@@ -332,7 +335,8 @@ mod tests {
         assert!(!found.is_sure() && latest.is_none(), "{found:?}");
     }
 
-    /// A/A: values without a trend, independent and dependent, must not be called a trend more often than the level says.
+    /// A/A: values without a trend, independent or correlated, must not be called a trend more often than the
+    /// level allows.
     #[test]
     fn chance_is_called_a_trend_no_more_often_than_the_level_says() {
         const TRIALS: u64 = 600;

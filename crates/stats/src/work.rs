@@ -1,4 +1,4 @@
-//! The before and after table of real work: named jobs and their seconds.
+//! Before and after times of real jobs, by name.
 
 use crate::compare::{Difference, SAMPLES_MIN, Samples, compare};
 use crate::summary::mean;
@@ -6,22 +6,21 @@ use crate::summary::mean;
 /// One job, before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its name.
     pub name: String,
-    /// Its times before, seconds.
+    /// Seconds of each repeat before.
     pub before_s: Vec<f64>,
-    /// Its times after, seconds.
+    /// Seconds of each repeat after.
     pub after_s: Vec<f64>,
 }
 
-/// What is known about a job's improvement.
+/// Whether a job improved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WorkVerdict {
-    /// It became faster, and that is no accident.
+    /// Faster, and significantly so.
     Faster,
-    /// It became slower, and that is no accident.
+    /// Slower, and significantly so.
     Slower,
-    /// What difference there is may be an accident.
+    /// No significant difference.
     NoDifference,
     /// Too few repeats for a verdict: this many before and after.
     Anecdote(usize, usize),
@@ -38,23 +37,23 @@ impl Job {
         mean(&self.after_s)
     }
 
-    /// Seconds saved, below 0 where it became slower.
+    /// Seconds saved; negative if it became slower.
     pub fn improvement_s(&self) -> Option<f64> {
         Some(self.before()? - self.after()?)
     }
 
-    /// Seconds saved in percent of those before; `None` where there were none.
+    /// Percentage of the time before that was saved; `None` without a time before.
     pub fn improvement_pct(&self) -> Option<f64> {
         let before = self.before().filter(|before| *before > 0.0)?;
         Some(self.improvement_s()? / before * 100.0)
     }
 
-    /// The statistics behind the verdict; `None` for too few repeats.
+    /// The statistics behind the verdict; `None` with too few repeats.
     pub fn difference(&self, seed: u64) -> Option<Difference> {
         compare(&self.before_s, &self.after_s, Samples::Runs, seed)
     }
 
-    /// Refuses to judge below [`SAMPLES_MIN`] repeats a side.
+    /// No verdict below [`SAMPLES_MIN`] repeats per side.
     pub fn verdict(&self, seed: u64) -> WorkVerdict {
         let counts = (self.before_s.len(), self.after_s.len());
         match self.difference(seed) {
@@ -68,7 +67,8 @@ impl Job {
     }
 }
 
-/// Jobs of both tables by name, in the order they come up first; a job of one table only has no times in the other.
+/// Jobs of both tables by name, in order of first appearance; a job in only one table has no times in the
+/// other.
 pub fn pair(before: &[(String, f64)], after: &[(String, f64)]) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for (rows, is_before) in [(before, true), (after, false)] {
@@ -99,7 +99,7 @@ mod tests {
         {
             let job = job(&[before], &[after]);
             assert!((job.improvement_s().unwrap() - saved).abs() < 1e-9);
-            // The publication cut some of its percentages off and rounded others.
+            // The publication truncated some of its percentages and rounded others.
             assert!((job.improvement_pct().unwrap() - percent).abs() < 1.0);
             assert_eq!(job.verdict(1), WorkVerdict::Anecdote(1, 1));
         }

@@ -1,4 +1,4 @@
-//! What every store must do, whatever it stands on. Each implementation calls [`run_all`] in a test.
+//! The contract of every store. Each implementation calls [`run_all`] in a test.
 
 use iostall_measure::platform::Target;
 use iostall_model::device::DeviceIdentity;
@@ -11,7 +11,7 @@ use crate::sample::{sample_epoch, sample_id, sample_run, thirty_second_run};
 use crate::selector::Selector;
 use crate::store::Store;
 
-/// Runs the whole suite. `make_store` gives an empty store each time it is called.
+/// Runs the whole suite. `make_store` returns a new empty store each time.
 pub(crate) fn run_all<S: Store>(mut make_store: impl FnMut() -> S) {
     what_goes_in_comes_out_equal(make_store());
     a_path_that_is_not_utf8_comes_out_as_it_is_shown(make_store());
@@ -43,13 +43,13 @@ fn what_goes_in_comes_out_equal(mut store: impl Store) {
         assert_eq!(stored.number, number);
         assert_eq!(&stored.run, run);
     }
-    // And still, with the others beside it.
+    // Still true with the others in the store.
     for run in &runs {
         assert_eq!(&store.get(&Selector::Id(run.id)).unwrap().run, run);
     }
 }
 
-/// [`thirty_second_run`] with an id that no sample has.
+/// [`thirty_second_run`] with an id that no other sample has.
 fn thirty_second_run_of_its_own() -> Run {
     Run { id: sample_id(1000), ..thirty_second_run() }
 }
@@ -75,7 +75,7 @@ fn what_a_device_gave_goes_with_its_run(mut store: impl Store) {
         load.spans[0].roles.truncate(1);
         store.add(&run).unwrap();
     }
-    // Three roles at once: nobody knows which had how much of the device.
+    // Three roles at once: their shares of the device are unknown.
     store.add(&sample_run(4)).unwrap();
     let numbers = |device: Option<&str>, limit| -> Vec<u32> {
         store.capacities(device, limit).unwrap().iter().map(|capacity| capacity.number.0).collect()
@@ -121,7 +121,7 @@ fn an_entry_shows_what_the_run_says(mut store: impl Store) {
 
 fn listings_are_newest_first_by_start_and_not_by_arrival(mut store: impl Store) {
     assert_eq!(store.last().unwrap(), None);
-    // A whole second and half a second after it: as plain text `00.5Z` would sort before `00Z`.
+    // A whole second, and half a second later: as plain text `00.5Z` would sort before `00Z`.
     let mut whole = sample_run(4);
     whole.started_utc = sample_epoch();
     let mut half = sample_run(5);
@@ -220,7 +220,7 @@ fn a_deleted_run_is_gone_and_its_number_is_not_given_again(mut store: impl Store
     assert!(matches!(store.get(&select("3")), Err(StoreError::NotFound { .. })));
     let by_target = Filter { target_contains: Some("/t3.".into()), ..Filter::default() };
     assert!(numbers(&store, &by_target).is_empty());
-    // The same run may come back, as a new entry.
+    // The same run may be added again after it was deleted, as a new entry.
     assert_eq!(store.add(&sample_run(3)).unwrap(), RunNumber(4));
 }
 

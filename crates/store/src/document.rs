@@ -1,7 +1,8 @@
 //! The stored form of a run: JSON in one zstd frame.
 //!
-//! JSON, because it is the form users export and because it outlives our types. Compressed, because most
-//! of it is histogram buckets as decimal digits; `docs/design.md` has the sizes.
+//! JSON, because it is what users export and it outlives our types. Compressed, because most of it is
+//! histogram
+//! buckets in decimal; `docs/design.md` has the sizes.
 
 use std::io::Read as _;
 
@@ -11,49 +12,37 @@ use iostall_model::run::{SCHEMA, SCHEMA_VERSION};
 use serde::Deserialize;
 use thiserror::Error;
 
-/// The word in the `encoding` column.
+/// Value of the `encoding` column.
 pub(crate) const ENCODING: &str = "json+zstd";
 
-/// zstd's own default: higher levels take several times longer for a few percent of these documents.
+/// zstd's default: higher levels take several times longer for a few percent of these documents.
 const LEVEL: i32 = 3;
 
-/// A run of a week with a series of every worker has a tenth of it.
+/// Ten times a week-long run with a series for every worker.
 const DOCUMENT_BYTES_MAX: u64 = 1 << 30;
 
-/// Why a run could not be turned into a document or a document into a run.
+/// Why a run could not be encoded or decoded.
 #[derive(Debug, Error)]
 pub enum DocumentError {
-    /// The run has no JSON form.
     #[error("it cannot be written as JSON: {0}")]
     Write(serde_json::Error),
-    /// The document is JSON, and not of the shape this version reads.
     #[error("its document does not read as a run: {0}")]
     Read(serde_json::Error),
-    /// Compression failed, or the compressed document is damaged.
     #[error("its document does not decompress: {0}")]
     Compression(std::io::Error),
-    /// Decompressed, it has more than there can be.
     #[error("its document has more than {} decompressed, which no run has", ByteCount(DOCUMENT_BYTES_MAX))]
     TooLong,
-    /// The document is not text.
     #[error("its document is not UTF-8 text")]
     NotText,
-    /// A way of storing that this version does not know.
     #[error("its document is stored as {0:?}, which this iostall does not know")]
     Encoding(String),
-    /// A document of something else or of a newer version.
     #[error(
         "its document is {schema:?} version {version}; this iostall reads {SCHEMA:?} up to version {SCHEMA_VERSION}"
     )]
-    Schema {
-        /// What it says it is.
-        schema: String,
-        /// Which version it says it has.
-        version: u32,
-    },
+    Schema { schema: String, version: u32 },
 }
 
-/// `run` as stored bytes.
+/// Encodes `run`.
 pub(crate) fn encode(run: &Run) -> Result<Vec<u8>, DocumentError> {
     let json = serde_json::to_vec(run).map_err(DocumentError::Write)?;
     let mut compressor = zstd::bulk::Compressor::new(LEVEL).map_err(DocumentError::Compression)?;
@@ -61,7 +50,7 @@ pub(crate) fn encode(run: &Run) -> Result<Vec<u8>, DocumentError> {
     compressor.compress(&json).map_err(DocumentError::Compression)
 }
 
-/// Stored bytes as JSON text, not interpreted.
+/// Decodes stored bytes to JSON text without parsing it.
 pub(crate) fn text(encoding: &str, bytes: &[u8]) -> Result<String, DocumentError> {
     if encoding != ENCODING {
         return Err(DocumentError::Encoding(encoding.to_owned()));
@@ -69,7 +58,7 @@ pub(crate) fn text(encoding: &str, bytes: &[u8]) -> Result<String, DocumentError
     String::from_utf8(decompress(bytes, DOCUMENT_BYTES_MAX)?).map_err(|_| DocumentError::NotText)
 }
 
-/// A few bytes may be those of a document without an end.
+/// A few bytes may decompress to an endless document.
 fn decompress(bytes: &[u8], bytes_max: u64) -> Result<Vec<u8>, DocumentError> {
     let mut json = Vec::new();
     let decoder = zstd::stream::Decoder::new(bytes).map_err(DocumentError::Compression)?;
@@ -77,14 +66,14 @@ fn decompress(bytes: &[u8], bytes_max: u64) -> Result<Vec<u8>, DocumentError> {
     if json.len() as u64 > bytes_max { Err(DocumentError::TooLong) } else { Ok(json) }
 }
 
-/// What every version of the document opens with.
+/// The fields common to every version of the document.
 #[derive(Deserialize)]
 struct Head {
     schema: String,
     schema_version: u32,
 }
 
-/// JSON text as a run.
+/// Parses JSON text as a run.
 pub(crate) fn read(text: &str) -> Result<Run, DocumentError> {
     let head: Head = serde_json::from_str(text).map_err(DocumentError::Read)?;
     if head.schema != SCHEMA || head.schema_version > SCHEMA_VERSION {
@@ -122,7 +111,7 @@ mod tests {
         assert!(matches!(text_of_damaged(), Err(DocumentError::Compression(_))));
     }
 
-    /// A store from elsewhere: a hundred kilobytes in it took all memory when runs were shown.
+    /// A crafted store: showing runs used all memory because of a hundred kilobytes in it.
     #[test]
     fn a_document_that_decompresses_without_end_is_refused() {
         let bomb = zstd::stream::encode_all(std::io::repeat(b' ').take(1_000_001), 1).unwrap();

@@ -3,20 +3,20 @@
 pub use iostall_model::{Entry, RunNumber};
 use jiff::Timestamp;
 
-/// What a listing is narrowed by. Everything that is set must hold.
+/// Conditions for a listing, all of which must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// The kind, exactly.
+    /// Exact match.
     pub kind: Option<String>,
-    /// The name, exactly.
+    /// Exact match.
     pub name: Option<String>,
-    /// Started at this moment or later.
+    /// Started at this time or later.
     pub since: Option<Timestamp>,
-    /// Started before this moment.
+    /// Started before this time.
     pub until: Option<Timestamp>,
-    /// The path, device or device model of one of the targets contains this text.
+    /// Path, device or device model of a target contains this text.
     pub target_contains: Option<String>,
-    /// At most so many, the newest.
+    /// At most this many of the newest.
     pub limit: Option<u32>,
 }
 

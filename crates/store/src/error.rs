@@ -1,4 +1,4 @@
-//! Why a store could not do what was asked.
+//! Errors of a store.
 
 use std::path::{Path, PathBuf};
 
@@ -12,127 +12,58 @@ use crate::entry::{Entry, RunNumber};
 use crate::identity::SourceId;
 use crate::selector::Selector;
 
-/// Most candidates an [`StoreError::Ambiguous`] lists.
+/// How many candidates [`StoreError::Ambiguous`] lists.
 const CANDIDATES_SHOWN: usize = 10;
 
-/// Why a store could not do what was asked. The text says what and where; [`StoreError::hint`] says what next.
+/// Why a store could not carry out a request. The message says what and where; [`StoreError::hint`] what to
+/// do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Neither the environment nor the user database names a directory to keep runs in.
     #[error(
         "there is no place for the store: XDG_DATA_HOME and HOME are not set and this account has no home directory"
     )]
     NoHome,
-    /// The file or its directory could not be made or opened.
     #[error("cannot open the store {path}: {source}")]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The file is something else.
+    Open { path: PathBuf, source: std::io::Error },
     #[error("{path} is not an iostall store: it is {what}")]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// What it is instead.
-        what: String,
-    },
-    /// A newer iostall made it.
+    Foreign { path: PathBuf, what: String },
     #[error(
         "the store {path} was made by a newer iostall: its schema has version {found}, this iostall knows versions up to {known}"
     )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: i64,
-        /// The newest this program knows.
-        known: i64,
-    },
-    /// The file is damaged.
+    Newer { path: PathBuf, found: i64, known: i64 },
     #[error("the store {path} is damaged: {source}")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite said.
-        source: rusqlite::Error,
-    },
-    /// There is no room for what SQLite would write, be it only to read.
+    Damaged { path: PathBuf, source: rusqlite::Error },
     #[error("cannot {action} the store {path}: its disk is full")]
-    Full {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
-    /// Another process kept it locked.
+    Full { action: &'static str, path: PathBuf },
     #[error("the store {path} stayed locked by another process for {waited_s} s")]
     Locked {
-        /// The file.
         path: PathBuf,
-        /// How long it was waited for, seconds.
+        /// Seconds waited.
         waited_s: u64,
     },
-    /// No source is called so in this store.
     #[error("the store {path} has no source {id}")]
-    NoSource {
-        /// The file.
-        path: PathBuf,
-        /// What was asked for.
-        id: SourceId,
-    },
-    /// A batch of samples from elsewhere cannot be taken apart.
+    NoSource { path: PathBuf, id: SourceId },
     #[error("a batch of samples cannot be read: {source}")]
-    Batch {
-        /// What is wrong with it.
-        source: BatchError,
-    },
-    /// SQLite could not do it for another reason.
+    Batch { source: BatchError },
     #[error("cannot {action} the store {path}: {source}")]
-    Sqlite {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What SQLite said.
-        source: rusqlite::Error,
-    },
-    /// The run is there already.
+    Sqlite { action: &'static str, path: PathBuf, source: rusqlite::Error },
     #[error("the run {id} is in the store already, as {number}")]
-    Exists {
-        /// Its identity.
-        id: iostall_model::RunId,
-        /// Its number.
-        number: RunNumber,
-    },
-    /// No run has this name.
+    Exists { id: iostall_model::RunId, number: RunNumber },
     #[error("there is no run {selector} in the store")]
-    NotFound {
-        /// The name.
-        selector: Selector,
-    },
-    /// Several runs have this name.
+    NotFound { selector: Selector },
     #[error("{selector} names {} runs:{}", candidates.len(), lines(candidates))]
-    Ambiguous {
-        /// The name.
-        selector: Selector,
-        /// All of them, newest first.
-        candidates: Vec<Entry>,
-    },
-    /// The run is there, its document cannot be written or read.
+    Ambiguous { selector: Selector, candidates: Vec<Entry> },
+    /// The run exists, but its document cannot be encoded or decoded.
     #[error("the run {run} cannot be stored or read: {source}")]
     Document {
-        /// Its number, or its id while it has none.
+        /// Its number, or its id if it has none yet.
         run: String,
-        /// Why.
         source: DocumentError,
     },
 }
 
-/// One line a candidate, so that the user can see which one was meant.
+/// One line per candidate, so that the user can see which one was meant.
 fn lines(candidates: &[Entry]) -> String {
     let shown = candidates.iter().take(CANDIDATES_SHOWN);
     let mut lines: Vec<String> = shown
@@ -144,7 +75,7 @@ fn lines(candidates: &[Entry]) -> String {
     lines.concat()
 }
 
-/// What may be done about a failure of SQLite, where its cause is one of the usual.
+/// A hint for common failures of SQLite.
 fn sqlite_hint(path: &Path, source: &rusqlite::Error) -> Option<String> {
     match source.sqlite_error_code()? {
         ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => Some(format!(
@@ -160,7 +91,8 @@ fn sqlite_hint(path: &Path, source: &rusqlite::Error) -> Option<String> {
 }
 
 impl StoreError {
-    /// Whether it may be over by itself, or when somebody makes room: what goes on for months tries again.
+    /// Whether the error may go away by itself or when space is freed, so that a long-running collector
+    /// should try again.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Locked { .. } | Self::Full { .. } => true,
@@ -171,7 +103,7 @@ impl StoreError {
         }
     }
 
-    /// What to do about it; `None` where the message says all there is.
+    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoHome => {

@@ -1,9 +1,9 @@
-//! The readers of stored bytes, as the fuzzer calls them: a store may come from elsewhere or be damaged.
+//! Entry points for fuzzing the readers of stored data: a store may come from elsewhere or be damaged.
 
 use crate::document;
 pub use crate::sqlite::fuzzing::{rollup_body, sample_body};
 
-/// A run's document, as JSON text: what is accepted is the same when it is stored and read again.
+/// A run's document as JSON text. Whatever is accepted must survive storing and reading.
 pub fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Ok(run) = document::read(text) else { return };

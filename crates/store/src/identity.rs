@@ -1,4 +1,4 @@
-//! What stores, sources and series are called wherever their history goes.
+//! Ids of stores, sources and series, the same wherever their history goes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,17 +11,17 @@ use uuid::Uuid;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreId(Uuid);
 
-/// A watched source: the same in its own store and in every store that its history is sent to.
+/// The id of a watched source: the same in its own store and in every store that receives its history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(Uuid);
 
-/// One watched thing of one source. Worked out from what the thing is, so that every store finds the same one without
-/// asking another.
+/// The id of one subject of one source. Derived from the subject, so that every store arrives at the same
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeriesId(Uuid);
 
 impl SourceId {
-    /// A new one, stamped `at`.
+    /// A new id, with the time `at`.
     pub fn new(at: Timestamp) -> Self {
         let seconds = u64::try_from(at.as_second()).unwrap_or(0);
         let nanos = u32::try_from(at.subsec_nanosecond()).unwrap_or(0);
@@ -30,11 +30,11 @@ impl SourceId {
 }
 
 impl SeriesId {
-    /// That of what `subject` is about in `source`. A thing keeps it when it is renamed or moved.
+    /// The id of `subject` in `source`. It survives a rename or a move.
     pub fn of(source: SourceId, subject: &Subject) -> Self {
         let scope = subject.scope.name().as_bytes();
         let mut text = vec![subject.kind as u8, subject.scope.number()];
-        // With its length before it, the scope's name cannot be taken for the beginning of the identity.
+        // Preceded by its length, so that the scope's name cannot be confused with the start of the identity.
         text.extend((scope.len() as u64).to_le_bytes());
         text.extend(scope);
         text.extend(subject.identity.as_bytes());
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(id, SeriesId::of(source, &subject(sales(), "b.mdf", "1")), "renamed");
         assert_ne!(id, SeriesId::of(source, &subject(Scope::Database("sales1".into()), "a.mdf", "")));
         assert_ne!(id, SeriesId::of(source, &subject(Scope::Cgroup("sales".into()), "a.mdf", "1")));
-        // Stores that are years apart must agree.
+        // Stores of different years must agree.
         assert_eq!(id.to_string(), "d3603551-39bf-5832-be61-4fb66e2650fd");
     }
 }

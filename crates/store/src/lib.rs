@@ -1,10 +1,12 @@
-//! Where runs and the history of watched sources land: a local SQLite file, so that a number measured today can be
+//! Stores for runs and for the history of watched sources: a local SQLite file, so that a number measured
+//! today can be
 //! found, compared and exported next year.
 //!
-//! [`Store`] is what every store of runs does, [`History`] what every history does; [`SqliteStore`] and
-//! [`SqliteHistory`] are the local ones, in one file. The documents of runs are
-//! [`Run`](iostall_model::Run)s as JSON; beside each one stand the few columns that listings show and
-//! filter by. What the file looks like is in `migrations/`, what is asked of it in `queries/`.
+//! [`Store`] is the interface for runs and [`History`] that for history; [`SqliteStore`] and
+//! [`SqliteHistory`] are the
+//! local implementations, in one file. Runs ([`Run`](iostall_model::Run)) are stored as JSON documents with a
+//! few columns
+//! that listings show and filter by. The schema is in `migrations/`, the statements in `queries/`.
 
 mod batch_error;
 mod document;

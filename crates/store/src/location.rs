@@ -1,4 +1,4 @@
-//! Where the local store is when nobody says.
+//! The default location of the local store.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,16 +7,18 @@ use crate::error::StoreError;
 
 /// `$XDG_DATA_HOME/iostall/iostall.db`, else `~/.local/share/iostall/iostall.db`.
 ///
-/// The home is `$HOME`, else the one the user database has for this account: services and `cron` start
-/// processes without `HOME`, root's among them.
+/// The home is `$HOME`, else the one in the user database: services and `cron` start processes without
+/// `HOME`, root's
+/// among them.
 pub fn default_path() -> Result<PathBuf, StoreError> {
     default_path_in(|name| std::env::var_os(name), std::env::home_dir)
 }
 
-/// [`default_path`] in an environment given as a lookup, with the account's home as the user database has it.
+/// [`default_path`] with the environment given as a lookup, and the account's home from the user database.
 ///
-/// Values that are empty or not absolute are passed over: so the XDG specification wants it, and a store
-/// that moves with the working directory is lost.
+/// Empty and relative values are ignored, as the XDG specification requires: a store that moves with the
+/// working directory
+/// would be lost.
 pub fn default_path_in(
     variable: impl Fn(&str) -> Option<OsString>,
     account_home: impl FnOnce() -> Option<PathBuf>,

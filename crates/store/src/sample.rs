@@ -1,4 +1,4 @@
-//! Made-up runs for tests.
+//! Sample runs for tests.
 
 use iostall_measure::platform::{CgroupLimits, Device, DirectIo, FileSystem, Host, Target, TargetKind};
 use iostall_measure::{Feature, Histogram, Op, Unavailable};
@@ -9,7 +9,7 @@ use iostall_model::{
 };
 use jiff::{Timestamp, ToSpan};
 
-/// A profile with data and log, as an `oltp` load has.
+/// A profile with data and log roles, like an `oltp` load.
 const PROFILE: &str = "
 name = 'oltp'
 seed = 42
@@ -31,12 +31,12 @@ name = 'temp'
 block-size = '8K'
 ";
 
-/// The moment every sample starts from: number 1 starts a minute later, number 2 two minutes.
+/// The start time of sample runs: number 1 starts a minute later, number 2 two minutes.
 pub(crate) fn sample_epoch() -> Timestamp {
     "2026-03-01T12:00:00Z".parse().expect("a moment")
 }
 
-/// Numbers that look random and are the same each time (splitmix64).
+/// Reproducible pseudo-random numbers (splitmix64).
 fn scramble(mut state: u64) -> u64 {
     state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -50,25 +50,24 @@ fn latencies(seed: u64, count: u64, base_ns: u64) -> Histogram {
     for index in 0..count {
         let noise = scramble(seed.wrapping_mul(1_000_003).wrapping_add(index));
         let stretch = if noise.is_multiple_of(100) { 40 } else { 1 };
-        // The product of two even shares leans to the short side, as latencies do.
+        // The product of two uniform numbers is skewed like latencies are.
         let shares = (((noise >> 8) & 0xffff) * ((noise >> 32) & 0xffff)) >> 16;
         histogram.record(stretch * (base_ns + base_ns * shares / 0x8000));
     }
     histogram
 }
 
-/// The id of sample `number`.
 pub(crate) fn sample_id(number: u64) -> RunId {
     let bits = u128::from(scramble(number)) | (u128::from(scramble(!number)) << 64);
     RunId(uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid())
 }
 
-/// A small run with everything in it that a run can have. The same `number` makes the same run.
+/// A small run that uses every feature. The same `number` gives the same run.
 pub(crate) fn sample_run(number: u64) -> Run {
     run_of(number, 2, 3, 200)
 }
 
-/// A run of the size that thirty seconds of three roles with four workers each leave behind.
+/// A run as large as thirty seconds of three roles with four workers each.
 pub(crate) fn thirty_second_run() -> Run {
     run_of(1, 4, 30, 60_000)
 }

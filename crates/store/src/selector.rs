@@ -1,4 +1,4 @@
-//! How a user names a run: by number, by id or a piece of it, or by age.
+//! How a user refers to a run: by number, by id or part of it, or by age.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,16 +6,15 @@ use std::str::FromStr;
 use iostall_model::RunId;
 use thiserror::Error;
 
-/// Fewest digits of an id that name a run.
+/// Fewest digits of an id that identify a run.
 pub const FRAGMENT_DIGITS_MIN: usize = 4;
 
-/// The name of one run.
+/// A reference to one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selector {
-    /// `12` or `#12`. Decimal digits alone are always a number, never a piece of an id: what `delete 1234`
+    /// `12` or `#12`. Decimal digits alone are always a number, never part of an id: what `delete 1234`
     /// removes must not depend on whether there is a #1234.
     Number(u32),
-    /// A whole id.
     Id(RunId),
     /// The first or last hexadecimal digits of an id, lower case, without hyphens, at least [`FRAGMENT_DIGITS_MIN`].
     Fragment(String),
@@ -23,7 +22,7 @@ pub enum Selector {
     Last(u32),
 }
 
-/// Why a text names no run.
+/// Why a text is not a reference to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{text:?} does not name a run: write its number (12), its id or at least {FRAGMENT_DIGITS_MIN} digits from the \
@@ -64,7 +63,7 @@ impl FromStr for Selector {
     }
 }
 
-/// `text` as a number where it is nothing but digits (the standard parser takes a sign too).
+/// `text` as a number if it is all digits (the standard parser accepts a sign too).
 fn decimal(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

@@ -1,4 +1,4 @@
-//! The local store: one SQLite file.
+//! The local store in one SQLite file.
 
 mod columns;
 mod fault;
@@ -32,7 +32,7 @@ use columns::{not_readable, not_writable, parsed, unsigned};
 use fault::fault;
 use room::begin;
 
-/// A store at `path` as it was when `version` was the newest, for tests of those that came after.
+/// A store at `path` as of `version`, for tests of later migrations.
 #[cfg(test)]
 fn store_of_version(path: &Path, version: usize) -> Connection {
     let mut connection = Connection::open(path).unwrap();
@@ -40,7 +40,8 @@ fn store_of_version(path: &Path, version: usize) -> Connection {
     connection
 }
 
-/// Runs in an SQLite file. Any number of processes may have the same file open: readers never wait, writers wait for each other.
+/// Runs in an SQLite file. Any number of processes may have it open: readers never wait, writers wait for
+/// each other.
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
@@ -48,9 +49,9 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store at `path`. Makes it, with its directories (mode 0700, the file 0600), where nothing is
-    /// there, and brings an older one up to date. A file that is anything else than a whole iostall store of
-    /// this version or an older one is refused as it is.
+    /// Opens the store at `path`. Creates it, with its directories (mode 0700, the file 0600), if it does not
+    /// exist, and migrates an older one. Refuses, and does not change, a file that is not a complete iostall
+    /// store of this version or older.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let path = path.into();
         let connection = open::open(&path)?;
@@ -62,12 +63,12 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Gives SQLite's errors their place and, where it is one of the usual causes, their name.
+    /// Adds the path to an error of SQLite, and names it if the cause is a common one.
     fn fault(&self, action: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError {
         fault(&self.path, action)
     }
 
-    /// The entries that `sql` finds.
+    /// The entries that `sql` returns.
     fn entries(
         &self,
         sql: &str,
@@ -76,7 +77,6 @@ impl SqliteStore {
         self.connection.prepare_cached(sql)?.query_map(parameters, entry_from)?.collect()
     }
 
-    /// The one entry that `selector` names.
     fn resolve(&self, selector: &Selector) -> Result<Entry, StoreError> {
         let found = match selector {
             Selector::Number(number) => {
@@ -99,7 +99,7 @@ impl SqliteStore {
         }
     }
 
-    /// The entry that `selector` names and its document, of one timestamp.
+    /// The entry that `selector` refers to, with its document, from one snapshot.
     fn read(&self, selector: &Selector) -> Result<(Entry, String), StoreError> {
         let snapshot = self.connection.unchecked_transaction().map_err(self.fault("read"))?;
         let entry = self.resolve(selector)?;
@@ -173,7 +173,7 @@ impl Store for SqliteStore {
     }
 
     fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError> {
-        // Takes the write lock before it looks, so that what `last` names is what is deleted.
+        // Takes the write lock before it looks, so that the run that `last` refers to is the one deleted.
         let transaction = begin(&self.connection, &self.path, 0).map_err(self.fault("write to"))?;
         let entry = self.resolve(selector)?;
         transaction
@@ -184,7 +184,7 @@ impl Store for SqliteStore {
     }
 }
 
-/// Puts `run` in, whole; `Err` inside with its number where it is there already.
+/// Inserts `run`; returns `Err` inside with its number if it exists.
 fn insert(
     connection: &Connection,
     path: &Path,
@@ -264,12 +264,13 @@ fn insert_capacities(transaction: &Connection, number: u32, run: &Run) -> rusqli
     Ok(())
 }
 
-/// A timestamp as text whose order is the order of time: with the decimals left to their own, `00.5Z` would sort before `00Z`.
+/// A timestamp as text that sorts by time: with a varying number of decimals, `00.5Z` would sort before
+/// `00Z`.
 fn sortable(timestamp: Timestamp) -> String {
     DateTimePrinter::new().precision(Some(9)).timestamp_to_string(&timestamp)
 }
 
-/// A row of `run_entry`.
+/// Reads a row of `run_entry`.
 fn entry_from(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let targets: String = row.get("targets")?;
     Ok(Entry {

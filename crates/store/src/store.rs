@@ -1,4 +1,4 @@
-//! What every store does.
+//! Interface of a store for runs.
 
 use iostall_model::{CapacityRecord, Run};
 
@@ -6,53 +6,51 @@ use crate::entry::{Entry, Filter, RunNumber};
 use crate::error::StoreError;
 use crate::selector::Selector;
 
-/// A run that came out of a store, with the number people know it by there.
+/// A run from a store, with its number there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// Its number in this store.
     pub number: RunNumber,
-    /// The run.
     pub run: Run,
 }
 
-/// What a device gave, with the number of the run that says so.
+/// A capacity record, with the number of its run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredCapacity {
-    /// The run's number in this store.
     pub number: RunNumber,
-    /// What it gave.
     pub record: CapacityRecord,
 }
 
-/// A place where runs are kept.
+/// A store for runs.
 ///
-/// Every implementation passes the one contract suite of this crate. Each call is one transaction: a
-/// run is in the store whole or not at all, and what one call returns belongs together even while
-/// others write.
+/// Every implementation passes the contract suite of this crate. Each call is one transaction: a run is
+/// stored completely
+/// or not at all, and the result of one call is consistent even while others write.
 pub trait Store: Send {
-    /// Keeps `run` and returns its number. When it returns, the run survives a loss of power.
+    /// Stores `run` and returns its number. Once it returns, the run survives a loss of power.
     ///
-    /// A run that is there already (same id) is refused with [`StoreError::Exists`]: a measurement is never overwritten.
+    /// A run with an id that exists is refused with [`StoreError::Exists`]: a measurement is never
+    /// overwritten.
     fn add(&mut self, run: &Run) -> Result<RunNumber, StoreError>;
 
-    /// The one run that `selector` names, as listings show it.
+    /// The listing entry of the run that `selector` refers to.
     fn find(&self, selector: &Selector) -> Result<Entry, StoreError>;
 
-    /// The one run that `selector` names.
+    /// The run that `selector` refers to.
     fn get(&self, selector: &Selector) -> Result<Stored, StoreError>;
 
-    /// The runs that `filter` lets through, newest first.
+    /// The runs that match `filter`, newest first.
     fn list(&self, filter: &Filter) -> Result<Vec<Entry>, StoreError>;
 
-    /// The document of the run that `selector` names, as it was stored: JSON text. It is not
-    /// interpreted, so a run of a newer iostall can be exported too.
+    /// The stored document of a run: JSON text. It is not parsed, so that a run of a newer iostall can be
+    /// exported too.
     fn export(&self, selector: &Selector) -> Result<String, StoreError>;
 
-    /// What devices gave by the runs that are kept, newest run first: of the device with this key or kernel name, or of all.
+    /// Capacity records of the stored runs, newest run first, for the device with this key or kernel name, or
+    /// for all.
     fn capacities(&self, device: Option<&str>, limit: Option<u32>)
     -> Result<Vec<StoredCapacity>, StoreError>;
 
-    /// Removes the run that `selector` names and returns what it was.
+    /// Deletes the run that `selector` refers to and returns its entry.
     fn delete(&mut self, selector: &Selector) -> Result<Entry, StoreError>;
 
     /// The newest run; `None` in an empty store.

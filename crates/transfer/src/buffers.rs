@@ -1,4 +1,4 @@
-//! The buffers of a transfer and an engine for each pair of files.
+//! The buffers of a transfer, and the engine for each pair of files.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use iostall_engine::{
 };
 use iostall_measure::Unavailable;
 
-/// Buffers of one size in one pool, mapped and touched once, for one engine after the other.
+/// Buffers of one size from one pool, mapped once and used by one engine after another.
 pub(crate) struct BufferSet {
     pool: BufferPool,
     buffers: Vec<Buffer>,
@@ -17,14 +17,13 @@ pub(crate) struct BufferSet {
 }
 
 impl BufferSet {
-    /// Maps the buffers, on huge pages where they can be had: a device takes a request of scattered small
-    /// pages only in parts.
+    /// Maps the buffers, on huge pages if possible: a device splits a request on scattered small pages.
     pub(crate) fn new(buffer_count: u32, buffer_bytes: u32) -> io::Result<Self> {
         let (pool, buffers) = BufferPool::new(buffer_count, buffer_bytes, Pages::HugeIfPossible)?;
         Ok(Self { pool, buffers, buffer_count, buffer_bytes })
     }
 
-    /// How many buffers there are, those in use included.
+    /// Number of buffers, including those in use.
     pub(crate) fn buffer_count(&self) -> u32 {
         self.buffer_count
     }
@@ -32,13 +31,13 @@ impl BufferSet {
     /// Takes all buffers out of the set.
     ///
     /// # Panics
-    /// When they are in use.
+    /// If some are in use.
     pub(crate) fn take(&mut self) -> Vec<Buffer> {
         assert_eq!(self.buffers.len(), self.buffer_count as usize, "the buffers are in use");
         std::mem::take(&mut self.buffers)
     }
 
-    /// Puts the buffers back. After an engine broke some are missing: the pool is then rebuilt.
+    /// Puts the buffers back. If some are missing because an engine broke, the pool is rebuilt.
     pub(crate) fn put_back(&mut self, buffers: Vec<Buffer>) -> io::Result<()> {
         self.buffers = buffers;
         if self.buffers.len() < self.buffer_count as usize {
@@ -47,7 +46,7 @@ impl BufferSet {
         Ok(())
     }
 
-    /// An engine over `files` with room for every buffer and one sync.
+    /// An engine on `files` with room for every buffer and one sync.
     pub(crate) fn engine(&self, files: &[FileHandle<'_>]) -> Result<AnyEngine, EngineError> {
         let config = UringConfig { capacity: self.buffer_count + 1, files, buffers: Some(&self.pool) };
         match UringEngine::new(&config) {
@@ -60,10 +59,10 @@ impl BufferSet {
     }
 }
 
-/// Whichever engine could be had.
+/// The engine in use.
 pub(crate) enum AnyEngine {
     Uring(Box<UringEngine>),
-    /// Threads that make blocking calls.
+    /// Threads with blocking calls.
     Psync {
         engine: PsyncEngine,
         instead_of: Unavailable,

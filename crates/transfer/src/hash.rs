@@ -1,4 +1,4 @@
-//! Checksums: one streaming form over five algorithms.
+//! Checksums: five algorithms behind one streaming interface.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use iostall_model::transfer::HashKind;
 use md5::Digest as _;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// A digest: as many bytes as its kind has, the most significant first.
+/// A checksum value: as many bytes as its kind has, most significant first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Digest {
     kind: HashKind,
@@ -19,19 +19,19 @@ impl Digest {
         self.kind
     }
 
-    /// In lower-case hexadecimal, as the `*sum` tools print it.
+    /// In lower-case hexadecimal, like the `*sum` tools.
     pub fn hex(&self) -> String {
         hex(&self.bytes)
     }
 
-    /// From hexadecimal of exactly the right length; `None` for anything else.
+    /// From hexadecimal digits of exactly the right length; `None` for anything else.
     pub fn from_hex(kind: HashKind, hex: &str) -> Option<Self> {
         let bytes = from_hex(hex).filter(|bytes| bytes.len() == kind.digest_bytes())?;
         Some(Self { kind, bytes })
     }
 }
 
-/// A checksum being computed.
+/// Computes a checksum incrementally.
 pub struct Hasher {
     state: State,
 }
@@ -70,12 +70,12 @@ impl Hasher {
         }
     }
 
-    /// Takes in `length` zero bytes: a hole.
+    /// Adds `length` zero bytes, for a hole.
     pub fn update_zeros(&mut self, length: u64) {
         zeros(length, |part| self.update(part));
     }
 
-    /// The digest of everything taken in.
+    /// The checksum of everything added.
     pub fn finish(self) -> Digest {
         match self.state {
             State::Xxh3(state) => {
@@ -100,16 +100,16 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes from hexadecimal of either case; `None` for anything else.
+/// Bytes from hexadecimal digits in either case; `None` for anything else.
 pub(crate) fn from_hex(hex: &str) -> Option<Vec<u8>> {
-    // `from_str_radix` takes a sign as well.
+    // `from_str_radix` would accept a sign.
     if !hex.len().is_multiple_of(2) || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).ok()).collect()
 }
 
-/// Gives `take` as many zero bytes as `length` says, in parts.
+/// Passes `length` zero bytes to `take`, in parts.
 fn zeros(mut length: u64, mut take: impl FnMut(&[u8])) {
     static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
     while length > 0 {
@@ -119,12 +119,13 @@ fn zeros(mut length: u64, mut take: impl FnMut(&[u8])) {
     }
 }
 
-/// XXH3 of 64 bits: what the journal and the block list keep of each piece.
+/// 64-bit XXH3 of a piece, for the journal and the block list.
 pub fn piece_hash(data: &[u8]) -> u64 {
     xxh3_64(data)
 }
 
-/// A digest for each block of a fixed size of a file, fed in file order: they say where two files begin to differ.
+/// A checksum for each fixed-size block of a file, fed in file order, to locate the first difference between
+/// two files.
 pub struct BlockHashes {
     block_bytes: u64,
     filled: u64,
@@ -133,7 +134,7 @@ pub struct BlockHashes {
 }
 
 impl BlockHashes {
-    /// For blocks of `block_bytes`, which is not zero.
+    /// For blocks of `block_bytes`, which must not be zero.
     pub fn new(block_bytes: u64) -> Self {
         Self { block_bytes, filled: 0, state: Box::new(Xxh3::new()), done: Vec::new() }
     }
@@ -152,12 +153,12 @@ impl BlockHashes {
         }
     }
 
-    /// Takes in `length` zero bytes.
+    /// Adds `length` zero bytes.
     pub fn update_zeros(&mut self, length: u64) {
         zeros(length, |part| self.update(part));
     }
 
-    /// One digest a block, the last one of what was left.
+    /// One checksum per block; the last block may be shorter.
     pub fn finish(mut self) -> Vec<u64> {
         if self.filled > 0 {
             self.close();
@@ -178,7 +179,7 @@ mod tests {
 
     fn digest(kind: HashKind, data: &[u8]) -> String {
         let mut hasher = Hasher::new(kind);
-        // Cut unevenly, so that a hasher that only takes in the last part is found out.
+        // Uneven parts expose a hasher that keeps only the last one.
         for part in data.chunks(7) {
             hasher.update(part);
         }

@@ -1,4 +1,5 @@
-//! Moving large files: one pipeline from a source through stages to any number of sinks, with a bounded pool of buffers.
+//! Moves large files: one pipeline from a source through stages to any number of sinks, with a bounded buffer
+//! pool.
 
 mod buffers;
 pub mod copy;

@@ -1,4 +1,4 @@
-//! Lists of files and their checksums: the format of the `*sum` tools, and JSON.
+//! Lists of files and their checksums, in the format of the `*sum` tools or as JSON.
 
 mod error;
 mod name;
@@ -22,36 +22,33 @@ use crate::hash::{Digest, from_hex, hex};
 
 /// Name of the JSON form.
 pub const SCHEMA: &str = "iostall-manifest";
-/// Version of the JSON form; goes up when a reader of the old one would misread the new one.
+/// Version of the JSON form; incremented when an old reader would misread the new form.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// How the first line of a partial list begins: the `*sum` tools say that it is none of theirs.
+/// Start of the first line of a partial list, which the `*sum` tools report as malformed.
 const PARTIAL_LINE: &str = "# iostall: partial";
 
-/// What a manifest says.
+/// A list of files and their checksums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Its files.
     pub files: Vec<ManifestFile>,
-    /// Whether it lists only those files of a copy that were done when it ended.
+    /// Whether a copy ended early and the list has only the files finished by then.
     pub is_partial: bool,
 }
 
-/// So much of a line that is none is shown.
+/// How much of a malformed line is shown.
 const LINE_SHOWN: usize = 200;
 
-/// A file and what it should be.
+/// A file with its expected content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFile {
-    /// Which.
     pub path: PathBuf,
-    /// Its size, where the manifest tells.
+    /// Its size, if the manifest has it.
     pub bytes: Option<u64>,
-    /// Its checksum.
     pub digest: Digest,
-    /// XXH3 of each block, where the manifest tells: they say where a difference begins.
+    /// XXH3 of each block, if the manifest has it, to locate a difference.
     pub blocks: Vec<u64>,
-    /// Size of those blocks; 0 where there are none.
+    /// Size of those blocks; 0 if there are none.
     pub block_bytes: u64,
 }
 
@@ -69,8 +66,8 @@ impl From<&CopiedFile> for Option<ManifestFile> {
     }
 }
 
-/// Writes lines as `md5sum` and its kin do: digest, two spaces, name. A name with a line break or a backslash
-/// is escaped and its line begins with a backslash, as theirs do. Other bytes are written as they are.
+/// Writes lines in the format of `md5sum`: digest, two spaces, name. A name with a line break or a backslash
+/// is escaped and its line begins with a backslash, as in theirs. Other bytes are written unchanged.
 pub fn write_sums(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
     if manifest.is_partial {
         writeln!(
@@ -112,9 +109,9 @@ struct JsonManifest {
 
 #[derive(Serialize, Deserialize)]
 struct JsonFile {
-    /// With replacement characters where the name is not UTF-8.
+    /// With replacement characters if the name is not UTF-8.
     path: String,
-    /// The bytes of such a name, in hexadecimal.
+    /// The bytes of such a name in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +129,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Writes the JSON form, which also knows sizes and blocks.
+/// Writes the JSON form, which also has sizes and blocks.
 pub fn write_json(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
     let files = manifest
         .files
@@ -157,23 +154,23 @@ pub fn write_json(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Reads either form. `kind` overrules what lines of digests could be; `path` is the manifest's own, whose name
-/// often says it (`x.md5`, `SHA256SUMS`).
+/// Reads either form. `kind` overrides what the digest length suggests; `path` is the manifest's own, whose
+/// name often contains the algorithm (`x.md5`, `SHA256SUMS`).
 pub fn parse(text: &[u8], path: &Path, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
     read(text, path, kind)
 }
 
-/// Some ten million files. They are held while they are checked.
+/// Enough for some ten million files, which are held in memory while they are checked.
 const MANIFEST: Input = Input { what: "manifest", limit: ByteCount(1 << 30) };
 
-/// The manifest in the file at `path`, to be [`read`].
+/// Opens the manifest at `path` for [`read`].
 pub fn open(path: &Path) -> Result<BufReader<input::Stream>, InputError> {
     MANIFEST.open(path).map(BufReader::new)
 }
 
-/// The same of a stream, of which no more is held than a line.
+/// As [`parse`], from a stream of which only one line is buffered.
 pub fn read(mut text: impl BufRead, path: &Path, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
-    // Windows programs begin a text in UTF-8 with a mark.
+    // Windows programs begin UTF-8 text with a byte order mark.
     let mark: &[u8] = b"\xef\xbb\xbf";
     if text.fill_buf().map_err(|error| unread(&error))?.starts_with(mark) {
         text.consume(mark.len());
@@ -217,8 +214,8 @@ fn parse_lines(mut text: impl BufRead, kind: Option<HashKind>) -> Result<Manifes
     Ok(manifest)
 }
 
-/// Whether a file that begins with `head` is a manifest in one of the forms that are written here, or empty: one that
-/// another may replace.
+/// Whether a file that begins with `head` is a manifest that we could have written, or empty: one that may be
+/// replaced.
 pub fn begins_manifest(head: &[u8]) -> bool {
     let first = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if first.starts_with(b"{") {
@@ -238,7 +235,7 @@ fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<Manife
     }
     let space = rest.iter().position(|byte| *byte == b' ').ok_or_else(refuse)?;
     let (hex, name) = rest.split_at(space);
-    // A space and a space for text, or a space and an asterisk for binary: the same thing here.
+    // Two spaces for text, or a space and an asterisk for binary; treated alike.
     let name = name.strip_prefix(b"  ").or_else(|| name.strip_prefix(b" *")).ok_or_else(refuse)?;
     let hex = std::str::from_utf8(hex).map_err(|_| refuse())?;
     let kind = match kind {
@@ -250,7 +247,7 @@ fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<Manife
     Ok(ManifestFile { path: path_from_bytes(name), bytes: None, digest, blocks: Vec::new(), block_bytes: 0 })
 }
 
-/// `NAME (file) = digest`, as the BSD tools and `--tag` have it.
+/// `NAME (file) = digest`, as in the BSD tools and with `--tag`.
 fn parse_tagged(text: &[u8], escaped: bool) -> Option<ManifestFile> {
     let open = text.windows(2).position(|pair| pair == b" (")?;
     let close = text.windows(4).rposition(|four| four == b") = ")?;
@@ -267,7 +264,7 @@ fn parse_tagged(text: &[u8], escaped: bool) -> Option<ManifestFile> {
     })
 }
 
-/// The kind that has so many digits: none, one, or more than one.
+/// The algorithm with this many digits: none, one, or several.
 fn kind_of_length(line: usize, digits: usize) -> Option<Result<HashKind, ManifestError>> {
     let kinds: Vec<_> = HashKind::ALL.into_iter().filter(|kind| kind.digest_bytes() * 2 == digits).collect();
     match kinds.as_slice() {

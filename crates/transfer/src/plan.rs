@@ -1,4 +1,4 @@
-//! What a file is cut into: extents to move, holes to leave, ranges that are at the destination already.
+//! Divides a file into extents to move, holes, and ranges that are already at the destination.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,13 +7,13 @@ use iostall_engine::FileIndex;
 
 use crate::pipeline::{Extent, Source, Step};
 
-/// Every boundary between data, holes and resumed ranges lies on a multiple of this, bytes: the memory page, the
-/// block of most file systems, and a multiple of every sector size in use.
+/// All boundaries between data, holes and resumed ranges are multiples of this, bytes: a memory page, the
+/// block size of most file systems, and a multiple of every sector size in use.
 pub const PLAN_ALIGN: u64 = 4096;
 
-/// Index of the file that is read, among those of the engine.
+/// Index of the source among the engine's files.
 pub const SOURCE: FileIndex = FileIndex(0);
-/// Index of the file that is written, and from which resumed ranges are read.
+/// Index of the destination, from which resumed ranges are read.
 pub const TARGET: FileIndex = FileIndex(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ enum Content {
     Hole,
     /// To be copied from the source.
     Data,
-    /// At the destination already; only read there, for its checksum.
+    /// Already at the destination; read only for its checksum.
     Resumed,
 }
 
@@ -38,9 +38,10 @@ impl Plan {
         Self::new(size_bytes, std::slice::from_ref(&(0..size_bytes)), &[], transfer_bytes)
     }
 
-    /// For a file of `size_bytes` with data in the ranges `data` and holes between, of which the ranges `resumed`
-    /// are at the destination already. Both lists ascend and do not overlap; what lies beyond the size is
-    /// ignored. Data is widened and resumed ranges are narrowed to [`PLAN_ALIGN`]; a transfer size is rounded up to it.
+    /// For a file of `size_bytes` with data in the ranges `data` and holes between, of which the ranges
+    /// `resumed` are already at the destination. Both lists ascend and do not overlap; ranges beyond the size
+    /// are ignored. Data ranges are widened and resumed ranges narrowed to [`PLAN_ALIGN`]; the transfer size
+    /// is rounded up to it.
     pub fn new(size_bytes: u64, data: &[Range<u64>], resumed: &[Range<u64>], transfer_bytes: u32) -> Self {
         let data = widen(data, size_bytes);
         let resumed: Vec<_> = resumed.iter().filter_map(|range| narrow(range, size_bytes)).collect();
@@ -60,7 +61,7 @@ impl Plan {
         Self { parts, transfer_bytes: transfer_bytes.max(1).next_multiple_of(align) }
     }
 
-    /// The same without the resumed ranges: for when nothing is hashed and they need not be read.
+    /// Leaves out the resumed ranges, which need not be read if nothing is hashed.
     pub fn without_resumed(mut self) -> Self {
         for (_, content) in &mut self.parts {
             if *content == Content::Resumed {
@@ -70,7 +71,7 @@ impl Plan {
         self
     }
 
-    /// Bytes that are in holes.
+    /// Bytes in holes.
     pub fn hole_bytes(&self) -> u64 {
         let holes = self.parts.iter().filter(|(_, content)| *content == Content::Hole);
         holes.map(|(range, _)| range.end - range.start).sum()
@@ -101,8 +102,8 @@ impl Source for Plan {
             }
             content => {
                 let transfer_bytes = u64::from(self.transfer_bytes);
-                // To the next multiple of the transfer size, so that extents of one size meet the same places
-                // of the device whatever the holes before them.
+                // Up to the next multiple of the transfer size, so that extents of equal size are aligned on
+                // the device whatever the holes before them.
                 let end = ((offset / transfer_bytes + 1) * transfer_bytes).min(range.end);
                 range.start = end;
                 if range.is_empty() {
@@ -116,7 +117,7 @@ impl Source for Plan {
     }
 }
 
-/// Data ranges on the grid, the last one ending at the size, neighbours joined.
+/// Data ranges widened to the grid, the last one ending at the size, neighbours joined.
 fn widen(data: &[Range<u64>], size_bytes: u64) -> Vec<Range<u64>> {
     let mut wide: Vec<Range<u64>> = Vec::with_capacity(data.len());
     for range in data.iter().filter(|range| range.start < size_bytes) {
@@ -131,14 +132,14 @@ fn widen(data: &[Range<u64>], size_bytes: u64) -> Vec<Range<u64>> {
     wide
 }
 
-/// The blocks of the grid that lie wholly in the range; the last one may end at the size.
+/// The blocks of the grid that lie entirely in the range; the last one may end at the size.
 fn narrow(range: &Range<u64>, size_bytes: u64) -> Option<Range<u64>> {
     let start = range.start.next_multiple_of(PLAN_ALIGN);
     let end = if range.end >= size_bytes { size_bytes } else { range.end / PLAN_ALIGN * PLAN_ALIGN };
     (start < end).then_some(start..end)
 }
 
-/// Appends `range` as data, those parts of it that are in `resumed` as such.
+/// Appends `range` as data, except the parts that are in `resumed`.
 fn cut_out(range: Range<u64>, resumed: &[Range<u64>], parts: &mut VecDeque<(Range<u64>, Content)>) {
     let mut at = range.start;
     for there in resumed {
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(steps, [Step::Hole { file: SOURCE, offset: 0, length: 5000 }]);
     }
 
-    /// What each byte (in units of 512) is: 'h'ole, 's'ource or 'r'esumed, by looking at the lists alone.
+    /// What each unit of 512 bytes is: 'h'ole, 's'ource or 'r'esumed, from the lists alone.
     fn oracle(size: u64, data: &[Range<u64>], resumed: &[Range<u64>]) -> Vec<char> {
         let touches = |ranges: &[Range<u64>], block: Range<u64>| {
             ranges.iter().any(|range| range.start < block.end.min(size) && block.start < range.end.min(size))

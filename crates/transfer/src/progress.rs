@@ -1,4 +1,4 @@
-//! What a transfer reports while it runs, and how it is stopped.
+//! Progress of a running transfer, and its cancellation.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use iostall_model::transfer::{BufferTime, TransferPoint};
 
 /// Length of the first points of a series, nanoseconds.
 const POINT_NS: u64 = 100_000_000;
-/// With more points than this, two become one.
+/// Beyond this many points, two become one.
 const POINTS_MAX: usize = 600;
 
-/// Shared by everything that works on one transfer and whoever shows it.
+/// Shared between everything that works on one transfer and its display.
 #[derive(Debug, Default)]
 pub struct Progress {
     cancel: Arc<AtomicBool>,
@@ -26,42 +26,33 @@ pub struct Progress {
     buffer_time: Mutex<BufferTime>,
 }
 
-/// The file that is being moved.
+/// The file being moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileProgress {
-    /// Its path.
     pub path: PathBuf,
-    /// Its size.
     pub bytes_total: u64,
-    /// Bytes of it that are done, holes included.
+    /// Including holes.
     pub bytes_done: u64,
-    /// What is being done: `copying`, `reading back`, …
+    /// The current step: `copying`, `reading back`, …
     pub phase: &'static str,
 }
 
-/// One look at a [`Progress`].
+/// A snapshot of a [`Progress`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgressNow {
-    /// Bytes of all files.
     pub bytes_total: u64,
-    /// Bytes done.
     pub bytes_done: u64,
-    /// Files in all.
     pub files_total: u64,
-    /// Files done.
     pub files_done: u64,
-    /// Reads in flight.
     pub reads_in_flight: u64,
-    /// Writes in flight.
     pub writes_in_flight: u64,
-    /// The file in hand.
     pub file: FileProgress,
     /// Where buffers have spent their time so far.
     pub buffer_time: BufferTime,
 }
 
 fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a panicking thread left is only numbers for show.
+    // After a panic the numbers are only for display.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -71,18 +62,18 @@ impl Progress {
         Self { cancel, ..Self::default() }
     }
 
-    /// Whether it is to stop.
+    /// Whether the transfer was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
 
-    /// Adds to what is to be done.
+    /// Adds to the total.
     pub fn add_total(&self, files: u64, bytes: u64) {
         self.files_total.fetch_add(files, Ordering::Relaxed);
         self.bytes_total.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// A file is begun, or a new phase of it.
+    /// A file, or a new phase of it, begins.
     pub fn begin_file(&self, path: &Path, bytes_total: u64, phase: &'static str) {
         *open(&self.file) = FileProgress { path: path.to_owned(), bytes_total, bytes_done: 0, phase };
     }
@@ -92,24 +83,24 @@ impl Progress {
         self.files_done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Bytes of the file in hand are done: written, left as a hole, or read where nothing is written.
+    /// Bytes of the current file are done: written, left as a hole, or read if nothing is written.
     pub fn add_done(&self, bytes: u64) {
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
         open(&self.file).bytes_done += bytes;
     }
 
-    /// Data was moved at `now_ns`.
+    /// Records data moved at `now_ns`.
     pub fn note_moved(&self, now_ns: u64, read_bytes: u64, written_bytes: u64) {
         open(&self.series).note(now_ns, read_bytes, written_bytes);
     }
 
-    /// Requests in flight now.
+    /// Current requests in flight.
     pub fn set_in_flight(&self, reads: u32, writes: u32) {
         self.reads_in_flight.store(reads.into(), Ordering::Relaxed);
         self.writes_in_flight.store(writes.into(), Ordering::Relaxed);
     }
 
-    /// Buffers have spent this much more time.
+    /// Adds to the time that buffers have spent.
     pub fn add_buffer_time(&self, time: &BufferTime) {
         open(&self.buffer_time).add(time);
     }
@@ -128,13 +119,14 @@ impl Progress {
         }
     }
 
-    /// Throughput so far, point by point.
+    /// Throughput so far as a series of points.
     pub fn series(&self) -> Vec<TransferPoint> {
         open(&self.series).points.clone()
     }
 }
 
-/// Throughput over time in at most [`POINTS_MAX`] points of one length, whatever the length of the transfer.
+/// Throughput over time in at most [`POINTS_MAX`] points of equal length, whatever the length of the
+/// transfer.
 #[derive(Debug)]
 struct Series {
     origin_ns: Option<u64>,
@@ -163,7 +155,7 @@ impl Series {
                 ..TransferPoint::default()
             });
         }
-        // A worker may be late with its note: it still belongs to the moment it names.
+        // A worker may report late; the data counts for the time it reports.
         let index = usize::try_from(since_ns / self.point_ns).unwrap_or(0);
         self.points[index].read_bytes += read_bytes;
         self.points[index].written_bytes += written_bytes;

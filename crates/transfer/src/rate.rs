@@ -1,35 +1,35 @@
-//! How fast data may be moved: a token bucket that many workers share.
+//! A rate limit shared by many workers: a token bucket.
 
 use std::sync::Mutex;
 
-/// How much of the rate may be used at once after a pause, nanoseconds' worth.
+/// How much may be used at once after a pause, in nanoseconds of the rate.
 const BURST_NS: u64 = 20_000_000;
 
-/// A rate in bytes a second. Independent of the size of the requests: one larger than the bucket passes when
-/// the bucket is full, and what follows waits the longer.
+/// A rate in bytes a second, independent of request size: a request larger than the bucket passes when the
+/// bucket is full, and the next one waits correspondingly longer.
 #[derive(Debug)]
 pub struct RateLimit {
     bytes_per_second: f64,
-    /// When the bucket would be empty again if nothing more were taken (the virtual scheduling form of the
-    /// leaky bucket, ITU-T I.371).
+    /// When the bucket would be empty if nothing more were taken (the virtual scheduling form of the leaky
+    /// bucket, ITU-T I.371).
     empty_at_ns: Mutex<u64>,
 }
 
 impl RateLimit {
-    /// `bytes_per_second`; 0 is taken as 1.
+    /// A limit of `bytes_per_second`; 0 counts as 1.
     pub fn new(bytes_per_second: u64) -> Self {
         Self { bytes_per_second: bytes_per_second.max(1) as f64, empty_at_ns: Mutex::new(0) }
     }
 
-    /// The largest request that still lets the rate be held smoothly, bytes: a tenth of a second's worth, at least
-    /// 64 KiB. A request passes whole, so one of many seconds' worth would hold no rate at all.
+    /// The largest request for a smooth rate, bytes: a tenth of a second's worth, at least 64 KiB. A request
+    /// passes as a whole, so one of many seconds' worth would follow no rate at all.
     pub fn request_bytes_max(&self) -> u32 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
         let tenth = (self.bytes_per_second / 10.0) as u32;
         (tenth / 4096 * 4096).max(64 << 10)
     }
 
-    /// Takes `bytes` if they may be moved at `now_ns`; otherwise takes nothing and answers when to ask again.
+    /// Takes `bytes` if they may be moved at `now_ns`; otherwise takes nothing and returns when to ask again.
     pub fn take(&self, bytes: u64, now_ns: u64) -> Result<(), u64> {
         let mut empty_at_ns = self.empty_at_ns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let may_at_ns = empty_at_ns.saturating_sub(BURST_NS);
@@ -48,8 +48,8 @@ impl RateLimit {
 mod tests {
     use super::*;
 
-    /// UBCopy made its buffer as large as the bytes a second asked for, and held no rate when a write took no
-    /// time. Here the rate is held whatever the size of a request and however fast it completes.
+    /// UBCopy made its buffer as large as the requested bytes a second, and kept no rate when a write took no
+    /// time. Here the rate holds whatever the size and speed of requests.
     #[test]
     fn the_rate_is_held_whatever_the_size_of_the_requests() {
         for request_bytes in [1_000, 65_536, 1 << 20, 300_000_000] {
@@ -62,7 +62,7 @@ mod tests {
                 }
             }
             let rate = moved as f64 / (now_ns as f64 / 1e9);
-            // The last request is still being paid for, and the bucket begins full.
+            // The last request is not paid for yet, and the bucket starts full.
             let slack = (request_bytes + 4_000_000) as f64 / 3e9;
             assert!((rate / 2e8 - 1.0).abs() <= slack * 1.2 + 1e-3, "{request_bytes}: {rate}");
         }

@@ -1,47 +1,44 @@
-//! How large the requests are and how many are in flight.
+//! Request size and number of requests in flight of a transfer.
 
 use iostall_model::transfer::TransferShape;
 
-/// Bytes a request where source and destination share a device: reads and writes then take turns, and large
-/// requests keep the turns few.
+/// Bytes per request if source and destination share a device: reads and writes then alternate, and large
+/// requests keep the switches few.
 const SAME_DEVICE_BYTES: u32 = 4 << 20;
-/// Bytes a request between two devices.
+/// Bytes per request between two devices.
 const TWO_DEVICES_BYTES: u32 = 1 << 20;
-/// Buffers that may be with the checksum thread without a read waiting for them.
+/// Buffers that may be with the checksum thread without delaying reads.
 const HASH_BUFFERS: u32 = 3;
-/// Sizes and depths that tuning tries, bytes a request and requests in flight on each side: a factor of two apart where the
-/// best has been found on devices of all kinds.
+/// Request sizes and depths that tuning tries, on each side: a factor of two apart, around the best values
+/// found on devices of all kinds.
 pub const TUNING_STEPS: [(u32, u32); 5] =
     [(1 << 20, 2), (1 << 20, 8), (2 << 20, 4), (4 << 20, 2), (8 << 20, 2)];
 /// Largest transfer size, bytes.
 pub const TRANSFER_BYTES_MAX: u32 = 64 << 20;
 
-/// Sizes and depths of one transfer.
+/// Request sizes and depths of one transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Bytes a request.
     pub transfer_bytes: u32,
-    /// Most reads in flight.
     pub reads_max: u32,
-    /// Most writes in flight.
     pub writes_max: u32,
     /// Buffers for the checksum thread.
     pub hash_buffers: u32,
 }
 
-/// Where a shape comes from.
+/// Why a shape was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapeReason {
-    /// The user fixed it, or a part of it.
+    /// The user set it, or part of it.
     Asked,
     /// It was the fastest of those tried.
     Measured,
-    /// It is the usual one for the devices.
+    /// It is the default for the devices.
     Usual,
 }
 
 impl Shape {
-    /// For one device or two, with or without checksums. What the user fixes is kept.
+    /// For one device or two, with or without checksums. Values set by the user are kept.
     pub fn choose(same_device: bool, hashed: bool, transfer_bytes: Option<u32>, depth: Option<u32>) -> Self {
         let (bytes, usual_depth) = if same_device { (SAME_DEVICE_BYTES, 2) } else { (TWO_DEVICES_BYTES, 8) };
         let depth = depth.unwrap_or(usual_depth).clamp(1, 1024);
@@ -56,12 +53,12 @@ impl Shape {
         }
     }
 
-    /// Buffers it takes: those in flight on both sides, those with the checksum thread, one spare.
+    /// Number of buffers: those in flight on both sides, those at the checksum thread, and one spare.
     pub fn buffer_count(&self) -> u32 {
         self.reads_max + self.writes_max + self.hash_buffers + 1
     }
 
-    /// As it is stored and shown; the caller adds how the files were opened and the engine.
+    /// In its stored form; the caller adds how the files were opened, and the engine.
     pub fn describe(&self, same_device: bool, why: ShapeReason) -> TransferShape {
         let because = match (why, same_device) {
             (ShapeReason::Asked, _) => "asked for",

@@ -1,4 +1,4 @@
-//! Checking files against a manifest, as they are on the media.
+//! Checks files on the media against a manifest.
 
 use iostall_engine::files::{self, FileKind};
 use iostall_measure::{Clock as _, MonotonicClock};
@@ -13,15 +13,16 @@ use crate::pipeline::{HashWanted, PipelineError};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
-/// Bytes a read: large, because nothing is written in between.
+/// Bytes per read: large, because no writes come in between.
 const TRANSFER_BYTES: u32 = 4 << 20;
-/// Reads in flight and at the checksum.
+/// Reads in flight plus buffers being hashed.
 const BUFFERS: u32 = 6;
 
-/// Reads every file of a manifest past the page cache and compares.
+/// Reads every file of a manifest past the page cache and compares it.
 ///
-/// A file that is missing, unreadable or different is a mismatch; only having no memory or engine to read with is an error.
-/// Cancelled, it says what was found until then: files that are neither equal nor a mismatch were not checked.
+/// A missing, unreadable or different file is a mismatch; only a lack of memory or of an engine is an error.
+/// If
+/// cancelled, it returns what it found so far: files that are neither equal nor a mismatch were not checked.
 pub fn verify_files(
     files: &[ManifestFile],
     rate: Option<&RateLimit>,
@@ -53,7 +54,7 @@ pub fn verify_files(
     Ok(outcome)
 }
 
-/// Whether it is we who failed, and not the file.
+/// Whether the error is ours and says nothing about the file.
 fn says_nothing_of_the_file(error: &CopyError) -> bool {
     matches!(error, CopyError::Engine(_) | CopyError::Reading { cause: PipelineError::Engine(_), .. })
 }
@@ -67,9 +68,9 @@ fn check(
     let stat = files::stamp_of_path(&file.path).map_err(CopyError::system("find", &file.path))?;
     let size_bytes = match file.bytes {
         _ if stat.kind == FileKind::Regular => stat.size_bytes,
-        // An image that was written onto a device ends where the list says.
+        // An image on a device ends where the list says.
         Some(bytes) if files::is_block_device(&file.path) => bytes,
-        // A pipe would be waited for.
+        // Opening a pipe would wait for its writer.
         _ => return Ok(Some(mismatch(file, None, "is not a regular file, and is not read".to_owned()))),
     };
     progress.begin_file(&file.path, size_bytes, "checking");

@@ -1,4 +1,4 @@
-//! Rules over what is sampled, and who is notified.
+//! Applies alert rules to samples, and sends notices.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use iostall_model::Step;
 use iostall_model::alert::{Notice, Now, RuleBook, RuleEvaluator};
 use iostall_notify::{Channel, Delivery, Dispatcher};
 
-/// How often silence, repeats and muted hours are looked at.
+/// How often silence, repeats and mute hours are checked.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
 
-/// What alerting has to say.
+/// Events of alerting.
 #[derive(Debug)]
 pub enum AlertEvent<'a> {
-    /// This is told through the channels of its rule.
+    /// Being sent through the channels of its rule.
     Notice(&'a Notice),
-    /// Whether one that was told before arrived.
+    /// Whether an earlier notice was delivered.
     Delivery(&'a Delivery),
 }
 
 /// Who hears it.
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
 
-/// The rules with the state of each, and the dispatcher of what they say.
+/// The rules with their state, and the dispatcher for their notices.
 pub struct Alerting {
     evaluator: RuleEvaluator,
     dispatcher: Dispatcher,
@@ -29,7 +29,7 @@ pub struct Alerting {
 }
 
 impl Alerting {
-    /// Applies `book` to the sources called `names`, sampled every `interval`, from `now` on.
+    /// Applies `book` to the sources `names`, sampled every `interval`, starting at `now`.
     pub fn start(
         book: RuleBook,
         channels: Vec<Channel>,
@@ -42,13 +42,12 @@ impl Alerting {
         Self { evaluator, dispatcher: Dispatcher::start(channels), looked_ns: now.clock_ns }
     }
 
-    /// Source number `source` answered.
+    /// Source number `source` was sampled.
     pub(crate) fn step(&mut self, source: usize, step: &Step, now: Now, observer: Observer<'_>) {
         let notices = self.evaluator.sample(source, &step.sample.rows, &step.changes, now);
         self.notify(&notices, observer);
     }
 
-    /// It did not.
     pub(crate) fn gap(&mut self, source: usize, now: Now, observer: Observer<'_>) {
         let notices = self.evaluator.gap(source, now);
         self.notify(&notices, observer);
@@ -66,7 +65,7 @@ impl Alerting {
         }
     }
 
-    /// Has what waits delivered, and ends.
+    /// Delivers queued notices, and ends.
     pub(crate) fn finish(self, observer: Observer<'_>) {
         for delivery in self.dispatcher.close() {
             observer(AlertEvent::Delivery(&delivery));

@@ -1,20 +1,21 @@
-//! The time of those who sample.
+//! The clock of sampling.
 
 use iostall_measure::clock::utc_now;
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::alert::Now;
 use jiff::Timestamp;
 
-/// The calendar, and a clock that only moves forward and stands still while the machine sleeps.
+/// The calendar, and a monotonic clock that stops while the machine sleeps.
 ///
-/// Everything that decides when to sample, what was missed and how long an alert lasts asks this, so that an hour of
+/// Everything that decides when to sample, what was missed and how long an alert lasts uses this clock, so
+/// that an hour of
 /// collecting can be simulated.
 pub trait WatchClock: Clone + Send + 'static {
     /// The time now.
     fn now(&self) -> Now;
 }
 
-/// The machine's own.
+/// The machine's clock.
 #[derive(Clone, Debug, Default)]
 pub struct MachineClock(MonotonicClock);
 
@@ -29,7 +30,7 @@ pub(crate) fn utc_ns(at: Timestamp) -> u64 {
     u64::try_from(at.as_nanosecond()).unwrap_or(0)
 }
 
-/// The time that many nanoseconds after 1970 began.
+/// The time this many nanoseconds after 1970.
 pub(crate) fn timestamp(ns: u64) -> Timestamp {
     Timestamp::from_nanosecond(i128::from(ns)).unwrap_or(Timestamp::MAX)
 }

@@ -1,4 +1,4 @@
-//! Samples sources, and hands each step to the store, the alerts and the current values.
+//! Samples sources, and passes each step to the store, the alerts and the metrics.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,46 +14,41 @@ use crate::metrics::Metrics;
 use crate::sampling::{Event, Missed, Next, Sampling};
 use crate::writer::{SampleWriter, WriterEvent};
 
-/// How long to wait for an event before looking at the time.
+/// How long to wait for an event before checking the time.
 const WAIT: Duration = Duration::from_secs(1);
 /// How often old samples are deleted.
 const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
-/// What a collector has to say while it runs.
+/// Events of a running collector.
 #[derive(Debug)]
 pub enum CollectEvent<'a> {
     /// A source that failed answers again.
     AnswersAgain {
-        /// Its name.
         source: &'a str,
-        /// When.
         at: Timestamp,
     },
-    /// A source gave no sample, for another reason than the last time.
+    /// A source missed a sample, for a different reason than before.
     Missed {
-        /// Its name.
         source: &'a str,
-        /// What is missing, why, and when it is asked again.
+        /// What was missed, why, and when the next attempt is.
         missed: &'a Missed,
     },
-    /// Of the store.
     Writer(WriterEvent<'a>),
-    /// Of the alerts.
     Alert(AlertEvent<'a>),
 }
 
 /// Who hears it.
 pub type CollectObserver<'o> = &'o mut dyn FnMut(CollectEvent<'_>);
 
-/// What a collector hands its steps to, beside the store.
+/// What a collector passes its steps to, besides the store.
 pub struct Observers<C> {
-    /// The current values, where anybody asks for them.
+    /// The current values, if they are served.
     pub metrics: Option<Metrics<C>>,
-    /// The alerts, where there are rules.
+    /// The alerts, if there are rules.
     pub alerting: Option<Alerting>,
 }
 
-/// What a source that fails was last heard to say, and for how many ticks it is left alone.
+/// The last error of a failing source, and how many ticks it is left alone.
 type LastHeard = (String, Option<u64>);
 
 /// See the module.
@@ -68,7 +63,7 @@ pub struct Collector<H, C> {
 }
 
 impl<H: History, C: WatchClock> Collector<H, C> {
-    /// A collector of the sources called `names` into `store`.
+    /// A collector of the sources `names` into `store`.
     pub fn new(
         store: H,
         names: &[&str],
@@ -85,7 +80,7 @@ impl<H: History, C: WatchClock> Collector<H, C> {
         Ok(Self { writer, sources, retention, observers, clock, forget_next, failing: HashMap::new() })
     }
 
-    /// Takes what `sampling` gives until that ends. How many samples were kept.
+    /// Processes events of `sampling` until it ends. Returns how many samples were stored.
     pub fn run(
         mut self,
         sampling: &mut impl Sampling,
@@ -119,7 +114,7 @@ impl<H: History, C: WatchClock> Collector<H, C> {
         Ok(self.writer.samples)
     }
 
-    /// Shows an event to those who look on. They never hold it up.
+    /// Passes an event to the observers, which must not block.
     fn show(&mut self, event: &Event, observer: CollectObserver<'_>) {
         let now = self.clock.now();
         let Observers { metrics, alerting } = &mut self.observers;
@@ -167,7 +162,7 @@ impl<H: History, C: WatchClock> Collector<H, C> {
     fn keep_gap(&mut self, missed: &Missed, observer: CollectObserver<'_>) -> Result<(), WatchError> {
         let (id, name) = &self.sources[missed.source];
         let news = (missed.gap.reason.clone(), missed.retry.map(|retry| retry.ticks));
-        // That a source which times out takes longer than the interval is no news.
+        // A source that times out always exceeds the interval; do not report that again.
         let is_known = missed.retry.is_none() && self.failing.contains_key(&missed.source);
         if !is_known && self.failing.insert(missed.source, news.clone()).as_ref() != Some(&news) {
             observer(CollectEvent::Missed { source: name, missed });

@@ -1,4 +1,4 @@
-//! Why a question about a history has no answer, or sources cannot be watched.
+//! Errors in watching sources and querying histories.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,85 +11,49 @@ use thiserror::Error;
 
 use crate::windows::SourceHistory;
 
-/// See the module. The text says what and where; [`WatchError::hint`] says what next.
+/// See the module. The message says what and where; [`WatchError::hint`] what to do next.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WatchError {
-    /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A source cannot be opened or read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// What was typed is no source.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// Two names of one source.
     #[error("{name} is named twice: its samples would mix")]
-    NamedTwice {
-        /// The source.
-        name: String,
-    },
-    /// Nobody can be asked for a password.
+    NamedTwice { name: String },
     #[error("there is no terminal to ask for the password of {name}")]
-    NoTerminal {
-        /// The source.
-        name: String,
-    },
-    /// The terminal failed when a password was asked for.
+    NoTerminal { name: String },
     #[error("cannot read from the terminal")]
     Terminal(#[source] io::Error),
-    /// A source that nothing can be imported from.
     #[error("{named} is no management database")]
-    NoManagementDatabase {
-        /// As it was typed.
-        named: String,
-    },
-    /// No rule has this name.
+    NoManagementDatabase { named: String },
     #[error("there is no rule {name:?}")]
-    NoRule {
-        /// The name.
-        name: String,
-        /// Those there are.
-        known: Vec<String>,
-    },
-    /// The file of alerts cannot be used.
+    NoRule { name: String, known: Vec<String> },
     #[error(transparent)]
     Alerts(#[from] AlertFileError),
-    /// What is in both windows would hide a change.
+    /// Overlapping windows would hide a change.
     #[error(
         "the windows overlap: {:.0} to {:.0}, and {:.0} to {:.0}",
         before.0, before.1, after.0, after.1
     )]
-    Overlap {
-        /// Beginning and end of the first.
-        before: (Timestamp, Timestamp),
-        /// Beginning and end of the second.
-        after: (Timestamp, Timestamp),
-    },
-    /// There is no number.
+    Overlap { before: (Timestamp, Timestamp), after: (Timestamp, Timestamp) },
     #[error("nothing was sampled between {from:.0} and {to:.0} that this report shows")]
     NothingSampled {
-        /// Beginning of the window.
         from: Timestamp,
-        /// Its end.
         to: Timestamp,
-        /// The sources that were asked and did not answer.
+        /// The sources that were queried without a result.
         sources: Vec<SourceHistory>,
     },
-    /// No collector writes to the store.
     #[error("nothing was sampled into {} within the hour", store.display())]
-    NothingWatched {
-        /// The store.
-        store: PathBuf,
-    },
-    /// The thread that samples has ended.
+    NothingWatched { store: PathBuf },
     #[error("nothing is sampled any more")]
     SamplingEnded,
 }
 
 impl WatchError {
-    /// What to do about it; `None` where the message says all there is.
+    /// What to do about it; `None` if the message says everything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Store(error) => return error.hint(),

@@ -1,4 +1,4 @@
-//! What a live view shows: from sources that are sampled for it, or from the store that a collector writes.
+//! The data of a live view: from sources sampled for it, or from the store of a collector.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,28 +17,22 @@ use crate::error::WatchError;
 use crate::named::NamedSource;
 use crate::sampling::{Event, Sampler, SamplerOptions};
 
-/// A source that was sampled longer ago is not watched any more.
+/// A source without samples for this long is not being watched any more.
 const WATCHED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
-/// Looking at a store more often than once a second shows nothing more: a collector's own ticks decide what is new.
+/// Checking a store more than once a second shows nothing new, because the collector's ticks decide.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
 
 /// What is new.
 #[derive(Clone, Copy, Debug)]
 pub enum FeedEvent<'a> {
-    /// A source answered.
+    /// A source was sampled.
     Step {
-        /// Its name.
         source: &'a str,
-        /// What it did.
         step: &'a Step,
     },
-    /// It did not.
     Gap {
-        /// Its name.
         source: &'a str,
-        /// When.
         at: Timestamp,
-        /// Why.
         reason: &'a str,
     },
 }
@@ -46,22 +40,22 @@ pub enum FeedEvent<'a> {
 /// Who sees it.
 pub type FeedObserver<'o> = &'o mut dyn FnMut(FeedEvent<'_>);
 
-/// Where a view gets its steps.
+/// Provides the steps for a view.
 pub trait Feed {
-    /// Gives `observer` what is new, waiting for it no longer than `limit`.
+    /// Passes new data to `observer`, waiting at most `limit` for it.
     fn wait(&mut self, limit: Duration, observer: FeedObserver<'_>) -> Result<(), WatchError>;
 
-    /// Whether everything there is comes with the first wait.
+    /// Whether the first wait returns everything there is.
     fn is_complete_at_once(&self) -> bool;
 
-    /// Samples at another interval from now on. Asked only of those who have one.
+    /// Changes the sampling interval. Only for feeds that have one.
     fn set_interval(&mut self, interval: Duration) -> Result<(), WatchError>;
 }
 
-/// Opens a source again and again: a changed interval begins anew.
+/// Opens a source repeatedly, because a changed interval starts over.
 pub type OpenSource = Box<dyn Fn() -> Result<Box<dyn Source>, SourceError>>;
 
-/// Sources that are sampled for the view.
+/// Sources sampled for the view.
 pub struct SampledFeed {
     sources: Vec<(String, OpenSource)>,
     sampler: Sampler,
@@ -126,7 +120,7 @@ impl Feed for SampledFeed {
     }
 
     fn set_interval(&mut self, interval: Duration) -> Result<(), WatchError> {
-        // A reading under way is not waited for: it ends within its limit, and nobody hears of it.
+        // A reading in progress is not waited for: it ends within its limit, and its result is dropped.
         self.sampler.stopper().stop();
         (self.sampler, self.events) = start(&self.sources, interval)?;
         Ok(())
@@ -139,13 +133,12 @@ impl Drop for SampledFeed {
     }
 }
 
-/// What a collector writes.
+/// What a collector writes to a store.
 pub struct StoredFeed<H> {
     history: H,
     clock: MonotonicClock,
-    /// When to look again.
     look_ns: u64,
-    /// Up to which sample each source has been shown.
+    /// The last sample shown of each source.
     shown: HashMap<SourceId, Timestamp>,
 }
 
@@ -159,7 +152,7 @@ impl<H: History> StoredFeed<H> {
         Ok(new)
     }
 
-    /// The sources that are being watched.
+    /// The sources being watched.
     pub fn names(&self) -> Vec<String> {
         let watched = self.watched().unwrap_or_default();
         watched.into_iter().map(|watched| watched.source.name).collect()
@@ -172,7 +165,7 @@ impl<H: History> StoredFeed<H> {
         Ok(all)
     }
 
-    /// Shows what happened up to the newest sample of `watched`, and that there is none since then.
+    /// Shows the interval up to the newest sample of `watched`, or that there has been none since.
     fn show(
         &mut self,
         watched: &Watched,
@@ -219,7 +212,7 @@ impl<H: History> Feed for StoredFeed<H> {
     }
 
     fn is_complete_at_once(&self) -> bool {
-        // Whether more will come is not known.
+        // It is unknown whether more will come.
         true
     }
 

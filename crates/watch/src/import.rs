@@ -42,7 +42,6 @@ pub enum ImportEvent<'a> {
     },
     /// All samples of a source are here.
     Fetched {
-        /// As it is called here.
         source: &'a str,
         /// How many came now.
         samples: usize,

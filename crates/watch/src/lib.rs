@@ -1,7 +1,8 @@
-//! Use cases over history: what samples sources, and what answers questions about the samples.
+//! Use cases around history: sampling sources, and answering questions about the samples.
 //!
-//! Requests and dependencies (sources, a clock, a store) go in, typed events and plain values come out. Nothing here knows
-//! a command line or a terminal.
+//! Requests and dependencies (sources, a clock, a store) go in, typed events and plain values come out.
+//! Nothing here knows
+//! about command lines or terminals.
 
 mod alerting;
 mod channels;

@@ -1,4 +1,4 @@
-//! The current values of sources that are being sampled.
+//! Current values of the sources being sampled.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,22 +7,20 @@ use iostall_model::{Change, ResetReason, Sample, Step};
 
 use crate::clock::WatchClock;
 
-/// What is known of a source now.
+/// The current state of a source.
 #[derive(Clone, Debug, Default)]
 pub struct SourceNow {
-    /// Its name.
     pub name: String,
-    /// The newest sample.
     pub last: Option<Arc<Sample>>,
-    /// Whether the newest tick gave a sample.
+    /// Whether the newest tick has a sample.
     pub is_up: bool,
-    /// How long ago the newest sample arrived, nanoseconds.
+    /// Age of the newest sample, nanoseconds.
     pub age_ns: Option<u64>,
     /// Samples since the collector started.
     pub samples: u64,
     /// Missed samples since then.
     pub gaps: u64,
-    /// Intervals of rows about which nothing can be said, by reason, since then.
+    /// Row intervals lost to resets since then, by reason.
     pub resets: BTreeMap<ResetReason, u64>,
 }
 
@@ -32,7 +30,7 @@ struct Seen {
     arrived_ns: Option<u64>,
 }
 
-/// The current values. Clones show the same.
+/// The current values. Clones share them.
 #[derive(Clone)]
 pub struct Metrics<C> {
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -40,7 +38,7 @@ pub struct Metrics<C> {
 }
 
 impl<C: WatchClock> Metrics<C> {
-    /// Until their first tick the sources called `names` are there and not up.
+    /// Until their first tick the sources `names` are listed as down.
     pub fn new(names: &[&str], clock: C) -> Self {
         let new = |name: &&str| Seen {
             now: SourceNow { name: (*name).to_owned(), ..SourceNow::default() },
@@ -49,7 +47,7 @@ impl<C: WatchClock> Metrics<C> {
         Self { seen: Arc::new(Mutex::new(names.iter().map(new).collect())), clock }
     }
 
-    /// The sources as they are now. Samples are shared, so the lock is held for as long as a few words take to copy.
+    /// The current state of the sources. Samples are shared, so the lock is held only briefly.
     pub fn now(&self) -> Vec<SourceNow> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let now_ns = self.clock.now().clock_ns;
@@ -60,7 +58,7 @@ impl<C: WatchClock> Metrics<C> {
         seen.iter().map(with_age).collect()
     }
 
-    /// Source number `source` answered.
+    /// Source number `source` was sampled.
     pub(crate) fn step(&self, source: usize, step: &Step) {
         let arrived_ns = Some(self.clock.now().clock_ns);
         self.change(source, |seen| {
@@ -76,7 +74,7 @@ impl<C: WatchClock> Metrics<C> {
         });
     }
 
-    /// It did not at this many ticks.
+    /// It missed this many ticks.
     pub(crate) fn gap(&self, source: usize, missed: u64) {
         self.change(source, |seen| {
             seen.now.is_up = false;

@@ -1,4 +1,4 @@
-//! One sample of each source.
+//! Takes one sample of each source.
 
 use std::sync::Arc;
 
@@ -10,23 +10,15 @@ use iostall_store::History;
 use crate::error::WatchError;
 use crate::writer::WriterEvent;
 
-/// What became of a source.
+/// The result for a source.
 #[derive(Debug)]
 pub enum OnceEvent<'a> {
-    /// It answered.
-    Sampled {
-        /// Its name.
-        source: &'a str,
-        /// Its sample.
-        step: &'a Step,
-    },
-    /// It did not.
+    Sampled { source: &'a str, step: &'a Step },
     Failed(SourceError),
-    /// Of the store.
     Writer(WriterEvent<'a>),
 }
 
-/// Reads every source once and keeps what they say. Whether all of them answered.
+/// Reads every source once and stores the samples. Returns whether all of them answered.
 pub fn sample_once(
     store: &mut impl History,
     sources: Vec<(String, Box<dyn Source>)>,

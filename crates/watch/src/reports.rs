@@ -1,4 +1,4 @@
-//! Questions about one window of time, and about two.
+//! Reports on one window of time, and comparisons of two.
 
 use iostall_model::Level;
 use iostall_store::History;
@@ -8,23 +8,23 @@ use crate::error::WatchError;
 use crate::tiers::SourceWindow;
 use crate::windows::{WatchComparison, WatchReport, WatchSeries, WatchWindow};
 
-/// What is asked of every window.
+/// The parameters of every report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportRequest {
-    /// What the counters are summed to.
+    /// The level at which counters are summed.
     pub level: Level,
     /// Only sources whose name contains this.
     pub source: Option<String>,
-    /// Stall per I/O above which an interval is too slow, nanoseconds.
+    /// An interval with a higher stall per I/O is too slow, nanoseconds.
     pub threshold_ns: Option<u64>,
-    /// At most so many groups are shown.
+    /// Show at most this many groups.
     pub top: usize,
 }
 
-/// Beginning and end.
+/// Start and end.
 pub type TimeRange = (Timestamp, Timestamp);
 
-/// What happened in one window. With `lines_max`, also how at most so many of the worst groups went over time.
+/// Reports on one window. With `lines_max`, also returns the series of at most this many of the worst groups.
 pub fn report(
     history: &impl History,
     request: &ReportRequest,
@@ -38,7 +38,7 @@ pub fn report(
     })?
 }
 
-/// What happened in two windows that have nothing in common.
+/// Compares two windows that do not overlap.
 pub fn compare(
     history: &impl History,
     request: &ReportRequest,
@@ -84,7 +84,7 @@ fn window(
     Ok(WatchReport { from, to, window, sources, top: request.top })
 }
 
-/// How the worst groups of `report` went: a second look, now that they are known.
+/// The series of the worst groups of `report`: a second pass, now that they are known.
 fn series(history: &impl History, report: &WatchReport, lines_max: usize) -> Result<WatchSeries, WatchError> {
     let mut series = WatchSeries::of(report, lines_max);
     for watched in history.sources()? {

@@ -1,5 +1,5 @@
-//! An hour of collecting in simulated time: the tickers, the collector, the store, the alerts and the current values are the
-//! real ones, the clock and the sources are scripted. Nothing here sleeps.
+//! An hour of collecting in simulated time: real tickers, collector, store, alerts and metrics with a
+//! scripted clock and sources. Nothing here sleeps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -21,12 +21,12 @@ use crate::{AlertEvent, Alerting, CollectEvent, Collector, Metrics, Observers, W
 const SECOND_NS: u64 = 1_000_000_000;
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// A machine's time. While it sleeps the calendar goes on and the other clock does not.
+/// A machine's time. While it sleeps only the calendar advances.
 #[derive(Clone)]
 struct SimClock {
     awake: ManualClock,
     start: Timestamp,
-    /// When the machine fell asleep, by the time it was awake, and for how long.
+    /// When the machine falls asleep, in awake time, and for how long.
     sleeps: Arc<Vec<(u64, u64)>>,
 }
 
@@ -36,12 +36,12 @@ impl SimClock {
         Self { awake: ManualClock::new(), start, sleeps: Arc::new(sleeps.to_vec()) }
     }
 
-    /// The same machine, from its start, for one that goes through its time on its own.
+    /// A copy starting at the beginning, for a source that runs through time on its own.
     fn another(&self) -> Self {
         Self { awake: ManualClock::new(), ..self.clone() }
     }
 
-    /// Since the start by the calendar.
+    /// Calendar time since the start.
     fn elapsed_ns(&self) -> u64 {
         let awake_ns = self.awake.now_ns();
         let asleep = self.sleeps.iter().filter(|(at_ns, _)| *at_ns <= awake_ns);
@@ -52,7 +52,7 @@ impl SimClock {
         self.elapsed_ns() / SECOND_NS
     }
 
-    /// Wakes when the calendar shows `at` or more: after a sleep, if that was over it.
+    /// Advances until the calendar shows `at` or more, past any sleep in between.
     fn wait_until(&self, at: Timestamp) {
         let target_ns = u64::try_from(at.duration_since(self.start).as_nanos()).unwrap();
         while let Some(left_ns @ 1..) = target_ns.checked_sub(self.elapsed_ns()) {
@@ -70,7 +70,7 @@ impl WatchClock for SimClock {
     }
 }
 
-/// What a scripted source does when it is read.
+/// The behaviour of a scripted source.
 type Script = Box<dyn FnMut(&SimClock) -> Result<Sample, SourceError> + Send>;
 
 struct Scripted {
@@ -84,16 +84,16 @@ impl Source for Scripted {
     }
 }
 
-/// One source on its own way through time. Sources wait for nobody, so each can be run ahead of the others.
+/// A source with its own timeline. Sources do not wait for each other, so each can run ahead.
 struct Lane {
     ticker: Ticker,
     clock: SimClock,
-    /// What it did, and at what time awake.
+    /// Its events with their awake times.
     events: VecDeque<(u64, Event)>,
 }
 
 impl Lane {
-    /// When its next event comes; `None` after the last tick.
+    /// Time of its next event; `None` after the last tick.
     fn next_ns(&mut self) -> Option<u64> {
         while self.events.is_empty() {
             let due = self.ticker.next(self.clock.now())?;
@@ -107,7 +107,7 @@ impl Lane {
     }
 }
 
-/// Gives a collector the events of all lanes in the order of their time, and moves its clock.
+/// Passes the events of all lanes to a collector in order of time, and advances its clock.
 struct Lanes {
     lanes: Vec<Lane>,
     clock: SimClock,
@@ -138,7 +138,7 @@ impl Sampling for Lanes {
     }
 }
 
-/// A file that is read a hundred times a second, with a stall for each, on a server that has been up since `begin_s`.
+/// A file with a hundred reads a second and the given stall each, on a server that started at `begin_s`.
 fn sample(clock: &SimClock, begin_s: u64, stall_ns: u64) -> Sample {
     let subject = Subject {
         kind: Kind::SqlServerFile,
@@ -231,19 +231,19 @@ const SLEPT: &str = "this machine slept, or its clock was set forward";
 const REFUSED: &str = "postgres://b refused the login \"mon\": wrong password";
 const SOURCES: [&str; 2] = ["sqlserver://a", "postgres://b"];
 
-/// What an hour left behind.
+/// The results of an hour.
 struct Hour {
     _directory: tempfile::TempDir,
     history: SqliteHistory,
     kept: u64,
-    /// When, which rule, of which source, and why.
+    /// Time, rule, source and occasion.
     notices: Vec<(String, String, String, Occasion)>,
     said: Vec<String>,
     tries: Vec<u64>,
     metrics: Metrics<SimClock>,
 }
 
-/// From 10 to 11, a tick every ten seconds; the machine sleeps from 10:40:05 to 10:45:05.
+/// From 10 to 11 with a tick every ten seconds; the machine sleeps from 10:40:05 to 10:45:05.
 fn an_hour() -> Hour {
     let clock = SimClock::new(&[(2_405 * SECOND_NS, 300 * SECOND_NS)]);
     let directory = tempfile::tempdir().unwrap();
@@ -278,7 +278,7 @@ fn an_hour() -> Hour {
     Hour { _directory: directory, history, kept, notices, said, tries, metrics }
 }
 
-/// Reads that were counted, how many intervals there are, and those that could not be counted.
+/// Counted reads, number of intervals, and intervals without a count.
 fn counted(history: &SqliteHistory, name: &str) -> (u64, usize, usize) {
     let sources = history.sources().unwrap();
     let id = sources.iter().find(|watched| watched.source.name == name).unwrap().source.id;
@@ -306,16 +306,17 @@ fn gaps(history: &SqliteHistory, name: &str) -> Vec<Gap> {
     history.gaps(id, Timestamp::MIN, Timestamp::MAX).unwrap()
 }
 
-/// What a collector does in an hour of trouble could only be tried by waiting for an hour, or not at all: nobody puts a
-/// machine to sleep in a test.
+/// How a collector handles an hour of trouble could only be tried by waiting for an hour, or not at all: no
+/// test can put a machine to sleep.
 #[test]
 fn an_hour_of_collecting_has_every_sample_or_the_reason_why_not() {
     let hour = an_hour();
-    // 360 ticks: two were missed while the server took its time, 29 while the machine slept.
+    // 360 ticks: two were missed while the server was slow, 29 while the machine slept.
     assert_eq!(missed(&gaps(&hour.history, "sqlserver://a")), BTreeMap::from([(SLEPT, 29), (TOO_LONG, 2)]));
-    // From the first sample at 10:00:10 to 11:00, but for the ten seconds with the restart in them.
+    // From the first sample at 10:00:10 to 11:00, except the ten seconds that contain the restart.
     assert_eq!(counted(&hour.history, "sqlserver://a"), (100 * (3_590 - 10), 328, 1));
-    // Refused at the first tick of the ten minutes, then after 1, 2, 4, 8, 16 and 30 ticks, when it was let in.
+    // Refused at the first tick of the ten minutes, then after 1, 2, 4, 8, 16 and 30 ticks, when the login
+    // worked.
     assert_eq!(hour.tries, [120, 121, 123, 127, 135, 151]);
     assert_eq!(missed(&gaps(&hour.history, "postgres://b")), BTreeMap::from([(REFUSED, 61), (SLEPT, 29)]));
     assert_eq!(counted(&hour.history, "postgres://b"), (100 * 3_590, 269, 0));
@@ -327,7 +328,7 @@ fn in_that_hour_alerts_and_current_values_say_the_same_as_the_history() {
     let hour = an_hour();
     let notices: Vec<(&str, &str, &str, Occasion)> =
         hour.notices.iter().map(|(at, rule, source, why)| (&**at, &**rule, &**source, *why)).collect();
-    // The machine's sleep is no silence of a server: nobody was there to ask.
+    // While the machine sleeps no server counts as silent, because nobody asked.
     assert_eq!(
         notices,
         [

@@ -1,4 +1,4 @@
-//! What a source did in a window, from roll-ups and raw samples, each moment from one of the two.
+//! The intervals of a source in a window, from roll-ups and raw samples without overlap.
 
 use iostall_model::{Change, Counters, Row, Step, Tier};
 use iostall_store::{History, RollupRow, Seams, SourceId};
@@ -7,14 +7,13 @@ use jiff::{SignedDuration, Timestamp};
 use crate::error::WatchError;
 use crate::windows::{Interval, SourceHistory};
 
-/// Up to where a window was read from days and from hours, if it was.
+/// Up to where a window was read from days and from hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tiers {
     days_until: Option<Timestamp>,
     hours_until: Option<Timestamp>,
 }
 
-/// One source in one window.
 pub(crate) struct SourceWindow<'a> {
     pub(crate) history: &'a dyn History,
     pub(crate) source: SourceId,
@@ -23,8 +22,8 @@ pub(crate) struct SourceWindow<'a> {
 }
 
 impl SourceWindow<'_> {
-    /// Gives `each` what happened, in order: day by day as far as hours are no longer kept, hour by hour as far as raw
-    /// samples are no longer kept, then from sample to sample. Intervals over an edge of the window are cut there.
+    /// Passes intervals to `each` in order: days where hours are no longer kept, hours where raw samples are
+    /// no longer kept, then sample to sample. Intervals across an edge of the window are cut there.
     pub(crate) fn each_interval(&self, each: &mut dyn FnMut(Interval)) -> Result<Tiers, WatchError> {
         let (mut tiers, mut raw_from) = (Tiers::default(), self.from);
         if let Some(seams) = self.history.seams(self.source)? {
@@ -41,8 +40,8 @@ impl SourceWindow<'_> {
         Ok(tiers)
     }
 
-    /// The roll-ups of what lies between `from` and `until` and in the window; those of the last one hold nothing from
-    /// `until` on. Where they end, if there are any.
+    /// The roll-ups between `from` and `until` within the window; the last one contains nothing from `until`
+    /// on. Returns where they end, if there are any.
     fn each_rollup(
         &self,
         tier: Tier,
@@ -62,7 +61,7 @@ impl SourceWindow<'_> {
                 each(interval);
             }
         };
-        // Those that begin within the second of the end are cut away again.
+        // Those that begin within the second of the end are cut off again.
         let beyond = end.checked_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX);
         let mut together: Vec<RollupRow> = Vec::new();
         let mut gather = |row: RollupRow| {
@@ -85,7 +84,8 @@ impl SourceWindow<'_> {
     }
 }
 
-/// A step by the calendar. Where somebody set the clock back meanwhile, its length is that of the clock which timed it.
+/// A step in calendar time. If the calendar clock was set back meanwhile, its length is that of the monotonic
+/// clock.
 fn interval(step: &Step) -> Interval {
     let end = step.at();
     let covered_ns = step.since.as_ref().and_then(|since| step.sample.taken.since_ns(since));
@@ -96,7 +96,8 @@ fn interval(step: &Step) -> Interval {
     Interval { start, end, rows: step.to_rows(), is_rollup: false }
 }
 
-/// The roll-ups of one hour or day as one interval; of that with `until` in it they hold what was before that.
+/// The roll-ups of one hour or day as one interval; the one that contains `until` covers only what was before
+/// it.
 fn of_rollups(tier: Tier, rows: Vec<RollupRow>, until: Timestamp) -> Option<Interval> {
     let start = rows.first()?.beginning;
     let end = start.checked_add(SignedDuration::from_secs(tier.seconds())).ok()?.min(until);

@@ -1,7 +1,8 @@
-//! What a collector reads, into the store; and through times in which the store cannot be written.
+//! Writes samples to the store, and handles times in which the store cannot be written.
 //!
-//! A collector runs for months and its disk may be full for a night. What is sampled then is lost, but not that it was:
-//! it is a gap, with the store's own reason, as soon as there is room.
+//! A collector runs for months, and its disk may be full for a night. Samples from that time are lost, but
+//! the loss is
+//! recorded: as soon as there is space, it becomes a gap with the store's error as its reason.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,29 +12,28 @@ use jiff::Timestamp;
 
 use crate::error::WatchError;
 
-/// What the writer has to say.
+/// Events of the writer.
 #[derive(Debug)]
 pub enum WriterEvent<'a> {
-    /// A source could not tell something, for the first time.
+    /// A source could not read something, reported once.
     Warning(&'a Warning),
     /// Samples are lost until the store can be written again.
     Unwritable(StoreError),
-    /// It can.
     WritableAgain,
 }
 
 /// Who hears it.
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(WriterEvent<'_>);
 
-/// The store, and what was already said.
+/// The store, and what was already reported.
 pub(crate) struct SampleWriter<H> {
     store: H,
-    /// How many samples were stored.
+    /// Number of stored samples.
     pub(crate) samples: u64,
     warned: HashSet<(SourceId, String)>,
     /// By source: samples that could not be stored.
     lost: HashMap<SourceId, Gap>,
-    /// What the store says while it cannot be written.
+    /// The store's error while it cannot be written.
     trouble: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl<H: History> SampleWriter<H> {
         Ok(self.store.source(name)?.id)
     }
 
-    /// Keeps the sample of `step`.
+    /// Stores the sample of `step`.
     pub(crate) fn step(
         &mut self,
         source: SourceId,
@@ -76,7 +76,7 @@ impl<H: History> SampleWriter<H> {
         self.or_lost(kept, source, |_| gap.clone(), observer)
     }
 
-    /// Deletes what is too old. Where that cannot be done now, it is done the next time.
+    /// Deletes old history. If that is impossible now, the next call does it.
     pub(crate) fn forget(
         &mut self,
         retention: &Retention,
@@ -90,12 +90,12 @@ impl<H: History> SampleWriter<H> {
         Ok(())
     }
 
-    /// Writes what is still to be written.
+    /// Writes what is pending.
     pub(crate) fn finish(&mut self) -> Result<(), WatchError> {
         Ok(self.store.finish()?)
     }
 
-    /// Keeps first what could not be kept before.
+    /// First stores gaps that could not be stored before.
     fn with_lost(&mut self, source: SourceId) -> Result<(), StoreError> {
         if let Some(gap) = self.lost.get(&source) {
             self.store.add_gap(source, gap)?;
@@ -104,7 +104,7 @@ impl<H: History> SampleWriter<H> {
         Ok(())
     }
 
-    /// Remembers what was not kept, if the trouble may pass.
+    /// Remembers what was not stored, if the error may go away.
     fn or_lost(
         &mut self,
         kept: Result<(), StoreError>,
@@ -131,7 +131,7 @@ impl<H: History> SampleWriter<H> {
         }
     }
 
-    /// Says what is wrong, once.
+    /// Reports an error once.
     fn say(&mut self, error: StoreError, observer: Observer<'_>) {
         let message = error.to_string();
         if self.trouble.as_ref() != Some(&message) {

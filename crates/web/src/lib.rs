@@ -1,7 +1,8 @@
-//! What iostall serves over HTTP.
+//! HTTP servers of iostall.
 //!
-//! A server has a thread with a runtime of its own: nothing asynchronous leaves this crate, and a client that
-//! hangs holds up nobody but itself.
+//! A server has a thread with its own runtime: nothing asynchronous leaves this crate, and a client that
+//! hangs blocks only
+//! itself.
 
 mod metrics;
 

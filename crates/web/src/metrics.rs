@@ -13,31 +13,24 @@ use thiserror::Error;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
-/// What a person sees who types the address into a browser.
+/// Shown to a person who opens the address in a browser.
 const INDEX: &str = include_str!("index.html");
 
-/// Why nothing is served.
+/// Why the server could not start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WebError {
-    /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// As it was typed.
-        address: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// The server cannot run.
+    Listen { address: String, source: io::Error },
     #[error("cannot start the web server: {0}")]
     Start(io::Error),
 }
 
-/// What is served at `/metrics`.
+/// The page at `/metrics`.
 pub struct MetricsPage {
-    /// The header `Content-Type`.
+    /// The `Content-Type` header.
     pub content_type: &'static str,
-    /// Makes the page anew for each request, on the server's thread.
+    /// Renders the page for each request, on the server's thread.
     pub render: Box<dyn Fn() -> String + Send + Sync>,
 }
 
@@ -49,7 +42,7 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Listens on `address`, `HOST:PORT`; port 0 takes a free one. When this returns, clients are answered.
+    /// Listens on `address`, `HOST:PORT`; port 0 picks a free one. When this returns, the server answers.
     pub fn start(address: &str, page: MetricsPage) -> Result<Self, WebError> {
         let failed = |source| WebError::Listen { address: address.to_owned(), source };
         let listener = TcpListener::bind(address).map_err(failed)?;
@@ -65,7 +58,7 @@ impl MetricsServer {
         let router = router(page);
         let serve = move || {
             runtime.spawn(async move { axum::serve(listener, router).await });
-            // Either the server was told to stop, or its handle is gone. The runtime ends with what is open.
+            // The server was stopped or its handle dropped. The runtime closes open connections.
             let _ = runtime.block_on(stopped);
         };
         let thread = std::thread::Builder::new()
@@ -85,7 +78,7 @@ impl Drop for MetricsServer {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A server that panicked has nothing left to stop.
+            // If the server panicked, there is nothing left to stop.
             let _ = thread.join();
         }
     }
@@ -134,7 +127,7 @@ mod tests {
 
     #[test]
     fn an_address_in_use_is_refused_at_once_and_free_again_after_the_server() {
-        // Bound without listening, and to be shared: nobody else is given the port between the two servers.
+        // Bound without listening and shared, so that nobody else gets the port between the two servers.
         let kept = tokio::net::TcpSocket::new_v4().unwrap();
         kept.set_reuseaddr(true).unwrap();
         kept.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -143,7 +136,7 @@ mod tests {
         let first = MetricsServer::start(&address, page()).unwrap();
         let refused = MetricsServer::start(&address, page()).err().unwrap();
         assert!(refused.to_string().contains(&address), "{refused}");
-        // A client that says nothing does not keep the server from ending.
+        // A silent client does not keep the server from ending.
         let _silent = TcpStream::connect(first.address()).unwrap();
         drop(first);
         assert!(MetricsServer::start(&address, page()).is_ok());

@@ -7,7 +7,7 @@ use iostall_diskspd::{
     to_command_line, to_profile, validate,
 };
 
-/// Words parted by blanks, as a command line.
+/// Words separated by blanks, as a command line.
 pub(crate) fn line(input: &[u8]) {
     if let Some(Parsed::Run(request)) = read_words(input) {
         check_profile(&request.profile, Origin::CommandLine);
@@ -36,11 +36,11 @@ fn read_words(input: &[u8]) -> Option<Parsed> {
     parse(&words, &Surroundings { exists: &|path| path.len() == 3, clock_seed: 1 }).ok()
 }
 
-/// A profile survives XML; one that a command line gave can be said in one; one that is valid can be mapped or is
-/// refused, and its distribution places all requests inside the target.
+/// A profile survives XML; one from a command line can be converted back to one; a valid one can be mapped or
+/// is refused, and its distribution places all requests inside the target.
 fn check_profile(profile: &DiskspdProfile, origin: Origin) {
     let xml = write_profile(profile);
-    // Characters that XML cannot hold at all are replaced; such a path comes back changed, and on purpose.
+    // Characters that XML cannot represent are replaced; such a path deliberately changes.
     let holds = |path: &str| path.chars().all(|c| c >= ' ' && c != '\u{FFFE}' && c != '\u{FFFF}');
     let source_holds = |target: &DiskspdTarget| match &target.write_buffer {
         WriteBuffer::Random { file: Some(file), .. } => holds(file),
@@ -54,7 +54,7 @@ fn check_profile(profile: &DiskspdProfile, origin: Origin) {
         }
         Err(error) => panic!("its own XML is refused: {error}\n{xml}"),
     }
-    // -Rp shows also what would be refused, and templates that are open.
+    // -Rp also shows profiles that would be refused, and open templates.
     let open =
         profile.time_spans.iter().flat_map(|span| &span.targets).any(|it| it.template_number().is_some());
     let refused = open || Unsupported::all_in(profile).iter().any(Unsupported::is_refused);

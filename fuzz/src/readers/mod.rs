@@ -1,4 +1,4 @@
-//! The readers, by where they live.
+//! The readers, by crate.
 
 pub(crate) mod diskspd;
 pub(crate) mod source;

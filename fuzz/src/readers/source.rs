@@ -2,10 +2,10 @@
 
 use iostall_collect::Address;
 
-/// A word that no input has by chance, and no message may have.
+/// A word that no input contains by coincidence, and no message may contain.
 const PASSWORD: &str = "s3cr3tw0rd";
 
-/// What was typed or pasted: an accepted address with a password in it is refused, and no message repeats the password.
+/// An address as typed or pasted: one with a password is refused, and no message repeats the password.
 pub(crate) fn source(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     if text.contains(PASSWORD) || text.parse::<Address>().is_err() {

@@ -1,11 +1,11 @@
-//! What users write by hand in TOML.
+//! TOML files written by users.
 
 use std::path::Path;
 
 use iostall_load::parse_profile;
 use iostall_notify::AlertFile;
 
-/// A profile: what is accepted can be written, and is the same when it is read again.
+/// A profile: whatever is accepted can be written, and is the same when read again.
 pub(crate) fn profile(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     match parse_profile(text, "input") {
@@ -21,7 +21,7 @@ pub(crate) fn profile(input: &[u8]) {
     }
 }
 
-/// A file of alerts: a refusal names it.
+/// A file of alerts: an error names the file.
 pub(crate) fn alerts(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     if let Err(error) = AlertFile::parse(text, Path::new("input.toml")) {

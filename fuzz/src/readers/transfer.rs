@@ -1,10 +1,10 @@
-//! What a copy leaves beside its files.
+//! Files that a copy leaves next to its destinations.
 
 use std::path::Path;
 
 use iostall_transfer::manifest;
 
-/// A list of checksums: what is accepted is the same when it is written and read again.
+/// A list of checksums: whatever is accepted is the same when written and read again.
 pub(crate) fn manifest(input: &[u8]) {
     let Ok(found) = manifest::parse(input, Path::new("list"), None) else { return };
     let mut written = Vec::new();
@@ -16,7 +16,7 @@ pub(crate) fn manifest(input: &[u8]) {
     }
 }
 
-/// A journal, each of whose lines gets the checksum that a damaged one would not have.
+/// A journal, with valid checksums added to its lines.
 pub(crate) fn journal(input: &[u8]) {
     iostall_transfer::fuzzing::journal(&String::from_utf8_lossy(input));
 }

@@ -1,4 +1,4 @@
-//! What a collector has to say, on standard error.
+//! Prints a collector's events on standard error.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
     }
 }
 
-/// Prints what the writer of `store` has to say.
+/// Prints an event of the writer of `store`.
 pub(super) fn show_writer(event: WriterEvent<'_>, store: &Path, printer: &Printer) {
     match event {
         WriterEvent::Warning(Warning { message, hint, .. }) => match hint {

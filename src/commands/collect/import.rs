@@ -1,4 +1,4 @@
-//! `iostall collect import`: what a management database in SQL Server sampled, into the local store.
+//! `iostall collect import`: imports what a management database in SQL Server sampled.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use crate::interrupt::stop_flag;
 use crate::printer::Printer;
 use crate::store::open_watch;
 
-/// Fetches every filter's samples that are not here yet.
+/// Imports every filter's samples that are missing here.
 pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let since = match &args.since {
         Some(text) => timestamp("--since", text, utc_now())?,

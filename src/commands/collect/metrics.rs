@@ -9,7 +9,7 @@ use iostall_web::{MetricsPage, MetricsServer, WebError};
 use crate::failure::hinted;
 use crate::printer::Printer;
 
-/// Serves `metrics` on `address` until what it gives is dropped.
+/// Serves `metrics` on `address` until the returned value is dropped.
 pub(super) fn serve(
     address: &str,
     metrics: Metrics<MachineClock>,

@@ -1,4 +1,4 @@
-//! Sides measured now, in turn.
+//! Measures the sides now, in turn.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) fn request(args: &CompareArgs, times: u32) -> anyhow::Result<Comparis
     Ok(ComparisonRequest { sides, times, size: args.load.size, consent: args.safety.consent() })
 }
 
-/// Measures and keeps each run. The flag says whether it was stopped before its end.
+/// Measures and stores each run. The flag says whether it was interrupted.
 pub(super) fn measure(
     request: &ComparisonRequest,
     args: &CompareArgs,

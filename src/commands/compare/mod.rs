@@ -1,4 +1,4 @@
-//! `iostall compare`: saved runs, fresh ones in turn, or tables of real work.
+//! `iostall compare`: saved runs, fresh runs in turn, or tables of real work.
 
 mod fresh;
 mod saved;
@@ -19,7 +19,7 @@ use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store;
 
-/// Compares and shows what was found.
+/// Compares and shows the result.
 pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let seed = args.bootstrap_seed;
     let outputs = Outputs::check(&[("--json", Form::Json, args.json.as_deref())], &taken(args, global))?;
@@ -65,7 +65,7 @@ fn show(
     write_or_show(outputs, &render, &|| Some(text_of_sections(title, sections, printer)), printer, status)
 }
 
-/// What is measured and read: without `--fresh`, the sides are no files.
+/// The files that are measured or read: without `--fresh`, the sides are not files.
 fn taken(args: &CompareArgs, global: &GlobalArgs) -> Taken {
     let targets = if args.fresh.is_some() { args.sides.as_slice() } else { &[] };
     let tables = args.work.iter().flatten();

@@ -1,4 +1,4 @@
-//! Sides made of saved runs.
+//! Compares saved runs.
 
 use iostall_session::comparison::MeasuredSide;
 use iostall_store::{SqliteStore, Store};
@@ -6,7 +6,7 @@ use iostall_store::{SqliteStore, Store};
 use crate::cli::GlobalArgs;
 use crate::store;
 
-/// Reads every side; the runs of one are joined with commas.
+/// Reads every side; the runs of one side are joined with commas.
 pub(super) fn read(sides: &[String], global: &GlobalArgs) -> anyhow::Result<Vec<MeasuredSide>> {
     let store = store::open(global)?;
     sides.iter().map(|side| read_side(side, &store)).collect()

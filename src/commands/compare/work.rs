@@ -1,4 +1,4 @@
-//! Tables of real work: CSV with a job's name and its seconds in each row; a job may come several times.
+//! Tables of real work: CSV with a job's name and its seconds in each row; a job may occur several times.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use iostall_stats::work::{Job, pair};
 
 use crate::failure::hinted;
 
-/// A hundred thousand jobs.
+/// Enough for a hundred thousand jobs.
 const TABLE_BYTES_MAX: u64 = 16 << 20;
 
 /// Reads the table before and the one after.

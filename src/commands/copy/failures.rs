@@ -1,4 +1,5 @@
-//! What could not be copied: told as soon as it is known, listed in every form of the run, and in the exit status.
+//! Reports files that could not be copied: as soon as it is known, in every output format, and in the exit
+//! status.
 
 use anyhow::anyhow;
 use iostall_model::CopyOutcome;
@@ -8,10 +9,10 @@ use iostall_transfer::copy::CopyFailure;
 use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 
-/// So many are told one by one on the terminal. The forms of the run list all.
+/// How many are listed on the terminal. The output formats list all.
 const LISTED: usize = 20;
 
-/// Says what could not be copied, a hint only once.
+/// Prints what could not be copied, each hint only once.
 pub(crate) fn show(failures: &[CopyFailure], printer: &Printer) {
     let mut last_hint = None;
     for CopyFailure { error, .. } in failures.iter().take(LISTED) {
@@ -30,7 +31,7 @@ pub(crate) fn show(failures: &[CopyFailure], printer: &Printer) {
     }
 }
 
-/// 0 where all is there and as it should be, 1 where a part is, 2 where nothing is.
+/// 0 if everything is copied and correct, 1 if only a part is, 2 if nothing is.
 pub(super) fn status(outcome: &CopyOutcome, ended: Option<&CopyError>) -> Status {
     let is_complete = ended.is_none() && outcome.not_copied.is_empty() && outcome.mismatches.is_empty();
     match ended {

@@ -1,4 +1,4 @@
-//! `iostall load`: profile → targets → spans → reports and store.
+//! `iostall load`: runs a profile on targets, and writes reports and run.
 
 mod profile;
 

@@ -1,4 +1,4 @@
-//! The profile of a load run: preset or file, with the command line's changes over it.
+//! The profile of a load: a preset or file, with overrides from the command line.
 
 use iostall_load::preset::preset;
 use iostall_load::profile::{Overrides, check, read_profile};
@@ -10,12 +10,12 @@ use iostall_session::SessionError;
 use crate::cli::LoadArgs;
 use crate::failure::hinted;
 
-/// What is run where nothing was asked for: on a user's file nothing is written.
+/// The default on a user's file, which is not written.
 const DEFAULT_ON_FILES: &str = "random-read";
-/// On a scratch file of our own, the load of a database server.
+/// The default on our own scratch file: the load of a database server.
 const DEFAULT_ON_SCRATCH: &str = "oltp";
 
-/// Everything about the profile that needs no device.
+/// Resolves everything about the profile that needs no device.
 pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
     let mut profile = base(args)?;
     for overrides in [of_run(args), of_roles(args)] {
@@ -35,7 +35,7 @@ pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
     Ok(profile)
 }
 
-/// What is asked for before the command line's changes.
+/// The profile before overrides.
 fn base(args: &LoadArgs) -> anyhow::Result<Profile> {
     if let Some(path) = &args.what.profile {
         return Ok(read_profile(path).map_err(SessionError::from)?);
@@ -46,7 +46,7 @@ fn base(args: &LoadArgs) -> anyhow::Result<Profile> {
     Ok(preset(name).map_err(SessionError::from)?)
 }
 
-/// What belongs to the run as a whole.
+/// Overrides for the whole run.
 fn of_run(args: &LoadArgs) -> Overrides {
     Overrides {
         seed: args.what.seed,
@@ -57,7 +57,7 @@ fn of_run(args: &LoadArgs) -> Overrides {
     }
 }
 
-/// What changes roles.
+/// Overrides for roles.
 fn of_roles(args: &LoadArgs) -> Overrides {
     let shape = &args.shape;
     Overrides {

@@ -1,4 +1,4 @@
-//! The forms of a report: text on standard output, and whatever files were asked for.
+//! Output formats of a report: text on standard output, and the requested files.
 
 use std::io::Write;
 
@@ -13,13 +13,12 @@ use crate::output::{text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store::taken;
 
-/// Where to.
 pub(super) struct Forms {
     outputs: Outputs,
 }
 
 impl Forms {
-    /// The forms asked for, which may be written where they were.
+    /// The requested output formats, after checking that their files may be written.
     pub(super) fn checked(args: &ReportArgs, global: &GlobalArgs) -> Result<Self, OutputError> {
         let wanted = [
             ("--csv", Form::Csv, args.csv.as_deref()),
@@ -29,7 +28,7 @@ impl Forms {
         Ok(Self { outputs: Outputs::check(&wanted, &taken(global))? })
     }
 
-    /// Writes a window. Answers `status`, or that something could not be written.
+    /// Writes a window. Returns `status`, or that something could not be written.
     pub(super) fn report(
         &self,
         report: &WatchReport,
@@ -50,7 +49,7 @@ impl Forms {
         status
     }
 
-    /// Writes two windows, likewise.
+    /// Writes two windows in the same way.
     pub(super) fn comparison(&self, both: &WatchComparison, printer: &Printer) -> Status {
         let render = |form, out: &mut dyn Write| write_windows(both, form, out);
         let sections = comparison::sections(both);

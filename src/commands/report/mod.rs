@@ -1,4 +1,4 @@
-//! `iostall report`: what watched things did in a window, or in two.
+//! `iostall report`: reports on one window, or compares two.
 
 mod forms;
 
@@ -16,10 +16,10 @@ use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 use crate::store::open_watch;
 
-/// A chart with more lines than this cannot be read.
+/// More lines in a chart cannot be read.
 const LINES_MAX: usize = 8;
 
-/// Shows the window, or the two.
+/// Shows one or two windows.
 pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let forms = Forms::checked(args, global)?;
     let now = utc_now();
@@ -48,7 +48,7 @@ fn nanoseconds(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Where there is no number, why not is in the store: a source was asked and did not answer.
+/// If there are no numbers, the store knows why: a source was asked and did not answer.
 fn with_reasons(error: WatchError) -> anyhow::Error {
     let WatchError::NothingSampled { sources, .. } = &error else { return error.into() };
     let mut text = error.to_string();

@@ -1,4 +1,4 @@
-//! `iostall runs capacity`: what each device gave.
+//! `iostall runs capacity`: what each device achieved.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub(super) fn show(args: &CapacityArgs, store: &SqliteStore, printer: &Printer) 
     Ok(())
 }
 
-/// A path as the name that goes with its device; anything else as it is.
+/// The persistent name of a device given as a path; other names unchanged.
 fn lasting_name(device: &str) -> String {
     let identity = device.starts_with('/').then(|| host::identity_of(Path::new(device))).flatten();
     let name = || device.strip_prefix("/dev/").unwrap_or(device).to_owned();

@@ -2,7 +2,7 @@
 
 use super::{Finding, SourceFile, Tree};
 
-/// The order: a crate may use what stands on a line above its own, never a neighbour on it.
+/// A crate may use those on earlier lines, never a neighbour on its own line.
 const ORDER: [&[&str]; 8] = [
     &["measure"],
     &["stats", "model"],
@@ -19,7 +19,7 @@ fn line_of(name: &str) -> Option<usize> {
     ORDER.iter().position(|line| line.contains(&name))
 }
 
-/// Arrows point one way.
+/// Crates depend in one direction.
 pub(super) fn crates_use_only_what_stands_above_them(tree: &Tree) -> Vec<Finding> {
     tree.crates().flat_map(|(name, manifest)| crate_findings(name, manifest)).collect()
 }
@@ -48,7 +48,7 @@ fn crate_findings(name: &str, manifest: &SourceFile) -> Vec<Finding> {
         .collect()
 }
 
-/// The crates of ours that a manifest names in any of its dependency tables, those for one platform included.
+/// Our crates in any of a manifest's dependency tables, including those for one platform.
 fn own_crates_in(manifest: &toml::Table) -> Vec<String> {
     const TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
     let platforms = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();

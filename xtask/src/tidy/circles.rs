@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::product::{Sources, sources};
 use super::{Finding, Tree};
 
-/// Of each module path those it uses.
+/// For each module path, those it uses.
 type Uses = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
 
-/// No module uses one beside it that uses it in turn, directly or by way of others.
+/// No two neighbouring modules use each other, directly or indirectly.
 pub(super) fn modules_use_each_other_one_way(tree: &Tree) -> Vec<Finding> {
     sources(tree).iter().flat_map(|sources| circles_of_siblings(sources, &uses_of(sources))).collect()
 }
 
-/// No file uses one that uses it in turn: a module's own names are not for the files below it that the module uses.
+/// No two files use each other: a module's own names are not for the files below it that the module uses.
 pub(super) fn files_use_each_other_one_way(tree: &Tree) -> Vec<Finding> {
     sources(tree).iter().flat_map(circles_of_files).collect()
 }
@@ -41,10 +41,10 @@ fn uses_of(sources: &Sources) -> Uses {
     uses
 }
 
-/// How often a name is followed from one import to the next: further is a circle of imports.
+/// How many imports a name is followed through; more is a cycle of imports.
 const IMPORTS_MAX: usize = 8;
 
-/// The file that has what `path`, written in `module`, names; `None` where that is out of the crate.
+/// The file that defines what `path`, written in `module`, names; `None` if it is outside the crate.
 fn resolve(sources: &Sources, module: &[String], path: &[String]) -> Option<Vec<String>> {
     follow(sources, module, path, IMPORTS_MAX)
 }
@@ -63,13 +63,13 @@ fn follow(sources: &Sources, module: &[String], path: &[String], most: usize) ->
             rest = &rest[ups - 1..];
             module[..module.len().checked_sub(ups)?].to_vec()
         }
-        // A single name is a local one, or an import that is counted where it stands.
+        // A single name is local, or an import that is counted at its own place.
         _ if rest.is_empty() => return None,
         _ => child(module, first)?,
     };
     while let Some((name, after)) = rest.split_first() {
         let Some(below) = child(&place, name) else {
-            // A name that is only passed on belongs to where it comes from.
+            // A re-exported name belongs to the place where it is defined.
             let passed_on = sources.modules.get(&place)?.imports.get(name);
             let origin = passed_on.filter(|_| most > 0).map(|origin| [origin.as_slice(), after].concat());
             return match origin {
@@ -82,7 +82,7 @@ fn follow(sources: &Sources, module: &[String], path: &[String], most: usize) ->
     Some(place)
 }
 
-/// Circles among the modules of one parent, each with everything below it.
+/// Cycles among the modules of one parent, each including everything below it.
 fn circles_of_siblings(sources: &Sources, uses: &Uses) -> Vec<Finding> {
     let parents: BTreeSet<&[String]> =
         uses.keys().flat_map(|module| (0..module.len()).map(|depth| &module[..depth])).collect();
@@ -111,7 +111,7 @@ fn circles_of_siblings(sources: &Sources, uses: &Uses) -> Vec<Finding> {
     findings
 }
 
-/// Sets of modules each of which reaches all others of its set.
+/// Sets of modules that all reach each other.
 fn circles(uses: &Uses) -> Vec<BTreeSet<Vec<String>>> {
     let reached: BTreeMap<&Vec<String>, BTreeSet<&Vec<String>>> =
         uses.keys().map(|module| (module, reach(uses, module))).collect();
@@ -129,7 +129,7 @@ fn circles(uses: &Uses) -> Vec<BTreeSet<Vec<String>>> {
     circles
 }
 
-/// Everything that `module` uses, directly or by way of others; itself too where it is on a circle.
+/// Everything that `module` uses directly or indirectly; includes itself if it is on a cycle.
 fn reach<'a>(uses: &'a Uses, module: &Vec<String>) -> BTreeSet<&'a Vec<String>> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&Vec<String>> = uses.get(module).into_iter().flatten().collect();

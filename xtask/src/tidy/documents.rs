@@ -1,10 +1,10 @@
-//! Rules about SQL, profiles and documents.
+//! Rules for SQL, profiles and documents.
 
 use std::path::{Component, Path, PathBuf};
 
 use super::{Finding, SourceFile, Tree};
 
-/// A DBA who sees a statement in a server's lists finds its file.
+/// SQL statements are tagged, so that a DBA who sees one on a server finds its file.
 pub(super) fn sql_is_tagged(tree: &Tree) -> Vec<Finding> {
     let untagged = tree.files().iter().filter(|file| file.has_extension("sql")).filter(|file| !has_tag(file));
     untagged
@@ -24,7 +24,7 @@ fn has_tag(file: &SourceFile) -> bool {
     })
 }
 
-/// A profile says why its numbers are what they are before it says the numbers.
+/// A profile explains its numbers before it lists them.
 pub(super) fn examples_open_with_why(tree: &Tree) -> Vec<Finding> {
     tree.files()
         .iter()
@@ -34,7 +34,7 @@ pub(super) fn examples_open_with_why(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// What a document points at is there.
+/// Links in documents work.
 pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.files().iter().filter(|file| file.has_extension("md")) {
@@ -55,7 +55,7 @@ pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// A table from clause to test names tests that are there: a row such as ``| A1 | … | `tests/output.rs::name` |``.
+/// Tests listed in a table of clauses exist: a row such as ``| A1 | … | `tests/output.rs::name` |``.
 pub(super) fn tests_of_clauses_exist(tree: &Tree) -> Vec<Finding> {
     let tables = tree.files().iter().filter(|file| file.path.starts_with("tests/clauses/"));
     let mut findings = Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn tests_of_clauses_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The guide to the code names files and folders that are there: a row such as `` `crates/load/src/plan/` ``.
+/// Files and folders listed in the guide to the code exist: a row such as `` `crates/load/src/plan/` ``.
 pub(super) fn architecture_names_what_is_there(tree: &Tree) -> Vec<Finding> {
     let Some(guide) = tree.file("docs/architecture.md") else { return Vec::new() };
     let mut findings = Vec::new();
@@ -92,14 +92,14 @@ fn is_test(tree: &Tree, test: &str) -> bool {
     tree.file(path).is_some_and(|file| file.text.contains(&format!("fn {name}(")))
 }
 
-/// The targets of a line's links and images, Markdown's and HTML's.
+/// The targets of a line's links and images, in Markdown or HTML.
 fn links_in(line: &str) -> impl Iterator<Item = &str> {
     [("](", ')'), ("src=\"", '"'), ("href=\"", '"')].into_iter().flat_map(move |(start, end)| {
         line.match_indices(start).filter_map(move |(at, _)| line[at + start.len()..].split(end).next())
     })
 }
 
-/// Whether `link` in the document at `from` is a file of ours that exists, or none of our files.
+/// Whether `link` in the document `from` is an existing file of ours, or not a file of ours at all.
 fn leads_somewhere(tree: &Tree, from: &str, link: &str) -> bool {
     let path = link.split(['#', ' ']).next().unwrap_or_default();
     if path.is_empty() || path.contains(':') {

@@ -1,4 +1,4 @@
-//! Whoever asks what kind a run is must answer for every kind, in the modules that are made for that.
+//! Code that depends on the run kind handles every kind, in modules dedicated to that.
 
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
@@ -7,11 +7,11 @@ use syn::{Expr, ExprLet, ExprMatch, ImplItem, Item, Local, Macro, Pat, Path};
 use super::product::{impl_attributes, is_for_tests, item_attributes, sources};
 use super::{Finding, Tree};
 
-/// The type whose variants are the kinds of run.
+/// The type whose variants are the run kinds.
 const KINDS: &str = "RunBody";
 
-/// A `match` on the kinds of run stands in a crate's `kinds/` and has no wildcard; nothing asks for one kind and passes over the
-/// others.
+/// A `match` on run kinds is in a crate's `kinds/` and has no wildcard; nothing tests for one kind and
+/// ignores the others.
 pub(super) fn every_kind_of_run_is_answered_for(tree: &Tree) -> Vec<Finding> {
     let modules = sources(tree).into_iter().flat_map(|sources| sources.modules.into_values());
     modules.flat_map(|module| tree.file(&module.path).map(findings_in).unwrap_or_default()).collect()
@@ -25,7 +25,7 @@ fn findings_in(file: &super::SourceFile) -> Vec<Finding> {
     seen.findings
 }
 
-/// What is wrong in one file.
+/// The violations in one file.
 struct Seen<'a> {
     path: &'a str,
     in_kinds: bool,
@@ -86,7 +86,7 @@ impl<'ast> Visit<'ast> for Seen<'_> {
             let line = called.path.span().start().line;
             self.add(line, "asks for some kinds of run and passes over the others: let the kinds answer");
         }
-        // What is called with is no syntax tree; but often a list of expressions, with matches among them.
+        // Macro arguments are not parsed, but are often a list of expressions, which may contain a match.
         let arguments =
             called.parse_body_with(syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated);
         arguments.iter().flatten().for_each(|argument| self.visit_expr(argument));
@@ -110,7 +110,7 @@ fn names_a_kind(pattern: &Pat) -> bool {
 fn is_wildcard(pattern: &Pat) -> bool {
     match pattern {
         Pat::Wild(_) => true,
-        // A name that takes whatever comes.
+        // A name that matches anything.
         Pat::Ident(name) => name.subpat.is_none(),
         _ => false,
     }
@@ -125,7 +125,7 @@ mod tests {
         every_kind_of_run_is_answered_for(&tree).iter().map(ToString::to_string).collect()
     }
 
-    /// A kind that an output forgot was an empty table, and exit status 0.
+    /// A kind that an output forgot gave an empty table and exit status 0.
     #[test]
     fn a_wildcard_on_kinds_is_refused_even_where_kinds_are_matched() {
         let text = "fn f(b: &RunBody) -> u8 { match b { RunBody::Load(_) => 1, _ => 0 } }\n";

@@ -1,9 +1,9 @@
-//! The wall that a backend for another system needs: what only Linux has is in `host` and `engine`.
+//! Linux-specific code is only in `host` and `engine`, so that a port to another system touches nothing else.
 
 use super::product::{Module, sources};
 use super::{Finding, Tree};
 
-/// Descriptors, error numbers, the kernel's own calls and its file systems are met in `host` and `engine` only.
+/// Descriptors, error numbers, kernel calls and kernel file systems occur only in `host` and `engine`.
 pub(super) fn linux_has_two_rooms(tree: &Tree) -> Vec<Finding> {
     sources(tree)
         .into_iter()
@@ -38,7 +38,7 @@ fn is_linux(path: &[String]) -> bool {
     }
 }
 
-/// A path and not a sentence about one.
+/// A path, as opposed to a sentence about one.
 fn is_kernel_path(text: &str) -> bool {
     let below = ["/proc/", "/sys/", "proc/", "sys/"];
     !text.contains(' ') && below.iter().any(|directory| text.starts_with(directory))

@@ -1,4 +1,4 @@
-//! What the product's Rust sources import and spell; tests are left out.
+//! Imports and strings in the product's Rust sources, without tests.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use syn::{Attribute, Ident, ImplItem, Item, ItemUse, LitStr, UseTree, Visibility
 
 use super::{SourceFile, Tree};
 
-/// The sources below one directory that are compiled as one crate.
+/// The sources of one crate.
 pub(crate) struct Sources {
     /// Such as `crates/load/src`.
     pub(crate) directory: String,
@@ -18,19 +18,19 @@ pub(crate) struct Sources {
 /// One file.
 #[derive(Default)]
 pub(crate) struct Module {
-    /// From the workspace's root.
+    /// Relative to the workspace root.
     pub(crate) path: String,
     /// Paths that are imported or used, with their lines.
     pub(crate) paths: Vec<(usize, Vec<String>)>,
-    /// What each imported name stands for: whoever finds the name here means that.
+    /// What each imported name refers to.
     pub(crate) imports: BTreeMap<String, Vec<String>>,
-    /// Texts between quotation marks, with their lines.
+    /// String literals, with their lines.
     pub(crate) texts: Vec<(usize, String)>,
-    /// Modules that are declared for tests only.
+    /// Modules declared only for tests.
     test_modules: Vec<String>,
 }
 
-/// The crates and the program. A file that is not Rust is the compiler's to refuse, and left out.
+/// The crates and the program. Files that do not parse are left to the compiler.
 pub(crate) fn sources(tree: &Tree) -> Vec<Sources> {
     let mut directories: Vec<String> = tree.crates().map(|(name, _)| format!("crates/{name}/src")).collect();
     directories.push("src".to_owned());
@@ -103,7 +103,7 @@ impl<'ast> Visit<'ast> for Module {
         self.texts.push((text.span().start().line, text.value()));
     }
 
-    // What a macro is called with is no syntax tree, but texts in it are still texts.
+    // Macro arguments are not parsed, but strings in them count.
     fn visit_macro(&mut self, called: &'ast syn::Macro) {
         add_texts(called.tokens.clone(), &mut self.texts);
         visit::visit_macro(self, called);
@@ -111,7 +111,7 @@ impl<'ast> Visit<'ast> for Module {
 
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 
-    // `pub(super)` uses nothing of the module above.
+    // `pub(super)` does not use the parent module.
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 }
 

@@ -1,10 +1,10 @@
-//! Committed lists of what is still wrong: a number a file or crate, which may only go down.
+//! Committed lists of remaining violations, per file or crate, which may only shrink.
 
 use std::collections::BTreeMap;
 
 use super::{Finding, Tree};
 
-/// Findings where `counted` has more than the list at `path` allows, and where it has less, so that the list follows.
+/// Findings if `counted` exceeds the list at `path`, or falls below it, so that the list is updated.
 pub(super) fn hold(tree: &Tree, path: &str, counted: &BTreeMap<String, usize>, what: &str) -> Vec<Finding> {
     let text = tree.file(path).map(|file| file.text.as_str()).unwrap_or_default();
     let mut findings = Vec::new();

@@ -1,8 +1,8 @@
-//! Rules about every file that people write.
+//! Rules for all hand-written files.
 
 use super::{Finding, Tree};
 
-// The words this file looks for are put together, so that it does not break its own rules.
+// Assembled so that this file does not break its own rules.
 const MARKERS: [&str; 5] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -12,7 +12,7 @@ const MARKERS: [&str; 5] = [
 ];
 const MACHINE_PATHS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tmp/", "bash")];
 
-/// What is not done is an issue, not a comment.
+/// Unfinished work is an issue, not a comment.
 pub(super) fn nothing_is_left_for_later(tree: &Tree) -> Vec<Finding> {
     let is_word_part = |c: char| c.is_alphanumeric() || c == '_';
     words_in(tree, &MARKERS, |before, after| {
@@ -22,16 +22,16 @@ pub(super) fn nothing_is_left_for_later(tree: &Tree) -> Vec<Finding> {
     .collect()
 }
 
-/// The repository is the same on every machine.
+/// The repository does not refer to a particular machine.
 pub(super) fn no_machine_is_named(tree: &Tree) -> Vec<Finding> {
-    // `target/release` under a directory of that name is nobody's machine; only a path from the root is.
+    // A directory of that name below `target/release` is fine; only a path from the root is not.
     let is_path_part = |c: char| c.is_alphanumeric() || "_-.~}".contains(c);
     words_in(tree, &MACHINE_PATHS, |before, _| !before.is_some_and(is_path_part))
         .map(|(path, line, word)| Finding::at(path, line, format!("{word} is a path of one machine")))
         .collect()
 }
 
-/// Every place where one of `words` stands between characters that `fits` accepts.
+/// Every occurrence of one of `words` between characters that `fits` accepts.
 fn words_in<'a>(
     tree: &'a Tree,
     words: &'a [&'a str],
@@ -49,7 +49,7 @@ fn words_in<'a>(
     })
 }
 
-/// Nothing invisible at the end of a line.
+/// No white space at the end of a line.
 pub(super) fn lines_end_where_their_text_ends(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.hand_written() {
@@ -62,7 +62,7 @@ pub(super) fn lines_end_where_their_text_ends(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Files are whole lines, and no empty ones at the end.
+/// Files end with exactly one newline.
 pub(super) fn files_end_with_one_newline(tree: &Tree) -> Vec<Finding> {
     let ends_well = |text: &str| text.is_empty() || (text.ends_with('\n') && !text.ends_with("\n\n"));
     tree.hand_written()

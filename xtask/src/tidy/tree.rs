@@ -9,9 +9,8 @@ use anyhow::{Context, Result};
 /// One text file.
 #[derive(Clone, Debug)]
 pub(crate) struct SourceFile {
-    /// From the workspace's root, with `/`.
+    /// Relative to the workspace root, with `/`.
     pub(crate) path: String,
-    /// What is in it.
     pub(crate) text: String,
 }
 
@@ -31,8 +30,8 @@ impl SourceFile {
         (1..).zip(self.text.lines())
     }
 
-    /// Whether people write it. Broken and captured files under `tests/data`, snapshots, results and generated
-    /// pages are as they must be.
+    /// Whether it is written by hand. Broken and captured files under `tests/data`, snapshots, results and
+    /// generated pages must stay as they are.
     pub(crate) fn is_hand_written(&self) -> bool {
         const EXTENSIONS: [&str; 8] = ["rs", "toml", "md", "sql", "sh", "css", "js", "py"];
         let is_script = self.text.starts_with("#!");
@@ -41,16 +40,16 @@ impl SourceFile {
     }
 }
 
-/// Every file that git would take, and what exists besides text.
+/// All files that git would include.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     files: Vec<SourceFile>,
-    /// Files of every kind, and directories.
+    /// All files and directories, including those that are not text.
     paths: BTreeSet<String>,
 }
 
 impl Tree {
-    /// Reads everything under `root` that `.gitignore` does not leave out.
+    /// Reads everything under `root` that `.gitignore` does not exclude.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let mut tree = Self::default();
         let walk = ignore::WalkBuilder::new(root)
@@ -67,7 +66,7 @@ impl Tree {
             tree.paths.insert(path.to_owned());
             if entry.file_type().is_some_and(|kind| kind.is_file()) {
                 let bytes = fs::read(entry.path()).with_context(|| format!("cannot read {path}"))?;
-                // What is not text, an image say, breaks no rule about text.
+                // Files that are not text, such as images, have no text rules.
                 if let Ok(text) = String::from_utf8(bytes) {
                     tree.files.push(SourceFile { path: path.to_owned(), text });
                 }
@@ -81,17 +80,15 @@ impl Tree {
         &self.files
     }
 
-    /// The Rust sources.
     pub(crate) fn rust(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.has_extension("rs"))
     }
 
-    /// The files that people write.
+    /// The hand-written files.
     pub(crate) fn hand_written(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.is_hand_written())
     }
 
-    /// The text file at `path`.
     pub(crate) fn file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
     }
@@ -109,7 +106,6 @@ impl Tree {
         })
     }
 
-    /// A tree made up for a test.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let mut tree = Self::default();

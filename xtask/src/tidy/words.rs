@@ -1,4 +1,4 @@
-//! One word for one thing: home-made words for which the field has its own.
+//! Rejects home-made words for which the field has its own.
 
 use std::collections::BTreeMap;
 use std::str::FromStr as _;
@@ -7,13 +7,13 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use super::{Finding, SourceFile, Tree, shrinking};
 
-/// Where such words still are, and how many in each file.
+/// Remaining home-made words, counted by file.
 const LIST: &str = "xtask/lists/words.txt";
 
-/// An identifier of more words than this is a sentence.
+/// A longer identifier is a sentence, such as the name of a test.
 const SENTENCE_WORDS: usize = 5;
 
-/// Home-made words, and what the field says. `docs/glossary.md` explains the latter.
+/// Home-made words with the field's words, which `docs/glossary.md` explains.
 const WORDS: &[(&str, &str)] = &[
     ("seat", "worker spec"),
     ("dice", "rng"),
@@ -51,7 +51,7 @@ const WORDS: &[(&str, &str)] = &[
     ("settling", "completing"),
 ];
 
-/// Identifiers of the program and headings of documents use the field's words.
+/// Identifiers in the program and headings in documents use the field's words.
 pub(super) fn words_are_the_fields(tree: &Tree) -> Vec<Finding> {
     let counted: BTreeMap<String, usize> = tree
         .files()
@@ -63,7 +63,7 @@ pub(super) fn words_are_the_fields(tree: &Tree) -> Vec<Finding> {
     shrinking::hold(tree, LIST, &counted, "home-made words (`cargo xtask words` lists them)")
 }
 
-/// Every place and what to write there instead.
+/// All occurrences, with the replacement.
 pub(crate) fn home_made_words(tree: &Tree) -> Vec<Finding> {
     let files = tree.files().iter().filter(|file| is_product(file) || file.has_extension("md"));
     files
@@ -76,7 +76,7 @@ pub(crate) fn home_made_words(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Moments are statistics.
+/// "Moments" are statistics.
 const HAS_OWN_PLURAL: [&str; 1] = ["moment"];
 
 /// Words of other programs, of Linux and of statistics.
@@ -98,7 +98,7 @@ fn places(file: &SourceFile) -> Vec<Place> {
         let headings = file.numbered().filter(|(_, line)| line.starts_with('#'));
         return headings.filter_map(|(line, heading)| home_made(heading, line)).collect();
     }
-    // What does not even part into tokens is the compiler's to refuse.
+    // Files that do not tokenise are left to the compiler.
     let mut found = Vec::new();
     if let Ok(tokens) = TokenStream::from_str(&file.text) {
         walk(tokens, &mut found);

@@ -4,16 +4,15 @@ use std::str::FromStr;
 
 use super::AddressError;
 
-/// The engines that can be watched.
+/// The database servers and hosts that can be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// Microsoft SQL Server and Azure SQL.
     SqlServer,
-    /// PostgreSQL.
     Postgres,
     /// MySQL and MariaDB.
     Mysql,
-    /// The Linux host iostall runs on.
+    /// The Linux host that iostall runs on.
     Linux,
 }
 

@@ -1,70 +1,42 @@
-//! Why a text is not a source's address, and what to write instead.
+//! Why a text is not the address of a source, and what to write instead.
 
 use iostall_measure::foreign::{shell_word, shown};
 use thiserror::Error;
 
-/// Why a text is not a source's address. None of the messages repeats a password.
+/// Why a text is not the address of a source. No message repeats a password.
 #[derive(Debug, Error)]
 pub enum AddressError {
-    /// It is neither a URL nor a connection string.
     #[error("'{}' is not a source", shown(text))]
     NotUrl {
-        /// What was typed, without what may be a password.
+        /// The typed text without a possible password.
         text: String,
     },
-    /// No such engine.
     #[error("'{}' cannot be watched", shown(.0))]
     Engine(String),
-    /// A password among the arguments would show in every process list and shell history.
+    /// A password among the arguments would be visible in process lists and shell history.
     #[error(
         "what was typed for {} holds a password, which everybody on this machine can read",
         shown(source_name)
     )]
     PasswordInUrl {
-        /// What it was for.
         source_name: String,
-        /// The same without the password, as a URL; `None` where it could not be understood.
+        /// The same address without the password, as a URL; `None` if it could not be parsed.
         instead: Option<String>,
     },
-    /// An unknown part behind the question mark.
     #[error("'{}' is not known in a source's URL", shown(name))]
-    Parameter {
-        /// Its name.
-        name: String,
-    },
-    /// A value that is none of those offered.
+    Parameter { name: String },
     #[error("{name}={} is not known", shown(value))]
-    Value {
-        /// Of what.
-        name: &'static str,
-        /// What was typed.
-        value: String,
-    },
+    Value { name: &'static str, value: String },
     /// Certificates to check, and no check.
     #[error("ca= names certificates to trust, and tls={word} checks none")]
-    Contradiction {
-        /// What was asked beside it.
-        word: &'static str,
-    },
-    /// What cannot be the name of a host.
+    Contradiction { word: &'static str },
     #[error("'{}' is not the name of a host", shown(host))]
-    Host {
-        /// What was typed.
-        host: String,
-    },
-    /// A port that is none.
+    Host { host: String },
     #[error("'{}' is not a port", shown(text))]
-    Port {
-        /// What was typed.
-        text: String,
-    },
-    /// An instance listens on a port that only another service of its host knows.
+    Port { text: String },
+    /// Only the SQL Server Browser service knows the port of a named instance.
     #[error("the port of the instance {} is not known", shown(instance))]
-    Instance {
-        /// Its name.
-        instance: String,
-    },
-    /// A login of Windows or of Azure's directory.
+    Instance { instance: String },
     #[error(
         "iostall logs in with a user and a password of the server, and not with an account of Windows or Azure"
     )]

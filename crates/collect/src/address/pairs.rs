@@ -1,7 +1,7 @@
-//! The grammars of connection strings: names and values, and nothing about what they mean.
+//! Grammars of connection strings: names and values, without their meaning.
 
-/// The pairs of `Name=value;Name="va;lue";Name={va;lue}`, as ADO, ODBC and JDBC write them. A part without an equals sign
-/// is none: it is the rest of a value that should have stood in quotes.
+/// The pairs of `Name=value;Name="va;lue";Name={va;lue}`, as in ADO, ODBC and JDBC. A part without an equals
+/// sign is no pair but the rest of a value that should have been quoted.
 pub(super) fn by_semicolon(text: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let mut rest = text;
@@ -15,7 +15,7 @@ pub(super) fn by_semicolon(text: &str) -> Vec<(String, String)> {
     }
 }
 
-/// A value, and what follows it.
+/// A value, and the rest of the text.
 fn value(text: &str) -> (String, &str) {
     let close = match text.chars().next() {
         Some('{') => '}',
@@ -31,7 +31,7 @@ fn value(text: &str) -> (String, &str) {
         if character != close {
             value.push(character);
         } else if characters.next_if(|(_, next)| *next == close).is_some() {
-            // Twice, it stands for itself.
+            // A doubled quote stands for one.
             value.push(close);
         } else {
             return (value, &text[at + close.len_utf8()..]);
@@ -40,7 +40,7 @@ fn value(text: &str) -> (String, &str) {
     (value, "")
 }
 
-/// The pairs of `name=value name='va lue'`, as libpq reads them.
+/// The pairs of `name=value name='va lue'`, as in libpq.
 pub(super) fn by_space(text: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let mut rest = text;

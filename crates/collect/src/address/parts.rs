@@ -1,4 +1,4 @@
-//! What an address says, gathered from a URL or from a connection string of another program, and made one address.
+//! Parts of an address, collected from a URL or another program's connection string.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{Address, AddressError, Engine, PasswordFrom, Tls};
 
-/// The three words behind `tls=`.
+/// The values of `tls=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TlsWord {
     On,
@@ -15,14 +15,14 @@ pub(super) enum TlsWord {
     Unverified,
 }
 
-/// What becomes of a setting that is not known. Other programs have hundreds of them that mean nothing here.
+/// How to treat an unknown setting. Other programs have hundreds that are irrelevant here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
     Refused,
     Passed,
 }
 
-/// See the module. What is absent was not said.
+/// See the module. Parts that were not given are absent.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) host: Option<String>,
@@ -31,12 +31,12 @@ pub(super) struct Parts {
     pub(super) user: String,
     pub(super) database: String,
     pub(super) password: PasswordFrom,
-    /// It was there and is not kept.
+    /// A password was given and is not stored.
     pub(super) had_password: bool,
     pub(super) tls: Option<TlsWord>,
-    /// `Encrypt=false`, `sslmode=disable`: off, unless our own word says something else.
+    /// `Encrypt=false`, `sslmode=disable`: off, unless `tls=` says otherwise.
     pub(super) encrypt: Option<bool>,
-    /// `TrustServerCertificate=true`, `sslmode=require`: whoever answers is believed.
+    /// `TrustServerCertificate=true`, `sslmode=require`: any certificate is accepted.
     pub(super) accepts_any_certificate: bool,
     pub(super) ca: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ impl Parts {
         let engine: Engine = url.scheme().parse()?;
         let decode = |part: &str| percent_decode_str(part).decode_utf8_lossy().into_owned();
         let mut parts = Self {
-            // A URL needs brackets around an IPv6 address; nothing else takes them.
+            // Only URLs put brackets around an IPv6 address.
             host: url.host_str().map(|host| host.trim_matches(['[', ']']).to_owned()),
             port: url.port(),
             user: decode(url.username()),
@@ -63,7 +63,7 @@ impl Parts {
         Ok((engine, parts))
     }
 
-    /// Takes a setting by our own name or by one that other programs have for it. `Ok(false)`: it is neither.
+    /// Applies a setting under our name or another program's. `Ok(false)`: it is unknown.
     pub(super) fn apply(&mut self, name: &str, value: &str) -> Result<bool, AddressError> {
         match name {
             "password-file" => self.password = PasswordFrom::File(value.into()),
@@ -83,7 +83,7 @@ impl Parts {
         Ok(true)
     }
 
-    /// The same for the names that other programs use, in lower case and without what they write between words.
+    /// The same for other programs' names, in lower case and without separators.
     fn apply_foreign(&mut self, name: &str, value: &str) -> Result<bool, AddressError> {
         match name {
             "password" | "pwd" if value.trim() == "prompt" => self.password = PasswordFrom::Prompt,
@@ -113,7 +113,7 @@ impl Parts {
         Ok(true)
     }
 
-    /// `tcp:host,1433`, `host\INSTANCE`, `host:5432`, `(local)`, or the directory of a socket.
+    /// `tcp:host,1433`, `host\INSTANCE`, `host:5432`, `(local)`, or a socket directory.
     pub(super) fn server(&mut self, text: &str) -> Result<(), AddressError> {
         let text = text.trim();
         let text = text.strip_prefix("tcp:").unwrap_or(text);
@@ -141,7 +141,7 @@ impl Parts {
         };
         self.host = Some(match host.trim() {
             "." | "(local)" => "localhost".to_owned(),
-            // A URL needs brackets around an IPv6 address; nothing else takes them.
+            // Only URLs put brackets around an IPv6 address.
             other => other.trim_matches(['[', ']']).to_owned(),
         });
         Ok(())
@@ -150,7 +150,7 @@ impl Parts {
     fn ssl_mode(&mut self, value: &str) -> Result<(), AddressError> {
         match value.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
             "disable" | "disabled" | "none" => self.encrypt = Some(false),
-            // As the caller would have it without a word.
+            // The same as the default.
             "allow" | "prefer" | "preferred" => {}
             "require" | "required" => {
                 self.encrypt = Some(true);
@@ -162,7 +162,6 @@ impl Parts {
         Ok(())
     }
 
-    /// The address that all of it makes.
     pub(super) fn finish(self, engine: Engine) -> Result<Address, AddressError> {
         let host = self.host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
         let is_name = |c: char| c.is_alphanumeric() || ".-_:%".contains(c);
@@ -200,7 +199,7 @@ impl Parts {
     }
 }
 
-/// A name as it is compared: `User ID`, `user_id` and `userid` are one.
+/// A name normalised for comparison: `User ID`, `user_id` and `userid` are equal.
 pub(super) fn squeezed(name: &str) -> String {
     let letters = name.chars().filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'));
     letters.collect::<String>().to_ascii_lowercase()

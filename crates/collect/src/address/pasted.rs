@@ -1,4 +1,4 @@
-//! Connection strings that DBAs paste from other programs: ADO and ODBC, JDBC, and the words of libpq.
+//! Connection strings of other programs that DBAs paste: ADO, ODBC, JDBC and libpq.
 
 use url::Url;
 
@@ -6,7 +6,7 @@ use super::pairs::{by_semicolon, by_space};
 use super::parts::{Parts, Unknown, squeezed};
 use super::{AddressError, Engine};
 
-/// What a connection string of another program says; `None`: it is none.
+/// Parses another program's connection string; `None` if it is not one.
 pub(super) fn read(text: &str) -> Option<Result<(Engine, Parts), AddressError>> {
     let jdbc = text.get(..5).filter(|head| head.eq_ignore_ascii_case("jdbc:")).map(|_| &text[5..]);
     let plain = jdbc.unwrap_or(text);
@@ -29,7 +29,7 @@ fn is_sql_server(scheme: &str) -> bool {
     matches!(scheme.parse(), Ok(Engine::SqlServer))
 }
 
-/// Whether a semicolon comes before anything that a URL puts behind its path.
+/// Whether a semicolon comes before anything that follows the path of a URL.
 fn has_settings(rest: &str) -> bool {
     rest.split(['?', '#']).next().is_some_and(|place| place.contains(';'))
 }
@@ -38,7 +38,7 @@ fn not_understood(text: &str) -> AddressError {
     AddressError::NotUrl { text: text.to_owned() }
 }
 
-/// Whether an equals sign comes before anything that a URL has.
+/// Whether an equals sign comes before anything that a URL contains.
 fn begins_with_pair(text: &str) -> bool {
     text.find('=').is_some_and(|at| !text[..at].contains(['/', '?', '@']))
 }
@@ -49,7 +49,7 @@ fn of_jdbc(rest: &str) -> Result<Parts, AddressError> {
     let mut parts = Parts::default();
     let place = place.trim_end_matches('/');
     if place.split('/').next().is_some_and(|server| server.contains('=')) {
-        // Not even JDBC's: the words of ADO behind the scheme of a URL.
+        // Not JDBC either: ADO settings after the scheme of a URL.
         return apply_all(parts, by_semicolon(rest));
     }
     if !place.is_empty() {
@@ -76,8 +76,8 @@ fn of_pairs(pairs: Vec<(String, String)>, text: &str) -> Result<(Engine, Parts),
     Ok((engine, apply_all(Parts::default(), pairs)?))
 }
 
-/// Whose words they are: the driver where one is named; libpq and Npgsql alone say `host`, and SQL Server's alone name no
-/// port beside the server.
+/// Determines the kind of server: by the driver if one is named; otherwise only libpq and Npgsql use `host`,
+/// and only SQL Server names no separate port.
 fn engine(pairs: &[(String, String)]) -> Option<Engine> {
     let value = |wanted: &[&str]| {
         let found = pairs.iter().find(|(name, _)| wanted.contains(&squeezed(name).as_str()));

@@ -11,43 +11,38 @@ use super::Engine;
 /// Where the password comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PasswordFrom {
-    /// There is none.
     #[default]
     Nowhere,
     /// The first line of this file.
     File(PathBuf),
-    /// This environment variable.
     Environment(String),
-    /// The person at the terminal.
+    /// Typed at the terminal.
     Prompt,
 }
 
 /// How the connection is protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tls {
-    /// Not at all: loopback addresses and Unix sockets by default.
+    /// Not encrypted: the default for loopback addresses and Unix sockets.
     Off,
-    /// Encrypted, and the server's certificate checked against the system's authorities: everything else by
-    /// default.
+    /// Encrypted, with the server's certificate verified by the system's authorities: the default for
+    /// everything else.
     Verify,
-    /// Encrypted, and the certificate checked against the authorities in this PEM file.
+    /// Encrypted, with the certificate verified by the authorities in this PEM file.
     VerifyWith(PathBuf),
-    /// Encrypted; whoever answers is believed.
+    /// Encrypted, without verifying the certificate.
     Unverified,
 }
 
-/// A source's address, as typed in a URL.
+/// A source's address, as in its URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What kind of server.
     pub engine: Engine,
-    /// Host name, address or the directory of a Unix socket (PostgreSQL) or the socket itself (MySQL).
+    /// Host name, address, the directory of a Unix socket (PostgreSQL) or the socket itself (MySQL).
     pub host: String,
-    /// TCP port.
     pub port: u16,
-    /// Login.
     pub user: String,
-    /// Database to connect to; empty: the engine's own default.
+    /// Database to connect to; empty for the server's default.
     pub database: String,
     /// Where the password comes from.
     pub password: PasswordFrom,
@@ -56,7 +51,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Whether it is this machine, reached without a network.
+    /// Whether it is on this machine, without a network connection.
     pub fn is_local(&self) -> bool {
         self.is_socket() || matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "::1")
     }
@@ -66,7 +61,7 @@ impl Address {
         self.host.starts_with('/')
     }
 
-    /// Whether nothing of a connection string that was not understood went into a name.
+    /// Whether no unparsed part of a connection string ended up in a name.
     pub(super) fn has_no_password(&self) -> bool {
         let certificates = match &self.tls {
             Tls::VerifyWith(path) => path.to_string_lossy(),
@@ -77,7 +72,7 @@ impl Address {
             .all(|name| without_passwords(name) == name)
     }
 
-    /// The address as a URL without a password, for whoever typed something else.
+    /// The address as a URL without a password, to suggest to the user.
     pub(super) fn url(&self) -> String {
         let encoded = |text: &str| utf8_percent_encode(text, BEYOND_WORDS).to_string();
         let mut url = format!("{}://", self.engine.scheme());
@@ -109,7 +104,7 @@ impl Address {
     }
 }
 
-/// What stands for itself in any part of a URL.
+/// Characters that need no escaping in any part of a URL.
 const BEYOND_WORDS: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
@@ -121,7 +116,7 @@ impl fmt::Display for Address {
         }
         write!(f, "{}://", self.engine.scheme())?;
         match (self.is_socket(), self.engine) {
-            // Servers of one host share a directory: the port is in the name of the socket.
+            // Servers on one host share a socket directory; the port is part of the socket's name.
             (true, Engine::Postgres) if self.port != self.engine.default_port() => {
                 write!(f, "{}:{}", self.host, self.port)?;
             }

@@ -1,11 +1,12 @@
-//! Control groups (version 2): counts and bytes by device, and pressure. There is no time by device.
+//! Control groups (version 2): counts and bytes by device, and pressure. The kernel counts no time per
+//! device.
 
 use iostall_host::{GroupDeviceIo, GroupIo};
 use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject};
 
 use super::pressure;
 
-/// The rows of a group; none where it has done no I/O.
+/// The rows of a group; none if it has done no I/O.
 pub(super) fn rows(group: &GroupIo) -> Vec<Row> {
     let mut rows: Vec<Row> =
         group.devices.iter().filter_map(|device| device_row(device, &group.name, group.inode)).collect();
@@ -19,7 +20,7 @@ pub(super) fn rows(group: &GroupIo) -> Vec<Row> {
     rows
 }
 
-/// A group that is made anew under its name has another inode: its counters began with it.
+/// A group that is recreated under its name has a new inode, and its counters start at 0.
 fn device_row(io: &GroupDeviceIo, group: &str, inode: u64) -> Option<Row> {
     let counters = Counters::new()
         .with_opt(Counter::ReadBytes, io.read_bytes)

@@ -1,11 +1,12 @@
 //! The row of a block device.
 //!
-//! Everything is kept as read: sectors of 512 bytes, and milliseconds that wrap. Units and wrapping are for the delta rules.
+//! Everything is stored as read: sectors of 512 bytes, and milliseconds that wrap. The delta rules handle
+//! units and wrapping.
 
 use iostall_host::{DiskColumn, DiskStats, Mount, Topology, mount_point_of};
 use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject};
 
-/// What each column counts. Merged discards are not kept.
+/// The counter for each column. Merged discards are not kept.
 const COLUMNS: [(DiskColumn, Counter); 16] = [
     (DiskColumn::Reads, Counter::Reads),
     (DiskColumn::ReadsMerged, Counter::ReadsMerged),
@@ -25,7 +26,7 @@ const COLUMNS: [(DiskColumn, Counter); 16] = [
     (DiskColumn::FlushMs, Counter::SyncStall),
 ];
 
-/// The row of one device; `None` for one that was never used.
+/// The row of a device; `None` if it was never used.
 pub(super) fn row(stats: &DiskStats, mounts: &[Mount], topology: &Topology) -> Option<Row> {
     let mut counters = Counters::new();
     for (column, counter) in COLUMNS {

@@ -10,7 +10,7 @@ use iostall_model::{Epoch, Row, Sample, Warning};
 use crate::sample_time;
 use crate::source::{Source, SourceError};
 
-/// The host iostall runs on.
+/// The host that iostall runs on.
 pub(crate) struct LinuxSource {
     system: System,
 }
@@ -40,7 +40,7 @@ impl Source for LinuxSource {
             version: 1,
             process_start: instance.clone(),
             counters_since: vec![instance],
-            // The machine stays the same over a boot: that is a restart, not another machine.
+            // The machine id survives a reboot, which is a restart and not another machine.
             instance: self.system.machine_id().unwrap_or_default(),
             uptime_s: None,
         };

@@ -1,9 +1,9 @@
-//! Pressure stall information: for how long tasks waited for I/O.
+//! Pressure stall information: how long tasks waited for I/O.
 
 use iostall_host::Pressure;
 use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject, Warning, WarningCode};
 
-/// The row of one `io.pressure` file: microseconds since boot or since the group was made.
+/// The row of one `io.pressure` file: microseconds since boot or since the group was created.
 pub(super) fn row(pressure: Pressure, name: &str) -> Option<Row> {
     let counters = Counters::new()
         .with_opt(Counter::WaitSome, pressure.some_us)
@@ -18,7 +18,7 @@ pub(super) fn row(pressure: Pressure, name: &str) -> Option<Row> {
     (!counters.is_empty()).then_some(Row { subject, counters, age_ms: None })
 }
 
-/// Said when the kernel does not count it.
+/// The warning if the kernel does not count it.
 pub(super) fn not_counted() -> Warning {
     Warning::new(
         WarningCode::NotCounted,

@@ -1,6 +1,7 @@
-//! MariaDB and MySQL: files by the Performance Schema, the redo log and InnoDB by the server's status.
+//! MariaDB and MySQL: files from the Performance Schema, the redo log and InnoDB from the server's status.
 //!
-//! The redo log has no instrument in MariaDB, so its I/O comes from the status. For asynchronous InnoDB I/O the
+//! MariaDB has no instrument for the redo log, so its I/O comes from the status variables. For asynchronous
+//! InnoDB I/O the
 //! Performance Schema times the submission, not the completion.
 
 use std::collections::HashMap;
@@ -25,17 +26,17 @@ const INSTANCE: &str = include_str!("sql/instance.sql");
 const FILES: &str = include_str!("sql/files.sql");
 const STATUS: &str = include_str!("sql/status.sql");
 
-/// The server's code for a missing privilege on a table.
+/// Server error: missing privilege on a table.
 const TABLE_ACCESS_DENIED: u16 = 1142;
-/// The server's code for a table that is not there.
+/// Server error: no such table.
 const NO_SUCH_TABLE: u16 = 1146;
 
-/// The server's codes for a login, a password, a database or a host that it does not let in: a right on the database
-/// is missing, access denied, no such database, host not allowed, host blocked, no old passwords, no such method,
-/// password expired (two), account locked (MySQL, MariaDB), encryption demanded.
+/// Server errors about a login, password, database or host: missing privilege on the database, access denied,
+/// no such database, host not allowed, host blocked, old passwords, unknown method, password expired (two),
+/// account locked (MySQL, MariaDB), encryption required.
 const LOGIN: [u16; 12] = [1044, 1045, 1049, 1130, 1129, 1251, 1698, 1820, 1862, 3118, 4151, 3159];
 
-/// A row of ours has some hundred bytes.
+/// Our rows have a few hundred bytes.
 const PACKET_BYTES_MAX: usize = 4 << 20;
 
 /// A MariaDB or MySQL server.
@@ -84,7 +85,7 @@ impl MysqlSource {
     }
 }
 
-/// The certificates are read once and not at each connection.
+/// Read once and not for every connection.
 fn ssl(address: &Address) -> Result<Option<SslOpts>, SourceError> {
     Ok(match address.tls {
         Tls::Off => None,
@@ -92,7 +93,7 @@ fn ssl(address: &Address) -> Result<Option<SslOpts>, SourceError> {
         Tls::VerifyWith(_) => {
             let named = tls::authorities(address)?.into_iter();
             let named = named.map(|certificate| certificate.to_vec().into()).collect();
-            // Who names some trusts those and no others.
+            // Named certificates replace the built-in ones.
             Some(SslOpts::default().with_root_certs(named).with_disable_built_in_roots(true))
         }
         Tls::Unverified => Some(
@@ -126,7 +127,7 @@ impl Source for MysqlSource {
     }
 }
 
-/// Why there is no connection.
+/// Why connecting failed.
 fn refused(address: &Address, error: &mysql_async::Error) -> SourceError {
     let source_name = address.to_string();
     match error {
@@ -188,8 +189,8 @@ async fn read(
     Ok((Sample { taken, epoch, rows, warnings }, host))
 }
 
-/// The rows of a result, as many and as large as are allowed. The driver keeps its socket to itself, so they are counted
-/// as they come out of it.
+/// The rows of a result, within the limits. The driver does not expose its socket, so bytes are counted as
+/// rows come out.
 async fn rows(
     connection: &mut Conn,
     text: &'static str,
@@ -220,8 +221,8 @@ fn files(found: &[mysql_async::Row]) -> Vec<Row> {
     found.iter().map(|row| plan.row(Kind::MysqlFile, row)).collect()
 }
 
-/// Puts the files of a server on this host on the volumes of this host, each by its own directory: a table may be
-/// in another than the server's.
+/// Assigns the files of a server on this host to volumes, each by its own directory: a table may be in a
+/// different one than the server's.
 fn place(rows: &mut [Row], volumes: &mut Volumes) {
     volumes.refresh();
     for subject in

@@ -1,8 +1,10 @@
-//! The relations of databases other than the one that is always connected to.
+//! The relations of databases other than the one that stays connected.
 //!
-//! PostgreSQL shows the counters of a relation only to sessions in its database. A session that stays would stop
-//! `DROP DATABASE` and `ALTER DATABASE ... RENAME`, so each lasts for one reading. Few are open at a time: the
-//! printed grants allow the login five.
+//! PostgreSQL shows the counters of a relation only to sessions in its database. A permanent session would
+//! block
+//! `DROP DATABASE` and `ALTER DATABASE ... RENAME`, so each lasts for one reading. Few are open at a time:
+//! the printed grants
+//! allow the login five.
 
 use std::collections::HashMap;
 
@@ -16,26 +18,27 @@ use crate::address::Engine;
 use crate::identifier;
 use crate::source::SourceError;
 
-/// Sessions at a time beside the one that stays.
+/// Parallel sessions besides the permanent one.
 const SESSIONS_MAX: usize = 4;
-/// Databases that are read beside the one that is always connected to.
+/// Databases that are read besides the one that stays connected.
 const DATABASES_MAX: usize = 100;
-/// How long a database that refused is left alone: each refusal is a line in the server's log.
+/// How long a database that refused the login is left alone, because each refusal is a line in the server's
+/// log.
 const REFUSED_FOR_NS: u64 = 300_000_000_000;
-/// The database that the queries put relations in that all databases share.
+/// The database name for relations that all databases share.
 const SHARED: &str = "(shared)";
 
-/// The other databases of one server.
+/// The other databases of a server.
 #[derive(Default)]
 pub(super) struct Databases {
-    /// Those to read; empty: all.
+    /// Databases to read; empty for all.
     wanted: Vec<String>,
-    /// Until when those that refused are left alone, and what they said.
+    /// How long those that refused are left alone, and their warnings.
     refused: HashMap<String, (u64, Warning)>,
 }
 
 impl Databases {
-    /// Reads only these from now on; all when there are none.
+    /// Reads only these from now on; all if the list is empty.
     pub(super) fn narrow(&mut self, wanted: &[String]) {
         self.wanted = wanted.to_vec();
     }
@@ -44,8 +47,7 @@ impl Databases {
         self.wanted.is_empty() || self.wanted.iter().any(|wanted| wanted == name)
     }
 
-    /// The relations of every other database that is wanted and lets us in, and a warning for every one that does
-    /// not.
+    /// The relations of all other selected databases, and a warning for each that refuses the login.
     pub(super) async fn read(
         &mut self,
         login: &Login,
@@ -72,7 +74,7 @@ impl Databases {
         Ok((rows, warnings))
     }
 
-    /// Which to read now; the reasons for the others go to `warnings`.
+    /// The databases to read now; reasons for the others go to `warnings`.
     async fn names(
         &mut self,
         login: &Login,
@@ -105,7 +107,7 @@ impl Databases {
     }
 }
 
-/// What one database tells, in a session that is over on the server, too, when this returns.
+/// Reads one database in a session that has also ended on the server when this returns.
 async fn relations(login: &Login, database: &str, version: u32) -> Result<Vec<Row>, SourceError> {
     let answer = match login.connect(Some(database)).await {
         Err(error) => Err(error),

@@ -1,4 +1,4 @@
-//! Connections to the databases of one server.
+//! Connections to the databases of a server.
 
 use std::io;
 use std::time::Duration;
@@ -19,19 +19,19 @@ use crate::secret::Secret;
 use crate::source::SourceError;
 use crate::tls;
 
-/// What it takes to connect to any database of a server.
+/// What is needed to connect to any database of a server.
 #[derive(Clone)]
 pub(super) struct Login {
-    /// The source's name, for messages.
+    /// For messages.
     pub(super) name: String,
-    /// What all its connections may be sent.
+    /// The limits shared by its connections.
     pub(super) allowance: Allowance,
     address: Address,
     config: Config,
     tls: Option<MakeRustlsConnect>,
 }
 
-/// A connection to this machine or through a network.
+/// A local or a network connection.
 type Socket = Box<dyn Stream>;
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -53,14 +53,14 @@ impl Login {
         if !password.is_empty() {
             config.password(password.reveal());
         }
-        // Certificates are read once and not at each connection: there may be one a database and a second.
+        // Read once and not for every connection: there may be one per database and second.
         let tls = tls::client(address)?.map(MakeRustlsConnect::new);
         let (name, address, allowance) = (address.to_string(), address.clone(), Allowance::new());
         Ok(Self { name, allowance, address, config, tls })
     }
 
-    /// Connects to the database of the URL, or to `database`. The task moves the connection whenever this thread
-    /// waits, and ends after the client is dropped.
+    /// Connects to the database of the URL, or to `database`. The task drives the connection whenever this
+    /// thread waits, and ends after the client is dropped.
     pub(super) async fn connect(
         &self,
         database: Option<&str>,
@@ -72,7 +72,7 @@ impl Login {
         if let Some(database) = database {
             config.dbname(database);
         }
-        // What ends a connection is said by the query that it fails.
+        // A broken connection is reported by the query that fails.
         let connected = match self.tls.clone() {
             None => {
                 let stream = Messages::new(stream, self.allowance.clone());
@@ -102,7 +102,7 @@ impl Login {
             return Ok(Box::new(UnixStream::connect(path).await?));
         }
         let stream = TcpStream::connect((self.address.host.as_str(), self.address.port)).await?;
-        // Requests are small and answers are waited for: nothing is won by gathering them.
+        // Requests are small and wait for their answers, so delaying them gains nothing.
         stream.set_nodelay(true)?;
         Ok(Box::new(stream))
     }
@@ -127,15 +127,14 @@ impl Login {
     }
 }
 
-/// States in which a server names what is wrong with the login, its password, its database or its right to enter
-/// that: it was understood, and to ask again is of no use.
+/// SQL states about the login, its password, its database or its right to connect: retrying is useless.
 const LOGIN: [&str; 5] = ["28000", "28P01", "3D000", "42501", "55000"];
-/// What the driver says where it has no password or no method that the server takes.
+/// The driver's messages if it has no password, or no authentication method that the server accepts.
 const LOGIN_HERE: [&str; 2] = ["invalid configuration", "authentication error"];
-/// What it says where the server does not encrypt, or not as we do.
+/// The driver's message if the server does not support our encryption.
 const TLS: &str = "error performing TLS handshake";
 
-/// Whether the server, or the driver before it asked, knows that this login does not get in.
+/// Whether the server, or the driver beforehand, rejected the login.
 fn is_about_login(error: &tokio_postgres::Error) -> bool {
     match error.code() {
         Some(state) => LOGIN.contains(&state.code()),
@@ -143,7 +142,7 @@ fn is_about_login(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-/// The driver says "db error"; what happened is in the cause.
+/// The driver's message is "db error"; the actual error is its cause.
 pub(super) fn explain(error: &tokio_postgres::Error) -> String {
     foreign::said(&match error.as_db_error() {
         Some(db_error) => db_error.message().to_owned(),

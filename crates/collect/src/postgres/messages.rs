@@ -1,4 +1,4 @@
-//! Messages of a server that are not believed when they say how long they are: the driver makes room first.
+//! Checks the declared length of messages, because the driver allocates memory first.
 
 use std::io;
 use std::pin::Pin;
@@ -9,9 +9,9 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use crate::allowance::Allowance;
 
-/// A row of ours has some hundred bytes, an error some thousand.
+/// Our rows have a few hundred bytes, errors a few thousand.
 const MESSAGE_BYTES_MAX: u64 = 4 << 20;
-/// A message opens with its kind and its length, which counts itself.
+/// A message starts with its kind and its length, which includes itself.
 const HEADER_BYTES: usize = 5;
 const LENGTH_BYTES: u64 = 4;
 
@@ -20,7 +20,7 @@ pub(super) struct Messages<S> {
     stream: S,
     allowance: Allowance,
     header: [u8; HEADER_BYTES],
-    /// How much of a header was seen.
+    /// How much of a header was read.
     seen: usize,
     /// How much of a message is still to come.
     left: u64,
@@ -92,7 +92,7 @@ impl<S: TlsStream + Unpin> TlsStream for Messages<S> {
     }
 }
 
-/// Encrypts as `tls` does, and reads the headers of what comes out.
+/// Encrypts like `tls`, and checks the headers of decrypted messages.
 pub(super) struct Inside<T> {
     tls: T,
     allowance: Allowance,

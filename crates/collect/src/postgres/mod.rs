@@ -1,8 +1,10 @@
-//! PostgreSQL 12 to 18: `pg_stat_io`, the log, checkpoints and databases over one connection, and the relations of
-//! every database over one of its own.
+//! PostgreSQL 12 to 18: `pg_stat_io`, the log, checkpoints and databases over one connection, and the
+//! relations of every
+//! database over a connection of its own.
 //!
-//! There is no per-file latency in PostgreSQL: blocks per relation, time per backend, and the device's own
-//! time from the host's side. What a version counts is in its `*.sql`, named after the first version it is for.
+//! PostgreSQL has no per-file latency: only blocks per relation, time per backend, and the device's own time
+//! from the host.
+//! The queries for each version are in `*.sql`, named after the first version they apply to.
 
 mod databases;
 mod login;
@@ -25,7 +27,7 @@ use crate::sample_time;
 use crate::secret::Secret;
 use crate::source::{Filter, Source, SourceError};
 
-/// First version whose counters are read.
+/// The oldest supported version.
 const OLDEST: u32 = 12;
 
 /// A PostgreSQL server.
@@ -37,7 +39,7 @@ pub(crate) struct PostgresSource {
     volumes: Volumes,
 }
 
-/// What is kept of a server from reading to reading.
+/// What is kept about a server between readings.
 struct Server {
     login: Login,
     client: Option<Client>,
@@ -69,7 +71,7 @@ impl Source for PostgresSource {
 }
 
 impl Server {
-    /// A sample, and the process that answered.
+    /// A sample, and the pid of the backend that answered.
     async fn read(&mut self) -> Result<(Sample, i32), SourceError> {
         self.login.allowance.renew();
         let answer = self.read_all().await;
@@ -125,7 +127,7 @@ impl Server {
     }
 }
 
-/// Where the server's own files are, by what the login may see: its row of [`PLACE`], or the function that tells it.
+/// The server's data directory, as far as the login may see it: from its row of [`PLACE`] or from a function.
 async fn data_directory(
     login: &Login,
     client: &Client,
@@ -142,7 +144,7 @@ async fn data_directory(
     Ok(directory.map(queries::readable))
 }
 
-/// Puts the relations of a server on this host on the volumes of this host.
+/// Assigns the relations of a server on this host to volumes.
 fn place(rows: &mut [Row], volumes: &mut Volumes) {
     volumes.refresh();
     for place in rows.iter_mut().filter_map(|row| row.subject.volume.as_mut()) {
@@ -152,7 +154,7 @@ fn place(rows: &mut [Row], volumes: &mut Volumes) {
     }
 }
 
-/// The major version, which chooses every other query.
+/// The major version, which selects every other query.
 async fn version(login: &Login, client: &Client) -> Result<u32, SourceError> {
     let rows = VERSION.ask(login, client, OLDEST).await?;
     let version: i32 = match rows.first() {
@@ -169,7 +171,7 @@ async fn version(login: &Login, client: &Client) -> Result<u32, SourceError> {
     }
 }
 
-/// Without the directory, what lies in no named tablespace belongs to no volume.
+/// Without the directory, files outside named tablespaces belong to no volume.
 fn place_unknown() -> Warning {
     Warning::new(
         WarningCode::MissingGrant,
@@ -178,7 +180,7 @@ fn place_unknown() -> Warning {
     .hint("iostall collect grants postgres prints a function that tells it, and no other setting")
 }
 
-/// What the server's settings keep from us.
+/// Warnings about settings of the server that hide counters.
 fn setting_warnings(version: u32, io_timing: bool, wal_timing: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !io_timing {

@@ -1,4 +1,4 @@
-//! What is asked of a server, by version.
+//! The queries for a server, by version.
 
 use std::pin::pin;
 
@@ -11,7 +11,8 @@ use super::login::{Login, explain};
 use crate::remote::{Columns, Plan, for_version};
 use crate::source::SourceError;
 
-/// A statement with the tag by which a DBA knows who asks, its text by the first version it is for.
+/// A statement, tagged so that a DBA can see where it comes from, with its text by the first version it
+/// applies to.
 pub(super) struct Query {
     pub(super) tag: &'static str,
     pub(super) texts: &'static [(u32, &'static str)],
@@ -44,7 +45,7 @@ pub(super) struct Counted {
     pub(super) kind: fn(u32) -> Kind,
 }
 
-/// What any database of a server tells of the whole.
+/// Server-wide statistics, available in any database.
 pub(super) const SERVER: [Counted; 4] = [
     Counted {
         query: Query {
@@ -76,7 +77,7 @@ pub(super) const SERVER: [Counted; 4] = [
     },
 ];
 
-/// What a database tells of itself alone.
+/// Statistics of the current database only.
 pub(super) const RELATIONS: [Counted; 2] = [
     Counted {
         query: Query { tag: "iostall:tables", texts: &[(12, include_str!("sql/tables_12.sql"))] },
@@ -89,7 +90,7 @@ pub(super) const RELATIONS: [Counted; 2] = [
 ];
 
 impl Query {
-    /// What a server of this version answers; nothing where the version has nothing of the kind.
+    /// The result on a server of this version; empty if the version has nothing of the kind.
     pub(super) async fn ask(
         &self,
         login: &Login,
@@ -101,7 +102,8 @@ impl Query {
         Ok(rows)
     }
 
-    /// A column of one of its rows; an error where it is missing or of another type than ours, which no PostgreSQL says.
+    /// A column of one of its rows; an error if it is missing or of another type, which no PostgreSQL
+    /// returns.
     pub(super) fn column<'a, T: FromSql<'a>>(
         &self,
         login: &Login,
@@ -115,7 +117,7 @@ impl Query {
         SourceError::Query { source_name: login.name.clone(), query: self.tag, reason }
     }
 
-    /// Gives `take` each row as it comes, so that those of the driver, which are large, do not add up.
+    /// Passes each row to `take` as it arrives, so that the driver's large rows do not accumulate.
     async fn each(
         &self,
         login: &Login,
@@ -137,7 +139,7 @@ impl Query {
     }
 }
 
-/// The rows that `all` give of the server or the database that `client` is connected to.
+/// The rows of `all` for the server or database that `client` is connected to.
 pub(super) async fn rows(
     all: &[Counted],
     login: &Login,
@@ -169,7 +171,7 @@ impl Columns for tokio_postgres::Row {
     }
 }
 
-/// A name as people can read it. It tells nothing apart: that is what object ids are for.
+/// A readable name. It need not be unique, because object ids identify rows.
 pub(super) fn readable(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }

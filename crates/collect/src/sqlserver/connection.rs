@@ -15,19 +15,19 @@ use crate::secret::Secret;
 use crate::source::SourceError;
 use crate::tls;
 
-/// A client, and what its server may send.
+/// A client, with the limits for its server.
 pub(super) struct Connection {
     client: Client<Compat<Metered<TcpStream>>>,
     allowance: Allowance,
 }
 
-/// Certificates are read once and not at each connection.
+/// Read once and not for every connection.
 pub(super) fn config(address: &Address, password: &Secret) -> Result<Config, SourceError> {
     let mut config = Config::new();
     config.host(&address.host);
     config.port(address.port);
     config.application_name("iostall");
-    // From another database the query would be parsed at that database's compatibility level.
+    // In another database the query would be parsed at that database's compatibility level.
     config.database(if address.database.is_empty() { "master" } else { &address.database });
     config.authentication(AuthMethod::sql_server(&address.user, password.reveal()));
     match &address.tls {
@@ -53,7 +53,7 @@ pub(super) async fn connect(address: &Address, config: Config) -> Result<Connect
         reason: error.to_string(),
     };
     let stream = TcpStream::connect((address.host.as_str(), address.port)).await.map_err(refused)?;
-    // Requests are small and answers are waited for: nothing is won by gathering them.
+    // Requests are small and wait for their answers, so delaying them gains nothing.
     stream.set_nodelay(true).map_err(refused)?;
     let allowance = Allowance::new();
     let (stream, let_in) = Metered::new(stream, allowance.clone());
@@ -64,7 +64,7 @@ pub(super) async fn connect(address: &Address, config: Config) -> Result<Connect
     Ok(Connection { client, allowance })
 }
 
-/// A result as named columns, apart from the driver.
+/// A result row as named columns, independent of the driver.
 pub(super) type Columns = Vec<(String, Value)>;
 
 pub(super) async fn query(
@@ -101,7 +101,7 @@ pub(super) async fn query_with(
     answer.map_err(|error| fault::asking(address, tag, error))
 }
 
-/// The rows of a result, as many as are allowed.
+/// The rows of a result, within the limits.
 async fn rows(
     mut stream: QueryStream<'_>,
     allowance: &Allowance,
@@ -132,7 +132,7 @@ fn columns(row: tiberius::Row) -> Columns {
         .collect()
 }
 
-/// A handle is a pattern of bits; anything else below zero would be damage, and is left out.
+/// A handle is a bit pattern; any other negative number is damage and left out.
 pub(super) fn whole(name: &str, number: i64) -> Value {
     if name == "handle" {
         return Value::Number(number.cast_unsigned());

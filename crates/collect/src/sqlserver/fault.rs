@@ -1,4 +1,4 @@
-//! What went wrong, from the driver's words to ours.
+//! Translates errors of the driver.
 
 use iostall_measure::foreign;
 use tiberius::error::Error;
@@ -7,21 +7,20 @@ use crate::address::Address;
 use crate::source::SourceError;
 use crate::tls;
 
-/// Login failed, by password, by trust, disabled, locked or expired; and a database that the login cannot open.
+/// Login errors: password, trust, disabled, locked or expired; and a database that the login cannot open.
 const LOGIN: [u32; 7] = [18_456, 18_452, 18_470, 18_486, 18_487, 18_488, 4060];
-/// A right on an object, on the server or in the database is missing.
+/// A missing permission on an object, on the server or in the database.
 const DENIED: [u32; 5] = [229, 262, 297, 300, 371];
 
-/// An object with this name is not there.
 const NO_OBJECT: u32 = 208;
 
-/// Where the driver's message goes over to advice for those who program with it.
+/// Start of the advice for programmers in the driver's message.
 const ADVICE: &str = " To connect anyway you can:";
 
-/// What it says of a certificate that it does not accept.
+/// Its message for a rejected certificate.
 const REJECTED: &str = "the server's certificate was rejected";
 
-/// Why there is no connection.
+/// Why connecting failed.
 pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
     let source_name = address.to_string();
     match error {
@@ -41,7 +40,7 @@ pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
     }
 }
 
-/// Why a query has no result.
+/// Why a query failed.
 pub(super) fn asking(address: &Address, query: &'static str, error: Error) -> SourceError {
     let source_name = address.to_string();
     match error {
@@ -57,7 +56,7 @@ pub(super) fn asking(address: &Address, query: &'static str, error: Error) -> So
     }
 }
 
-/// The server's own words with their number, by which they are looked up.
+/// The server's message with its number, for looking it up.
 fn said(token: &tiberius::error::TokenError) -> String {
     format!("{} (error {})", foreign::said(token.message().trim_end_matches('.')), token.code())
 }

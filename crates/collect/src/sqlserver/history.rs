@@ -1,4 +1,5 @@
-//! What a management database (`tsql/`) sampled on the server itself, read as if it had been sampled from here.
+//! Reads what a management database (`tsql/`) sampled on the server itself, as if it had been sampled by
+//! iostall.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,7 +20,7 @@ const SAMPLES: &str = include_str!("sql/history_samples.sql");
 const FILES: &str = include_str!("sql/history_files.sql");
 const GAPS: &str = include_str!("sql/history_gaps.sql");
 
-/// Rows that are read at once: a few megabytes.
+/// Rows read at once: a few megabytes.
 const ROWS_AT_ONCE: u64 = 50_000;
 
 /// The samples in a management database.
@@ -31,12 +32,12 @@ pub struct History {
     connection: Option<Connection>,
 }
 
-/// Up to where a history has been read.
+/// How far a history has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The number of the last sample that was read.
+    /// Number of the last sample read.
     pub number: i64,
-    /// The latest time among the samples that were read.
+    /// The latest time among the samples read.
     pub taken: Timestamp,
     /// Gaps up to here have been read.
     gaps_to: Timestamp,
@@ -48,32 +49,33 @@ impl Position {
         Self { number: i64::MAX, taken: time, gaps_to: time }
     }
 
-    /// Everything that came after the sample numbered `number`, when the latest one was that of `taken`.
+    /// Everything after the sample numbered `number`, if the latest time so far is `taken`.
     pub fn following(number: i64, taken: Timestamp) -> Self {
         Self { number, taken, gaps_to: taken }
     }
 }
 
-/// A piece of a history.
+/// A part of a history.
 #[derive(Debug)]
 pub struct Batch {
-    /// Samples, in the order they were taken; none: the history is at its end.
+    /// In the order they were taken; empty at the end of the history.
     pub samples: Vec<Sample>,
-    /// What is missing, up to the last of these samples.
+    /// Missed samples up to the last of these samples.
     pub gaps: Vec<Gap>,
-    /// Where the next piece begins.
+    /// Where the next part begins.
     pub next: Position,
 }
 
 impl History {
-    /// The history at `address`, whose database is the management database. `limit` bounds every reading.
+    /// The history at `address`, whose database is the management database. `limit` is the timeout of every
+    /// reading.
     pub fn open(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
         let (runtime, config) = (remote::runtime(&address)?, config(&address, password)?);
         Ok(Self { address, config, limit, runtime, connection: None })
     }
 
-    /// The filters that it has samples of, as the server wrote them; an empty one is all files. Samples of different
-    /// filters have different files, so each is a history of its own.
+    /// The filters that samples were taken with, as the server wrote them; an empty one means all files.
+    /// Samples with different filters contain different files, so each filter has its own history.
     pub fn filters(&mut self) -> Result<Vec<String>, SourceError> {
         self.bounded(async |address, connection| {
             let rows = query(address, connection, "iostall:history_filters", FILTERS).await?;
@@ -106,7 +108,7 @@ impl History {
         })
     }
 
-    /// Runs `work` over the connection, which is made first where there is none and dropped after an error.
+    /// Runs `work` with the connection, which is opened if necessary and dropped after an error.
     fn bounded<T>(
         &mut self,
         work: impl AsyncFnOnce(&Address, &mut Connection) -> Result<T, SourceError>,
@@ -164,7 +166,7 @@ fn timestamp(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
 }
 
-/// As many samples as are read at once, but one at least.
+/// As many samples as are read at once, but at least one.
 fn at_once(rows: &[Columns]) -> Vec<Head> {
     let mut files = 0;
     rows.iter()
@@ -201,7 +203,7 @@ fn samples(heads: Vec<Head>, files: Vec<Columns>) -> Vec<Sample> {
     heads.into_iter().map(|head| sample(&head, rows.remove(&head.number).unwrap_or_default())).collect()
 }
 
-/// The same marks as a sample that is taken from here has, so that the same rules say what may be subtracted.
+/// With the same marks as a sample taken by iostall, so that the same rules decide what can be subtracted.
 fn sample(head: &Head, rows: Vec<Row>) -> Sample {
     let start = head.start_ms.to_string();
     Sample {

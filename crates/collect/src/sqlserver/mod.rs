@@ -1,7 +1,8 @@
 //! SQL Server 2008 R2 to 2022 and Azure SQL: `sys.dm_io_virtual_file_stats` over TDS.
 //!
-//! Whole milliseconds, counted when an I/O completes. The length of an interval comes from the computer's own
-//! tick counter, read with the counters.
+//! Times are whole milliseconds, counted when an I/O completes. The length of an interval comes from the
+//! computer's tick
+//! counter, read together with the counters.
 
 mod connection;
 mod fault;
@@ -82,7 +83,7 @@ async fn read(address: &Address, connection: &mut Connection) -> Result<Sample, 
     Ok(sample(instance, files, is_azure_database))
 }
 
-/// What the instance says of itself.
+/// What the instance reports about itself.
 #[derive(Debug, Default)]
 struct Instance {
     version: u32,

@@ -1,4 +1,4 @@
-//! The certificates that a user names with `?ca=`: one or many in PEM form, or one in DER form, as Windows exports it.
+//! Certificates named with `?ca=`: one or more in PEM form, or one in DER form, as exported by Windows.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-/// Ten times what a distribution trusts.
+/// Ten times the size of a distribution's trust store.
 const CERTIFICATES: Input = Input { what: "file of certificates", limit: ByteCount(4 << 20) };
 
-/// The certificates in the file at `path`, one at least, and each of them readable; else what is wrong.
+/// The certificates in the file at `path`, at least one and all readable; otherwise what is wrong.
 pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let bytes = CERTIFICATES.read(path).map_err(|error| error.to_string())?;
-    // Behind the mark that Windows programs begin a text with, too.
+    // Windows programs begin text files with a byte order mark.
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let fail = |what: &str| Err(format!("{}: {what}", path.display()));
     let found: Vec<_> = if is_pem(text) {
@@ -36,7 +36,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> 
     Ok(found)
 }
 
-/// Whether a line of it begins an object in PEM form.
+/// Whether a line of it begins a PEM object.
 fn is_pem(text: &[u8]) -> bool {
     let marker = b"-----BEGIN ";
     text.starts_with(marker)

@@ -1,4 +1,4 @@
-//! Encryption, one configuration for every driver that takes one.
+//! TLS: one configuration for all drivers.
 
 mod certificates;
 mod pinned;
@@ -18,7 +18,7 @@ use crate::source::SourceError;
 
 pub(crate) use words::of_text;
 
-/// The client's side of TLS as `address` asks for it; `None` when it asks for none.
+/// The TLS configuration that `address` asks for; `None` without TLS.
 pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceError> {
     let fail = |reason: String| SourceError::Tls { source_name: address.to_string(), reason };
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -43,13 +43,14 @@ pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceEr
     Ok(Some(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
 }
 
-/// The certificates that `address` names with `?ca=`; none where it names none.
+/// The certificates that `address` names with `?ca=`; empty if there are none.
 pub(crate) fn authorities(address: &Address) -> Result<Vec<CertificateDer<'static>>, SourceError> {
     let Tls::VerifyWith(path) = &address.tls else { return Ok(Vec::new()) };
     certificates::read(path).map_err(|reason| SourceError::Tls { source_name: address.to_string(), reason })
 }
 
-/// Why there is no connection: `reason`, or the certificate where rustls is found among the causes of `error`.
+/// Why connecting failed: `reason`, or the certificate error if there is a rustls error among the causes of
+/// `error`.
 pub(crate) fn connect_error(
     source_name: String,
     reason: String,
@@ -63,8 +64,8 @@ pub(crate) fn connect_error(
     }
 }
 
-/// The error of rustls in the chain. `io::Error` passes over the error it holds, and `mysql_async` has one that
-/// names no source: both are opened.
+/// The rustls error in the chain. `io::Error` skips the error it contains, and `mysql_async` has one without
+/// a source, so both are unpacked.
 fn cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Error> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -80,7 +81,7 @@ fn cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Error> 
     None
 }
 
-/// The verifier of `tls=unverified`: encryption without knowing with whom. Signatures are still checked.
+/// The verifier of `tls=unverified`: encryption without authentication. Signatures are still checked.
 #[derive(Debug)]
 struct BelieveAnyone(Arc<CryptoProvider>);
 

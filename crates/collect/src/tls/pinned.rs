@@ -1,7 +1,9 @@
-//! Trust in the certificates that a user named, be they an authority's or the server's own.
+//! Trusts certificates that a user named, either an authority's or the server's own.
 //!
-//! A server's own certificate, often signed by itself, proves who answers by its key: one that is the same byte for byte
-//! is accepted whatever it says of its issuer, of being an authority and of its names. Its dates count as always.
+//! A server's own certificate, often self-signed, identifies it by its key: a byte-for-byte match is accepted
+//! whatever the
+//! certificate says about its issuer, its use as an authority, and its names. Its validity dates are always
+//! checked.
 
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Trusts these and whatever they issued; else what is wrong with them.
+    /// Trusts these and what they issued; otherwise what is wrong with them.
     pub(super) fn new(
         certificates: Vec<CertificateDer<'static>>,
         provider: Arc<CryptoProvider>,
@@ -33,8 +35,8 @@ impl Named {
     }
 }
 
-/// Whether `error` stands against a certificate that is the very one that was named. The dates are looked at first, so
-/// that nothing here hides them.
+/// Whether `error` counts against a certificate that was named itself. Dates are checked first, so that
+/// nothing here hides them.
 fn counts(error: &Error) -> bool {
     let Error::InvalidCertificate(fault) = error else { return true };
     match fault {
@@ -95,7 +97,7 @@ mod tests {
     use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, KeyPair, date_time_ymd};
     use rustls::crypto::aws_lc_rs;
 
-    /// Now, for a certificate that is good from 1975 to 4096 unless its maker says otherwise.
+    /// Now, for a certificate that is valid from 1975 to 4096 unless set otherwise.
     fn now() -> UnixTime {
         UnixTime::since_unix_epoch(std::time::Duration::from_secs(1_800_000_000))
     }
@@ -117,7 +119,8 @@ mod tests {
         }
     }
 
-    /// `openssl req -x509` makes a certificate that signs itself and is an authority's: named, it was refused.
+    /// `openssl req -x509` creates a self-signed certificate marked as an authority: it was refused even when
+    /// named.
     #[test]
     fn the_very_certificate_is_accepted_whatever_it_is_for() {
         let plain = made(|_| {});

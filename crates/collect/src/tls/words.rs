@@ -1,20 +1,20 @@
-//! What is wrong with a server's certificate, for people.
+//! Explains what is wrong with a server's certificate.
 
 use jiff::Timestamp;
 use rustls::CertificateError;
 use rustls::pki_types::UnixTime;
 
-/// What the library calls the certificate of an authority that a server shows as its own. It has no variant for it.
+/// The library's text for an authority's certificate used by a server. It has no variant for it.
 const AUTHORITY: &str = "CaUsedAsEndEntity";
-/// The same for a certificate of the first version of X.509.
+/// The same for an X.509 version 1 certificate.
 const OLD_VERSION: &str = "UnsupportedCertVersion";
 
 const UNVERIFIED: &str = "?tls=unverified encrypts without asking who answers";
-/// PostgreSQL's driver leaves the decision to us; those of the others have none that knows a certificate by itself.
+/// PostgreSQL's driver leaves verification to us; the other drivers cannot accept a certificate by itself.
 const SHOWN_BY_AUTHORITY: &str = "of PostgreSQL, ?ca=FILE with this very certificate is enough; other servers need one with \
                                   CA:FALSE (openssl req -x509 -addext basicConstraints=critical,CA:FALSE)";
 
-/// Whether the server shows a certificate that may issue others.
+/// Whether the server uses a certificate that may issue others.
 pub(super) fn is_of_an_authority(fault: &CertificateError) -> bool {
     matches!(fault, CertificateError::Other(other) if other.to_string().contains(AUTHORITY))
 }
@@ -62,7 +62,6 @@ fn of_other(name: &str) -> &'static str {
     }
 }
 
-/// What to do about it.
 pub(super) fn advice(fault: &CertificateError) -> &'static str {
     match fault {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
@@ -82,7 +81,7 @@ pub(super) fn advice(fault: &CertificateError) -> &'static str {
     }
 }
 
-/// What is wrong and what to do, from a driver that tells it in the library's words alone.
+/// What is wrong and what to do, for a driver that reports only the library's text.
 pub(crate) fn of_text(text: &str) -> (String, &'static str) {
     let known = [
         ("UnknownIssuer", CertificateError::UnknownIssuer),
@@ -104,7 +103,7 @@ pub(crate) fn of_text(text: &str) -> (String, &'static str) {
     }
 }
 
-/// `DnsName("db1")` is the library's way to write the name of a host, `IpAddress(…)` that of an address.
+/// The library writes host names as `DnsName("db1")` and addresses as `IpAddress(…)`.
 fn plain(names: &[String]) -> String {
     let inner = |name: &String| {
         let (_, rest) = name.split_once('(').unwrap_or(("", name));

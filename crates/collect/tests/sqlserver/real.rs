@@ -60,7 +60,6 @@ impl Server {
         }
     }
 
-    /// The only number that `query` gives.
     fn number(&mut self, query: &str) -> i64 {
         let row = self.runtime.block_on(async { self.client.simple_query(query).await?.into_row().await });
         row.unwrap().and_then(|row| row.get::<i64, _>(0)).unwrap_or_else(|| panic!("no number: {query}"))

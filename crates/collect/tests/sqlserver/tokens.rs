@@ -198,7 +198,6 @@ pub(crate) fn tag(request: &[u8]) -> Option<String> {
     String::from_utf16(&units).ok()
 }
 
-/// Whether the text of a request has `part` in it.
 pub(crate) fn contains(request: &[u8], part: &str) -> bool {
     let part = utf16(part);
     request.windows(part.len()).any(|piece| piece == part)

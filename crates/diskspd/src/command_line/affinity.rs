@@ -2,7 +2,7 @@
 
 use crate::profile::CpuAssignment;
 
-/// Reads `[g#,]#[,#…][,g#,#…]`; the list is empty for nothing and for a bare `g`, the default round robin.
+/// Parses `[g#,]#[,#…][,g#,#…]`; empty for no value and for a bare `g`, which is the default round robin.
 pub(super) fn parse_list(value: &str) -> Result<Vec<CpuAssignment>, &'static str> {
     let mut list = Vec::new();
     if value.is_empty() || value == "g" {

@@ -1,10 +1,10 @@
-//! `-S` and `-h`: two properties, cache mode and write-through, and memory mapping; each may be set once.
+//! `-S` and `-h`: two properties, cache mode and write-through, plus memory mapping; each may be set once.
 
 use super::error::CommandLineError;
 use super::scan::Switch;
 use crate::profile::{CacheMode, DiskspdTarget};
 
-/// What the flags so far have set.
+/// What has been set so far.
 #[derive(Debug, Default)]
 pub(super) struct Caching {
     mode: Option<(CacheMode, char)>,
@@ -13,7 +13,7 @@ pub(super) struct Caching {
 }
 
 impl Caching {
-    /// Takes `-S…`; a bare `-S` is `-Su`.
+    /// Applies `-S…`; a bare `-S` means `-Su`.
     pub(super) fn take(&mut self, switch: &Switch) -> Result<(), CommandLineError> {
         if switch.value.is_empty() {
             return self.set_mode(switch, CacheMode::NoOsCache, 'u');
@@ -33,7 +33,7 @@ impl Caching {
         Ok(())
     }
 
-    /// `-h` and `-Sh`: no cache of the operating system, and write-through.
+    /// `-h` and `-Sh`: no operating system cache, and write-through.
     pub(super) fn take_h(&mut self, switch: &Switch) -> Result<(), CommandLineError> {
         self.set_mode(switch, CacheMode::NoOsCache, 'h')?;
         self.set_write_through(switch, 'h')

@@ -1,9 +1,12 @@
-//! Words into options and targets.
+//! Splits words into options and targets.
 //!
-//! `-` always begins an option. `/` begins one in DiskSpd too, but on Linux it begins every absolute path. So a word
-//! with a slash in front is an option only when all of this holds: it has no second slash, nothing exists at
-//! that path, and the whole of it is an option with a well-formed value (`/d10`, `/b64K`, `/Sh`, `/r`). `/data` is
-//! therefore a target: `ata` is no number. Options that end in a name (`X`, `e`, `y`, `Z<size>,file`) need the `-`.
+//! `-` always starts an option. So does `/` in DiskSpd, but on Linux it starts every absolute path. So a word
+//! with a leading
+//! slash is an option only if all of this is true: it has no second slash, nothing exists at that path, and
+//! the whole word
+//! is an option with a well-formed value (`/d10`, `/b64K`, `/Sh`, `/r`). `/data` is therefore a target,
+//! because `ata` is no
+//! number. Options that end in a name (`X`, `e`, `y`, `Z<size>,file`) need the `-`.
 
 use super::error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
 use crate::distribution::Distribution;
@@ -13,11 +16,8 @@ use crate::size::parse_size;
 /// One option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Switch {
-    /// As typed.
     pub(super) word: String,
-    /// Its letter.
     pub(super) letter: char,
-    /// What is glued on.
     pub(super) value: String,
 }
 
@@ -35,7 +35,7 @@ impl Switch {
     }
 }
 
-/// A command line, taken apart.
+/// A command line split into its parts.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) switches: Vec<Switch>,
@@ -62,7 +62,7 @@ pub(super) fn scan(args: &[String], exists: &dyn Fn(&str) -> bool) -> Result<Sca
     Ok(scanned)
 }
 
-/// A value apart from its option is the commonest cause of a target before an option.
+/// A value separated from its option is the most common reason for a target before an option.
 fn hint(scanned: &Scanned) -> String {
     let (Some(option), Some(value)) = (scanned.switches.last(), scanned.targets.first()) else {
         return String::new();
@@ -91,7 +91,7 @@ fn as_switch(word: &str, exists: &dyn Fn(&str) -> bool) -> Result<Option<Switch>
     Ok(is_switch.then_some(switch))
 }
 
-/// Whether `value` is, to the last character, a value that `letter` takes.
+/// Whether all of `value` is a valid value for `letter`.
 fn well_formed(letter: char, value: &str) -> bool {
     let size = |text: &str| parse_size(text, 1).is_ok();
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

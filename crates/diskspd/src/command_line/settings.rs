@@ -1,4 +1,4 @@
-//! The second reading: every option that is not read first, from left to right.
+//! The second pass: the remaining options from left to right.
 
 use super::affinity::parse_list;
 use super::caching::Caching;
@@ -12,18 +12,18 @@ use crate::profile::{
 };
 use crate::unsupported::Unsupported;
 
-/// Completions per dot where `-P` has no number.
+/// Completions per dot if `-P` has no number.
 const PROGRESS_DEFAULT: u32 = 65_536;
 
-/// What `-r` says of the alignment.
+/// The alignment given with `-r`.
 #[derive(Clone, Copy)]
 enum Alignment {
-    /// Nothing: the block size.
+    /// None: the block size.
     Block,
     Bytes(u64),
 }
 
-/// What has been read so far. All targets of a command line share one set of settings.
+/// Settings so far. All targets of a command line share them.
 pub(super) struct Settings {
     pub(super) profile: DiskspdProfile,
     span: DiskspdTimeSpan,
@@ -147,7 +147,7 @@ impl Settings {
         Ok(())
     }
 
-    /// `-f<size>` and `-f<rst>` share their letter; a digit tells them apart.
+    /// `-f<size>` and `-f<rst>` share their letter; a digit makes the difference.
     fn take_f(&mut self, switch: &Switch) -> Result<(), CommandLineError> {
         if switch.value.starts_with(|c: char| c.is_ascii_digit()) {
             let end = self.size(switch)?;
@@ -170,7 +170,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What is no number keeps the default, as in DiskSpd, but is told.
+    /// An invalid number keeps the default, as in DiskSpd, but with a warning.
     fn take_interval(&mut self, switch: &Switch, warnings: &mut Vec<String>) -> Result<(), CommandLineError> {
         self.span.iops_stdev = true;
         if switch.value.is_empty() {
@@ -247,7 +247,8 @@ impl Settings {
         Ok(())
     }
 
-    /// A bare `-w` is what DiskSpd's usage calls no writes and its code rejects; here it is no writes, with a word.
+    /// DiskSpd's usage says that a bare `-w` means no writes, but its code rejects it; here it means no
+    /// writes, with a warning.
     fn take_write_share(
         &mut self,
         switch: &Switch,
@@ -283,7 +284,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Puts together what several options say of one thing.
+    /// Combines options that set the same thing.
     pub(super) fn finish(&mut self) -> Result<(DiskspdTimeSpan, DiskspdTarget), CommandLineError> {
         if !self.refused.is_empty() {
             return Err(CommandLineError::Refused(std::mem::take(&mut self.refused)));

@@ -1,6 +1,8 @@
-//! SQLIO's command lines, which many articles still show: not carried out, but said in DiskSpd's words.
+//! SQLIO command lines, which many articles still show: they are not run, but translated to DiskSpd's
+//! options.
 
-/// What `words` ask for in DiskSpd's words, where they are SQLIO's: `-kR` or `-kW`, which DiskSpd does not have, is in all of them.
+/// `words` in DiskSpd's options, if they are SQLIO's. All of those contain `-kR` or `-kW`, which DiskSpd does
+/// not have.
 pub(super) fn in_diskspds_words(words: &[String]) -> Option<String> {
     let writes = words.iter().find_map(|word| match option(word) {
         Some(("k", "R" | "r")) => Some(false),
@@ -10,7 +12,7 @@ pub(super) fn in_diskspds_words(words: &[String]) -> Option<String> {
     let value = |letter: &str| words.iter().filter_map(|word| option(word)).find(|(it, _)| *it == letter);
     let threads = value("t").map_or("1", |(_, count)| count);
     let mut line = vec!["diskspd".to_owned()];
-    // SQLIO counts in KiB and runs for 30 s without being asked; it passes the caches unless -B says otherwise.
+    // SQLIO counts in KiB and runs for 30 s by default; it bypasses caches unless -B says otherwise.
     line.push(format!("-b{}K", value("b").map_or("2", |(_, size)| size)));
     line.push(format!("-d{}", value("s").map_or("30", |(_, seconds)| seconds)));
     line.push(format!("-o{}", value("o").map_or("1", |(_, count)| count)));

@@ -1,17 +1,17 @@
-//! The numbers behind options.
+//! Numbers in options.
 
 use super::error::CommandLineError;
 use super::scan::Switch;
 use crate::profile::Throughput;
 use crate::size::parse_size;
 
-/// The digits that `value` begins with, and how many bytes they take. DiskSpd reads counts so.
+/// The digits at the start of `value`, and their length. DiskSpd reads counts this way.
 fn leading_number(value: &str) -> (&str, usize) {
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     (&value[..end], end)
 }
 
-/// A count or a number of seconds. As DiskSpd does, letters behind the digits are dropped, but not without a word.
+/// A count or a number of seconds. Like DiskSpd, drops letters after the digits, but with a warning.
 pub(super) fn count_u32(switch: &Switch, warnings: &mut Vec<String>) -> Result<u32, CommandLineError> {
     let (digits, end) = leading_number(&switch.value);
     if digits.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn size(switch: &Switch, text: &str, block_bytes: u32) -> Result<u64,
     parse_size(text, u64::from(block_bytes)).map_err(|error| switch.bad(error.to_string()))
 }
 
-/// `-b`: blocks cannot be counted in blocks, so its own `b` suffix is refused.
+/// `-b`: the suffix `b` (blocks) is rejected, because a block size cannot be in blocks.
 pub(super) fn block_size(switch: &Switch) -> Result<u32, CommandLineError> {
     if switch.value.ends_with(['b', 'B']) {
         return Err(switch.bad("the block size cannot be given in blocks; use K, M or G"));
@@ -56,7 +56,7 @@ pub(super) fn experiment_flags(switch: &Switch) -> Result<u32, CommandLineError>
     switch.value.parse().map_err(|_| switch.bad("a bit mask must follow, as a whole number"))
 }
 
-/// `-g`: bytes a millisecond, or requests a second with `i`. A fraction is ours.
+/// `-g`: bytes per millisecond, or requests per second with `i`. Fractions are our extension.
 pub(super) fn throughput(switch: &Switch) -> Result<Throughput, CommandLineError> {
     let (number, kind): (_, fn(f64) -> Throughput) = match switch.value.strip_suffix('i') {
         Some(number) => (number, Throughput::Iops),

@@ -1,4 +1,4 @@
-//! In which order a target's offsets come.
+//! The order of a target's offsets.
 
 use crate::distribution::Distribution;
 
@@ -7,16 +7,16 @@ use crate::distribution::Distribution;
 pub enum Access {
     /// `-r`, `-rs`, `-rd`.
     Random {
-        /// Offsets are multiples of it; above 0. With a share below 100 also the stride.
+        /// Alignment of offsets; above 0. With a share below 100 also the stride.
         align_bytes: u64,
         /// Share of requests that jump, 1 to 100.
         random_pct: u32,
-        /// Where they land; `None`: everywhere alike.
+        /// `None` is uniform.
         distribution: Option<Distribution>,
     },
     /// `-s`.
     Sequential {
-        /// Distance between starts; 0 stays at one offset.
+        /// Distance between starts; 0 repeats one offset.
         stride_bytes: u64,
         /// `-si`: threads share one sequence.
         interlocked: bool,
@@ -24,7 +24,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Alignment or stride: one number in DiskSpd.
+    /// Alignment or stride, which DiskSpd stores as one number.
     pub fn step_bytes(&self) -> u64 {
         match self {
             Self::Random { align_bytes, .. } => *align_bytes,
@@ -42,7 +42,7 @@ impl Access {
         matches!(self, Self::Sequential { interlocked: true, .. })
     }
 
-    /// The distribution, where there is one.
+    /// The distribution, if there is one.
     pub fn distribution(&self) -> Option<&Distribution> {
         match self {
             Self::Random { distribution, .. } => distribution.as_ref(),

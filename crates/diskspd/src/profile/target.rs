@@ -1,4 +1,4 @@
-//! A target of a DiskSpd profile: what is done to one file or device.
+//! A target of a DiskSpd profile: the settings for one file or device.
 
 use super::Access;
 use crate::distribution::EffectiveRange;
@@ -31,7 +31,7 @@ pub struct DiskspdTarget {
     pub memory_mapped: bool,
     /// `-N`.
     pub flush: Option<FlushKind>,
-    /// `-Z` but for `-Zr`.
+    /// `-Z`, except `-Zr`.
     pub write_buffer: WriteBuffer,
     /// `-p`.
     pub parallel_async: bool,
@@ -39,13 +39,13 @@ pub struct DiskspdTarget {
     pub burst_size: Option<u32>,
     /// `-j`.
     pub think_time_ms: Option<u32>,
-    /// `-c`: the file is made in this size.
+    /// `-c`: the file is created with this size.
     pub create_bytes: Option<u64>,
     /// `-r…` or `-s…`.
     pub access: Access,
     /// `-T`.
     pub thread_stride_bytes: u64,
-    /// `-f`, or the end that `-B` gives: no request crosses it; 0: the target's end.
+    /// `-f`, or the end given with `-B`: no request crosses it; 0: the target's end.
     pub max_bytes: u64,
     /// `-o`.
     pub request_count: u32,
@@ -59,7 +59,7 @@ pub struct DiskspdTarget {
     pub io_priority: IoPriority,
     /// Weight among the targets of a pool with `-O`.
     pub weight: u32,
-    /// The pool threads that work on it; empty: all. XML only.
+    /// The pool threads that use it; empty: all. XML only.
     pub thread_targets: Vec<ThreadTarget>,
 }
 
@@ -96,7 +96,7 @@ impl DiskspdTarget {
         }
     }
 
-    /// Where its random requests go on `size_bytes` of target, counted from `-B`; empty without `-rd`.
+    /// Where its random requests go on `size_bytes` of target, relative to `-B`; empty without `-rd`.
     pub fn effective_ranges(&self, size_bytes: u64) -> Vec<EffectiveRange> {
         let end = if self.max_bytes > 0 { self.max_bytes.min(size_bytes) } else { size_bytes };
         let length = end.saturating_sub(self.base_bytes);
@@ -106,21 +106,21 @@ impl DiskspdTarget {
             .unwrap_or_default()
     }
 
-    /// The number of a template's place, from 1; `None` for a real path.
+    /// The number of a template, from 1; `None` for a real path.
     pub fn template_number(&self) -> Option<usize> {
         self.path.strip_prefix('*')?.parse().ok().filter(|number| *number > 0)
     }
 }
 
-/// Which caches the operating system may use.
+/// Which operating system caches may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheMode {
-    /// Through the page cache: the default, and `-Sb`.
+    /// The page cache: the default, and `-Sb`.
     #[default]
     Cached,
     /// Past it: `-Su`.
     NoOsCache,
-    /// Past the local cache of a network file system: `-Sr`.
+    /// Not the local cache of a network file system: `-Sr`.
     NoLocalCache,
 }
 
@@ -131,12 +131,11 @@ pub enum FlushKind {
     ViewOfFile,
     /// `n`.
     NonVolatileMemory,
-    /// `i`.
     NonVolatileMemoryNoDrain,
 }
 
 impl FlushKind {
-    /// All, with the words of the XML profile.
+    /// All of them, with their names in XML profiles.
     pub const ALL: [(Self, &'static str); 3] = [
         (Self::ViewOfFile, "ViewOfFile"),
         (Self::NonVolatileMemory, "NonVolatileMemory"),
@@ -147,24 +146,23 @@ impl FlushKind {
 /// What is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WriteBuffer {
-    /// Bytes 0 to 255 over and over: the default.
+    /// Bytes 0 to 255 repeated: the default.
     #[default]
     Ramp,
     /// Zeros: `-Z`.
     Zero,
-    /// A buffer of random bytes, or of a file's, that each write takes a random part of: `-Z<size>[,file]`.
+    /// Each write takes a random part of a buffer, filled with random bytes or from a file:
+    /// `-Z<size>[,file]`.
     Random {
-        /// Size of the buffer.
         bytes: u64,
-        /// Where its bytes come from; `None`: random.
+        /// Source of its bytes; `None`: random.
         file: Option<String>,
     },
 }
 
-/// A limit on each thread's throughput on each target (`-g`). A float, so that nothing is cut off or wraps.
+/// A limit on each thread's throughput on each target (`-g`). A float, so that nothing is truncated or wraps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Throughput {
-    /// Bytes a millisecond.
     BytesPerMs(f64),
     /// Requests a second.
     Iops(f64),
@@ -203,11 +201,11 @@ impl IoPriority {
     }
 }
 
-/// A pool thread that works on a target.
+/// A pool thread assigned to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadTarget {
     /// Thread of the pool, from 0.
     pub thread: u32,
-    /// Its own weight of the target; `None`: the target's.
+    /// Its own weight for the target; `None`: the target's.
     pub weight: Option<u32>,
 }

@@ -23,7 +23,7 @@ pub struct DiskspdTimeSpan {
     pub thread_count: u32,
     /// `-O`: outstanding requests of a pool thread over all targets; 0: each target has its own.
     pub request_count: u32,
-    /// Width of an interval of `-D`.
+    /// Width of an interval for `-D`.
     pub bucket_ms: u32,
     /// `-z`.
     pub seed: u32,
@@ -57,7 +57,7 @@ impl Default for DiskspdTimeSpan {
 }
 
 impl DiskspdTimeSpan {
-    /// Threads of the time span, all targets together.
+    /// Number of threads of the time span over all targets.
     pub fn total_threads(&self) -> u64 {
         if self.thread_count > 0 {
             return u64::from(self.thread_count);
@@ -65,7 +65,7 @@ impl DiskspdTimeSpan {
         self.targets.iter().map(|target| u64::from(target.threads_per_file)).sum()
     }
 
-    /// Threads that work on `target`.
+    /// Number of threads that use `target`.
     pub fn threads_on(&self, target: &DiskspdTarget) -> u32 {
         match (self.thread_count, target.thread_targets.len()) {
             (0, _) => target.threads_per_file,
@@ -75,7 +75,7 @@ impl DiskspdTimeSpan {
     }
 }
 
-/// A processor, counted in its group.
+/// A processor within its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuAssignment {
     /// Processor group. Linux has one, 0.

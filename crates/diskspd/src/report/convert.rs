@@ -1,4 +1,4 @@
-//! From a run of ours to DiskSpd's report of it.
+//! Converts a run to a DiskSpd report.
 
 use iostall_measure::Op;
 use iostall_model::outcome::{Cell, CellInterval, IntervalPoint, SpanOutcome};
@@ -10,9 +10,9 @@ use super::input::{
 };
 use crate::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan};
 
-/// The report of `run`, which `profile` asked for; `None` where the run is no load.
+/// The report of `run`, which was started from `profile`; `None` if the run is no load.
 ///
-/// Threads are those of the profile, whether or not they completed anything.
+/// It has all threads of the profile, whether or not they completed anything.
 pub fn from_run(run: &Run, profile: DiskspdProfile) -> Option<DiskspdReport> {
     let outcome = run.body.as_kind::<LoadOutcome>()?;
     let spans = profile.time_spans.iter().zip(&outcome.spans);
@@ -61,7 +61,7 @@ fn convert_span(run: &Run, asked: &DiskspdTimeSpan, measured: &SpanOutcome) -> T
     }
 }
 
-/// The targets of each thread: in a pool all of them, else the thread's own.
+/// The targets of each thread: all of them in a pool, otherwise the thread's own.
 fn place_threads(span: &DiskspdTimeSpan) -> Vec<Vec<&DiskspdTarget>> {
     if span.thread_count > 0 {
         return (0..span.thread_count).map(|_| span.targets.iter().collect()).collect();
@@ -74,7 +74,7 @@ fn target_threads(target: &DiskspdTarget) -> usize {
     usize::try_from(target.threads_per_file).unwrap_or(usize::MAX)
 }
 
-/// `whole` is the number of whole intervals of the measured part.
+/// `whole` is the number of complete intervals of the measured part.
 fn convert_target(
     run: &Run,
     measured: &SpanOutcome,
@@ -83,7 +83,7 @@ fn convert_target(
     whole: usize,
 ) -> TargetResult {
     let known = run.targets.iter().position(|known| known.path.to_string_lossy() == target.path);
-    // What the time span used, which is less than the file where another one asks for a larger.
+    // The size used by the time span, which is less than the file if another one uses more.
     let size_bytes = known.map_or(0, |index| {
         measured.target_bytes.get(index).copied().unwrap_or(run.targets[index].size_bytes)
     });
@@ -123,8 +123,8 @@ fn convert_interval(interval: &CellInterval) -> IntervalBucket {
     }
 }
 
-/// The roles' seconds added up into intervals of `bucket_ms`. Nothing where that is no whole number of them; a last
-/// interval that was cut short is left out, because its rate is none.
+/// Sums the roles' seconds into intervals of `bucket_ms`. Empty if that is not a whole number of seconds; an
+/// incomplete last interval is left out because it has no valid rate.
 fn convert_series(roles: &[&[IntervalPoint]], op: Op, bucket_ms: u32) -> Vec<IntervalBucket> {
     let width_ns = u64::from(bucket_ms) * 1_000_000;
     let point_ns = roles.iter().filter_map(|points| points.first()).map(|point| point.length_ns).max();

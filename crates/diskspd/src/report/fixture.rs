@@ -40,7 +40,8 @@ fn op(thread: u32) -> OpResult {
     OpResult { count: 131_072, bytes: 1 << 30, latency_ns, buckets: Some(counts.map(bucket).to_vec()) }
 }
 
-/// Each thread has done 1 GiB on each of its targets in 10 s: writes where the target is written only, else reads.
+/// Each thread has done 1 GiB on each of its targets in 10 s: writes if the target is only written, otherwise
+/// reads.
 pub(super) fn report(line: &str) -> DiskspdReport {
     let profile = profile(line);
     let span = &profile.time_spans[0];

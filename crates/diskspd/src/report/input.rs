@@ -1,4 +1,4 @@
-//! What a DiskSpd report is made of.
+//! The input of a DiskSpd report.
 
 use iostall_measure::Histogram;
 use iostall_measure::platform::CpuTicks;
@@ -8,31 +8,28 @@ use jiff::tz::TimeZone;
 pub use super::iops::IntervalBucket;
 use crate::{DiskspdProfile, EffectiveRange};
 
-/// What stands in place of results where a run ended in its warm-up.
+/// Shown instead of results if a run ended during its warm-up.
 pub(super) const NOT_BEGUN: &str =
     "The test was interrupted before the measurements began. No results are displayed.";
 
 /// A whole report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskspdReport {
-    /// The words typed, the program's name first, joined by blanks.
+    /// The words typed, starting with the program's name, joined by blanks.
     pub command_line: String,
-    /// Host name.
     pub computer_name: String,
     /// When the run began. (DiskSpd shows its end.)
     pub started_utc: Timestamp,
-    /// The machine's processors.
     pub topology: CpuTopology,
     /// Windows' power scheme; on Linux the frequency governor.
     pub power_scheme: PowerScheme,
-    /// What was asked.
     pub profile: DiskspdProfile,
-    /// What was measured: one a time span that was begun.
+    /// The results: one per time span that was started.
     pub time_spans: Vec<TimeSpanResult>,
 }
 
 impl DiskspdReport {
-    /// The start as DiskSpd writes it.
+    /// The start in DiskSpd's format.
     pub(super) fn start_time(&self) -> String {
         let at = self.started_utc.to_zoned(TimeZone::UTC);
         let (date, time) = (at.date(), at.time());
@@ -48,20 +45,16 @@ impl DiskspdReport {
     }
 }
 
-/// Counts, and where each processor is if that is known.
+/// Counts, and the location of each processor if known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuTopology {
-    /// Logical processors.
     pub cpu_count: u32,
-    /// Physical cores.
     pub core_count: u32,
     /// Processor groups; 1 on Linux.
     pub group_count: u32,
-    /// NUMA nodes.
     pub node_count: u32,
-    /// Sockets.
     pub socket_count: u32,
-    /// Where each processor is; empty where it is not told. Without it the table has no columns for it.
+    /// Location of each processor; if empty, the table has no columns for it.
     pub processors: Vec<Processor>,
 }
 
@@ -71,7 +64,7 @@ impl CpuTopology {
         self.processors.windows(2).any(|pair| pair[0].efficiency_class != pair[1].efficiency_class)
     }
 
-    /// The place of processor `id`.
+    /// The location of processor `id`.
     pub fn processor(&self, id: u32) -> Option<&Processor> {
         self.processors.iter().find(|processor| processor.id == id)
     }
@@ -82,15 +75,11 @@ impl CpuTopology {
 pub struct Processor {
     /// Its number, as in [`CpuTicks`].
     pub id: u32,
-    /// Socket.
     pub socket: u32,
-    /// NUMA node.
     pub node: u32,
-    /// Processor group.
     pub group: u32,
-    /// Core.
     pub core: u32,
-    /// The higher, the faster.
+    /// Higher is faster.
     pub efficiency_class: u32,
 }
 
@@ -116,17 +105,15 @@ impl PowerScheme {
 /// One time span.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimeSpanResult {
-    /// Length of the measured part as it was; 0: it was not reached.
+    /// Actual length of the measured part; 0 if it was not reached.
     pub measured_ns: u64,
-    /// Time of each processor over it.
+    /// Time of each processor over the measured part.
     pub cpus: Vec<CpuTicks>,
-    /// In order.
     pub threads: Vec<ThreadResult>,
     /// Width of an interval of the series.
     pub bucket_ms: u32,
-    /// Reads of all threads, interval by interval; used where the threads have no series of their own.
+    /// Reads of all threads by interval; used if the threads have no series of their own.
     pub read_buckets: Vec<IntervalBucket>,
-    /// Writes, likewise.
     pub write_buckets: Vec<IntervalBucket>,
 }
 
@@ -145,24 +132,20 @@ impl TimeSpanResult {
 /// One thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadResult {
-    /// Its number, over all targets.
+    /// Its number over all targets.
     pub id: u32,
-    /// The targets it worked on.
+    /// The targets it used.
     pub targets: Vec<TargetResult>,
 }
 
-/// One thread's work on one target.
+/// One thread on one target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetResult {
-    /// File or device.
     pub path: String,
-    /// Its size.
     pub file_size_bytes: u64,
-    /// Reads.
     pub read: OpResult,
-    /// Writes.
     pub write: OpResult,
-    /// Where requests went, with `-rd`.
+    /// Actual distribution of requests, with `-rd`.
     pub distribution: Vec<EffectiveRange>,
 }
 
@@ -171,16 +154,15 @@ pub struct TargetResult {
 pub struct OpResult {
     /// Completed in the measured part.
     pub count: u64,
-    /// Bytes they moved.
     pub bytes: u64,
-    /// Nanoseconds; as many as were completed.
+    /// Nanoseconds, one value per completed request.
     pub latency_ns: Histogram,
-    /// Interval by interval; `None` where no such series was kept.
+    /// By interval; `None` if there is no such series.
     pub buckets: Option<Vec<IntervalBucket>>,
 }
 
 impl OpResult {
-    /// Adds another's requests; a series is kept only where both have one.
+    /// Adds another's requests; a series is kept only if both have one.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.bytes += other.bytes;
@@ -191,7 +173,7 @@ impl OpResult {
         };
     }
 
-    /// Nothing yet, ready to be merged into.
+    /// Empty, as a start for merging.
     pub fn none() -> Self {
         Self { buckets: Some(Vec::new()), ..Self::default() }
     }

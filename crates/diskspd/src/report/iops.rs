@@ -5,20 +5,19 @@ use iostall_measure::Moments;
 /// Requests completed in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntervalBucket {
-    /// How many.
     pub count: u64,
     /// Sum of their latencies, nanoseconds.
     pub latency_ns_sum: f64,
-    /// Sum of the squares, where it was kept.
+    /// Sum of squares, if it was kept.
     pub latency_ns_sum_of_squares: Option<f64>,
-    /// Smallest latency; `None` without requests, or where it was not kept.
+    /// `None` without requests, or if it was not kept.
     pub latency_ns_min: Option<u64>,
-    /// Largest; `None` without requests.
+    /// `None` without requests.
     pub latency_ns_max: Option<u64>,
 }
 
-/// Adds two series interval by interval; the shorter one did nothing in the rest. An interval without requests has no
-/// minimum, and so cannot pull the other's down to 0.
+/// Adds two series interval by interval; a shorter one is extended with empty intervals. An interval without
+/// requests has no minimum, so it cannot pull the other's down to 0.
 pub(super) fn merge(one: &[IntervalBucket], other: &[IntervalBucket]) -> Vec<IntervalBucket> {
     let at = |series: &[IntervalBucket], place| series.get(place).copied().unwrap_or_default();
     (0..one.len().max(other.len())).map(|place| merge_bucket(at(one, place), at(other, place))).collect()
@@ -39,7 +38,7 @@ fn merge_bucket(one: IntervalBucket, other: IntervalBucket) -> IntervalBucket {
     }
 }
 
-/// Requests a second in an interval of `bucket_ms`.
+/// Requests per second in an interval of `bucket_ms`.
 pub(super) fn rate(count: u64, bucket_ms: u32) -> f64 {
     count as f64 * 1000.0 / f64::from(bucket_ms.max(1))
 }
@@ -86,7 +85,7 @@ mod tests {
         assert_eq!(stdev(&[], 1000), None);
     }
 
-    /// DiskSpd takes the minimum with an empty interval's 0.
+    /// DiskSpd's minimum includes the 0 of an empty interval.
     #[test]
     fn an_empty_interval_does_not_pull_the_minimum_to_zero() {
         let merged = merge(&[bucket(1, 50, 60)], &[IntervalBucket::default(), bucket(2, 5, 6)]);

@@ -1,8 +1,10 @@
-//! DiskSpd's own reports, text and XML, from what iostall measured.
+//! DiskSpd's text and XML reports from iostall's measurements.
 //!
-//! Layout, names and numbers are DiskSpd 2.2's, so that scripts written for it read ours. What is done otherwise on
-//! purpose: latency runs from the intended start where load is paced, the start time is the start, XML is
-//! escaped, and where an interval has no samples its minimum is absent and not 0.
+//! Layout, names and numbers are those of DiskSpd 2.2, so that scripts written for it can read ours.
+//! Deliberate differences:
+//! latency starts at the intended start if the load is paced, the start time is the start, XML is escaped,
+//! and the minimum of
+//! an interval without samples is absent instead of 0.
 
 pub mod convert;
 pub mod input;

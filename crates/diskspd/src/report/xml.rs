@@ -114,7 +114,7 @@ fn write_target(xml: &mut XmlWriter, target: &TargetResult, result: &TimeSpanRes
     xml.close();
 }
 
-/// Shares and lengths in a row; what no request goes to is a range with no share.
+/// Consecutive shares and lengths; a part without requests is a range without a share.
 fn lengths(ranges: &[EffectiveRange]) -> Vec<(String, u64)> {
     let mut found = Vec::new();
     let mut reached = 0;

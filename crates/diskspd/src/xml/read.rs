@@ -1,4 +1,4 @@
-//! The profile from XML. What is left out has DiskSpd's default; what is unknown is refused by name.
+//! Reads a profile from XML. Missing elements get DiskSpd's defaults; unknown ones are refused by name.
 
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ const SPAN_ELEMENTS: [&str; 15] = [
     "MeasureLatency",
     "CalculateIopsStdDev",
     "DisableAffinity",
-    // Of older versions; it chose group affinity, which is the default now.
+    // Older versions: it selected group affinity, which is the default now.
     "GroupAffinity",
     "Duration",
     "Warmup",
@@ -40,7 +40,7 @@ const TARGET_ELEMENTS: [&str; 32] = [
     "RandomAccess",
     "TemporaryFile",
     "UseLargePages",
-    // Of older versions: no cache of the operating system, and write-through.
+    // Older versions: no operating system cache, and write-through.
     "DisableAllCache",
     "DisableLocalCache",
     "DisableOSCache",
@@ -68,8 +68,7 @@ const TARGET_ELEMENTS: [&str; 32] = [
     "ThreadTargets",
 ];
 
-/// Reads a profile. The result holds together element by element; whether it can run is
-/// [`crate::validate()`]'s to say.
+/// Reads a profile and checks each element; [`crate::validate()`] decides whether it can run.
 pub fn read_profile(bytes: &[u8]) -> Result<DiskspdProfile, ProfileError> {
     let root = Element::parse(bytes)?;
     if root.name != "Profile" {
@@ -292,7 +291,7 @@ fn read_thread_target(element: &Element) -> Result<ThreadTarget, ProfileError> {
 struct Fields<'a>(&'a Element);
 
 impl<'a> Fields<'a> {
-    /// Text as it stands: a path may begin or end with a blank.
+    /// Unchanged text: a path may begin or end with a blank.
     fn text(&self, name: &str) -> Result<Option<&'a str>, ProfileError> {
         Ok(self.0.child(name)?.map(|child| child.text.as_str()))
     }

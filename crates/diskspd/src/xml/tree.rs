@@ -1,4 +1,4 @@
-//! A small, bounded XML document as a tree.
+//! A small XML document of limited size, as a tree.
 
 use quick_xml::XmlVersion;
 use quick_xml::escape::resolve_predefined_entity;
@@ -16,14 +16,14 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Reads a document and gives its root.
+    /// Parses a document and returns its root.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, ProfileError> {
         if bytes.len() > PROFILE_BYTES_MAX {
             return Err(ProfileError::TooLarge { bytes: bytes.len() });
         }
         let text = decode(bytes)?;
         let mut reader = quick_xml::Reader::from_str(&text);
-        // The outermost stands for the document; its children are the roots.
+        // The outermost represents the document; its children are the roots.
         let mut open = vec![Self::default()];
         let mut elements = 0;
         loop {
@@ -70,12 +70,11 @@ impl Element {
         Ok(Self { name, attributes, ..Self::default() })
     }
 
-    /// The value of an attribute.
     pub(super) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The child of that name; an error where there are two.
+    /// The child of that name; an error if there are two.
     pub(super) fn child(&self, name: &str) -> Result<Option<&Self>, ProfileError> {
         let mut found = self.children.iter().filter(|child| child.name == name);
         let first = found.next();
@@ -116,7 +115,7 @@ fn add_text(open: &mut [Element], text: &str) {
     }
 }
 
-/// A character reference or one of XML's own five entities.
+/// A character reference or one of XML's five predefined entities.
 fn resolve(reference: &BytesRef<'_>) -> Result<String, ProfileError> {
     if let Some(character) = reference.resolve_char_ref().map_err(malformed)? {
         return Ok(character.to_string());
@@ -125,7 +124,7 @@ fn resolve(reference: &BytesRef<'_>) -> Result<String, ProfileError> {
     resolve_predefined_entity(&name).map(str::to_owned).ok_or(ProfileError::Declarations)
 }
 
-/// PowerShell writes UTF-16 when output is redirected, so profiles come in it too.
+/// PowerShell writes UTF-16 when output is redirected, so profiles may have that encoding.
 fn decode(bytes: &[u8]) -> Result<String, ProfileError> {
     let utf16 = |bytes: &[u8], join: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();

@@ -9,14 +9,14 @@ use crate::profile::{
     WriteBuffer,
 };
 
-/// The profile as a document of its own (`-Rp`), without a line end.
+/// The profile as a separate document (`-Rp`), without a line end.
 pub fn write_profile(profile: &DiskspdProfile) -> String {
     let mut xml = XmlWriter::new();
     write_profile_into(&mut xml, profile);
     xml.finish()
 }
 
-/// The profile as an element of a document that is being written.
+/// The profile as an element of a document being written.
 pub(crate) fn write_profile_into(xml: &mut XmlWriter, profile: &DiskspdProfile) {
     xml.open("Profile", &[]);
     xml.leaf("Progress", profile.progress);
@@ -56,7 +56,7 @@ fn write_span(xml: &mut XmlWriter, span: &DiskspdTimeSpan) {
         ("IoBucketDuration", &span.bucket_ms),
         ("RandSeed", &span.seed),
     ]);
-    // DiskSpd reads this element and never writes it, so that -Zr is lost on the way; here it is kept.
+    // DiskSpd reads this element but never writes it, so it loses -Zr on the way; here it is kept.
     if span.random_write_data {
         xml.leaf("RandomWriteData", true);
     }
@@ -168,7 +168,7 @@ fn write_access(xml: &mut XmlWriter, access: &Access) {
     }
 }
 
-/// A distribution: the share of the requests and the length of each range, one after the other.
+/// A distribution: the share of requests and the length of each range.
 pub(crate) fn write_distribution<Share: Display>(
     xml: &mut XmlWriter,
     kind: SpanKind,

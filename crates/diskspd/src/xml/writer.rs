@@ -1,8 +1,8 @@
-//! XML as DiskSpd lays it out: two blanks a level, one element a line; and escaped, which DiskSpd's is not.
+//! XML in DiskSpd's layout: two blanks per level, one element per line; escaped, unlike DiskSpd's.
 
 use std::fmt::Display;
 
-/// Builds indented XML. Elements that are opened are closed by the caller, in order.
+/// Builds indented XML. The caller closes the elements it opens, in order.
 #[derive(Debug, Default)]
 pub(crate) struct XmlWriter {
     out: String,
@@ -10,7 +10,7 @@ pub(crate) struct XmlWriter {
 }
 
 impl XmlWriter {
-    /// Nothing written yet.
+    /// An empty document.
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -44,7 +44,7 @@ impl XmlWriter {
         self.open.push(name);
     }
 
-    /// Closes the element that was opened last.
+    /// Closes the last opened element.
     pub(crate) fn close(&mut self) {
         if let Some(name) = self.open.pop() {
             self.begin_line();
@@ -52,40 +52,39 @@ impl XmlWriter {
         }
     }
 
-    /// An element that holds a value.
+    /// Adds an element with a value.
     pub(crate) fn leaf(&mut self, name: &str, value: impl Display) {
         self.leaf_with(name, &[], value);
     }
 
-    /// Several, in order.
+    /// Adds several, in order.
     pub(crate) fn leaves(&mut self, values: &[(&str, &dyn Display)]) {
         for (name, value) in values {
             self.leaf(name, value);
         }
     }
 
-    /// One with attributes.
     pub(crate) fn leaf_with(&mut self, name: &str, attributes: &[(&str, &dyn Display)], value: impl Display) {
         self.begin_line();
         self.tag(name, attributes);
         self.push([">", &escape(&value.to_string()), "</", name, ">"]);
     }
 
-    /// An element without content.
+    /// Adds an element without content.
     pub(crate) fn empty(&mut self, name: &str, attributes: &[(&str, &dyn Display)]) {
         self.begin_line();
         self.tag(name, attributes);
         self.out.push_str("/>");
     }
 
-    /// What was written, without a line end.
+    /// The document, without a line end.
     pub(crate) fn finish(self) -> String {
         self.out
     }
 }
 
-/// Escapes what XML gives a meaning. Line ends and tabs become character references, because a reader would turn them into
-/// something else; characters that XML 1.0 cannot hold at all become the replacement character.
+/// Escapes XML's special characters. Line ends and tabs become character references, because a reader would
+/// change them; characters that XML 1.0 cannot represent become the replacement character.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in quick_xml::escape::escape(text).chars() {

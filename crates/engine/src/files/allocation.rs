@@ -1,4 +1,4 @@
-//! Which bytes of a file have blocks, and which of these were ever written.
+//! Which parts of a file have blocks allocated, and which of those were ever written.
 
 use std::fs::File;
 use std::io;
@@ -7,22 +7,22 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What of a file is on its device.
+/// Block allocation of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Length of the file.
     pub size_bytes: u64,
-    /// Bytes that have blocks, those for the file system's own lists of extents included.
+    /// Allocated bytes, including the file system's own extent metadata.
     pub allocated_bytes: u64,
-    /// Bytes inside the length that have no block: they read as zeros from memory. `None` where the file
-    /// system does not list extents.
+    /// Bytes inside the file without a block: they read as zeros and never touch the device. `None` if the
+    /// file system does not list extents.
     pub hole_bytes: Option<u64>,
-    /// Bytes inside the length that have blocks but were never written: they read as zeros too. `None` as above.
+    /// Bytes inside the file that are allocated but were never written; they read as zeros too. `None` as
+    /// above.
     pub unwritten_bytes: Option<u64>,
 }
 
-/// Reads it from the file system. The file's dirty pages are written first, because blocks are given to
-/// data only then.
+/// Reads the allocation from the file system. Dirty pages are flushed first, because blocks may be allocated
+/// only when data is written back.
 ///
 /// # Errors
 /// When the file cannot be opened for reading or measured.
@@ -68,10 +68,10 @@ struct RawExtent {
     reserved_too: [u32; 3],
 }
 
-/// How many extents one call lists.
+/// Extents fetched in one call.
 const BATCH: usize = 256;
 
-/// `struct fiemap` with its extents behind it.
+/// `struct fiemap` followed by its extents.
 #[repr(C)]
 struct Listing {
     start: u64,
@@ -105,7 +105,7 @@ fn extents(file: &File) -> Option<Vec<Extent>> {
         }));
         let Some(last) = batch.last() else { return Some(all) };
         let next = last.logical.saturating_add(last.length);
-        // No progress would be a file system's fault; what was told until then still stands.
+        // A file system that makes no progress is broken; keep what it has returned so far.
         if last.flags & FIEMAP_EXTENT_LAST != 0 || next <= start {
             return Some(all);
         }
@@ -125,8 +125,8 @@ fn list_extents(file: &File, start: u64) -> Option<Box<Listing>> {
         reserved: 0,
         extents: [RawExtent::default(); BATCH],
     });
-    // SAFETY: the descriptor is open, and `listing` has the layout of `struct fiemap` followed by as many
-    // extents as `extent_count` says, all of them initialised plain numbers that the kernel may overwrite.
+    // SAFETY: the descriptor is open, and `listing` has the layout of `struct fiemap` followed by
+    // `extent_count` initialised extents of plain numbers, which the kernel may overwrite.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut *listing) };
     (answer == 0).then_some(listing)
 }

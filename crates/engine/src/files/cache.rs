@@ -1,5 +1,5 @@
-//! The page cache behind a file that could not be opened direct: what has passed is given back, so that a
-//! large transfer does not push out what others have there.
+//! Drops pages from the page cache behind a file that could not be opened for direct I/O, so that a large
+//! transfer does not evict other programs' data.
 
 #![expect(unsafe_code, reason = "sync_file_range has no safe form")]
 
@@ -10,28 +10,28 @@ use std::os::fd::AsRawFd;
 
 use rustix::fs::Advice;
 
-/// Gives back pages that were only read.
+/// Drops pages that were only read.
 pub fn drop_read(file: &File, range: &Range<u64>) {
     if let Some(length) = NonZeroU64::new(range.end.saturating_sub(range.start)) {
-        // Advice: a file system that has no use for it loses nothing.
+        // Only advice: a file system that ignores it loses nothing.
         let _ = rustix::fs::fadvise(file, range.start, Some(length), Advice::DontNeed);
     }
 }
 
-/// Starts writing the range's dirty pages, and does not wait.
+/// Starts writeback of the range's dirty pages without waiting.
 pub fn start_writeback(file: &File, range: &Range<u64>) {
     sync_range(file, range, libc::SYNC_FILE_RANGE_WRITE);
 }
 
-/// Waits until the range's dirty pages are written, then gives them back. Errors of writing are kept by
-/// the kernel for the next sync of the file.
+/// Waits for writeback of the range, then drops its pages. The kernel reports write errors at the next sync
+/// of the file.
 pub fn drop_written(file: &File, range: &Range<u64>) {
     write_back(file, range);
     drop_read(file, range);
 }
 
-/// Waits until the range's dirty pages are written. Whoever writes to one through a mapping after that gives the file a
-/// new time of modification, where the file system keeps track of it; a page that was dirty already would not.
+/// Waits until the range's dirty pages are written. After that, a write through a memory mapping updates the
+/// modification time (if the file system tracks it); a write to a page that was already dirty would not.
 pub fn write_back(file: &File, range: &Range<u64>) {
     let all =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;

@@ -1,4 +1,4 @@
-//! Where a file has data, room for it, and blocks shared between files.
+//! Data extents of a file, preallocation, holes, and blocks shared between files.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use rustix::fs::{FallocateFlags, SeekFrom};
 use rustix::io::Errno;
 
-/// The ranges of the file that have data, ascending. Where the file system does not tell holes, one range.
+/// The ranges of the file that hold data, ascending; a single range if the file system cannot report holes.
 /// Moves the file's position.
 pub fn data_ranges(file: &File, size_bytes: u64) -> io::Result<Vec<Range<u64>>> {
     let mut ranges = Vec::new();
@@ -15,7 +15,7 @@ pub fn data_ranges(file: &File, size_bytes: u64) -> io::Result<Vec<Range<u64>>> 
     while at < size_bytes {
         let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
             Ok(start) => start,
-            // No data from here to the end.
+            // No data from here to the end of the file.
             Err(Errno::NXIO) => break,
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {
                 ranges.clear();
@@ -34,8 +34,8 @@ pub fn data_ranges(file: &File, size_bytes: u64) -> io::Result<Vec<Range<u64>>> 
     Ok(ranges)
 }
 
-/// Reserves room for the range and makes the file at least that long: a full file system is met now and not
-/// at the end, and the room comes in few parts. `false` where the file system cannot.
+/// Reserves space for the range and extends the file to its end, so that a full file system fails now and not
+/// at the end, and the file has few extents. `false` if the file system cannot do it.
 pub fn preallocate(file: &File, range: &Range<u64>) -> io::Result<bool> {
     if range.is_empty() {
         return Ok(true);
@@ -50,7 +50,8 @@ pub fn preallocate(file: &File, range: &Range<u64>) -> io::Result<bool> {
     }
 }
 
-/// Makes the range a hole: zeros without room of their own, whatever was there. `false` where the file system cannot.
+/// Turns the range into a hole that reads as zeros and uses no space. `false` if the file system cannot do
+/// it.
 pub fn punch_hole(file: &File, range: &Range<u64>) -> io::Result<bool> {
     if range.is_empty() {
         return Ok(true);
@@ -66,8 +67,8 @@ pub fn punch_hole(file: &File, range: &Range<u64>) -> io::Result<bool> {
     }
 }
 
-/// Makes `target` share all blocks of `source`, at once and without taking room. `false` where the file
-/// system or the pair of files does not allow it.
+/// Makes `target` share all blocks of `source` (a reflink), which is instant and takes no space. `false` if
+/// the file system or this pair of files does not allow it.
 pub fn clone_blocks(source: &File, target: &File) -> io::Result<bool> {
     match rustix::fs::ioctl_ficlone(target, source) {
         Ok(()) => Ok(true),

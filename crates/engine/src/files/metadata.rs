@@ -1,4 +1,4 @@
-//! Everything about a file that is not its content.
+//! Metadata of a file: owner, mode, times, extended attributes.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -10,12 +10,11 @@ use rustix::io::Errno;
 
 use super::stamp::{FileKind, FileStamp};
 
-/// Something that could not be kept.
+/// Metadata that could not be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// `owner`, `mode`, `times`, or the name of an extended attribute.
     pub what: String,
-    /// What the system said.
     pub cause: String,
 }
 
@@ -23,11 +22,12 @@ fn loss(what: &str, errno: Errno) -> Loss {
     Loss { what: what.to_owned(), cause: io::Error::from(errno).to_string() }
 }
 
-/// Gives `target` owner, extended attributes (access control lists are among them), mode and times of
-/// `source`, whose stamp is `stamp`. Answers what could not be kept.
+/// Copies owner, extended attributes (including ACLs), mode and times of `source`, whose stamp is `stamp`, to
+/// `target`. Returns what could not be copied.
 ///
-/// Owner first, because changing it clears set-id bits; times last, because everything else sets them. Times are
-/// those of the stamp: reading the source since then has moved its access time.
+/// Owner first, because changing it clears set-id bits; times last, because every other change updates them.
+/// Times
+/// come from the stamp, because reading the source since then has changed its access time.
 pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Loss> {
     let mut losses = Vec::new();
     let there = rustix::fs::fstat(target).ok();
@@ -36,9 +36,9 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
     }
     let owner_is_lost = !losses.is_empty();
     copy_attributes(source, target, &mut losses);
-    // Set-id bits under another owner would lend that owner's rights to whoever runs the file.
+    // Set-id bits under a different owner would give that owner's rights to anyone who runs the file.
     let mode = if owner_is_lost { stamp.mode & 0o1777 } else { stamp.mode };
-    // A file made with its mode is spared one change of its inode, which is much of what a small file costs.
+    // Skipping a mode that is already right saves an inode update, a large part of the cost of a small file.
     if there.is_none_or(|stat| stat.st_mode & 0o7777 != mode)
         && let Err(errno) = rustix::fs::fchmod(target, Mode::from_raw_mode(mode))
     {
@@ -50,8 +50,8 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
     losses
 }
 
-/// Only root may give a file away; but everybody may give it to a group of their own, and with the group goes who may
-/// read it.
+/// Only root can change a file's owner, but any user can set a group that they belong to, and the group
+/// decides who may read the file.
 fn set_owner(target: &File, stamp: &FileStamp, losses: &mut Vec<Loss>) {
     let (user, group) = (Uid::from_raw(stamp.uid), Gid::from_raw(stamp.gid));
     let Err(errno) = rustix::fs::fchown(target, Some(user), Some(group)) else { return };
@@ -63,8 +63,9 @@ fn set_owner(target: &File, stamp: &FileStamp, losses: &mut Vec<Loss>) {
 }
 
 fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
-    // 64 KiB is the most that Linux lets a list of names or one value be. Most files have few or none, so a small
-    // buffer is tried first. An empty one, by which C asks for the length alone, tells nothing through this library.
+    // Linux limits a list of names and a single value to 64 KiB each. Most files have few or none, so a small
+    // buffer is tried first. An empty buffer, which in C returns the length, does not return it through this
+    // library.
     let mut names = vec![0; 1 << 10];
     let mut listed = rustix::fs::flistxattr(source, &mut names[..]);
     if listed == Err(Errno::RANGE) {
@@ -89,15 +90,15 @@ fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
     }
 }
 
-/// Takes from `target` the access control lists that a directory gave it and the source, whose attributes are `names`,
-/// does not have: they would let in whom the source does not.
+/// Removes ACLs that `target` inherited from its directory and that the source (whose attributes are `names`)
+/// does not have. They would give access to users that the source does not.
 fn remove_inherited_lists(names: &[u8], target: &File, losses: &mut Vec<Loss>) {
     let mut there = [0; 1 << 10];
-    // Nearly always nothing: a new file has attributes only where its directory hands some down.
+    // Usually empty: a new file has attributes only if its directory passes some on.
     let inherited = match rustix::fs::flistxattr(target, &mut there[..]) {
         Ok(0) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => return,
         Ok(length) => &there[..length],
-        // More than fit: whatever they are, the lists may be among them.
+        // They do not fit the buffer: assume that ACLs are among them.
         Err(_) => b"system.posix_acl_access\0system.posix_acl_default\0",
     };
     for name in inherited.split(|byte| *byte == 0).filter(|name| name.starts_with(b"system.posix_acl_")) {
@@ -112,14 +113,14 @@ fn remove_inherited_lists(names: &[u8], target: &File, losses: &mut Vec<Loss>) {
     }
 }
 
-/// Gives an open file the times of `stamp` again, after it was read.
+/// Restores the times in `stamp` on an open file that was read since.
 pub fn set_times(target: &File, stamp: &FileStamp) -> io::Result<()> {
     Ok(rustix::fs::futimens(target, &times(stamp))?)
 }
 
 fn times(stamp: &FileStamp) -> Timestamps {
     const SECOND_NS: i128 = 1_000_000_000;
-    // Before 1970 the seconds are negative and the nanoseconds still count forward.
+    // Before 1970 the seconds are negative, but the nanoseconds still count forward.
     let time = |ns: i128| Timespec {
         tv_sec: i64::try_from(ns.div_euclid(SECOND_NS)).unwrap_or(0),
         tv_nsec: i64::try_from(ns.rem_euclid(SECOND_NS)).unwrap_or(0),
@@ -127,7 +128,7 @@ fn times(stamp: &FileStamp) -> Timestamps {
     Timestamps { last_access: time(stamp.accessed_ns), last_modification: time(stamp.modified_ns) }
 }
 
-/// Gives the symbolic link `target` (or a device node, pipe or socket) owner and times of the source with this stamp.
+/// Copies owner and times from a stamp to the symbolic link `target` (or device node, pipe or socket).
 pub fn copy_symlink_metadata(stamp: &FileStamp, target: &Path) -> Vec<Loss> {
     let mut losses = Vec::new();
     let owner = (Some(Uid::from_raw(stamp.uid)), Some(Gid::from_raw(stamp.gid)));
@@ -196,7 +197,8 @@ mod tests {
         assert_eq!(after.modified_ns, -312_999_999_012_345_679);
     }
 
-    /// A list with one named user, as the kernel stores it: version, then tag, permissions and number of each entry.
+    /// An ACL with one named user in the kernel's format: version, then tag, permissions and id of each
+    /// entry.
     fn list_with_a_guest() -> Vec<u8> {
         let mut list = 2u32.to_le_bytes().to_vec();
         let nobody = u32::MAX;
@@ -220,7 +222,7 @@ mod tests {
         let directory = File::open(&into).unwrap();
         let default = c"system.posix_acl_default";
         if rustix::fs::fsetxattr(&directory, default, &list_with_a_guest(), XattrFlags::empty()).is_err() {
-            // A file system without lists hands none down.
+            // A file system without ACLs passes none on.
             return;
         }
         let source = File::open(&from).unwrap();
@@ -233,7 +235,7 @@ mod tests {
         assert_eq!(left, Err(Errno::NODATA));
         assert_eq!(stamp(&target).unwrap().mode, 0o640);
 
-        // A list of the source's own arrives.
+        // The source's own ACL is copied.
         let own = c"system.posix_acl_access";
         rustix::fs::fsetxattr(&source, own, &list_with_a_guest(), XattrFlags::empty()).unwrap();
         assert_eq!(copy_metadata(&source, &stamp(&source).unwrap(), &target), []);

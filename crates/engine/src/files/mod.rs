@@ -1,5 +1,5 @@
-//! What the system offers for whole files beside reading and writing: identity, holes, preallocation,
-//! block sharing, names that appear at once, metadata, and the page cache behind a file.
+//! File operations other than reading and writing: identity, holes, preallocation, reflinks, atomic renames,
+//! metadata and the page cache.
 
 mod allocation;
 mod cache;

@@ -1,4 +1,4 @@
-//! Names: made durable, given at once, and never taken from another file.
+//! Renames and directory syncs that never replace another program's file.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit};
 
-/// Gives `from` the name `to`, which nobody may have: `AlreadyExists` where somebody does.
+/// Renames `from` to `to`; fails with `AlreadyExists` if `to` exists.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
@@ -18,19 +18,20 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// On a file system without that rename: a second name fails where there is one, and the first then goes.
+/// For file systems without that rename: a hard link, which fails if the name exists, then removal of the old
+/// name.
 fn rename_new_by_link(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::link(from, to) {
         Ok(()) => std::fs::remove_file(from),
-        // FAT, exFAT, many FUSE file systems: no file has two names there.
+        // FAT, exFAT and many FUSE file systems have no hard links.
         Err(Errno::PERM | Errno::NOSYS | Errno::OPNOTSUPP | Errno::MLINK) => rename_new_over_empty(from, to),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// On one without hard links too: the name is taken by an empty file, which fails where there is one, and `from` then
-/// takes its place. Whoever wants to make a file of that name meanwhile is told that there is one; what somebody has put
-/// into the empty one is not replaced.
+/// For file systems without hard links too: creates an empty file, which fails if the name exists, then
+/// renames `from` over it. A program that wants to create the same name meanwhile gets "exists"; if another
+/// program has written to the empty file, it is not replaced.
 fn rename_new_over_empty(from: &Path, to: &Path) -> io::Result<()> {
     drop(File::create_new(to)?);
     let is_empty = || std::fs::symlink_metadata(to).is_ok_and(|there| there.is_file() && there.len() == 0);
@@ -39,41 +40,42 @@ fn rename_new_over_empty(from: &Path, to: &Path) -> io::Result<()> {
     }
     std::fs::rename(from, to).inspect_err(|_| {
         if is_empty() {
-            // The rename has failed, and that is what is told.
+            // Report the failed rename, not a failed cleanup.
             let _ = std::fs::remove_file(to);
         }
     })
 }
 
-/// The largest file that the file system of the directory `path` takes, bytes; `None` where that is not known or of no matter.
+/// The largest file that the file system of directory `path` supports, bytes; `None` if unknown or
+/// irrelevant.
 pub fn largest_file_bytes(path: &Path) -> io::Result<Option<u64>> {
     let stat = rustix::fs::statfs(path)?;
     let block_bytes = u64::try_from(stat.f_bsize).unwrap_or(4096);
     Ok(largest_file(i128::from(stat.f_type) & 0xffff_ffff, block_bytes))
 }
 
-/// By the magic number of `linux/magic.h`.
+/// Magic numbers of `linux/magic.h`.
 fn largest_file(file_system: i128, block_bytes: u64) -> Option<u64> {
     match file_system {
-        // FAT: 32 bits of size.
+        // FAT: a 32-bit size.
         0x4d44 => Some(u64::from(u32::MAX)),
-        // ext4: 32 bits of blocks. Its elders take less.
+        // ext4: a 32-bit number of blocks. ext2 and ext3 support less.
         0xef53 => Some(u64::from(u32::MAX) * block_bytes),
         _ => None,
     }
 }
 
-/// Gives `from` the name `to`; who had it loses it in the same moment.
+/// Renames `from` to `to`, atomically replacing what was there.
 pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
-/// Makes the names in a directory durable.
+/// Syncs a directory, which makes its names durable.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::open(path, flags, Mode::empty())?;
     match rustix::fs::fsync(&directory) {
-        // Some network file systems have nothing to sync in a directory and say so with an error.
+        // Some network file systems return an error because a directory needs no sync.
         Ok(()) | Err(Errno::INVAL) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
@@ -82,42 +84,44 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
 /// Makes everything on the file system of the open file or directory `any` durable.
 ///
 /// # Errors
-/// Also when anything could not be written back since `any` was opened (Linux 5.8): open it before writing what it is
-/// to answer for, for somebody else's sync in between takes the failure away from all who come later.
+/// Also when anything could not be written back since `any` was opened (Linux 5.8). Open it before writing:
+/// another
+/// program's sync in between would clear the error for everyone who opens later.
 pub fn sync_file_system(any: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::syncfs(any)?)
 }
 
-/// Whether a lock was refused because the file system has none: also what a network one says without its lock service.
+/// Whether a lock failed because the file system does not support locks, such as NFS without its lock
+/// service.
 pub fn has_no_locks(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(libc::ENOLCK)
 }
 
-/// Whether another name for a file was refused because the file system gives none.
+/// Whether a hard link failed because the file system does not support them.
 pub fn has_no_links(error: &io::Error) -> bool {
     [libc::EPERM, libc::ENOSYS, libc::EOPNOTSUPP, libc::EMLINK].map(Some).contains(&error.raw_os_error())
 }
 
-/// The user that this process acts as.
+/// The effective user id of this process.
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether the file was opened with `O_DIRECT` and still has it.
+/// Whether the file is open with `O_DIRECT`.
 pub fn is_direct(file: impl AsFd) -> bool {
     rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }
 
-/// Bytes free for this process on the file system of `path`.
+/// Bytes available to this process on the file system of `path`.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
-    // The last few percent of some file systems are for root.
+    // Some file systems reserve the last few percent for root.
     let blocks = if effective_user() == 0 { stat.f_bfree } else { stat.f_bavail };
     Ok(blocks.saturating_mul(stat.f_frsize))
 }
 
-/// The same to the last byte, with what is kept back for root where this process is root. A file system that does not tell its
-/// size, as some in user space do, has all there is.
+/// As above to the last byte, including the space reserved for root if this process is root. A file system
+/// that does not report its size, such as some FUSE ones, counts as unlimited.
 pub fn usable_bytes(path: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(path)?;
     if stat.f_blocks == 0 {
@@ -127,14 +131,14 @@ pub fn usable_bytes(path: &Path) -> io::Result<u64> {
     Ok(blocks.saturating_mul(stat.f_frsize))
 }
 
-/// Makes at `target` a pipe, socket or device node like the one at `source`.
+/// Creates a pipe, socket or device node at `target` like the one at `source`.
 pub fn make_special(source: &Path, target: &Path) -> io::Result<()> {
     let stat = rustix::fs::lstat(source)?;
     let kind = FileType::from_raw_mode(stat.st_mode);
     Ok(rustix::fs::mknodat(CWD, target, kind, Mode::from_raw_mode(stat.st_mode & 0o7777), stat.st_rdev)?)
 }
 
-/// Lets this process open as many files as it is allowed to at all; answers how many that is.
+/// Raises the soft limit on open files to the hard limit, and returns it.
 pub fn raise_open_file_limit() -> u64 {
     let limit = rustix::process::getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -172,8 +176,8 @@ mod tests {
         sync_file_system(fs::File::open(dir.path()).unwrap()).unwrap();
     }
 
-    /// On exFAT, and on a remote share mounted by rclone, a copy of hours could not be given its name: such file systems
-    /// have neither the rename that replaces nothing nor a second name for a file.
+    /// On exFAT, and on a remote share mounted with rclone, a copy that took hours could not be renamed at
+    /// the end: such file systems support neither a rename that fails if the target exists nor hard links.
     #[test]
     fn without_that_rename_and_without_links_a_name_is_still_never_taken_from_another_file() {
         let dir = tempfile::tempdir().unwrap();

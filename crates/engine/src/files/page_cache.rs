@@ -1,4 +1,4 @@
-//! How much of a file is in the page cache, and how to get it out.
+//! How much of a file is in the page cache, and how to drop it.
 
 use std::fs::File;
 use std::io;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use rustix::fs::{Access, Advice, access, fadvise};
 
-/// Share of a file's pages that are in memory, 0 to 1; `None` where the system does not tell.
+/// Share of a file's pages in memory, 0 to 1; `None` if the system does not report it.
 ///
-/// `cachestat(2)` (Linux 6.5) answers at once. Before it there is `mincore(2)`, which tells the truth only
-/// to those who may write the file and calls everything resident for others: these get `None`.
+/// `cachestat(2)` (Linux 6.5) gives the exact number. Older kernels have `mincore(2)`, which is accurate only
+/// for users who may write the file and reports every page as resident to others; they get `None`.
 ///
 /// # Errors
 /// When the file cannot be opened or measured.
@@ -26,24 +26,25 @@ pub fn page_cache_share(path: &Path) -> io::Result<Option<f64>> {
         None if access(path, Access::WRITE_OK).is_ok() => resident_by_mincore(&file, size_bytes),
         None => None,
     };
-    // A large folio at the end may count pages behind the end of the file.
+    // A large folio at the end may include pages beyond the end of the file.
     Ok(resident.map(|resident| resident.min(pages) as f64 / pages as f64))
 }
 
-/// Whether the page cache has pages of the file that are not written yet; `None` where the system does not tell.
+/// Whether the file has dirty pages in the page cache; `None` if the system does not report it.
 pub fn has_dirty_pages(file: &File) -> Option<bool> {
     cachestat(file).map(|stat| stat.dirty + stat.writeback > 0)
 }
 
-/// Writes the file's dirty pages and gives all of its pages back.
+/// Writes the file's dirty pages and drops all of its pages.
 ///
-/// Pages that somebody has mapped stay, so this is a request: [`page_cache_share`] tells what came of it.
+/// Pages that a process has mapped stay, so this is only a request: check the result with
+/// [`page_cache_share`].
 ///
 /// # Errors
 /// When the file cannot be opened or its dirty pages cannot be written.
 pub fn drop_from_cache(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
-    // Dirty pages would be skipped.
+    // Dirty pages would not be dropped.
     file.sync_data()?;
     fadvise(&file, 0, None, Advice::DontNeed)?;
     Ok(())
@@ -53,7 +54,7 @@ fn page_bytes() -> u64 {
     u64::try_from(rustix::param::page_size()).unwrap_or(4096)
 }
 
-/// The same number on every architecture Linux has.
+/// The same number on every Linux architecture.
 const SYS_CACHESTAT: libc::c_long = 451;
 
 #[repr(C)]
@@ -74,7 +75,7 @@ struct CacheStat {
 
 #[expect(unsafe_code, reason = "cachestat has no wrapper in rustix or libc")]
 fn cachestat(file: &File) -> Option<CacheStat> {
-    // A length of 0 reaches to the end of the file.
+    // Length 0 means up to the end of the file.
     let range = CacheRange { offset: 0, length: 0 };
     let mut stat = CacheStat::default();
     // SAFETY: both structures have the layout of `linux/mman.h` and outlive the call, which reads the first
@@ -84,7 +85,7 @@ fn cachestat(file: &File) -> Option<CacheStat> {
     (answer == 0).then_some(stat)
 }
 
-/// How much is mapped at a time: the answer takes a byte a page, which for a large file at once is too much.
+/// Bytes mapped at a time: the result takes a byte for each page, too much for a large file at once.
 const WINDOW_BYTES: u64 = 1 << 30;
 
 #[expect(unsafe_code, reason = "mincore needs a mapping, which safe Rust has no notion of")]
@@ -94,7 +95,7 @@ fn resident_by_mincore(file: &File, size_bytes: u64) -> Option<u64> {
     while offset < size_bytes {
         let length = usize::try_from((size_bytes - offset).min(WINDOW_BYTES)).ok()?;
         let mut pages = vec![0_u8; length.div_ceil(rustix::param::page_size())];
-        // SAFETY: a fresh mapping at an address the kernel chooses, without any access right, so that no
+        // SAFETY: a new mapping at an address chosen by the kernel, without access rights, so that no
         // reference into it can exist; it is unmapped below with the same length.
         let mapping = unsafe {
             libc::mmap(
@@ -111,7 +112,7 @@ fn resident_by_mincore(file: &File, size_bytes: u64) -> Option<u64> {
         }
         // SAFETY: the range is the mapping above, and `pages` has a byte for each of its pages.
         let answered = unsafe { libc::mincore(mapping, length, pages.as_mut_ptr()) } == 0;
-        // SAFETY: the range is the mapping above, which nothing else knows of.
+        // SAFETY: the range is the mapping above, and nothing else refers to it.
         let unmapped = unsafe { libc::munmap(mapping, length) } == 0;
         if !(answered && unmapped) {
             return None;
@@ -148,7 +149,7 @@ mod tests {
         if iostall_host::device_of(&path).is_none() {
             return drop_from_cache(&path).unwrap();
         }
-        // A page that the kernel is busy with stays for the moment, so this may have to be asked for again.
+        // A page that the kernel is using stays, so this may have to be repeated.
         let dropped = (0..1000).any(|_| {
             drop_from_cache(&path).unwrap();
             page_cache_share(&path).unwrap() == Some(0.0)

@@ -1,26 +1,24 @@
-//! What became of an open file while it was worked on.
+//! Checks whether an open file was replaced, truncated or removed while it was in use.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Unit of `st_blocks`, whatever the file system's own.
+/// Unit of `st_blocks`, whatever the file system's block size.
 const ALLOCATION_BYTES: u64 = 512;
 
-/// What a path leads to by now.
+/// What a path currently refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathNow {
-    /// The file that was opened.
+    /// Still the file that was opened.
     Same,
-    /// Nothing.
     Gone,
-    /// Another file.
     Other,
 }
 
 impl PathNow {
-    /// Whether `path` still leads to `file`.
+    /// Whether `path` still refers to `file`.
     ///
     /// # Errors
     /// When the file system does not answer.
@@ -35,17 +33,15 @@ impl PathNow {
     }
 }
 
-/// The room of an open file at one moment.
+/// Size and allocation of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileNow {
-    /// Its length.
     pub size_bytes: u64,
-    /// What the file system has allocated for it.
     pub allocated_bytes: u64,
 }
 
 impl FileNow {
-    /// Looks at an open file.
+    /// Reads both from the open file.
     ///
     /// # Errors
     /// When the file system does not answer.
@@ -55,7 +51,7 @@ impl FileNow {
         Ok(Self { size_bytes: metadata.len(), allocated_bytes })
     }
 
-    /// The least of two looks.
+    /// The smaller of two readings, field by field.
     #[must_use]
     pub fn least_with(self, other: Self) -> Self {
         Self {

@@ -1,19 +1,19 @@
-//! How much this process stands back for others.
+//! Lowers the CPU and I/O priority of this process.
 
 use std::io;
 
 use crate::cpu::{IoPriority, set_io_priority};
 
-/// Levels of standing back, for processor and disk together.
+/// Priority levels, for CPU and disk together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Niceness {
-    /// Processor nice 10; disk best-effort at its lowest level.
+    /// CPU nice 10; lowest level of best-effort I/O.
     Low,
-    /// Processor nice 19; disk only when nobody else wants it.
+    /// CPU nice 19; I/O only when the disk is idle.
     Idle,
 }
 
-/// Sets it for the calling thread and all threads that it starts from now on.
+/// Sets the priority of the calling thread and of all threads that it starts afterwards.
 pub fn set_niceness(niceness: Niceness) -> io::Result<()> {
     let (nice, priority) = match niceness {
         Niceness::Low => (10, IoPriority::BestEffort(7)),
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn anybody_may_lower_its_priority() {
-        // On a thread of its own: the other tests keep their priority.
+        // On its own thread, so that other tests keep their priority.
         std::thread::spawn(|| {
             set_niceness(Niceness::Low).unwrap();
             set_niceness(Niceness::Idle).unwrap();

@@ -1,4 +1,4 @@
-//! Which file it is, and whether it is still what it was.
+//! Identifies a file and detects whether it has changed.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -9,9 +9,7 @@ use rustix::fs::{FileType, Stat};
 /// What an inode is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file.
     Regular,
-    /// A directory.
     Directory,
     /// A symbolic link.
     Symlink,
@@ -19,53 +17,47 @@ pub enum FileKind {
     Special,
 }
 
-/// Identity, size and times of a file at one moment. Two stamps of one open file without
-/// a [`Self::change_since`] mean that nobody wrote to it in between, as far as the file system's clock can tell.
+/// Identity, size and times of a file at one time. If [`Self::change_since`] finds no difference between two
+/// stamps of an open file, nobody wrote to it in between, within the resolution of the file system's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
-    /// Device that the file system is on, as the system numbers it.
+    /// Device number of the file system.
     pub device: u64,
-    /// Inode.
     pub inode: u64,
-    /// What it is.
     pub kind: FileKind,
-    /// Size, bytes.
     pub size_bytes: u64,
-    /// Bytes that have blocks.
+    /// Allocated bytes.
     pub allocated_bytes: u64,
-    /// Last read, as far as the file system notes it, nanoseconds since 1970. Reading may move it: not a part of
-    /// [`Self::change_since`].
+    /// Last access, if the file system records it, nanoseconds since 1970. Not part of
+    /// [`Self::change_since`], because reading may update it.
     pub accessed_ns: i128,
-    /// Last change of the content, nanoseconds since 1970.
+    /// Last change of the content (mtime), nanoseconds since 1970.
     pub modified_ns: i128,
-    /// Last change of anything, nanoseconds since 1970. Nobody can set it back.
+    /// Last change of content or metadata (ctime), nanoseconds since 1970. No program can set it back.
     pub changed_ns: i128,
-    /// Names it has.
     pub links: u64,
-    /// Permission bits, set-id and sticky bits included.
+    /// Permission bits, including set-id and sticky.
     pub mode: u32,
-    /// Owner.
     pub uid: u32,
-    /// Group.
     pub gid: u32,
     /// Device number of a device node.
     pub special_device: u64,
 }
 
 impl FileStamp {
-    /// Whether both are the same file, by whatever name.
+    /// Whether both stamps are of the same file, whatever its name.
     pub fn is_same_file(&self, other: &Self) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 
-    /// What was changed since `earlier`, in words; `None` where nothing was.
+    /// What changed since `earlier`, in words; `None` if nothing did.
     pub fn change_since(&self, earlier: &Self) -> Option<&'static str> {
         let metadata = (self.changed_ns != earlier.changed_ns).then_some("its metadata was changed");
         self.content_change_since(earlier).or(metadata)
     }
 
-    /// What was changed of the content since `earlier`, in words. A new mode, attribute or name is none; but whoever sets
-    /// the time of modification back has changed nothing by this measure, and something by [`Self::change_since`].
+    /// What changed in the content since `earlier`, in words. A new mode, attribute or name does not count. A
+    /// program that sets the modification time back is caught only by [`Self::change_since`].
     pub fn content_change_since(&self, earlier: &Self) -> Option<&'static str> {
         match () {
             () if !self.is_same_file(earlier) => Some("another file has taken its name"),
@@ -81,23 +73,23 @@ pub fn stamp(file: impl AsFd) -> io::Result<FileStamp> {
     Ok(from_stat(&rustix::fs::fstat(file)?))
 }
 
-/// Of what a path names in the end, links followed.
+/// Stamp of what a path refers to, following links.
 pub fn stamp_of_path(path: &Path) -> io::Result<FileStamp> {
     Ok(from_stat(&rustix::fs::stat(path)?))
 }
 
-/// Whether a path names a block device in the end, links followed.
+/// Whether a path refers to a block device, following links.
 pub fn is_block_device(path: &Path) -> bool {
     let is_block = |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
     rustix::fs::stat(path).is_ok_and(is_block)
 }
 
-/// Of what a path names itself: a link is a link.
+/// Stamp of the path itself, not following a link.
 pub fn stamp_of_link(path: &Path) -> io::Result<FileStamp> {
     Ok(from_stat(&rustix::fs::lstat(path)?))
 }
 
-// The fields of `stat` have another width on every architecture.
+// The fields of `stat` have a different width on each architecture.
 #[allow(
     clippy::unnecessary_cast,
     clippy::cast_lossless,

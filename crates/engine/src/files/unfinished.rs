@@ -1,7 +1,8 @@
-//! Files that this process has made and that must not stay as they are: parts of copies, scratch files.
+//! Files that this process created and that must not be left behind: unfinished copies, scratch files.
 //!
-//! Whoever makes one removes it when it is done. This list is for an end that comes before that: a second Ctrl-C, when the work
-//! that would clean up waits for a device. Without it a copy of many small files leaves thousands of parts behind.
+//! Normally the code that created such a file removes it. This list is for a second Ctrl-C, when that code is
+//! blocked on
+//! a device. Without it, a copy of many small files would leave thousands of unfinished files behind.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,27 +10,27 @@ use std::sync::{Mutex, PoisonError};
 
 use super::stamp::{FileStamp, stamp_of_link};
 
-/// The files of this process.
 static OURS: Files = Files::new();
 
-/// A file on the list, for as long as this value lives. The file itself is its owner's affair.
+/// An entry in the list for as long as this value lives. It does not own the file itself.
 #[derive(Debug)]
 pub struct UnfinishedFile {
     number: u64,
 }
 
 impl UnfinishedFile {
-    /// Puts the file at `path` on the list. Only for one that is surely this process's own: another's would be removed.
+    /// Adds the file at `path`. Only for a file that this process created: it may be removed.
     pub fn at(path: &Path) -> Self {
         Self { number: OURS.add(path, None) }
     }
 
-    /// The same, but the file stays where there is one at `journal`: then its content is worth going on from.
+    /// As [`Self::at`], but the file is kept if there is one at `journal`, because the copy can then be
+    /// resumed.
     pub fn at_unless(path: &Path, journal: &Path) -> Self {
         Self { number: OURS.add(path, Some(journal)) }
     }
 
-    /// Takes it from the list before this value goes: it has its final name, or is to stay.
+    /// Removes the entry early: the file has its final name, or is to be kept.
     pub fn finish(&self) {
         OURS.take(self.number);
     }
@@ -41,20 +42,21 @@ impl Drop for UnfinishedFile {
     }
 }
 
-/// Removes every file that is on the list, for as long as `goes_on` says so; how many there were and how many are gone.
+/// Removes every listed file for as long as `goes_on` returns true; returns how many were listed and how many
+/// were removed.
 ///
-/// Call it only to end the process then: from here on, whoever makes or finishes such a file waits, so that none is made behind
-/// the back of this.
+/// Call it only to end the process: from here on, anything that creates or finishes such a file blocks, so
+/// that no new
+/// ones appear during the cleanup.
 pub fn remove_unfinished(goes_on: impl FnMut() -> bool) -> (usize, usize) {
     OURS.remove_all(goes_on)
 }
 
-/// One file of the list.
 struct Listed {
     path: PathBuf,
-    /// What it is: another file that was put in its place since stays.
+    /// Identifies the file, so that a different file put in its place is kept.
     stamp: FileStamp,
-    /// The file that would keep it.
+    /// If this file exists, the listed one is kept.
     journal: Option<PathBuf>,
 }
 
@@ -75,8 +77,8 @@ impl Files {
     }
 
     fn add(&self, path: &Path, journal: Option<&Path>) -> u64 {
-        // Outside of the lock: a file system that hangs must not keep the others' files from being removed. One that is not
-        // there by now needs nobody to remove it.
+        // Outside the lock: a file system that hangs must not block the removal of other files. A file that
+        // is already gone needs no entry.
         let stamp = stamp_of_link(path).ok();
         let mut guard = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         let (last, listed) = &mut *guard;
@@ -95,7 +97,7 @@ impl Files {
     fn remove_all(&self, mut goes_on: impl FnMut() -> bool) -> (usize, usize) {
         let mut guard = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         let to_go = std::mem::take(&mut guard.1);
-        // Never given back: whoever would list another file now waits for the end.
+        // Never unlocked: a thread that would list another file now waits until the process ends.
         std::mem::forget(guard);
         let mut removed = 0;
         for one in to_go.values().take_while(|_| goes_on()).filter(|one| one.is_to_go()) {
@@ -125,7 +127,7 @@ mod tests {
         files.add(&path("never made"), None);
         let done = files.add(&path("done"), None);
         files.take(done);
-        // Somebody took this one away and put another there.
+        // Another program replaced this one.
         fs::write(path("replaced"), "x").unwrap();
         files.add(&path("replaced"), None);
         fs::rename(path("replaced"), path("away")).unwrap();
@@ -141,7 +143,7 @@ mod tests {
         assert!(left("kept") && left("kept.journal") && left("done"));
     }
 
-    /// A file system that takes a second for each name must not hold up an end that was asked for twice.
+    /// A file system that takes a second for each name must not delay an exit that was requested twice.
     #[test]
     fn removing_ends_when_its_time_is_over() {
         let directory = tempfile::tempdir().unwrap();
@@ -159,7 +161,7 @@ mod tests {
         assert!(directory.path().join("3").exists());
     }
 
-    /// A worker that makes one more part while the parts are removed would leave that one behind.
+    /// A worker that creates another file during the cleanup would leave it behind.
     #[test]
     fn nobody_lists_another_file_once_they_are_being_removed() {
         let files = std::sync::Arc::new(Files::new());

@@ -1,4 +1,4 @@
-//! Whether somebody else could be writing to a file while it is read.
+//! Whether another process could be writing to a file while it is read.
 
 #![expect(unsafe_code, reason = "leases have no safe form")]
 
@@ -7,32 +7,32 @@ use std::os::fd::AsRawFd as _;
 
 use rustix::io::Errno;
 
-/// Who could write to a file at this moment.
+/// Processes that can write to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
-    /// Nobody: no process has it open for writing, and none has it mapped so.
+    /// No process has it open or mapped for writing.
     None,
-    /// At least one process has it open for writing, or mapped so.
+    /// At least one process has it open or mapped for writing.
     Some,
-    /// The system does not tell: neither our file nor enough rights, or a file system without leases.
+    /// Unknown: the file belongs to another user, or the file system has no leases.
     Unknown,
 }
 
-/// Which signal the holder of a lease gets. The same number on every architecture that this is built for, and no name in the
-/// library.
+/// Sets the signal that a lease holder gets. The number is the same on all supported architectures; the
+/// library has no name for it.
 const F_SETSIG: libc::c_int = 10;
 
-/// What `statfs` calls an overlay. There a mapping whose descriptor was closed belongs to the file below, and the file that
-/// was opened counts no writer.
+/// Magic number of an overlay in `statfs`. There, a mapping whose descriptor was closed belongs to the lower
+/// file, and the opened file counts no writer.
 const OVERLAY: i64 = 0x794c_7630;
 
-/// Asks for a read lease on a file that is open for reading only, and gives it back at once: the kernel grants one only
-/// where nobody has the file open for writing, and a shared mapping keeps it open.
+/// Takes a read lease on a file that is open for reading only, and releases it at once. The kernel grants one
+/// only if no process has the file open for writing; a shared mapping keeps it open.
 pub fn writers(file: &File) -> Writers {
     let descriptor = file.as_raw_fd();
-    // Whoever opens the file for writing meanwhile waits for the lease, and its holder gets a signal: here one that by
-    // default does nothing.
-    // SAFETY: the call takes numbers only, and the descriptor is open for as long as `file` is borrowed.
+    // A process that opens the file for writing meanwhile waits for the lease, and the holder gets a signal:
+    // here one that is ignored by default. SAFETY: the call takes numbers only, and the descriptor is open
+    // for as long as `file` is borrowed.
     if unsafe { libc::fcntl(descriptor, F_SETSIG, libc::SIGURG) } != 0 {
         return Writers::Unknown;
     }
@@ -41,8 +41,7 @@ pub fn writers(file: &File) -> Writers {
         let refused = std::io::Error::last_os_error().raw_os_error();
         return if refused == Some(Errno::AGAIN.raw_os_error()) { Writers::Some } else { Writers::Unknown };
     }
-    // It goes at the latest when the file is closed.
-    // SAFETY: as above.
+    // Closing the file releases the lease in any case. SAFETY: as above.
     let _ = unsafe { libc::fcntl(descriptor, libc::F_SETLEASE, libc::F_UNLCK) };
     let answered = rustix::fs::fstatfs(file).is_ok_and(|found| found.f_type != OVERLAY);
     if answered { Writers::None } else { Writers::Unknown }
@@ -53,8 +52,9 @@ mod tests {
     use super::*;
     use std::fs::OpenOptions;
 
-    /// A small file that a database had mapped was copied while it was written to, half old and half new: neither its size
-    /// nor its time had changed, for the kernel sets the time at the first write to a clean page only.
+    /// A small file that a database had mapped was copied while it was being written, half old and half new.
+    /// Neither its size nor its time had changed, because the kernel updates the time only at the first write
+    /// to a clean page.
     #[test]
     fn a_file_that_is_open_or_mapped_for_writing_has_a_writer() {
         let dir = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ mod tests {
         let read = File::open(&path).unwrap();
         assert_ne!(writers(&read), Writers::Some);
         let write = OpenOptions::new().read(true).write(true).open(&path).unwrap();
-        // Without leases on this file system there is no more to be seen.
+        // A file system without leases gives no answer.
         if writers(&read) == Writers::Unknown {
             return;
         }

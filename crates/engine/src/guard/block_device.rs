@@ -1,4 +1,4 @@
-//! Who uses a block device: mounts, holders, swap, loop devices. None of these can be overridden.
+//! Checks whether a block device is in use: mounts, holders, swap, loop devices. No flag overrides these.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -7,23 +7,25 @@ use iostall_host::{System, device_number, name_of};
 
 use super::refusal::Refusal;
 
-/// A block device of the target: itself, one of its partitions, or the disk it is a partition of.
+/// A block device related to the target: the target itself, its partitions, or the disk that it is a
+/// partition of.
 struct Related {
     name: String,
     number: String,
     directory: PathBuf,
 }
 
-/// Refuses a block device that somebody uses. `number` is its `major:minor`.
+/// Refuses a block device that is in use. `number` is its `major:minor`.
 ///
-/// A partition's siblings do not matter; what is on the whole disk does.
+/// Other partitions of the same disk do not matter; what uses the whole disk does.
 pub(super) fn check_unused(system: &System, path: &Path, number: &str) -> Result<(), Refusal> {
     let related = related(system, number);
     let is_related = |other: &str| other == number || related.iter().any(|device| device.number == other);
     check_not_mounted(system, path, &is_related)?;
     for device in &related {
         if !system.btrfs_members(&device.name).is_empty() {
-            // Only a mounted btrfs has members there; of several devices just one is in the mount's line.
+            // Only a mounted btrfs lists its members there; the mount table shows just one of several
+            // devices.
             return Err(Refusal::InBtrfs { path: path.to_owned(), device: device.name.clone() });
         }
         if let Some(holder) = system.names_in(device.directory.join("holders")).into_iter().next() {
@@ -34,7 +36,7 @@ pub(super) fn check_unused(system: &System, path: &Path, number: &str) -> Result
     check_not_under_loop(system, path, |file| number_of(file).is_some_and(|other| is_related(&other)))
 }
 
-/// The device itself first. Empty when sysfs does not know it; then the kernel's own exclusive open has the last word.
+/// The target itself first. Empty if sysfs does not know it; the kernel's exclusive open then decides.
 fn related(system: &System, number: &str) -> Vec<Related> {
     let Some(directory) = system.device_directory(number) else { return Vec::new() };
     let disk = if system.exists(directory.join("partition")) {
@@ -61,8 +63,8 @@ fn related(system: &System, number: &str) -> Vec<Related> {
         .collect()
 }
 
-/// By the number of what is mounted, and by the source's name, because some file systems have a number of
-/// their own (btrfs).
+/// Compares the device number and the name of the mount's source, because some file systems (btrfs) have
+/// numbers of their own.
 fn check_not_mounted(system: &System, path: &Path, is_related: &dyn Fn(&str) -> bool) -> Result<(), Refusal> {
     for mount in system.mounts() {
         let by_source = || {
@@ -80,7 +82,7 @@ fn check_not_mounted(system: &System, path: &Path, is_related: &dyn Fn(&str) -> 
     Ok(())
 }
 
-/// Refuses what `matches` says is the target among the files and devices the system swaps to.
+/// Refuses the target if `matches` finds it among the swap files and devices.
 pub(super) fn check_not_swap(
     system: &System,
     path: &Path,
@@ -92,7 +94,7 @@ pub(super) fn check_not_swap(
     }
 }
 
-/// Refuses what `matches` says is the target among the files and devices behind loop devices.
+/// Refuses the target if `matches` finds it among the backing files of loop devices.
 pub(super) fn check_not_under_loop(
     system: &System,
     path: &Path,
@@ -107,7 +109,7 @@ pub(super) fn check_not_under_loop(
     Ok(())
 }
 
-/// `major:minor` of a block device's node; `None` for anything else.
+/// `major:minor` of a block device node; `None` for anything else.
 fn number_of(path: &Path) -> Option<String> {
     let metadata = std::fs::metadata(path).ok()?;
     metadata.file_type().is_block_device().then(|| device_number(metadata.rdev()))
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
     use crate::made_up::made_up;
 
-    /// A disk `sdx` (8:0) with partitions 1 and 2, and whatever else a test adds.
+    /// A disk `sdx` (8:0) with partitions 1 and 2, plus what a test adds.
     fn disk(more: &[(&str, &str)]) -> (tempfile::TempDir, System) {
         let base = [
             ("sys/devices/block/sdx/dev", "8:0\n"),

@@ -1,4 +1,4 @@
-//! The user's word, and whether it names a given target.
+//! The user's consent to overwrite, and whether it covers a given target.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use super::inode::same_inode;
 use super::place::{LINKS_MAX, place_of};
 
-/// What the user has said may be destroyed, each list by the flag it was given with.
+/// Paths that the user allowed to be destroyed, one list per flag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteConsent {
-    /// `--overwrite PATH`: a file that iostall did not make, a new one in a directory of a database, or a block device
-    /// without a signature.
+    /// `--overwrite PATH`: a file that iostall did not create, a new file in a database's directory, or a
+    /// block device without a signature.
     pub overwrite: Vec<PathBuf>,
     /// `--destroy-database PATH`: a file that belongs to a database.
     pub destroy_database: Vec<PathBuf>,
-    /// `--destroy PATH`: a block device with a file system, partition table or the like on it.
+    /// `--destroy PATH`: a block device that has a file system, partition table or similar on it.
     pub destroy_signature: Vec<PathBuf>,
 }
 
 impl WriteConsent {
-    /// Permission for nothing.
+    /// No consent.
     pub fn none() -> Self {
         Self::default()
     }
@@ -28,7 +28,7 @@ impl WriteConsent {
         target.is_in(&self.overwrite)
     }
 
-    /// Whether the user named the file that would be made at `place`, every link followed.
+    /// Whether the user named the file that would be created at `place`, following links.
     pub(super) fn names_new_file(&self, place: &Path) -> bool {
         let leads_there = |word: &PathBuf| {
             std::path::absolute(word)
@@ -47,10 +47,10 @@ impl WriteConsent {
     }
 }
 
-/// A target as the word must name it: the same resolved path *and* the same inode. A hard link elsewhere is
-/// another name for the data, but not what the user had in mind when writing this one.
+/// The target as consent must name it: the same resolved path *and* the same inode. A hard link elsewhere
+/// leads to the same data but is not what the user named.
 pub(super) struct Named<'a> {
-    /// Every link in it followed.
+    /// With every link resolved.
     pub(super) path: &'a Path,
     /// Of the open descriptor.
     pub(super) metadata: &'a Metadata,

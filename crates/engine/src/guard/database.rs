@@ -1,8 +1,8 @@
-//! Files that belong to a database, by where they are, by their name, or by how they begin.
+//! Recognises database files by location, name or header.
 //!
-//! The layouts are public: PostgreSQL and MySQL/MariaDB document theirs in manual and source, SQLite in its
-//! file format page, SQL Server's page header is described in its documentation of pages and by those who
-//! have dumped it with `DBCC PAGE`, and block zero of Oracle's data files in its support notes.
+//! The formats are public: PostgreSQL and MySQL/MariaDB document theirs in manual and source, SQLite in its
+//! file format page; SQL Server's page header is covered by its documentation and by published `DBCC PAGE`
+//! dumps, and block zero of Oracle's data files by its support notes.
 
 use std::fmt;
 use std::io;
@@ -12,12 +12,11 @@ use super::mark::made_by_iostall;
 use super::signature::ReadAt;
 use crate::input;
 
-/// What a file was recognised as.
+/// A file that was recognised as part of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseFile {
-    /// Of which database.
     pub database: &'static str,
-    /// By what it was recognised.
+    /// What it was recognised by.
     pub sign: String,
 }
 
@@ -29,8 +28,9 @@ impl fmt::Display for DatabaseFile {
 
 /// Recognises the file at `path` (links resolved), whose content `file` reads.
 ///
-/// An empty file is recognised only where emptiness is normal for a file in use: inside a PostgreSQL data
-/// directory, and beside an SQLite database.
+/// An empty file is recognised only where a database may really have one: inside a PostgreSQL data directory,
+/// and
+/// beside an SQLite database.
 pub(super) fn recognise(
     path: &Path,
     file: &impl ReadAt,
@@ -46,10 +46,11 @@ pub(super) fn recognise(
     Ok(by_content(&head).or_else(|| by_name(path, &head)))
 }
 
-/// Recognises a directory (links resolved) that a database keeps its files in, where a new file would be copied with its
-/// backups, fill its volume, or be taken for one of its own.
+/// Recognises a directory (links resolved) in which a database keeps its files. A new file there would be
+/// included in its
+/// backups, fill its volume, or be mistaken for one of its own.
 ///
-/// Files that iostall made do not count: a test next to `test.mdf` is no database.
+/// Files that iostall created do not count: a test next to `test.mdf` is no database.
 pub(super) fn recognise_directory(directory: &Path) -> Option<DatabaseFile> {
     let foreign = |path: &Path| path.is_file() && !made_by_iostall(path).unwrap_or(false);
     let in_own = || {
@@ -59,7 +60,7 @@ pub(super) fn recognise_directory(directory: &Path) -> Option<DatabaseFile> {
             foreign(&path).then(|| DatabaseFile { sign: path.display().to_string(), ..found })
         })
     };
-    // MySQL has a directory for each database, which may still be empty.
+    // MySQL has a directory per database, which may be empty.
     let in_parent = || {
         let system = ["ibdata1", "mysql.ibd", "aria_log_control"]
             .map(|name| directory.parent().map(|above| above.join(name)));
@@ -71,20 +72,21 @@ pub(super) fn recognise_directory(directory: &Path) -> Option<DatabaseFile> {
 
 /// The database that the regular file at `path` (links resolved) belongs to.
 ///
-/// To be asked before this process has the file open as a database: closing it here drops every lock on it.
+/// Call it before this process opens the file as a database: closing the file here drops all of the process's
+/// locks on it.
 pub fn database_at(path: &Path) -> io::Result<Option<DatabaseFile>> {
     let file = std::fs::File::open(path)?;
     recognise(path, &file, file.metadata()?.len())
 }
 
-/// As much as any of the headers below needs.
+/// Enough for every header below.
 const HEAD_BYTES: usize = 128;
 
-/// More than any `PG_VERSION` has.
+/// Longer than any `PG_VERSION`.
 const VERSION_BYTES: usize = 16;
 
-/// A directory with `PG_VERSION` somewhere above, or a tablespace's directory (`PG_15_202209061`), which
-/// lies outside of the data directory.
+/// A directory with `PG_VERSION` in one of its parents, or a tablespace directory (`PG_15_202209061`), which
+/// lies outside the data directory.
 fn in_postgres_tree(path: &Path) -> Option<DatabaseFile> {
     path.ancestors().skip(1).find_map(|directory| {
         let version = directory.join("PG_VERSION");
@@ -100,7 +102,7 @@ fn in_postgres_tree(path: &Path) -> Option<DatabaseFile> {
     })
 }
 
-/// `NAME-wal`, `NAME-shm` and `NAME-journal` where `NAME` is an SQLite database.
+/// `NAME-wal`, `NAME-shm` and `NAME-journal`, if `NAME` is an SQLite database.
 fn beside_sqlite(path: &Path) -> Option<DatabaseFile> {
     let name = path.file_name()?.to_str()?;
     let main = ["-wal", "-shm", "-journal"].iter().find_map(|suffix| name.strip_suffix(suffix))?;
@@ -147,16 +149,16 @@ fn by_content(head: &[u8]) -> Option<DatabaseFile> {
     None
 }
 
-/// The 96-byte page header: `m_headerVersion` 1, `m_type` 15 (file header page), at 32 the page's number in
-/// the file, 0 for the first, and at 36 the number of the file, which counts from 1. Log files begin so too.
+/// The 96-byte page header: `m_headerVersion` 1, `m_type` 15 (file header page), at 32 the page number within
+/// the file (0 for the first) and at 36 the file number, which starts at 1. Log files begin the same way.
 fn is_sql_server_file_header(head: &[u8]) -> bool {
     head.starts_with(b"\x01\x0f")
         && u32_le(head, 32) == Some(0)
         && u16_le(head, 36).is_some_and(|file| file >= 1)
 }
 
-/// The FIL header: at 4 the page's number, 0; at 24 the page's type, 8 (`FIL_PAGE_TYPE_FSP_HDR`); at 34 the
-/// space's number, which the space header behind it repeats at 38. All big-endian.
+/// The FIL header: at 4 the page number, 0; at 24 the page type, 8 (`FIL_PAGE_TYPE_FSP_HDR`); at 34 the space
+/// id, which the space header after it repeats at 38. All big-endian.
 fn is_innodb_first_page(head: &[u8]) -> bool {
     head.get(4..8) == Some(&[0; 4])
         && head.get(24..26) == Some(&[0, 8])
@@ -164,8 +166,8 @@ fn is_innodb_first_page(head: &[u8]) -> bool {
         && head[34..38] == head[38..42]
 }
 
-/// At 28 a magic number that differs by version and platform in its high digit only (`5a5b5c5d` in 9.2,
-/// `7a7b7c7d` since 10), at 20 the block size, both in the byte order of the platform. Of 8, 9 and 10 alike.
+/// At 28 a magic number that differs by version and platform only in its high digit (`5a5b5c5d` in 9.2,
+/// `7a7b7c7d` since 10), at 20 the block size, both in the platform's byte order.
 fn is_oracle_block_zero(head: &[u8]) -> bool {
     let Some(magic) = head.get(28..32) else { return false };
     let known: [&[u8]; 4] =
@@ -203,8 +205,8 @@ fn by_name(path: &Path, head: &[u8]) -> Option<DatabaseFile> {
     Some(DatabaseFile { database, sign: format!("the name {name}") })
 }
 
-/// `pg_wal` may be a link to a place outside of the data directory. Its segments have names of 24 hexadecimal
-/// digits and begin with a page magic 0xD0xx or 0xD1xx, whose last digits change with the version.
+/// `pg_wal` may be a link to a place outside the data directory. Segment names have 24 hexadecimal digits,
+/// and segments begin with a page magic 0xD0xx or 0xD1xx whose last digits change with the version.
 fn is_postgres_wal(name: &str, head: &[u8]) -> bool {
     let is_segment = name.len() == 24 && name.bytes().all(|digit| digit.is_ascii_hexdigit());
     is_segment && u16_le(head, 0).is_some_and(|magic| matches!(magic >> 8, 0xD0 | 0xD1))
@@ -226,7 +228,7 @@ fn u16_le(head: &[u8], at: usize) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// A head with bytes at some places and zeros elsewhere.
+    /// A header with bytes at some offsets and zeros elsewhere.
     fn head(parts: &[(usize, &[u8])]) -> Vec<u8> {
         let mut head = vec![0; HEAD_BYTES];
         for (at, bytes) in parts {

@@ -1,7 +1,8 @@
-//! May a copy give this name to something new, and take it from what has it now?
+//! Whether a copy may rename its result to this name, replacing what is there.
 //!
-//! A copy does not write to what is at its destination: it gives the name to another file. So the questions are others
-//! than for a load: what is lost with the name, and will the system allow it, hours from now.
+//! A copy does not write into an existing destination file: it renames a new file over it. So the questions
+//! differ from
+//! those for a load: what is lost with the name, and will the system still allow the rename in a few hours.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};
@@ -19,14 +20,14 @@ use super::mark::is_marked;
 use super::refusal::Refusal;
 use crate::files::{FileKind, FileStamp};
 
-/// By whom a file is used, so that it must stay where it is.
+/// What uses a file, so that it must not be replaced.
 #[derive(Clone, Debug)]
 enum User {
     Swap(String),
     Loop(String),
 }
 
-/// The names that one copy gives. What the machine uses was looked up when this was made.
+/// Checks the destination names of one copy. Files in use are looked up once, when it is created.
 #[derive(Debug)]
 pub struct Destinations {
     system: System,
@@ -36,7 +37,7 @@ pub struct Destinations {
 }
 
 impl Destinations {
-    /// With what the user has said may be destroyed.
+    /// Looks up the files in use; `consent` says what may be destroyed.
     pub fn new(consent: &WriteConsent) -> Self {
         Self::on(&System::here(), consent)
     }
@@ -59,10 +60,10 @@ impl Destinations {
         Self { system: system.clone(), consent: consent.clone(), in_use }
     }
 
-    /// Whether files can be made in `directory` and be given names there. Nothing is made to find out.
+    /// Whether files can be created and renamed in `directory`. Creates nothing to find out.
     ///
     /// # Errors
-    /// A [`Refusal`] where the system would not allow it.
+    /// A [`Refusal`] if the system would not allow it.
     pub fn check_directory(&self, directory: &Path) -> Result<(), Refusal> {
         let failed = |action| move |source| Refusal::System { path: directory.to_owned(), action, source };
         let metadata = match std::fs::metadata(directory) {
@@ -81,11 +82,12 @@ impl Destinations {
             .map_err(|error| failed("make files in it")(error.into()))
     }
 
-    /// Whether the name `path` may be given to something like `new`, and be taken from what has it. Names that nobody has
-    /// are not refused here: see [`Self::check_directory`].
+    /// Whether a file like `new` may be renamed to `path` and replace what is there. A name that does not
+    /// exist yet passes; see
+    /// [`Self::check_directory`].
     ///
     /// # Errors
-    /// A [`Refusal`], and everything is as it was.
+    /// A [`Refusal`]; nothing was changed.
     pub fn check_name(&self, path: &Path, new: &FileStamp) -> Result<(), Refusal> {
         let failed = |action| move |source| Refusal::System { path: path.to_owned(), action, source };
         let there = match std::fs::symlink_metadata(path) {
@@ -111,12 +113,13 @@ impl Destinations {
         let failed =
             |source| Refusal::System { path: path.to_owned(), action: "see whose file it is", source };
         let file = open(path).map_err(failed)?;
-        // Whoever has locked it would go on with a file that has no name any more.
+        // A program that has locked the file would go on using one that has lost its name.
         check_unlocked(&self.system, path, &file, &there)?;
         self.check_database(path, &file, &there)
     }
 
-    /// A file of a database goes only when the user has named it, or a directory that it is in, with the word for that.
+    /// Replaces a database file only if the user named it, or a directory above it, with
+    /// `--destroy-database`.
     fn check_database(&self, path: &Path, file: &File, there: &Metadata) -> Result<(), Refusal> {
         let failed =
             |source| Refusal::System { path: path.to_owned(), action: "see whose file it is", source };
@@ -141,20 +144,20 @@ impl Destinations {
     }
 }
 
-/// Only for reading, never through a link, and never waiting for a peer.
+/// Read-only, never through a link, and without waiting for a pipe's other end.
 fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// The path with every link but its last part followed.
+/// The path with every link resolved except the last component.
 fn real_path(path: &Path) -> io::Result<PathBuf> {
     let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
     Ok(std::fs::canonicalize(parent)?.join(name))
 }
 
-/// A link takes the place of a link and a node that of the same node. Else only plain files are replaced.
+/// A link may replace a link, and a special file one of its kind. Otherwise only regular files are replaced.
 fn check_kind(path: &Path, there: &Metadata, new: &FileStamp) -> Result<(), Refusal> {
     let kind = there.file_type();
     let path = path.to_owned();
@@ -179,7 +182,8 @@ fn check_kind(path: &Path, there: &Metadata, new: &FileStamp) -> Result<(), Refu
     Err(Refusal::NotReplaced { path, kind: special })
 }
 
-/// What the file system has been told to keep, and what something is mounted on. Answers only where the system tells.
+/// Checks for immutable and append-only files and for mount points. Passes if the file system does not report
+/// them.
 fn check_attributes(path: &Path) -> Result<(), Refusal> {
     let Ok(found) = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::TYPE) else { return Ok(()) };
     let has = |attribute: StatxAttributes| found.stx_attributes.contains(attribute);
@@ -196,7 +200,7 @@ fn check_attributes(path: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// In a sticky directory a name belongs to the owner of the file, or of the directory.
+/// In a sticky directory only the owner of the file or of the directory may rename or remove it.
 fn check_sticky(path: &Path, there: &Metadata) -> Result<(), Refusal> {
     let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     let Ok(directory) = std::fs::metadata(parent) else { return Ok(()) };
@@ -221,7 +225,8 @@ mod tests {
         destinations.check_name(path, &stamp_of_link(new).unwrap()).unwrap_err()
     }
 
-    /// `copy --overwrite FILE NODE` renamed a regular file over device nodes, pipes and links, and said "copied, durable".
+    /// `copy --overwrite FILE NODE` replaced device nodes, pipes and links by regular files, and said
+    /// "copied, durable".
     #[test]
     fn a_link_or_a_node_is_replaced_by_its_like_and_by_nothing_else() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The free-space floor: filling a disk takes down what else lives on it.
+//! Minimum free space: a full disk takes down everything else that lives on it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,47 +7,36 @@ use iostall_measure::ByteCount;
 use rustix::fs::statvfs;
 use thiserror::Error;
 
-/// At least this much stays free, bytes.
+/// Minimum free space, bytes.
 const FLOOR_BYTES: u64 = 1 << 30;
 
-/// And at least the total divided by this (5 %).
+/// Also at least the total divided by this (5 %).
 const FLOOR_DIVISOR: u64 = 20;
 
-/// Why there is no room.
+/// Why there is not enough space.
 #[derive(Debug, Error)]
 pub enum FreeSpaceError {
-    /// Less than the floor would remain.
     #[error(
         "{} has {} free; {} more would leave less than the {} that must stay free; {fits_bytes} bytes ({}) would fit",
         directory.display(), ByteCount(*free_bytes), ByteCount(*wanted_bytes), ByteCount(*floor_bytes), ByteCount(*fits_bytes)
     )]
     TooLittle {
-        /// Where.
         directory: PathBuf,
-        /// Asked for.
         wanted_bytes: u64,
-        /// Free for an unprivileged user.
         free_bytes: u64,
         /// To stay free.
         floor_bytes: u64,
-        /// Largest size that leaves the floor.
         fits_bytes: u64,
     },
-    /// The system does not tell.
     #[error("{}: cannot find out how much space is free: {source}", directory.display())]
-    System {
-        /// Where.
-        directory: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    System { directory: PathBuf, source: io::Error },
 }
 
-/// Whether `wanted_bytes` more may be taken on the file system of `directory`: the larger of 1 GiB and 5 %
-/// of the file system must remain.
+/// Whether `wanted_bytes` may be taken on the file system of `directory`: the larger of 1 GiB and 5 % of the
+/// file system must stay free.
 ///
 /// # Errors
-/// [`FreeSpaceError::TooLittle`] when it may not.
+/// [`FreeSpaceError::TooLittle`] if not.
 pub fn check_free_space(directory: &Path, wanted_bytes: u64) -> Result<(), FreeSpaceError> {
     let space = statvfs(directory).map_err(|source| FreeSpaceError::System {
         directory: directory.to_owned(),
@@ -57,7 +46,7 @@ pub fn check_free_space(directory: &Path, wanted_bytes: u64) -> Result<(), FreeS
     let total_bytes = space.f_blocks.saturating_mul(space.f_frsize);
     let floor_bytes = floor(total_bytes);
     let fits_bytes = free_bytes.saturating_sub(floor_bytes);
-    // Nothing more is always allowed: a target that exists already needs no room, even on a full disk.
+    // Zero bytes always fit: a target that already exists needs no space, even on a full disk.
     if wanted_bytes == 0 || wanted_bytes <= fits_bytes {
         return Ok(());
     }
@@ -90,7 +79,7 @@ mod tests {
         };
         assert_eq!(wanted_bytes, u64::MAX);
         assert_eq!(fits_bytes, free_bytes.saturating_sub(floor_bytes));
-        // Others write to this disk at the same time, so only far from the edge is the answer certain.
+        // Other programs write to this disk too, so the result is certain only with room to spare.
         if fits_bytes > 1 << 30 {
             check_free_space(directory.path(), fits_bytes / 2).unwrap();
         }

@@ -1,4 +1,4 @@
-//! The check itself, and what it gives.
+//! Checks whether a target may be written, and grants it.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -20,9 +20,9 @@ use super::regular_file;
 use super::signature;
 use crate::open::open_path;
 
-/// Permission to write one target. It holds the descriptor the check was made on, open for reading and
-/// writing without direct I/O, so that what is written is what was checked: open it anew only through
-/// `/proc/self/fd`. The target stays ours alone for as long as the grant lives: another run is refused.
+/// Permission to write one target. It holds the descriptor that was checked, open for reading and writing
+/// without direct I/O, so that what is written is what was checked: reopen it only through `/proc/self/fd`.
+/// Another run that wants the same target is refused for as long as the grant lives.
 #[derive(Debug)]
 pub struct WriteGrant {
     file: File,
@@ -37,37 +37,37 @@ impl WriteGrant {
         &self.file
     }
 
-    /// The open target for keeps.
+    /// The open target, without the grant.
     pub fn into_file(self) -> File {
         self.file
     }
 
-    /// A path by which to open it anew, whatever its own path leads to by then.
+    /// A path to reopen it by, even if its own path now refers to something else.
     pub fn open_path(&self) -> PathBuf {
         open_path(&self.file)
     }
 
-    /// Size of the file or device now.
+    /// Current size of the file or device.
     ///
     /// # Errors
-    /// What the system says to the question.
+    /// The error of the system call.
     pub fn size_bytes(&self) -> io::Result<u64> {
         let size_bytes = io::Seek::seek(&mut &self.file, io::SeekFrom::End(0))?;
         io::Seek::rewind(&mut &self.file)?;
         Ok(size_bytes)
     }
 
-    /// Where it is, with every link in the path followed.
+    /// Its path with every link resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether iostall made the file, before this run or in it. What it did not make it does not remove.
+    /// Whether iostall created the file, in this run or before. Only such files are removed.
     pub fn is_made_by_iostall(&self) -> bool {
         matches!(self.reason, GrantReason::Created | GrantReason::MadeByIostall)
     }
 
-    /// Removes the file, if its path still leads to it: what somebody has put in its place meanwhile is theirs.
+    /// Removes the file if its path still refers to it; a file that another program put in its place stays.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -85,12 +85,12 @@ impl WriteGrant {
     }
 }
 
-/// Opens the target for writing if it may be written. An absent file is created.
+/// Opens the target for writing if allowed. Creates it if it does not exist.
 ///
-/// Reasons that no word can override are told first, so that nobody is led through flags in vain.
+/// Refusals that no flag overrides come first, so that the user does not try flags in vain.
 ///
 /// # Errors
-/// A [`Refusal`], and the target is untouched.
+/// A [`Refusal`]; the target is untouched.
 pub fn check_write(path: &Path, consent: &WriteConsent) -> Result<WriteGrant, Refusal> {
     check_write_on(&System::here(), path, consent)
 }
@@ -101,7 +101,7 @@ fn check_write_on(system: &System, path: &Path, consent: &WriteConsent) -> Resul
         Err(error) if error.kind() == io::ErrorKind::NotFound => return create(system, path, consent),
         Err(source) => return Err(failed(path, "follow the path")(source)),
     };
-    // Before opening: to open a device of another kind may already set it in motion.
+    // Before opening, because opening some devices already makes them act.
     let seen = std::fs::symlink_metadata(&resolved).map_err(failed(&resolved, "look at it"))?;
     let kind = seen.file_type();
     if let Some(kind) = refused_kind(&seen) {
@@ -116,7 +116,7 @@ fn check_write_on(system: &System, path: &Path, consent: &WriteConsent) -> Resul
     if !same_inode(&seen, &metadata) || kind != metadata.file_type() {
         return Err(Refusal::Replaced { path: resolved });
     }
-    // It has served its purpose, and io_uring would answer EAGAIN instead of waiting for the device.
+    // No longer needed, and with it io_uring would return EAGAIN instead of waiting for the device.
     let flags = fcntl_getfl(&file).map_err(|error| failed(&resolved, "look at it")(error.into()))?;
     fcntl_setfl(&file, flags - OFlags::NONBLOCK)
         .map_err(|error| failed(&resolved, "open it for writing")(error.into()))?;
@@ -131,7 +131,7 @@ fn check_write_on(system: &System, path: &Path, consent: &WriteConsent) -> Resul
     Ok(WriteGrant { file, path: resolved, reason, _lock: lock })
 }
 
-/// Whoever had the file before us may have removed it just before we got the lock.
+/// The previous owner may have removed the file just before we got the lock.
 fn check_still_there(path: &Path, opened: &Metadata) -> Result<(), Refusal> {
     match std::fs::symlink_metadata(path) {
         Ok(there) if same_inode(&there, opened) => Ok(()),
@@ -152,12 +152,13 @@ fn refused_kind(metadata: &Metadata) -> Option<&'static str> {
     } else if kind.is_socket() {
         Some("socket")
     } else {
-        // A link put where the resolved path had none.
+        // A link appeared where the resolved path had none.
         Some("symbolic link")
     }
 }
 
-/// Never through a link that appeared after the path was resolved, and never waiting for a peer.
+/// Never through a link that appeared after the path was resolved, and without waiting for a pipe's other
+/// end.
 fn open(path: &Path, more: OFlags) -> Result<File, Refusal> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | more).bits().cast_signed();
     OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).map_err(|source| {

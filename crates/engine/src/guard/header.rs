@@ -1,29 +1,30 @@
-//! The header that the blocks written by iostall begin with.
+//! The header at the start of every block that iostall writes.
 //!
 //! ```text
 //!  0         7      8        16         24       32
 //!  | IOSTALL | kind | offset | sequence | seed   |      numbers little-endian, 8 bytes each
 //! ```
 //!
-//! Offset and sequence differ from block to block and from write to write, so a device can neither
-//! deduplicate the data nor can an old block pass for a new one. The kind tells whose the start of a file is: where a
-//! file system keeps no user attributes, nothing else tells a file that iostall made from the image of a device that
-//! it loaded.
+//! Offset and sequence differ for every block and every write, so a device cannot deduplicate the data and an
+//! old
+//! block cannot pass for a new one. The kind distinguishes a file that iostall created from the image of a
+//! device that
+//! it loaded, which is the only way to tell on a file system without user attributes.
 
-/// Length of the header.
 pub const HEADER_BYTES: usize = 32;
 
-/// What every header begins with.
+/// Start of every header.
 const MAGIC: &[u8; 7] = b"IOSTALL";
 
-/// What begins with the header.
+/// What the header is the start of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderKind {
-    /// A file that iostall made: only its very first bytes say so.
+    /// A file that iostall created. Only at offset 0.
     MadeFile,
-    /// A block that a load wrote: to a device, to a file of the user's, or further on in a file that iostall made.
+    /// A block written by a load: on a device, in a user's file, or beyond the start of a file that iostall
+    /// created.
     Block,
-    /// Either: earlier versions did not tell them apart. Never written any more.
+    /// Either one: earlier versions did not distinguish them. No longer written.
     Unknown,
 }
 
@@ -38,13 +39,13 @@ impl HeaderKind {
         }
     }
 
-    /// The kind of the header that `block` begins with, if it does.
+    /// The kind of header that `block` begins with, if any.
     pub(super) fn of(block: &[u8]) -> Option<Self> {
         let (letter, _) = block.strip_prefix(MAGIC)?.split_first()?;
         Self::ALL.into_iter().find(|kind| kind.letter() == *letter)
     }
 
-    /// Makes the header that `block` already begins with one of this kind.
+    /// Changes the kind of the header that `block` begins with.
     #[inline]
     pub fn put(self, block: &mut [u8]) {
         if let Some(letter) = block.get_mut(MAGIC.len()) {
@@ -53,9 +54,9 @@ impl HeaderKind {
     }
 }
 
-/// Writes a header of [`HeaderKind::Block`] at the start of `block`, which goes to byte `offset` of its target.
+/// Writes a [`HeaderKind::Block`] header at the start of `block`, which goes to byte `offset` of its target.
 ///
-/// Of a block shorter than the header as much is written as fits, so even 8 bytes keep magic and kind.
+/// A block shorter than the header gets as much as fits, so even 8 bytes hold the magic and the kind.
 #[inline]
 pub fn write_header(block: &mut [u8], offset: u64, sequence: u64, run_seed: u64) {
     let mut header = [0; HEADER_BYTES];

@@ -1,9 +1,9 @@
-//! Which file it is, whatever it is called.
+//! Compares inodes.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
-/// Whether both describe one inode.
+/// Whether both are the same inode.
 pub(super) fn same_inode(one: &Metadata, two: &Metadata) -> bool {
     (one.dev(), one.ino(), one.rdev()) == (two.dev(), two.ino(), two.rdev())
 }

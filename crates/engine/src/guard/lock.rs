@@ -1,8 +1,11 @@
-//! Locks: two runs on one file notice each other, and a file that another program has locked is left alone.
+//! Locks: two runs on one file exclude each other, and a file that another program has locked is left alone.
 //!
-//! Ours is an advisory `flock`: the kernel gives it up when we die, and `/proc/locks` names its holder. Foreign ones
-//! are only looked for, never waited for. A file that we merely read and did not make is not locked at all: a database
-//! that locks its own files must find them as if we were not there. A block device needs no lock either; it is opened
+//! Our own lock is an advisory `flock`: the kernel releases it when the process dies, and `/proc/locks` names
+//! its holder.
+//! For other programs' locks we only look, and never wait. A file that we only read and did not create is not
+//! locked at
+//! all, so that a database can lock its own files undisturbed. A block device needs no lock either; it is
+//! opened
 //! exclusively.
 
 use std::fs::{File, Metadata};
@@ -20,16 +23,15 @@ use super::mark::made_by_iostall;
 use super::refusal::Refusal;
 use crate::open::open_path;
 
-/// Magic numbers of SMB, old and new. There a lock forbids reading and writing to every other descriptor, our own ones
-/// included.
+/// Magic numbers of SMB, old and new. There, a lock blocks reads and writes through every other descriptor,
+/// including our own.
 const MANDATORY: [u32; 2] = [0xff53_4d42, 0xfe53_4d42];
 
-/// What a lock is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Mode {
     /// Others may read.
     Shared,
-    /// Nobody else may use it.
+    /// Nobody else may use the file.
     Exclusive,
 }
 
@@ -42,7 +44,7 @@ impl Mode {
     }
 }
 
-/// A file that stays ours until all clones of this are gone.
+/// A file that stays locked until all clones of this are dropped.
 #[derive(Clone, Debug)]
 pub struct FileLock {
     _held: Arc<Held>,
@@ -50,7 +52,7 @@ pub struct FileLock {
 
 #[derive(Debug)]
 struct Held {
-    /// A descriptor of the same opening: the lock belongs to the opening.
+    /// A descriptor of the same open file description, which owns the lock.
     file: File,
     inode: (u64, u64),
     mode: Mutex<Mode>,
@@ -63,14 +65,14 @@ impl Held {
         Ok(Arc::new(Self { file, inode, mode: Mutex::new(mode) }))
     }
 
-    /// Makes the lock at least as strong as `mode`.
+    /// Upgrades the lock to `mode` if it is weaker.
     fn raise(&self, mode: Mode) -> Result<(), Errno> {
         let mut present = self.mode.lock().unwrap_or_else(PoisonError::into_inner);
         if mode <= *present {
             return Ok(());
         }
         if let Err(errno) = flock(&self.file, mode.operation()) {
-            // The attempt at more has cost us what we had. If somebody was quicker, they have it.
+            // The failed upgrade released the old lock. Take it again, unless another process was faster.
             let _ = flock(&self.file, present.operation());
             return Err(errno);
         }
@@ -79,15 +81,16 @@ impl Held {
     }
 }
 
-/// What this process has locked. Columns of a matrix may be one file, and to the kernel two openings of one process are as
-/// foreign to each other as two processes.
+/// What this process has locked. The columns of a matrix may be one file, and the kernel treats two opens in
+/// one process like two processes.
 static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
 
-/// Holds a file for as long as it is read, where iostall made it: nobody then writes to it or removes it meanwhile. `None`:
-/// it is somebody else's and is read without a lock.
+/// Locks a file that iostall created for as long as it is read, so that no other run writes to it or removes
+/// it. `None`:
+/// the file is not ours and is read without a lock.
 ///
 /// # Errors
-/// [`Refusal::InUse`] when another run of iostall writes to it.
+/// [`Refusal::InUse`] if another run of iostall writes to it.
 pub fn hold_for_reading(path: &Path, file: &File) -> Result<Option<FileLock>, Refusal> {
     let failed = |source| Refusal::System { path: path.to_owned(), action: "look at it", source };
     let metadata = file.metadata().map_err(failed)?;
@@ -95,7 +98,7 @@ pub fn hold_for_reading(path: &Path, file: &File) -> Result<Option<FileLock>, Re
         return Ok(None);
     }
     let system = System::here();
-    // Read through a descriptor of its own: this one may be for direct I/O, which reads whole sectors only.
+    // Read through a separate descriptor: this one may be for direct I/O, which reads whole sectors only.
     if made_by_iostall(&open_path(file)).unwrap_or(false) {
         return take(&system, path, file, &metadata, Mode::Shared);
     }
@@ -105,7 +108,7 @@ pub fn hold_for_reading(path: &Path, file: &File) -> Result<Option<FileLock>, Re
     }
 }
 
-/// Holds a file for as long as it is written.
+/// Locks a file for as long as it is written.
 pub(super) fn hold_for_writing(
     system: &System,
     path: &Path,
@@ -115,14 +118,14 @@ pub(super) fn hold_for_writing(
     take(system, path, file, metadata, Mode::Exclusive)
 }
 
-/// Refuses a file or device that somebody has locked, without touching the locks.
+/// Refuses a file or device that another process has locked, without taking a lock.
 pub(super) fn check_unlocked(
     system: &System,
     path: &Path,
     file: &File,
     metadata: &Metadata,
 ) -> Result<(), Refusal> {
-    // udev takes a shared lock on a device for the moment in which it looks what is on it.
+    // udev takes a brief shared lock on a device while it probes it.
     let wanted = if metadata.file_type().is_block_device() { Mode::Shared } else { Mode::Exclusive };
     let holder = record_lock_holder(system, file).or_else(|| flock_holder(system, path, metadata, wanted));
     match holder {
@@ -131,7 +134,7 @@ pub(super) fn check_unlocked(
     }
 }
 
-/// `None`: the file system has no locks that could be used.
+/// `None`: the file system has no usable locks.
 fn take(
     system: &System,
     path: &Path,
@@ -167,7 +170,7 @@ fn locks_are_mandatory(file: &File) -> bool {
     kind.is_ok_and(|kind| MANDATORY.contains(&kind))
 }
 
-/// Who has locked some range of the file with `fcntl`, as databases and virtual machines do.
+/// Which process holds an `fcntl` lock on any part of the file, as databases and virtual machines do.
 #[expect(unsafe_code, reason = "the library's safe form of this call is for locks that belong to a process")]
 fn record_lock_holder(system: &System, file: &File) -> Option<LockHolder> {
     let (write, start) = (libc::F_WRLCK, libc::SEEK_SET);
@@ -178,17 +181,17 @@ fn record_lock_holder(system: &System, file: &File) -> Option<LockHolder> {
         l_len: 0,
         l_pid: 0,
     };
-    // SAFETY: the descriptor is open for the length of the call, and the kernel writes to nothing but `asked`, which is
-    // what this command takes.
+    // SAFETY: the descriptor is open during the call, and the kernel writes only to `asked`, the argument of
+    // this command.
     let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut asked) };
     let is_locked = answer == 0 && i32::from(asked.l_type) != libc::F_UNLCK;
-    // A lock that belongs to an opening and not to a process has the number -1.
+    // A lock that belongs to an open file description and not to a process has pid -1.
     is_locked
         .then(|| u32::try_from(asked.l_pid).map_or_else(|_| LockHolder::default(), |pid| holder(system, pid)))
 }
 
-/// Who but this process has locked the whole file with `flock` so that `mode` cannot be had. The mount table knows the
-/// number that `/proc/locks` shows; that of the file may be one of its subvolume.
+/// Which other process holds a `flock` on the file that conflicts with `mode`. The device number comes from
+/// the mount table, as `/proc/locks` shows it; the file's own number may be that of its subvolume.
 fn flock_holder(system: &System, path: &Path, metadata: &Metadata, mode: Mode) -> Option<LockHolder> {
     let text = system.text("/proc/locks")?;
     let of_mount = system.mount_of(path).map(|mount| mount.number);
@@ -204,7 +207,7 @@ fn flock_holder(system: &System, path: &Path, metadata: &Metadata, mode: Mode) -
 
 fn holder(system: &System, pid: u32) -> LockHolder {
     if pid == 0 {
-        // It runs in another namespace.
+        // The process runs in another namespace.
         return LockHolder::default();
     }
     let program = system.line(format!("/proc/{pid}/comm"));
@@ -220,7 +223,7 @@ struct FlockLine {
     inode: u64,
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 708 fe:00:13547 0 EOF`; those who wait have an arrow before the kind.
+/// `1: FLOCK  ADVISORY  WRITE 708 fe:00:13547 0 EOF`; waiting locks have an arrow before the kind.
 fn parse_flock(line: &str) -> Option<FlockLine> {
     let mut words = line.split_ascii_whitespace().skip(1);
     if words.next()? != "FLOCK" {
@@ -278,7 +281,7 @@ mod tests {
         let (first, second) = (hold(), hold());
         let stranger = File::open(&path).unwrap();
         let try_it = || flock(&stranger, FlockOperation::NonBlockingLockShared).is_ok();
-        // A child of another test has our descriptors until it runs its own program.
+        // A child process of another test shares our descriptors until it executes its own program.
         let is_free = || {
             (0..10_000).any(|_| {
                 std::thread::yield_now();

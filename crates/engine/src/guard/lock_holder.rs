@@ -1,15 +1,14 @@
-//! Who has locked a file.
+//! The process that holds a lock.
 
 use std::fmt;
 
-/// Who has locked a file.
+/// The process that has locked a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Number of the process, where the system tells it.
+    /// Process id, if the system reports it.
     pub pid: Option<u32>,
-    /// Name of its program.
     pub program: Option<String>,
-    /// Whether that is iostall, too.
+    /// Whether it is iostall.
     pub is_iostall: bool,
 }
 

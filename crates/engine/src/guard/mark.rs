@@ -1,10 +1,14 @@
-//! How iostall knows its own files again.
+//! How iostall recognises files that it created.
 //!
-//! Two signs, because each alone can mislead: `cp precious.dat scratch.dat` writes the user's data into the
-//! inode that iostall marked (the attribute stays, the header is gone), and `cp scratch.dat elsewhere` takes
-//! the header to a file the user made (the header is there, the attribute is not). Where the file system has
-//! no user attributes the header alone counts, and only one that says it is a file's: `dd` of a loaded device into a
-//! file gives a file that begins with the header of a block.
+//! Two marks, because each alone can mislead: `cp precious.dat scratch.dat` writes the user's data into the
+//! inode
+//! that iostall marked (the attribute stays, the header is gone), and `cp scratch.dat elsewhere` puts the
+//! header
+//! into a user's file (the header is there, the attribute is not). On a file system without user attributes
+//! the
+//! header alone decides, and only a header of the file kind: `dd` from a loaded device gives a file that
+//! begins
+//! with the header of a block.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -20,15 +24,15 @@ use super::signature::ReadAt;
 
 const ATTRIBUTE: &str = "user.iostall.made";
 
-/// As much as either kind of partition table needs to be recognised.
+/// Enough to recognise both kinds of partition table.
 const HEAD_BYTES: usize = 4096 + 8;
 
-/// First word of the attribute; the second is the creation's own random number in hexadecimal digits.
+/// First word of the attribute; the second is a random number of this creation in hexadecimal.
 const VERSION: &str = "1";
 
-/// Marks a file that iostall has just created: the attribute, and a header at the very start.
+/// Marks a file that iostall has just created: the attribute, and a header at offset 0.
 ///
-/// `file` must be open for writing and not for direct I/O. What was in the first 32 bytes is lost.
+/// `file` must be open for writing and not for direct I/O. Its first 32 bytes are overwritten.
 ///
 /// # Errors
 /// When the attribute or the header cannot be written. A file system without user attributes is no error.
@@ -47,17 +51,17 @@ pub fn mark_made_by_iostall(file: &File) -> io::Result<()> {
     file.write_all_at(&header, 0)
 }
 
-/// Whether iostall made the file, by both signs.
+/// Whether iostall created the file, according to both marks.
 ///
 /// # Errors
 /// When the file cannot be opened or read.
 pub fn made_by_iostall(path: &Path) -> io::Result<bool> {
-    // O_NONBLOCK: a FIFO put in the file's place must not make this wait for a writer.
+    // O_NONBLOCK: a FIFO in the file's place must not block until a writer appears.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     is_marked(&OpenOptions::new().read(true).custom_flags(flags).open(path)?)
 }
 
-/// Whether the open file carries both signs.
+/// Whether the open file has both marks.
 pub(super) fn is_marked(file: &File) -> io::Result<bool> {
     let mut head = vec![0; HEAD_BYTES];
     let length = ReadAt::read_at(file, &mut head, 0)?;
@@ -67,7 +71,8 @@ pub(super) fn is_marked(file: &File) -> io::Result<bool> {
     }
     let header_alone_counts = match HeaderKind::of(&head) {
         Some(HeaderKind::MadeFile) => true,
-        // Written by an older version: to a file that it made, or to a device that this is an image of.
+        // Written by an older version, either to a file that it created or to a device of which this is an
+        // image.
         Some(HeaderKind::Unknown) => false,
         Some(HeaderKind::Block) | None => return Ok(false),
     };
@@ -75,18 +80,18 @@ pub(super) fn is_marked(file: &File) -> io::Result<bool> {
     match fgetxattr(file, ATTRIBUTE, &mut value[..]) {
         Ok(length) => Ok(is_attribute(&value[..length])),
         Err(Errno::OPNOTSUPP) => Ok(header_alone_counts),
-        // Longer than anything iostall writes, or not there.
+        // Longer than anything iostall writes, or missing.
         Err(Errno::NODATA | Errno::RANGE) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether somebody has made a disk of the file. A partition table leaves the first bytes, and with them the header, to a
-/// boot loader.
+/// Whether the file has become a disk image. A partition table leaves the first bytes, and thus our header,
+/// to the boot loader.
 fn has_partition_table(head: &[u8]) -> bool {
     let is_gpt =
         [512, 4096].iter().any(|at| head.get(*at..).is_some_and(|rest| rest.starts_with(b"EFI PART")));
-    // Two bytes may be there by chance; the flags of four partitions hardly.
+    // Two bytes may match by coincidence, but hardly the flags of four partitions.
     let is_flag = |at: usize| matches!(head.get(at), Some(0 | 0x80));
     let is_mbr = head.get(510..512) == Some(&[0x55, 0xaa]) && [446, 462, 478, 494].into_iter().all(is_flag);
     is_gpt || is_mbr
@@ -146,7 +151,8 @@ mod tests {
         assert_eq!(made_by_iostall(&copy).unwrap(), !has_attributes);
     }
 
-    /// The image of a device that a load had written was taken for a scratch file, and overwritten without a flag.
+    /// The image of a device that a load had written was mistaken for a scratch file and overwritten without
+    /// a flag.
     #[test]
     fn a_file_that_begins_with_the_header_of_a_block_is_not_ours_even_with_the_attribute() {
         let directory = tempfile::tempdir().unwrap();
@@ -159,7 +165,7 @@ mod tests {
         assert!(!made_by_iostall(&path).unwrap());
     }
 
-    /// A scratch file became the disk of a virtual machine, whose partition table left our header where it was.
+    /// A scratch file became the disk of a virtual machine, whose partition table left our header in place.
     #[test]
     fn a_file_of_ours_that_has_become_a_disk_is_the_users() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,18 +1,19 @@
-//! May this target be written? Destruction is opt-in: writing needs a file that iostall made, or the user's
-//! word that names exactly this target, and some targets are refused whatever the user says.
+//! Decides whether a target may be written. A target that iostall did not create is written only if the user
+//! names it
+//! with a flag, and some targets are refused regardless of flags.
 //!
 //! | Target | Needs |
 //! |---|---|
-//! | absent, in a directory of a database | `--overwrite PATH` |
-//! | absent elsewhere, or an empty file outside of databases | nothing |
-//! | a file iostall made (see [`made_by_iostall`]) | nothing |
+//! | new file in a database's directory | `--overwrite PATH` |
+//! | new file elsewhere, or an empty file that belongs to no database | nothing |
+//! | a file that iostall created (see [`made_by_iostall`]) | nothing |
 //! | any other file | `--overwrite PATH` |
 //! | a file that belongs to a database | `--destroy-database PATH` |
 //! | a block device | `--overwrite PATH` |
 //! | a block device with a known signature on it | `--destroy PATH` |
-//! | anything new in `/dev` (but `/dev/shm`), on devtmpfs, proc, sysfs and the like (see [`check_new_file`]) | always refused |
+//! | anything new in `/dev` (except `/dev/shm`), on devtmpfs, proc, sysfs and the like (see [`check_new_file`]) | always refused |
 //! | in use by another run, or locked by another program | always refused |
-//! | mounted, held, swap, behind a loop device; not a file or block device | always refused |
+//! | mounted, held, swap, behind a loop device; neither a file nor a block device | always refused |
 
 mod block_device;
 mod consent;

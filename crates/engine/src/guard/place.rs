@@ -1,7 +1,8 @@
-//! Where a new file may be: not among the devices, and not among the controls of the kernel.
+//! Where a new file may be created: not in `/dev` and not in the kernel's pseudo file systems.
 //!
-//! A file made in `/dev` lives in memory, so what it measures is no device. The mount table decides, because
-//! devtmpfs has the magic number of tmpfs; in a container a tmpfs over `/dev` stands for it.
+//! A file in `/dev` lives in memory, so a load on it measures no device. The mount table decides, because
+//! devtmpfs has the
+//! magic number of tmpfs; in a container a tmpfs may be mounted on `/dev` instead.
 
 use std::cmp::Reverse;
 use std::io;
@@ -15,20 +16,19 @@ use rustix::fs::{StatFs, statfs};
 use super::inode::same_inode;
 use super::refusal::Refusal;
 
-/// Where the system keeps its devices.
 const DEVICES: &str = "/dev";
 
-/// What POSIX shared memory is kept in, whether or not it is a mount of its own.
+/// POSIX shared memory, whether or not it is a separate mount.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// The kernel follows no more links than this in one path.
+/// The kernel follows at most this many links in a path.
 pub(super) const LINKS_MAX: u32 = 40;
 
-/// So many devices are named to a user who has mistyped one.
+/// How many devices are suggested to a user who mistyped one.
 const SIMILAR_MAX: usize = 6;
 
-/// File systems that hold no data but devices and controls of the kernel, with their magic numbers of
-/// `linux/magic.h`. Writing to files there sets and starts things.
+/// File systems that hold only devices and kernel controls, with their magic numbers from `linux/magic.h`.
+/// Writing to files there changes settings or starts actions.
 const KERNEL_FILE_SYSTEMS: [(u64, &str); 18] = [
     (0x9fa0, "proc"),
     (0x6265_6572, "sysfs"),
@@ -50,14 +50,15 @@ const KERNEL_FILE_SYSTEMS: [(u64, &str); 18] = [
     (0x6759_6969, "rpc_pipefs"),
 ];
 
-/// May a new file be made at `path`, by whatever command and for whatever end? Links are followed, also one that
-/// leads to nothing yet, and directories on the way may still be missing.
+/// Whether a new file may be created at `path`, by any command. Follows links, including dangling ones;
+/// directories
+/// on the way may be missing.
 ///
-/// Only the place is judged. Whether what is already there may be replaced is another question.
+/// Checks only the place, not whether an existing file may be replaced.
 ///
 /// # Errors
-/// [`Refusal::NoSuchDevice`] in `/dev` (but not in `/dev/shm`, nor in what else has a mount of its own there) and on a
-/// devtmpfs wherever it is; [`Refusal::KernelFile`] on proc, sysfs and the like.
+/// [`Refusal::NoSuchDevice`] in `/dev` (except `/dev/shm` and other mounts below it) and on any devtmpfs;
+/// [`Refusal::KernelFile`] on proc, sysfs and the like.
 pub fn check_new_file(path: &Path) -> Result<(), Refusal> {
     check_new_file_on(&System::here(), path)
 }
@@ -70,10 +71,10 @@ pub(super) fn check_new_file_on(system: &System, path: &Path) -> Result<(), Refu
     check_directory(system, &place, directory)
 }
 
-/// Whether two paths lead to one file or device, by whatever links, or would once it is made.
+/// Whether two paths lead to the same file or device through any links, or would once it is created.
 pub fn is_same_place(one: &Path, other: &Path) -> bool {
     if let (Ok(one), Ok(other)) = (std::fs::metadata(one), std::fs::metadata(other)) {
-        // Two nodes of one device have inodes of their own.
+        // Two nodes of one device have different inodes.
         let is_device = one.file_type().is_block_device() && other.file_type().is_block_device();
         return if is_device { one.rdev() == other.rdev() } else { same_inode(&one, &other) };
     }
@@ -81,7 +82,7 @@ pub fn is_same_place(one: &Path, other: &Path) -> bool {
     place(one).is_some_and(|one| place(other) == Some(one))
 }
 
-/// Whether an existing regular file at the resolved `path` is where only devices are.
+/// Refuses an existing regular file at the resolved `path` in a directory for devices.
 pub(super) fn check_file_is_not_among_devices(system: &System, path: &Path) -> Result<(), Refusal> {
     let Some(directory) = path.parent() else { return Ok(()) };
     if is_among_devices(directory, system.mount_of(directory).as_ref()) {
@@ -90,7 +91,7 @@ pub(super) fn check_file_is_not_among_devices(system: &System, path: &Path) -> R
     Ok(())
 }
 
-/// Whether the existing `directory` is a place for the data of `path` in or below it, both with links resolved.
+/// Checks whether the existing `directory` is a valid place for the data of `path`, both with links resolved.
 fn check_directory(system: &System, path: &Path, directory: &Path) -> Result<(), Refusal> {
     let mount = system.mount_of(directory);
     if is_among_devices(directory, mount.as_ref()) {
@@ -100,7 +101,7 @@ fn check_directory(system: &System, path: &Path, directory: &Path) -> Result<(),
         });
     }
     let by_table = mount.and_then(|mount| by_name(&mount.kind));
-    // Where no mount table can be read, the magic number still tells all but devtmpfs.
+    // If the mount table cannot be read, the magic number still identifies all but devtmpfs.
     let by_number = || statfs(directory).ok().and_then(|answer| kernel_file_system(&answer));
     match by_table.or_else(by_number) {
         Some(file_system) => Err(Refusal::KernelFile { path: path.to_owned(), file_system }),
@@ -108,9 +109,9 @@ fn check_directory(system: &System, path: &Path, directory: &Path) -> Result<(),
     }
 }
 
-/// The kernel's own file system that `answer` is about, if it is one.
+/// The name of the kernel's pseudo file system in `answer`, if it is one.
 pub(super) fn kernel_file_system(answer: &StatFs) -> Option<&'static str> {
-    // The field is signed, and on 32-bit systems shorter, than the numbers in the table.
+    // The field is signed, and shorter on 32-bit systems than the numbers in the table.
     let kind = i128::from(answer.f_type) & 0xffff_ffff;
     KERNEL_FILE_SYSTEMS.iter().find(|(magic, _)| i128::from(*magic) == kind).map(|(_, name)| *name)
 }
@@ -129,7 +130,7 @@ fn is_among_devices(directory: &Path, mount: Option<&Mount>) -> bool {
     directory.starts_with(DEVICES) && !directory.starts_with(SHARED_MEMORY) && !own_mount
 }
 
-/// Where a file made at the absolute `path` would be.
+/// Where a file created at the absolute `path` would end up.
 pub(super) fn place_of(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     match std::fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -148,13 +149,13 @@ pub(super) fn place_of(path: &Path, links_left: u32) -> io::Result<PathBuf> {
     })
 }
 
-/// Block devices beside `path` whose names are most like its own; where there are none, those in `/dev`.
+/// Block devices near `path` with the most similar names; if there are none, those in `/dev`.
 fn similar_devices(path: &Path, directory: &Path) -> Vec<PathBuf> {
     let wanted = path.file_name().unwrap_or_default().as_bytes();
     let alike = |name: &[u8]| name.iter().zip(wanted).take_while(|(one, other)| one == other).count();
     let key = |device: &PathBuf| {
         let name = device.file_name().unwrap_or_default().as_bytes();
-        // Most systems have many of these, and hardly anybody means them.
+        // Most systems have many of these, and hardly anyone means them.
         let is_virtual = name.starts_with(b"loop") || name.starts_with(b"ram");
         (Reverse(alike(name)), is_virtual, name.len(), name.to_owned())
     };
@@ -182,13 +183,13 @@ mod tests {
     use super::*;
     use crate::made_up::made_up;
 
-    /// A system in whose mount table a file system of this kind is on `directory`.
+    /// A system whose mount table has a file system of this kind on `directory`.
     fn with_mount(kind: &str, directory: &Path) -> (tempfile::TempDir, System) {
         let line = format!("990001 1 0:9999 / {} rw - {kind} none rw\n", directory.display());
         made_up(&[("proc/self/mountinfo", &line)])
     }
 
-    /// Somebody mistyped a device, and got a file of the file system that holds the devices of a chroot.
+    /// A user mistyped a device in a chroot and got a file on the file system that holds its devices.
     #[test]
     fn no_file_is_made_where_the_mount_table_says_devices_or_controls_of_the_kernel() {
         let directory = tempfile::tempdir().unwrap();

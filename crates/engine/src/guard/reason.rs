@@ -6,16 +6,16 @@ use super::signature::Signature;
 /// Why a target may be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrantReason {
-    /// There was nothing: the file has just been created, empty. It carries no mark yet.
+    /// The file has just been created and is empty. It has no mark yet.
     Created,
-    /// An empty file outside of any database. It carries no mark yet.
+    /// An empty file that belongs to no database. It has no mark yet.
     Empty,
-    /// The file carries iostall's mark.
+    /// The file has iostall's mark.
     MadeByIostall,
-    /// The user named this file, or this block device, which carries no known signature.
+    /// The user named this file, or this block device without a known signature.
     Overwrite,
-    /// The user named this file knowing that it belongs to a database.
+    /// The user named this file with the flag for database files.
     DestroyDatabase(DatabaseFile),
-    /// The user named this device knowing what is on it.
+    /// The user named this device with the flag for devices that have something on them.
     DestroySignatures(Vec<Signature>),
 }

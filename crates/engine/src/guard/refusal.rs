@@ -12,206 +12,112 @@ use super::database::DatabaseFile;
 use super::lock_holder::LockHolder;
 use super::signature::Signature;
 
-/// Nothing has been written when one of these is returned.
+/// A reason not to write. Nothing has been written when one is returned.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// Neither a regular file nor a block device.
     #[error("{} is a {kind}; only a regular file or a block device can be written", path.display())]
-    Kind {
-        /// The target.
-        path: PathBuf,
-        /// What it is.
-        kind: &'static str,
-    },
-    /// A symbolic link to nothing: the file made through it would be somewhere the user may not expect.
+    Kind { path: PathBuf, kind: &'static str },
+    /// A dangling link: the file would be created somewhere the user may not expect.
     #[error("{} is a symbolic link that leads nowhere", path.display())]
-    DanglingLink {
-        /// The link.
-        path: PathBuf,
-    },
+    DanglingLink { path: PathBuf },
     /// A file of the kernel, where writing is a command.
     #[error("{} is on {file_system}, whose files are controls of the kernel", path.display())]
-    KernelFile {
-        /// The target.
-        path: PathBuf,
-        /// Type of the file system.
-        file_system: &'static str,
-    },
-    /// Nothing is there, and it is where only devices are: a file made there would live in memory and look like a
-    /// device.
+    KernelFile { path: PathBuf, file_system: &'static str },
+    /// A missing device: a file created in its place would live in memory and look like a device.
     #[error("there is no device {}; iostall makes no files among the devices", path.display())]
     NoSuchDevice {
-        /// Where the file would be, every link followed.
+        /// With every link resolved.
         path: PathBuf,
         /// Block devices that exist, the most similar first.
         similar: Vec<PathBuf>,
     },
-    /// What the path leads to changed between the look and the opening.
+    /// The path led to something else when it was opened than when it was checked.
     #[error("{} was replaced while it was being checked", path.display())]
-    Replaced {
-        /// The target.
-        path: PathBuf,
-    },
-    /// The system swaps to it.
+    Replaced { path: PathBuf },
     #[error("{} is in use as swap ({swap})", path.display())]
     Swap {
-        /// The target.
         path: PathBuf,
-        /// The entry of `/proc/swaps`.
+        /// Its entry in `/proc/swaps`.
         swap: String,
     },
-    /// It, its disk or one of its partitions is mounted.
     #[error("{} cannot be written: {what} is mounted on {}", path.display(), mount_point.display())]
     Mounted {
-        /// The target.
         path: PathBuf,
-        /// The file or device that is mounted.
+        /// The mounted file or device.
         what: String,
-        /// Where.
         mount_point: PathBuf,
     },
-    /// Another device of the kernel stands on it: device mapper, LVM, md, bcache.
     #[error("{} cannot be written: {device} is part of {holder}", path.display())]
     Held {
-        /// The target.
         path: PathBuf,
         /// The target, its disk or its partition.
         device: String,
-        /// What stands on it.
         holder: String,
     },
-    /// A btrfs over several devices is mounted, and it is one of them.
     #[error("{} cannot be written: {device} belongs to a mounted btrfs", path.display())]
     InBtrfs {
-        /// The target.
         path: PathBuf,
         /// The target, its disk or its partition.
         device: String,
     },
-    /// A loop device presents it.
     #[error("{} cannot be written: it is the file behind /dev/{loop_device}", path.display())]
-    UnderLoop {
-        /// The target.
-        path: PathBuf,
-        /// Kernel name.
-        loop_device: String,
-    },
-    /// The kernel does not give it to us alone: mounted in another namespace, or held by another program.
+    UnderLoop { path: PathBuf, loop_device: String },
+    /// The kernel denies exclusive access: mounted in another namespace, or held by another program.
     #[error("{} is in exclusive use by the kernel or another program", path.display())]
-    Busy {
-        /// The target.
-        path: PathBuf,
-    },
-    /// Another run of iostall uses it, or another program has locked it.
+    Busy { path: PathBuf },
     #[error("{} is in use by {holder}", path.display())]
-    InUse {
-        /// The target.
-        path: PathBuf,
-        /// By whom.
-        holder: LockHolder,
-    },
-    /// A regular file where only devices are, left there by mistake.
+    InUse { path: PathBuf, holder: LockHolder },
     #[error("{} is no device but an ordinary file among the devices: it lives in memory", path.display())]
-    FileAmongDevices {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Nothing is there, but the directory is a database's, and no word names the file.
+    FileAmongDevices { path: PathBuf },
     #[error("{} would be a new file in a directory of {found}", path.display())]
     DatabaseDirectory {
-        /// The file that would be made.
         path: PathBuf,
-        /// Whose directory, and by what it was recognised.
+        /// The database that owns the directory.
         found: DatabaseFile,
     },
-    /// A file with content that iostall did not make, and no word that names it.
     #[error("{} exists, was not made by iostall, and holds {}", path.display(), ByteCount(*size_bytes))]
-    FileNotNamed {
-        /// The target.
-        path: PathBuf,
-        /// Its length.
-        size_bytes: u64,
-    },
-    /// A block device, and no word that names it.
+    FileNotNamed { path: PathBuf, size_bytes: u64 },
     #[error("{} is a block device, which is written only when named", path.display())]
-    DeviceNotNamed {
-        /// The target.
-        path: PathBuf,
-    },
-    /// Part of a database, and no strong enough word.
+    DeviceNotNamed { path: PathBuf },
     #[error("{} belongs to a database: {found}", path.display())]
     Database {
-        /// The target.
         path: PathBuf,
         /// What it was recognised as, and by what.
         found: DatabaseFile,
     },
-    /// A block device with something on it, and no strong enough word.
     #[error("{} is not empty: {}", path.display(), list(found))]
-    Signatures {
-        /// The target.
-        path: PathBuf,
-        /// All that was found.
-        found: Vec<Signature>,
-    },
-    /// A link at the destination of a copy: whether it or what it leads to was meant is for the user to say.
+    Signatures { path: PathBuf, found: Vec<Signature> },
+    /// The user must say whether the link or what it leads to is meant.
     #[error("{} is a symbolic link to {}, and is not replaced by a file", path.display(), leads_to.display())]
-    Link {
-        /// The link.
-        path: PathBuf,
-        /// What it says.
-        leads_to: PathBuf,
-    },
-    /// Something at the destination of a copy that a file never takes the place of.
+    Link { path: PathBuf, leads_to: PathBuf },
     #[error("{} is a {kind}, and is not replaced by a copy", path.display())]
-    NotReplaced {
-        /// The destination.
-        path: PathBuf,
-        /// What it is.
-        kind: &'static str,
-    },
-    /// `chattr +i` or `+a`.
+    NotReplaced { path: PathBuf, kind: &'static str },
     #[error("{} is {what}: the file system lets nobody rename or remove what is there", path.display())]
     Protected {
-        /// The file or directory.
         path: PathBuf,
-        /// As `lsattr` would explain it.
+        /// In the words of `lsattr`.
         what: &'static str,
-        /// The letter of `chattr`.
+        /// The letter for `chattr`.
         flag: char,
     },
-    /// A file that another one is mounted on.
     #[error("{} cannot be replaced: something is mounted on it", path.display())]
-    MountPoint {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Somebody else's file in a directory where only owners rename.
+    MountPoint { path: PathBuf },
+    /// In a sticky directory only the owner may rename or remove the file.
     #[error("{} belongs to another user, and its directory is sticky: only the owner may replace it", path.display())]
-    Sticky {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The directory that something should be put into is not there, or is none.
+    Sticky { path: PathBuf },
     #[error("there is no directory {}", path.display())]
-    NoDirectory {
-        /// Its name.
-        path: PathBuf,
-    },
-    /// The system did not let us look or open.
+    NoDirectory { path: PathBuf },
     #[error("{}: cannot {action}: {source}", path.display())]
     System {
-        /// The target.
         path: PathBuf,
-        /// What was tried, as the rest of a sentence.
+        /// The action that failed, to complete "cannot …".
         action: &'static str,
-        /// What the system said.
         source: io::Error,
     },
 }
 
 impl Refusal {
-    /// What the user can do, a sentence for a `hint:` line.
+    /// What the user can do, as a sentence for a `hint:` line.
     pub fn hint(&self) -> String {
         if let Some(hint) = self.hint_for_used().or_else(|| self.hint_for_name()) {
             return hint;
@@ -258,7 +164,7 @@ impl Refusal {
         }
     }
 
-    /// For what the system or another program uses.
+    /// Hints for targets in use.
     fn hint_for_used(&self) -> Option<String> {
         Some(match self {
             Self::Swap { path, .. } => format!("`swapoff {}` first, if it can be spared", shell_path(path)),
@@ -291,7 +197,7 @@ impl Refusal {
         })
     }
 
-    /// For a name that a copy is not given.
+    /// Hints for names that a copy may not replace.
     fn hint_for_name(&self) -> Option<String> {
         Some(match self {
             Self::Link { path, leads_to } => format!(

@@ -1,4 +1,4 @@
-//! What must hold of a regular file before it is written.
+//! Checks before a regular file is written.
 
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -67,7 +67,6 @@ fn check_not_kernels(path: &Path, file: &File) -> Result<(), Refusal> {
     }
 }
 
-/// A file can be mounted over another one.
 fn check_not_mount_point(system: &System, path: &Path) -> Result<(), Refusal> {
     match system.mounts().into_iter().find(|mount| mount.mount_point == path) {
         Some(mount) => {

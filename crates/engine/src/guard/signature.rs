@@ -1,18 +1,18 @@
-//! Signatures of what may be on a block device: file systems, partition tables, swap, members of volumes.
+//! Signatures of what may be on a block device: file systems, partition tables, swap, volume members.
 //!
-//! Broader than needed on purpose: a false alarm costs the user a stronger word, a miss costs them the data.
-//! Positions are from the formats' own documentation (kernel `Documentation/filesystems`, the md, LVM2, LUKS
-//! and ZFS on-disk specifications, UEFI).
+//! Deliberately broad: a false alarm costs the user a stronger flag, a miss costs them the data. Offsets are
+//! from
+//! the formats' own documentation (kernel `Documentation/filesystems`, the md, LVM2, LUKS and ZFS on-disk
+//! specifications, UEFI).
 
 use std::fmt;
 use std::io;
 
-/// Something that was found on a device.
+/// A signature that was found on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Of what.
     pub what: &'static str,
-    /// At which byte of the device.
+    /// Byte offset on the device.
     pub offset: u64,
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// Fills as much of the buffer as there is from an offset, and says how much that was.
+/// Reads into the buffer from an offset, and returns how many bytes there were.
 pub(super) trait ReadAt {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 }
@@ -43,7 +43,7 @@ impl ReadAt for std::fs::File {
     }
 }
 
-/// At a fixed byte from the start.
+/// Signatures at a fixed offset from the start.
 const AT_START: [(u64, &[u8], &str); 53] = [
     (510, b"\x55\xaa", "partition table or boot sector (MBR)"),
     (512, b"EFI PART", "partition table (GPT)"),
@@ -100,10 +100,10 @@ const AT_START: [(u64, &[u8], &str); 53] = [
     (0x10_0000, b"\x0d\xd0\x01\xc0", "VMFS"),
 ];
 
-/// Everything known that is on a device of `size_bytes`.
+/// All known signatures on a device of `size_bytes`.
 ///
 /// # Errors
-/// When the device cannot be read where a signature would be.
+/// When the device cannot be read at the offset of a signature.
 pub(super) fn find(device: &impl ReadAt, size_bytes: u64) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
     let near_start = AT_START.iter().map(|(offset, magic, what)| (Some(*offset), *magic, *what));
@@ -118,7 +118,7 @@ pub(super) fn find(device: &impl ReadAt, size_bytes: u64) -> io::Result<Vec<Sign
     Ok(found)
 }
 
-/// Where the formats that put theirs at the end of a device have it; `None` on a device too small for it.
+/// Offsets of signatures at the end of the device; `None` if it is too small.
 fn at_end(size_bytes: u64) -> [(Option<u64>, &'static [u8], &'static str); 6] {
     const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
     let before_end = |bytes| size_bytes.checked_sub(bytes);
@@ -137,14 +137,14 @@ fn at_end(size_bytes: u64) -> [(Option<u64>, &'static [u8], &'static str); 6] {
 
 const ZFS_LABEL_BYTES: u64 = 256 << 10;
 
-/// In each label the ring of uberblocks begins here and takes the rest of the label.
+/// In each label the uberblock ring begins here and takes the rest of the label.
 const ZFS_RING_OFFSET: u64 = 128 << 10;
 
 /// Uberblocks are 1 KiB or a larger power of two.
 const ZFS_UBERBLOCK_BYTES: usize = 1024;
 
-/// ZFS keeps two labels at the start and two at the end of the device, counted in whole labels. A label is
-/// known by the magic of any of its uberblocks, in the byte order of the machine that wrote it.
+/// ZFS keeps two labels at the start and two at the end of the device. A label is recognised by the magic of
+/// any of its uberblocks, in the byte order of the machine that wrote it.
 fn find_zfs(device: &impl ReadAt, size_bytes: u64, found: &mut Vec<Signature>) -> io::Result<()> {
     const MAGIC: u64 = 0x00ba_b10c;
     let labels = size_bytes / ZFS_LABEL_BYTES;
@@ -169,7 +169,7 @@ fn find_zfs(device: &impl ReadAt, size_bytes: u64, found: &mut Vec<Signature>) -
 mod tests {
     use super::*;
 
-    /// A device of zeros but for a few bytes, of any size without taking memory.
+    /// A device of zeros except for a few bytes, of any size and without taking memory.
     struct Sparse {
         size_bytes: u64,
         written: Vec<(u64, Vec<u8>)>,

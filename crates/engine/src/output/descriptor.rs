@@ -1,4 +1,4 @@
-//! A descriptor that the shell gave this process.
+//! A file descriptor inherited from the shell.
 
 use std::fs::File;
 use std::os::fd::BorrowedFd;
@@ -8,8 +8,8 @@ use rustix::io::fcntl_dupfd_cloexec;
 
 use super::refusal::OutputRefusal;
 
-/// A second descriptor of the open file behind `number`, with the same position in it. To be taken at the start, while the
-/// numbers are those that the shell gave out.
+/// Duplicates descriptor `number`, sharing its position. Call it at startup, while the numbers are still
+/// those that the shell assigned.
 pub(super) fn duplicate(number: i32) -> Result<File, OutputRefusal> {
     let refused = |what| OutputRefusal::Descriptor { number, what };
     if number < 0 {
@@ -25,8 +25,8 @@ pub(super) fn duplicate(number: i32) -> Result<File, OutputRefusal> {
 
 #[expect(unsafe_code, reason = "a number that the shell gave has no owner in this process to borrow it from")]
 fn duplicate_raw(number: i32) -> Option<std::os::fd::OwnedFd> {
-    // SAFETY: `number` is not negative. It is borrowed for this one call, which only reads the table of descriptors and
-    // fails where there is none of this number; what it makes is owned by nobody else.
+    // SAFETY: `number` is not negative. It is borrowed only for this call, which fails if no such descriptor
+    // is open; the duplicate is owned by nobody else.
     let given = unsafe { BorrowedFd::borrow_raw(number) };
     fcntl_dupfd_cloexec(given, 3).ok()
 }

@@ -15,28 +15,25 @@ use crate::guard::{DatabaseFile, check_new_file, database_at};
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
-    /// Nothing yet.
     New,
-    /// A regular file.
     File,
-    /// A pipe with a name.
     Pipe,
     /// A character device, or an open file without a name.
     Device,
     /// A descriptor of this process.
     Descriptor(i32),
-    /// Something that no document can be written to.
+    /// Something that cannot be written, such as a directory.
     Other(&'static str),
 }
 
-/// Which file it is, by whatever name.
+/// Identifies a file under any name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
     There {
         device: u64,
         inode: u64,
     },
-    /// Not there yet: the directory that is, and the way on from it.
+    /// The file does not exist yet: its nearest existing directory, and the rest of the path.
     Absent {
         device: u64,
         inode: u64,
@@ -44,24 +41,24 @@ enum Identity {
     },
 }
 
-/// Where a path leads, every link followed.
+/// Where a path leads, with every link resolved.
 #[derive(Debug)]
 pub struct Place {
-    /// Without links; for a descriptor as it was named.
+    /// Without links; a descriptor keeps the name it was given as.
     path: PathBuf,
     kind: PlaceKind,
     identity: Option<Identity>,
-    /// The directory that a new file would need and that is not there.
+    /// The missing directory that a new file would need.
     missing: Option<PathBuf>,
     descriptor: Option<File>,
 }
 
 impl Place {
-    /// Where `path` leads. Nothing is opened but a descriptor of this process, which is kept.
+    /// Resolves `path`. Opens nothing except a descriptor of this process, which is kept.
     ///
     /// # Errors
-    /// An [`OutputRefusal`] where the path leads nowhere at all. That nothing may be written there is
-    /// [`Self::check_writable`]'s to say.
+    /// An [`OutputRefusal`] if the path leads nowhere. Whether it may be written is checked by
+    /// [`Self::check_writable`].
     pub fn of(path: &Path) -> Result<Self, OutputRefusal> {
         match resolve(path)? {
             Resolved::Descriptor(number) => Self::of_descriptor(number),
@@ -89,7 +86,7 @@ impl Place {
         }
     }
 
-    /// The descriptor `number` of this process: 1 is standard output.
+    /// The descriptor `number` of this process; 1 is standard output.
     pub fn of_descriptor(number: i32) -> Result<Self, OutputRefusal> {
         let file = descriptor::duplicate(number)?;
         let identity = file.metadata().ok().map(|there| identity_of(&there));
@@ -108,23 +105,24 @@ impl Place {
         self.kind
     }
 
-    /// Its path, links followed.
+    /// Its path, links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether a document is passed on as it is written, and nothing that was there before is lost.
+    /// Whether output is passed on as it is written and replaces nothing.
     pub fn is_stream(&self) -> bool {
         matches!(self.kind, PlaceKind::Pipe | PlaceKind::Device | PlaceKind::Descriptor(_))
     }
 
-    /// Whether both are one file, there or not, such that writing one would hurt the other. A character device takes
-    /// what it is given from anybody.
+    /// Whether both are the same file, existing or not, so that writing one would damage the other. A
+    /// character device accepts any number of writers.
     pub fn is_same(&self, other: &Self) -> bool {
         self.identity.is_some() && self.identity == other.identity && !self.takes_all()
     }
 
-    /// Whether `path` leads there. One look where something is: a command may work on a million files.
+    /// Whether `path` leads to the same file. Costs one system call, because a command may check a million
+    /// files.
     pub fn is_at(&self, path: &Path) -> bool {
         match fs::metadata(path) {
             Ok(there) => self.identity == Some(identity_of(&there)) && !self.takes_all(),
@@ -139,7 +137,7 @@ impl Place {
         }
     }
 
-    /// The way to it from `directory`, where it lies in there by whatever names.
+    /// Its path relative to `directory`, if it lies inside, under any name.
     pub fn inside(&self, directory: &Path) -> Option<PathBuf> {
         let directory = fs::metadata(directory).ok()?;
         let is_it = |above: &&Path| {
@@ -150,7 +148,7 @@ impl Place {
         self.path.strip_prefix(above).ok().map(Path::to_owned)
     }
 
-    /// Whether a document can be written there at all.
+    /// Checks whether it can be written at all.
     ///
     /// # Errors
     /// An [`OutputRefusal`].
@@ -175,7 +173,7 @@ impl Place {
         }
     }
 
-    /// The first `bytes_max` of the regular file that is there; nothing where none is.
+    /// The first `bytes_max` of the regular file; empty if there is none.
     pub fn head(&self, bytes_max: u64) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         if self.kind == PlaceKind::File {
@@ -184,16 +182,17 @@ impl Place {
         Ok(head)
     }
 
-    /// The database that the file there belongs to.
+    /// The database that the file belongs to, if any.
     pub fn database(&self) -> io::Result<Option<DatabaseFile>> {
         if self.kind == PlaceKind::File { database_at(&self.path) } else { Ok(None) }
     }
 
-    /// Writes what `render` gives. A regular file is replaced when all of it is durable, and else stays as it was.
-    /// `waiting` is called once where a pipe has no reader yet.
+    /// Writes the output of `render`. A regular file is replaced only when all of it is durable, and
+    /// otherwise unchanged.
+    /// `waiting` is called once if a pipe has no reader yet.
     ///
     /// # Errors
-    /// What the system said. A reader of a pipe that has gone away is none.
+    /// The error of the system call. A reader that closes the pipe early is no error.
     pub fn write(
         &self,
         render: &dyn Fn(&mut dyn Write) -> io::Result<()>,

@@ -7,53 +7,26 @@ use thiserror::Error;
 
 use crate::guard::Refusal;
 
-/// Nothing has been written when one of these is returned. The texts go on after the option and the path.
+/// A reason not to write. Nothing has been written when one is returned. The messages continue after the
+/// option and the path.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OutputRefusal {
-    /// A file is to be made in a directory that is not there.
     #[error("there is no directory {}", directory.display())]
-    NoDirectory {
-        /// The directory.
-        directory: PathBuf,
-    },
-    /// What is there cannot take a document.
+    NoDirectory { directory: PathBuf },
     #[error("that is a {kind}")]
-    Kind {
-        /// What it is.
-        kind: &'static str,
-    },
-    /// A link in a directory where everybody may put one, and not ours: whoever made it chose where we would write.
+    Kind { kind: &'static str },
+    /// Someone else's link in a directory that everybody may write to: its owner would choose where we write.
     #[error("the link {} belongs to another user, in a directory that everybody may write to", link.display())]
-    ForeignLink {
-        /// The link.
-        link: PathBuf,
-    },
-    /// A place where no new file should be.
+    ForeignLink { link: PathBuf },
     #[error("{0}")]
     Place(Refusal),
-    /// This user may not write it.
     #[error("{} may not be written: {source}", path.display())]
-    NotWritable {
-        /// The file or its directory.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A descriptor that was not given to this process, or only for reading.
+    NotWritable { path: PathBuf, source: io::Error },
     #[error("the descriptor {number} {what}")]
-    Descriptor {
-        /// Its number.
-        number: i32,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// The system did not let us look.
+    Descriptor { number: i32, what: &'static str },
     #[error("{source}")]
-    System {
-        /// What the system said.
-        source: io::Error,
-    },
+    System { source: io::Error },
 }
 
 impl OutputRefusal {

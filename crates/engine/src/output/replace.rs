@@ -1,4 +1,4 @@
-//! Regular files: whole under their name, or as they were.
+//! Replaces regular files atomically: whole under their name, or unchanged.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -11,34 +11,34 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 
 use crate::files;
 
-/// Longest beginning of a name that a temporary name keeps, bytes: with the rest it stays below 255.
+/// How much of the name a temporary name keeps, bytes: the result stays below 255.
 const NAME_BYTES_MAX: usize = 220;
 
-/// Puts what `render` writes in the place of `path`, which has no link in it.
+/// Replaces `path`, which has no link in it, by the output of `render`.
 pub(super) fn replace(path: &Path, render: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let before = existing(path)?;
     let draft = match Draft::new(path) {
         Ok(made) => made,
-        // A file of ours in a directory that is not: there is no room for a second name.
+        // Our own file in a directory that we may not write to: there is no way to create a temporary file.
         Err(error) if before.is_some() && keeps_names(&error) => return overwrite(path, render),
         Err(error) => return Err(error),
     };
     if let Some(before) = &before {
-        // As much as this user may give it; its times become those of the writing below.
+        // Copies what this user may set; the times will be those of the write below.
         if let Ok(stamp) = files::stamp(before) {
             files::copy_metadata(before, &stamp, &draft.file);
         }
     }
     write_durably(&draft.file, render)?;
-    // Somebody may have put a pipe or a device there since.
+    // Another program may have put a pipe or a device there since.
     let _ = existing(path)?;
     match draft.take_name_of(path) {
-        // A file that is mounted by itself, as containers do, cannot be renamed over.
+        // A file that is a mount point, as in containers, cannot be renamed over.
         Err(error) if before.is_some() && keeps_names(&error) => return overwrite(path, render),
         named => named?,
     }
     match files::sync_directory(directory_of(path)) {
-        // A directory that may be written to and not read: the name is there, and more cannot be done.
+        // A directory that is writable but not readable cannot be synced; the name is in place.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         synced => synced,
     }
@@ -48,7 +48,7 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("/"))
 }
 
-/// The regular file at `path`, open for reading where this user may; an error where something else is there.
+/// The regular file at `path`, open for reading if allowed; an error if something else is there.
 fn existing(path: &Path) -> io::Result<Option<File>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -61,7 +61,7 @@ fn existing(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether the names of a directory may not be changed, which says nothing about the files in it.
+/// Whether the error means that names in the directory cannot be changed, which says nothing about its files.
 fn keeps_names(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -69,7 +69,8 @@ fn keeps_names(error: &io::Error) -> bool {
     )
 }
 
-/// Writes over the file itself. All is rendered before the first byte goes, so that only the system can spoil it.
+/// Overwrites the file in place. Renders everything before writing the first byte, so that only the system
+/// can fail.
 fn overwrite(path: &Path, render: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut document = Vec::new();
     render(&mut document)?;
@@ -86,24 +87,24 @@ fn write_durably(file: &File, render: &dyn Fn(&mut dyn Write) -> io::Result<()>)
     file.sync_all()
 }
 
-/// Temporary names that are tried: only what a process of this number left behind is in the way.
+/// How many temporary names are tried: only leftovers of an earlier process with the same pid can collide.
 const TRIES: u32 = 100;
 
-/// What is being written.
+/// A file being written.
 struct Draft {
     file: File,
-    /// Its temporary name, where the file system has no files without one.
+    /// Its temporary name, if the file system does not support unnamed files.
     part: Option<Part>,
 }
 
 impl Draft {
-    /// A file without a name in the directory of `path`, so that a process that is killed leaves nothing behind; or else
-    /// one under a temporary name.
+    /// An unnamed file in the directory of `path`, so that a killed process leaves nothing behind; otherwise
+    /// one with a temporary name.
     fn new(path: &Path) -> io::Result<Self> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::open(directory_of(path), flags, Mode::from_raw_mode(0o666)) {
             Ok(file) if fs::metadata(link_of(&file)).is_ok() => Ok(Self { file: file.into(), part: None }),
-            // Whatever the reason, it is told by the attempt to make one with a name.
+            // Whatever the reason, the attempt to create a named one will report it.
             _ => {
                 Part::find(path, |part| OpenOptions::new().read(true).write(true).create_new(true).open(part))
                     .map(|(part, file)| Self { file, part: Some(part) })
@@ -111,7 +112,7 @@ impl Draft {
         }
     }
 
-    /// Gives it the name `path`, from which no moment is without a whole file.
+    /// Renames it to `path`, which always refers to a whole file, old or new.
     fn take_name_of(self, path: &Path) -> io::Result<()> {
         let part = if let Some(part) = self.part {
             part
@@ -126,20 +127,20 @@ impl Draft {
     }
 }
 
-/// Where procfs shows an open file.
+/// The link of an open file in procfs.
 fn link_of(file: &impl AsRawFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// A temporary name, which goes with this value unless its file was renamed.
+/// A temporary name, removed with this value unless the file was renamed.
 struct Part {
     path: PathBuf,
-    /// The name may be another process's by now.
+    /// After the rename the name may belong to another process.
     is_renamed: bool,
 }
 
 impl Part {
-    /// `.NAME.iostall-XXXXXXXX.part` beside `path`, under which `make` made something where nothing was.
+    /// Finds a free name `.NAME.iostall-XXXXXXXX.part` beside `path` and creates it with `make`.
     fn find<T>(path: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(Self, T)> {
         let name = path.file_name().unwrap_or_default().as_bytes();
         let name = &name[..name.len().min(NAME_BYTES_MAX)];

@@ -1,4 +1,4 @@
-//! Following a path by hand to what it leads to, also where that is not there yet.
+//! Resolves a path, including one that does not exist yet.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,25 +10,23 @@ use std::path::{Path, PathBuf};
 use super::refusal::OutputRefusal;
 use crate::files;
 
-/// The kernel follows no more links than this in one path.
+/// The kernel follows at most this many links in a path.
 const LINKS_MAX: u32 = 40;
 
-/// Sticky, and writable by everybody: `/tmp`.
+/// Mode of a directory like `/tmp`: sticky and writable by everybody.
 const EVERYBODYS: u32 = 0o1002;
 
 /// Where a path leads.
 pub(super) enum Resolved {
-    /// To this name, in a directory whose path has no link in it. The name itself may be there or not, and is no link.
+    /// To this name, which may not exist and is no link, in a directory whose path has no link in it.
     Name {
-        /// The directory.
         directory: PathBuf,
-        /// What is missing of the way to the file, from `directory` on; for a name in a directory that is there,
-        /// the name alone.
+        /// The missing part of the path from `directory` on; just the name if the directory exists.
         rest: PathBuf,
     },
     /// To an open file of this process.
     Descriptor(i32),
-    /// To an open file without a name of another process, by this link of procfs.
+    /// To an unnamed open file of another process, through this link in procfs.
     Unnamed(PathBuf),
 }
 
@@ -37,7 +35,7 @@ pub(super) fn resolve(path: &Path) -> Result<Resolved, OutputRefusal> {
     let mut at = std::path::absolute(path)?;
     for _ in 0..LINKS_MAX {
         if at.as_os_str().as_bytes().ends_with(b"/") && at.parent().is_some() {
-            // Whoever writes `name/` means a directory; where there is none, nothing of that name is made.
+            // `name/` means a directory; if it does not exist, nothing of that name is created.
             let at = fs::canonicalize(&at).unwrap_or(at);
             return if at.is_dir() {
                 Ok(by_name(at))
@@ -76,7 +74,7 @@ fn by_name(path: PathBuf) -> Resolved {
     Resolved::Name { directory: path.parent().map(Path::to_owned).unwrap_or(path), rest }
 }
 
-/// The nearest directory that is there, and what is missing from it on.
+/// The nearest existing directory, and the missing rest.
 fn missing(parent: &Path, name: &std::ffi::OsStr) -> Resolved {
     let mut rest: Vec<OsString> = vec![name.to_owned()];
     let mut at = parent;
@@ -97,7 +95,7 @@ fn missing(parent: &Path, name: &std::ffi::OsStr) -> Resolved {
     }
 }
 
-/// The number that `name` is of, where `directory` is the one of this process's descriptors.
+/// The descriptor that `name` refers to, if `directory` is this process's `fd` directory in procfs.
 fn own_descriptor(directory: &Path, name: &[u8]) -> Option<i32> {
     if !directory.starts_with("/proc") {
         return None;
@@ -108,7 +106,7 @@ fn own_descriptor(directory: &Path, name: &[u8]) -> Option<i32> {
     if is_own { std::str::from_utf8(name).ok()?.parse().ok() } else { None }
 }
 
-/// Whether a link of procfs leads to something that has no path: a pipe, a socket, a file that was removed.
+/// Whether a link in procfs leads to something without a path: a pipe, a socket, a removed file.
 fn is_unnamed(parent: &Path, link: &Path) -> bool {
     if !parent.starts_with("/proc") {
         return false;
@@ -118,7 +116,8 @@ fn is_unnamed(parent: &Path, link: &Path) -> bool {
     there.is_some() && there != named
 }
 
-/// The kernel's own rule for opening (`fs.protected_symlinks`), which following by hand would pass by.
+/// Applies the kernel's rule for sticky directories (`fs.protected_symlinks`), which resolving by hand would
+/// bypass.
 fn refuse_foreign_link(parent: &Path, link: &Path) -> Result<(), OutputRefusal> {
     let (directory, owner) = (fs::metadata(parent)?, fs::symlink_metadata(link)?.uid());
     if directory.mode() & EVERYBODYS == EVERYBODYS

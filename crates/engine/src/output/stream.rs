@@ -1,4 +1,4 @@
-//! Pipes, devices and descriptors: written through, for there is nothing to replace.
+//! Pipes, devices and descriptors: written directly, because there is nothing to replace.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Write};
@@ -9,14 +9,13 @@ use iostall_measure::{Clock, MonotonicClock};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
-/// How long a pipe may be without a reader at the end of a run, nanoseconds: longer than a script takes to start one, and
-/// not for ever, for all else that the run gave waits meanwhile.
+/// How long to wait for a pipe's reader at the end of a run, nanoseconds. Enough for a script to start one,
+/// but limited because other outputs wait meanwhile.
 const READER_PATIENCE_NS: u64 = 60_000_000_000;
-/// From look to look, nanoseconds.
 const LOOK_EVERY_NS: u64 = 50_000_000;
 
-/// Opens a pipe for writing when it has a reader. It is opened this once: to open and close it for a look would be the end
-/// of the document to its reader.
+/// Opens a pipe for writing once it has a reader. It is opened only once, because its reader would take a
+/// close for the end of the output.
 pub(super) fn open_pipe(path: &Path, waiting: &dyn Fn()) -> io::Result<File> {
     let clock = MonotonicClock::new();
     let deadline_ns = clock.now_ns() + READER_PATIENCE_NS;
@@ -39,11 +38,12 @@ pub(super) fn open_pipe(path: &Path, waiting: &dyn Fn()) -> io::Result<File> {
 
 /// Opens a character device for writing.
 pub(super) fn open_device(path: &Path) -> io::Result<File> {
-    // What procfs shows of another process's open files may be a file that has lost its name.
+    // In procfs, another process's open file may have lost its name.
     open(path, |kind| kind.is_char_device() || path.starts_with("/proc"))
 }
 
-/// Never waits for a peer, and never makes a terminal ours. Refuses what has become something else in the meantime.
+/// Never waits for a pipe's other end and never acquires a controlling terminal. Refuses what has become
+/// something else meanwhile.
 fn open(path: &Path, is_expected: impl Fn(&FileType) -> bool) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = OpenOptions::new().write(true).custom_flags(flags).open(path)?;
@@ -54,12 +54,12 @@ fn open(path: &Path, is_expected: impl Fn(&FileType) -> bool) -> io::Result<File
     Ok(file)
 }
 
-/// Writes a whole document. It is made first: half of it is of no use to a reader.
+/// Writes the whole output. Renders it first, because half of it is useless to a reader.
 pub(super) fn write(mut file: File, render: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut document = Vec::new();
     render(&mut document)?;
     match file.write_all(&document) {
-        // As with standard output: a reader who has seen enough.
+        // As with standard output, the reader may stop early.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }

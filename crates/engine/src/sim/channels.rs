@@ -1,13 +1,13 @@
-//! So many requests at the same time, each for so long; the rest queue.
+//! A device model with a fixed number of parallel channels and a queue.
 
 use super::config::{SimConfig, Stall};
 use super::model::{Arrival, DeviceModel};
 
-/// A device of N channels. With a constant service D it is known in closed form: Q requests in flight give min(Q, N) / D a second,
-/// and each takes D, or Q / N times D where they queue.
+/// A device of N channels. With a constant service time D it has a closed form: Q requests in flight give
+/// min(Q, N) / D a second, and each takes D, or Q / N times D if they queue.
 #[derive(Clone, Debug)]
 pub struct Channels {
-    /// When each has served what it has.
+    /// When each channel has finished its work.
     free_ns: Vec<u64>,
     service_ns_base: u64,
     service_ns_tail_mean: u64,
@@ -17,7 +17,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// `channels` (at least 1) that serve every request for `service_ns`.
+    /// `channels` (at least 1) that serve every request in `service_ns`.
     pub fn fixed(channels: u32, service_ns: u64) -> Self {
         Self {
             free_ns: vec![0; channels.max(1) as usize],
@@ -29,13 +29,12 @@ impl Channels {
         }
     }
 
-    /// The same, and `ns_per_kib` more for each KiB that a request moves.
+    /// Adds `ns_per_kib` for each KiB that a request moves.
     #[must_use]
     pub fn with_transfer(self, ns_per_kib: u64) -> Self {
         Self { ns_per_kib, ..self }
     }
 
-    /// As `config` has it.
     pub(super) fn of(config: &SimConfig) -> Self {
         Self {
             service_ns_tail_mean: config.service_ns_tail_mean,
@@ -63,7 +62,7 @@ impl Channels {
 impl DeviceModel for Channels {
     fn end_ns(&mut self, arrival: &Arrival) -> u64 {
         let service_ns = self.service_ns(arrival);
-        // There is at least one.
+        // There is always at least one.
         let Some(channel) = self.free_ns.iter_mut().min() else { return u64::MAX };
         *channel = end_of_service(arrival.now_ns.max(*channel), service_ns, &self.stalls);
         *channel
@@ -75,7 +74,8 @@ fn sorted(mut stalls: Vec<Stall>) -> Vec<Stall> {
     stalls
 }
 
-/// When `service_ns` of work begun at `start_ns` ends, with no progress during `stalls` (sorted, may overlap).
+/// When `service_ns` of work that starts at `start_ns` ends, with no progress during `stalls` (sorted, may
+/// overlap).
 fn end_of_service(start_ns: u64, service_ns: u64, stalls: &[Stall]) -> u64 {
     let mut end_ns = start_ns.saturating_add(service_ns);
     let mut lost_until_ns = start_ns;

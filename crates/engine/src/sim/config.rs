@@ -1,4 +1,4 @@
-//! What a simulated device is like.
+//! Configuration of a simulated device.
 
 use iostall_measure::Durability;
 
@@ -17,27 +17,26 @@ use iostall_measure::Durability;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimConfig {
-    /// All that is random follows from it: the same seed and the same requests give the same run. A test that
-    /// fails prints it.
+    /// Determines everything random: the same seed and the same requests give the same run. A failing test
+    /// prints it.
     pub seed: u64,
-    /// Its files, in the order that [`FileIndex`](crate::FileIndex) counts.
+    /// In the order of [`FileIndex`](crate::FileIndex).
     pub files: Vec<SimFile>,
-    /// Requests served at the same time; the rest queue. At least 1.
+    /// Requests served in parallel; the rest queue. At least 1.
     pub channels: u32,
-    /// Shortest service of a read or write, nanoseconds.
+    /// Shortest service time of a read or write, nanoseconds.
     pub service_ns_base: u64,
-    /// Mean of the exponential part on top of it, nanoseconds; 0 makes service constant.
+    /// Mean of the exponential part added to it, nanoseconds; 0 makes the service time constant.
     pub service_ns_tail_mean: u64,
-    /// Service of a sync call, nanoseconds.
+    /// Service time of a sync call, nanoseconds.
     pub sync_ns: u64,
-    /// Times in which no request makes progress.
     pub stalls: Vec<Stall>,
     /// What goes wrong.
     pub faults: Faults,
 }
 
 impl Default for SimConfig {
-    /// A small solid-state drive: 32 channels, reads and writes of 80 µs and an exponential 20 µs more, syncs of
+    /// A small solid-state drive: 32 channels, reads and writes of 80 µs plus an exponential 20 µs, syncs of
     /// 500 µs, one file of 1 GiB, no faults.
     fn default() -> Self {
         Self {
@@ -53,12 +52,12 @@ impl Default for SimConfig {
     }
 }
 
-/// A file on it. What was never written reads as zeroes.
+/// A file on the device. Unwritten parts read as zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SimFile {
-    /// Size at the start; writes behind it make it grow.
+    /// Initial size; writes beyond it extend the file.
     pub size_bytes: u64,
-    /// Where space ends: a write that reaches over it is short, one that begins there fails with `ENOSPC`.
+    /// End of the available space: a write across it is short, one beyond it fails with `ENOSPC`.
     pub space_bytes: Option<u64>,
     /// Whether each write is durable when it completes.
     pub durability: Durability,
@@ -70,22 +69,22 @@ impl Default for SimFile {
     }
 }
 
-/// A time in which no request makes progress, on the device's clock.
+/// A period without progress on any request, on the device's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// First nanosecond.
     pub from_ns: u64,
-    /// First nanosecond after it.
+    /// Exclusive.
     pub to_ns: u64,
 }
 
-/// What goes wrong, and how often.
+/// Which faults occur, and how often.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faults {
-    /// Requests that fail with `EIO`, by the order in which the device got them, from 0.
+    /// Requests that fail with `EIO`, by arrival order from 0.
     pub eio_at: Vec<u64>,
-    /// Share of requests that fail with `EIO`, 0 to 1.
+    /// Probability that a request fails with `EIO`, 0 to 1.
     pub eio_probability: f64,
-    /// Share of reads and writes of more than a sector that move only some of their sectors, 0 to 1.
+    /// Probability that a read or write of more than one sector moves only some of them, 0 to 1.
     pub short_probability: f64,
 }

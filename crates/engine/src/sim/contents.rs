@@ -1,17 +1,17 @@
-//! What the simulated files hold: *live* bytes, as reads see them, apart from *durable* ones, which a crash
-//! leaves.
+//! Contents of the simulated files: *live* bytes, as reads see them, apart from *durable* ones, which survive
+//! a crash.
 
 use std::collections::BTreeMap;
 
 use iostall_measure::Durability;
 use rand_core::Rng;
 
-/// What a device writes whole or not at all.
+/// The unit that a device writes atomically.
 pub const SECTOR_BYTES: usize = 512;
 
 const BLOCK_BYTES: usize = 4096;
 
-/// Bytes of a file, of which only written blocks take memory; the rest reads as zeroes.
+/// Bytes of a file. Only written blocks take memory; the rest reads as zeroes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     blocks: BTreeMap<u64, Box<[u8; BLOCK_BYTES]>>,
@@ -28,7 +28,7 @@ impl Image {
         self.size_bytes
     }
 
-    /// Fills `data` from `offset` up to the end of the file, and tells how much that was.
+    /// Fills `data` from `offset` up to the end of the file, and returns how many bytes there were.
     pub fn read(&self, offset: u64, data: &mut [u8]) -> usize {
         let left = usize::try_from(self.size_bytes.saturating_sub(offset)).unwrap_or(usize::MAX);
         let bytes = data.len().min(left);
@@ -52,7 +52,7 @@ impl Image {
         }
     }
 
-    /// Writes those sectors of `data` that a coin tossed for each lets through.
+    /// Writes a random subset of the sectors of `data`.
     fn write_torn(&mut self, offset: u64, data: &[u8], coin: &mut impl Rng) {
         for (sector, within, range) in pieces(offset, data.len(), SECTOR_BYTES) {
             if coin.next_u64() >> 63 == 1 {
@@ -62,8 +62,8 @@ impl Image {
     }
 }
 
-/// Cuts `bytes` from `offset` at multiples of `unit`: number of the unit, where in it the piece begins, and
-/// which part of the bytes it is.
+/// Cuts `bytes` from `offset` at multiples of `unit`: the number of the unit, where the piece begins in it,
+/// and which part of the bytes it is.
 fn pieces(
     offset: u64,
     bytes: usize,
@@ -84,12 +84,12 @@ fn pieces(
     })
 }
 
-/// One file: what reads see, what a crash leaves for certain, and the writes that lie between.
+/// One file: what reads see, what certainly survives a crash, and the writes in between.
 #[derive(Debug)]
 pub(super) struct Contents {
     live: Image,
     durable: Image,
-    /// Completed writes that no sync call has made durable, oldest first. Memory grows with them.
+    /// Completed writes that no sync call has made durable, oldest first. They accumulate in memory.
     unsynced: Vec<Unsynced>,
     written: u64,
 }
@@ -99,7 +99,7 @@ struct Unsynced {
     number: u64,
     offset: u64,
     data: Vec<u8>,
-    /// Written through, behind others that were not: a crash keeps it, but only in its turn.
+    /// A write-through write after unsynced ones: it survives a crash, but must be applied in order.
     certain: bool,
 }
 
@@ -141,8 +141,8 @@ impl Contents {
         }
     }
 
-    /// What is left when power goes now: everything durable, and of each later write, and of each of those
-    /// `in_flight`, any of its sectors.
+    /// What remains if power fails now: everything durable, plus a random subset of the sectors of each later
+    /// write and of each write `in_flight`.
     pub(super) fn crash<'a>(
         &self,
         in_flight: impl Iterator<Item = (u64, &'a [u8])>,
@@ -186,8 +186,8 @@ mod tests {
     }
 
     proptest! {
-        /// The oracle keeps whole copies of the file: the live one, and for each byte every value that a
-        /// crash may leave there.
+        /// The oracle keeps full copies of the file: the live one, and for each byte every value that a crash
+        /// may leave there.
         #[test]
         fn reads_see_every_write_and_a_crash_leaves_only_what_may_be_there(steps in steps(), seed: u64) {
             let mut contents = Contents::of_size(FILE_BYTES as u64);

@@ -1,4 +1,4 @@
-//! The simulated device: who is served when, what becomes of it, and what a crash leaves.
+//! The simulated device: the order of service, the result of each request, and what survives a crash.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,8 +15,8 @@ use super::model::{Arrival, DeviceModel};
 use crate::random::{below, exponential, uniform};
 use crate::request::{Completion, FileIndex, IoFailure, Request, RequestOp};
 
-/// A device that exists only in memory and moves a [`ManualClock`]. Clones are handles of the same one, so that
-/// several engines can share it.
+/// A device that exists only in memory and advances a [`ManualClock`]. Clones are handles of the same device,
+/// so that several engines can share it.
 #[derive(Clone, Debug)]
 pub struct SimDevice {
     clock: ManualClock,
@@ -30,7 +30,7 @@ impl SimDevice {
         Self::with_model(config, model, clock)
     }
 
-    /// The files and faults of `config` on a device that takes its time as `model` says.
+    /// A device with the files and faults of `config` and the service times of `model`.
     pub fn with_model(config: SimConfig, model: Box<dyn DeviceModel>, clock: ManualClock) -> Self {
         let state = State {
             rng: Xoshiro256PlusPlus::seed_from_u64(config.seed),
@@ -44,17 +44,17 @@ impl SimDevice {
         Self { clock, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The size of each of its files now.
+    /// Current size of each file.
     pub fn file_sizes_bytes(&self) -> Vec<u64> {
         self.state().files.iter().map(|file| file.live().size_bytes()).collect()
     }
 
-    /// When the next of its requests ends; `None` where it has none.
+    /// When the next request ends; `None` if there is none.
     pub fn next_end_ns(&self) -> Option<u64> {
         self.state().next_end_ns()
     }
 
-    /// The clock it moves.
+    /// The clock that it advances.
     pub fn clock(&self) -> &ManualClock {
         &self.clock
     }
@@ -62,7 +62,7 @@ impl SimDevice {
     /// Puts durable bytes into a file before a run.
     ///
     /// # Panics
-    /// When there is no such file.
+    /// If there is no such file.
     pub fn fill(&self, file: FileIndex, offset: u64, data: &[u8]) {
         let contents = &mut self.state().files[usize::from(file.0)];
         contents.write(offset, data, iostall_measure::Durability::None);
@@ -72,13 +72,13 @@ impl SimDevice {
     /// What reads of a file see now.
     ///
     /// # Panics
-    /// When there is no such file.
+    /// If there is no such file.
     pub fn live(&self, file: FileIndex) -> Image {
         self.state().files[usize::from(file.0)].live().clone()
     }
 
-    /// What each file would hold if power went now: durable bytes for certain, and of writes completed since or
-    /// still in flight, any of their sectors, as `seed` has it. The device itself goes on.
+    /// What each file would hold if power failed now: durable bytes for certain, plus a random subset (by
+    /// `seed`) of the sectors of writes completed since or still in flight. The device itself continues.
     pub fn crash(&self, seed: u64) -> Vec<Image> {
         let state = self.state();
         let mut coin = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -92,7 +92,7 @@ impl SimDevice {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // A panic in one test's engine leaves the state as it was between two steps.
+        // A panic in one test's engine leaves the state between two steps, so it is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,15 +106,15 @@ pub(super) struct State {
     config: SimConfig,
     rng: Xoshiro256PlusPlus,
     model: Box<dyn DeviceModel>,
-    /// Requests begun, ever.
+    /// Requests started so far.
     begun: u64,
     pending: BinaryHeap<Reverse<Pending>>,
-    /// By engine: completions that it has not fetched.
+    /// By engine: completions that it has not collected.
     finished: Vec<Vec<Completion>>,
     files: Vec<Contents>,
 }
 
-/// A request in service or in the queue; its fate is drawn when it begins.
+/// A request in service or queued; its result is drawn when it begins.
 #[derive(Debug)]
 struct Pending {
     end_ns: u64,
@@ -122,14 +122,13 @@ struct Pending {
     engine: usize,
     request: Request,
     fails: bool,
-    /// How much it moves at most.
+    /// The most bytes it can move.
     moves: u32,
-    /// Of a sync call: the writes of its file that had completed when it began.
+    /// For a sync call: the writes to its file that had completed when it began.
     covers: u64,
 }
 
 impl Pending {
-    /// Where and what it writes, if it writes to `file`.
     fn write_to(&self, file: FileIndex) -> Option<(u64, &[u8])> {
         let request = &self.request;
         let buffer =
@@ -163,23 +162,24 @@ impl State {
         self.files.len()
     }
 
-    /// A new engine's number.
+    /// Registers an engine and returns its number.
     pub(super) fn attach(&mut self) -> usize {
         self.finished.push(Vec::new());
         self.finished.len() - 1
     }
 
-    /// Forgets what an engine has in flight: cancelled before it reached the medium.
+    /// Drops an engine's requests in flight, as cancelled before they reached the medium.
     pub(super) fn detach(&mut self, engine: usize) {
         self.pending.retain(|Reverse(pending)| pending.engine != engine);
         self.finished[engine].clear();
     }
 
-    /// Takes a request at `now_ns`, and draws its fate.
+    /// Accepts a request at `now_ns` and draws its result.
     pub(super) fn begin(&mut self, engine: usize, request: Request, now_ns: u64) {
         let number = self.begun;
         self.begun += 1;
-        // The same draws for every request, so that changing one fault leaves the rest of a run as it was.
+        // Draws the same random numbers for every request, so that changing one fault does not affect the
+        // rest of a run.
         let exponential = exponential(&mut self.rng);
         let eio_draw = uniform(&mut self.rng);
         let short_draw = uniform(&mut self.rng);
@@ -190,13 +190,13 @@ impl State {
         let faults = &self.config.faults;
         let fails = faults.eio_at.contains(&number) || eio_draw < faults.eio_probability;
         let moves = if short_draw < faults.short_probability {
-            // Below the length, unless that is one sector at most.
+            // Less than the length, unless that is a single sector.
             u32::try_from(kept * SECTOR_BYTES as u64).unwrap_or(u32::MAX).min(request.length)
         } else {
             request.length
         };
         let Request { op, offset, length, .. } = request;
-        // A request takes time, be it a nanosecond.
+        // Every request takes at least a nanosecond.
         let end_ns = self
             .model
             .end_ns(&Arrival { now_ns, op, offset, length, exponential })
@@ -210,7 +210,7 @@ impl State {
         self.pending.peek().map(|Reverse(pending)| pending.end_ns)
     }
 
-    /// Carries out, in order, everything that ends by `now_ns`.
+    /// Completes, in order, everything that ends by `now_ns`.
     pub(super) fn run_until(&mut self, now_ns: u64) {
         while self.next_end_ns().is_some_and(|end_ns| end_ns <= now_ns) {
             if let Some(Reverse(pending)) = self.pending.pop() {
@@ -254,7 +254,7 @@ impl State {
                 }
             }
         };
-        // Never more than `moves`, which is a `u32`.
+        // At most `moves`, which is a `u32`.
         let result = result.map(|bytes| u32::try_from(bytes).unwrap_or(moves));
         Completion { token: request.token, result, buffer: request.buffer }
     }

@@ -1,5 +1,5 @@
-//! A simulated device behind the engine trait: seeded latency, stalls, short transfers, failures, and a crash
-//! that tells durable bytes from the rest. No time passes but on its own clock.
+//! A simulated device behind the engine trait: seeded latency, stalls, short transfers, errors, and crashes
+//! that lose what was not durable. Time passes only on its own clock.
 
 mod channels;
 mod config;
@@ -21,8 +21,8 @@ use crate::report::EngineReport;
 use crate::request::{Completion, Engine, EngineError, Request, Wait};
 use crate::tokens::Tokens;
 
-/// An engine on a [`SimDevice`]. A submit that waits moves the device's clock: to the completion it waits for, or
-/// by its timeout. Dropping it cancels what it has in flight, without effect on the device's files.
+/// An engine on a [`SimDevice`]. A submit that waits advances the device's clock to the completion it waits
+/// for, or to its timeout. Dropping it cancels its requests in flight without effect on the device's files.
 #[derive(Debug)]
 pub struct SimEngine {
     device: SimDevice,
@@ -32,7 +32,7 @@ pub struct SimEngine {
 }
 
 impl SimEngine {
-    /// An engine for `capacity` requests at once on `device`.
+    /// An engine for `capacity` requests in flight on `device`.
     pub fn new(device: SimDevice, capacity: u32) -> Self {
         let mut state = device.state();
         let tokens = Tokens::new(capacity, state.file_count());
@@ -81,7 +81,7 @@ impl Engine for SimEngine {
                 return Ok(());
             }
             let is_batch = completions.len() >= first;
-            // Something is wanted only while something is in flight, so there is a next end.
+            // Completions are wanted only while requests are in flight, so there is a next end.
             match state.next_end_ns() {
                 Some(end_ns) if end_ns.min(batch_end_ns) <= deadline_ns && is_batch => {
                     self.device.clock().advance_to(end_ns.min(batch_end_ns));

@@ -1,4 +1,4 @@
-//! What a simulated device is made of: how long it takes for a request, given all that it has had before.
+//! Service times of a simulated device, given all previous requests.
 
 use std::fmt::Debug;
 
@@ -7,15 +7,13 @@ use crate::request::RequestOp;
 /// A request that reaches the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
-    /// When, on the device's clock.
+    /// On the device's clock.
     pub now_ns: u64,
-    /// What it asks for.
     pub op: RequestOp,
-    /// Where in its file.
     pub offset: u64,
-    /// How much.
     pub length: u32,
-    /// A draw from the exponential distribution of mean 1, for models that vary: the same seed gives the same draws.
+    /// A draw from the exponential distribution of mean 1, for models with random service times: the same
+    /// seed gives the same draws.
     pub exponential: f64,
 }
 
@@ -26,9 +24,9 @@ impl Arrival {
     }
 }
 
-/// A device, as far as time is concerned.
+/// A model of a device's service times.
 pub trait DeviceModel: Debug + Send {
-    /// When a request that arrives now is done. Asked once for every request, in the order they arrive; what the answer depends on
-    /// is the model's own.
+    /// When a request that arrives now ends. Called once for every request, in order of arrival; the model
+    /// keeps its own state.
     fn end_ns(&mut self, arrival: &Arrival) -> u64;
 }

@@ -1,12 +1,12 @@
-//! A cloud volume: a base rate that is paid for, and credits that let it be exceeded for a while.
+//! A cloud volume: a paid base rate, and credits that allow bursts.
 
 use super::model::{Arrival, DeviceModel};
 
-/// Up to so many bytes are one I/O; what is larger costs as many as it is made of.
+/// Up to this many bytes count as one I/O; a larger request counts as several.
 const IO_BYTES: u32 = 16 << 10;
 
-/// A token bucket of I/Os. It is known in closed form: under load it gives `iops_burst` for `credits / (iops_burst - iops_base)`
-/// seconds, and from then on `iops_base`.
+/// A token bucket of I/Os. It has a closed form: under load it gives `iops_burst` for `credits / (iops_burst
+/// - iops_base)` seconds, and `iops_base` from then on.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     iops_base: f64,
@@ -14,14 +14,14 @@ pub struct TokenBucket {
     credits_max: f64,
     latency_ns: u64,
     credits: f64,
-    /// When `credits` was right, and since when the next I/O may be let through.
+    /// When `credits` was last updated, and the earliest time for the next I/O.
     at_ns: f64,
     next_ns: f64,
 }
 
 impl TokenBucket {
-    /// A volume whose bucket is full: `credits` come back at `iops_base`, are spent at `iops_burst` at most, and an I/O takes
-    /// `latency_ns` once it is let through.
+    /// A volume with a full bucket: `credits` refill at `iops_base`, are spent at `iops_burst` at most, and
+    /// each I/O takes `latency_ns` once admitted.
     pub fn new(iops_base: f64, iops_burst: f64, credits: f64, latency_ns: u64) -> Self {
         Self { iops_base, iops_burst, credits_max: credits, latency_ns, credits, at_ns: 0.0, next_ns: 0.0 }
     }

@@ -1,5 +1,5 @@
-//! The `io_uring` engine: one ring a worker, submit and wait in one call, completions read straight from
-//! shared memory.
+//! The `io_uring` engine: one ring per worker, submit and wait in one call, completions read from shared
+//! memory.
 
 #![expect(unsafe_code, reason = "shares buffers with the kernel")]
 
@@ -27,66 +27,66 @@ use crate::tokens::Tokens;
 use raw::RingHandle;
 use register::RegisteredBuffers;
 
-/// Most entries that the kernel gives a ring.
+/// Largest ring that the kernel allows.
 pub const CAPACITY_MAX: u32 = 32_768;
 
-/// What a ring is made for.
+/// Parameters of a ring.
 #[derive(Clone, Copy, Debug)]
 pub struct UringConfig<'a> {
-    /// Most requests in flight at once, 1 to [`CAPACITY_MAX`].
+    /// Maximum number of requests in flight, 1 to [`CAPACITY_MAX`].
     pub capacity: u32,
-    /// The files, in the order that [`FileIndex`](crate::FileIndex) counts. The engine keeps its own handle of each.
+    /// In the order of [`FileIndex`](crate::FileIndex). The engine keeps its own handle of each.
     pub files: &'a [FileHandle<'a>],
-    /// The pool to register, so that the kernel need not look its pages up for every request. Buffers of
-    /// other pools work too, as unregistered ones.
+    /// The pool to register, which saves the kernel a page lookup per request. Buffers of other pools work
+    /// too, unregistered.
     pub buffers: Option<&'a BufferPool>,
 }
 
-/// A ring and what is in flight on it. Belongs to the thread that made it.
+/// A ring and its requests in flight. Belongs to the thread that created it.
 ///
-/// Dropping it cancels what can be cancelled and waits for the rest: a device that never answers holds
-/// the drop up, because the kernel must not be left with memory that is given away.
+/// Dropping it cancels what can be cancelled and waits for the rest. A device that never answers blocks the
+/// drop,
+/// because the kernel must not write to memory that has been freed.
 pub struct UringEngine {
     ring: IoUring,
     handle: RingHandle,
     tokens: Tokens,
-    /// Buffers of what is in flight, by token: the kernel has their addresses.
+    /// Buffers of requests in flight, by token: the kernel has their addresses.
     buffers: Vec<Option<Buffer>>,
     registered_buffers: Option<RegisteredBuffers>,
-    /// What an entry calls each file: its index where files are registered, else its descriptor.
+    /// How an entry refers to each file: its index if files are registered, otherwise its descriptor.
     file_numbers: Vec<RawFd>,
-    /// `FIXED_FILE` where files are registered.
+    /// `FIXED_FILE` if files are registered.
     file_flags: Flags,
     /// Entries in the submission queue that the kernel has not taken.
     pushed: u32,
-    /// Whether the kernel raises a flag in shared memory when completions wait for an enter to post them.
+    /// Whether the kernel sets a flag in shared memory when an enter is needed to post completions.
     flags_pending_work: bool,
     /// Whether the kernel can wait for several completions and, after a time, for one.
     has_batch_wait: bool,
     clock: MonotonicClock,
     calls: u64,
     report: EngineReport,
-    /// Held open for entries that name them by descriptor.
+    /// Kept open for entries that refer to them by descriptor.
     _files: Vec<OwnedFd>,
-    /// The kernel refuses calls from any thread but the one that made the ring.
+    /// The kernel rejects calls from any thread but the one that created the ring.
     not_send: PhantomData<*mut ()>,
 }
 
-/// How an enter came out, failures of the ring itself apart.
+/// Result of an enter, apart from failures of the ring itself.
 enum Entered {
-    /// Done, perhaps only in part; or a signal came.
+    /// Done, possibly in part, or interrupted by a signal.
     Progress,
-    /// The time was over first.
     TimedOut,
-    /// The kernel takes nothing more until completions have been posted.
+    /// The kernel accepts nothing more until completions have been posted.
     Full,
 }
 
 impl UringEngine {
-    /// Makes a ring on the calling thread, with every feature that the kernel grants.
+    /// Creates a ring on the calling thread, with every feature that the kernel supports.
     ///
-    /// [`EngineError::Unavailable`] where the kernel or a policy refuses rings at all, with what would allow them;
-    /// [`EngineError::System`] where this one could not be made.
+    /// [`EngineError::Unavailable`] if the kernel or a policy forbids rings, with what would allow them;
+    /// [`EngineError::System`] if this one could not be created.
     pub fn new(config: &UringConfig<'_>) -> Result<Self, EngineError> {
         let system = |call, source| EngineError::System { call, source };
         if config.capacity == 0 || config.capacity > CAPACITY_MAX {
@@ -130,7 +130,7 @@ impl UringEngine {
         })
     }
 
-    /// The entry for a request that `Tokens` has admitted.
+    /// The entry for a request that passed `Tokens::admit`.
     #[inline]
     fn entry(&self, request: &mut Request) -> Entry {
         let file = Fd(self.file_numbers[usize::from(request.file.0)]);
@@ -157,12 +157,12 @@ impl UringEngine {
         entry.flags(self.file_flags).user_data(u64::from(request.token))
     }
 
-    /// Appends what the completion queue holds, and counts it.
+    /// Appends what the completion queue holds, and returns how many.
     #[inline]
     fn reap(&mut self, completions: &mut Vec<Completion>) -> u32 {
         let mut reaped = 0;
         for entry in self.ring.completion() {
-            // The queue gives back the token that `push` put in.
+            // The token that `push` put in.
             let token = u32::try_from(entry.user_data()).unwrap_or(u32::MAX);
             self.tokens.release(token);
             let result = u32::try_from(entry.result()).map_err(|_| IoFailure(-entry.result()));
@@ -172,8 +172,8 @@ impl UringEngine {
         reaped
     }
 
-    /// Whether an enter could post completions that are not in the queue yet. With deferred task work the
-    /// kernel posts only inside an enter; the flag tells without one whether there is anything to post.
+    /// Whether an enter would post more completions. With deferred task work the kernel posts only inside an
+    /// enter; the flag tells whether one is needed.
     fn work_pending(&mut self) -> bool {
         let in_kernel = self.tokens.in_flight() - self.pushed;
         in_kernel > 0 && (!self.flags_pending_work || self.ring.submission().taskrun())
@@ -210,11 +210,12 @@ impl UringEngine {
         }
     }
 
-    /// Cancels what can be cancelled, and waits until the kernel has let go of every buffer.
+    /// Cancels what can be cancelled, and waits until the kernel has released every buffer.
     fn drain(&mut self) -> Result<(), EngineError> {
         let mut in_kernel = self.tokens.in_flight() - self.pushed;
         if in_kernel > 0 {
-            // Only to be quicker: kernels before 6.0 cannot, and what a device has begun runs to its end.
+            // Only to be faster: kernels before 6.0 cannot cancel, and what a device has begun runs to its
+            // end.
             let _ = self.ring.submitter().register_sync_cancel(Some(Timespec::new()), CancelBuilder::any());
         }
         while in_kernel > 0 {
@@ -245,8 +246,8 @@ impl Engine for UringEngine {
         self.tokens.admit(&request);
         let entry = self.entry(&mut request);
         self.buffers[request.token as usize] = request.buffer;
-        // SAFETY: the entry's address and length lie in a buffer that `buffers` now holds until the kernel has
-        // completed the request (or, should the ring break, for ever: see `drop`), and nobody reaches its
+        // SAFETY: the entry's address and length lie in a buffer that `buffers` now holds until the kernel
+        // has completed the request (or, if the ring breaks, for ever: see `drop`), and nobody accesses its
         // content meanwhile. Moving a `Buffer` does not move its memory.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "the submission queue has an entry for each request in flight");
@@ -306,11 +307,11 @@ impl Engine for UringEngine {
 impl Drop for UringEngine {
     fn drop(&mut self) {
         if self.drain().is_err() {
-            // The ring is broken and the kernel may still write to these: better lost than given to others.
+            // The ring is broken and the kernel may still write to these: leak them rather than reuse them.
             std::mem::forget(std::mem::take(&mut self.buffers));
         }
         self.handle.unregister();
-        // Both would go with the ring, but at a later moment; a file must be closed when its engine is gone.
+        // The ring would release both, but later; files must be closed when their engine is gone.
         let submitter = self.ring.submitter();
         if self.file_flags.contains(Flags::FIXED_FILE) {
             let _ = submitter.unregister_files();

@@ -1,5 +1,5 @@
-//! Entering a ring by its registered index, which spares the kernel looking the descriptor up each time.
-//! The `io-uring` crate has it only on a handle that borrows the ring, so the two calls are made here.
+//! Enters a ring by its registered index, which saves the kernel a descriptor lookup per call. The `io-uring`
+//! crate offers it only on a handle that borrows the ring, so the two calls are made here.
 
 use std::os::fd::RawFd;
 use std::ptr;
@@ -15,19 +15,19 @@ use crate::report::EngineReport;
 const REGISTER_RING_FDS: libc::c_uint = 20;
 const UNREGISTER_RING_FDS: libc::c_uint = 21;
 
-/// `struct io_uring_rsrc_update` of `linux/io_uring.h`, as those two take it.
+/// `struct io_uring_rsrc_update` of `linux/io_uring.h`, the argument of both.
 #[repr(C)]
 struct RingUpdate {
-    /// The index; all ones lets the kernel choose, and it writes its choice here.
+    /// The index; all ones lets the kernel choose and write its choice here.
     offset: u32,
     reserved: u32,
     ring_fd: u64,
 }
 
-/// How this thread names its ring to the kernel.
+/// How this thread refers to its ring.
 pub(super) struct RingHandle {
     ring_fd: RawFd,
-    /// `None` where the kernel (before 5.18) has no registered rings.
+    /// `None` if the kernel (before 5.18) has no registered rings.
     index: Option<u32>,
 }
 
@@ -85,15 +85,15 @@ impl RingHandle {
             }
             None => libc::c_long::from(self.ring_fd),
         };
-        // SAFETY: `arg` is null with a size of zero, or points to arguments (and through them to a time) that live to
-        // the end of this function. The entries taken were vouched for when they were pushed.
+        // SAFETY: `arg` is null with a size of zero, or points to arguments (and through them to a time) that
+        // live to the end of this function. The entries taken were checked when they were pushed.
         let taken = unsafe {
             libc::syscall(libc::SYS_io_uring_enter, fd, to_submit, completions, flags.bits(), arg, arg_bytes)
         };
         u32::try_from(taken).map_err(|_| last_errno())
     }
 
-    /// Gives the index back: a thread has only 16.
+    /// Releases the index: a thread has only 16.
     pub(super) fn unregister(&mut self) {
         if let Some(index) = self.index.take() {
             let mut update = RingUpdate { offset: index, reserved: 0, ring_fd: 0 };

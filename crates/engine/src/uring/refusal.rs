@@ -1,4 +1,4 @@
-//! Why a process may not have a ring, and the command that would let it.
+//! Why a process may not use io_uring, and how to allow it.
 
 use std::io;
 
@@ -6,13 +6,13 @@ use crate::request::EngineError;
 
 const ENGINE: &str = "io_uring";
 
-/// The setting that turns rings off, as it stands; `None` on kernels before 6.6, which have none.
+/// The current setting that disables rings; `None` on kernels before 6.6, which have none.
 pub(super) fn policy() -> Option<String> {
     let setting = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok()?;
     Some(setting.trim().to_owned())
 }
 
-/// What `io_uring_setup` failing with `source` means under `policy`.
+/// Explains why `io_uring_setup` failed with `source` under `policy`.
 pub(super) fn explain(source: io::Error, policy: Option<&str>) -> EngineError {
     let unavailable =
         |cause: String, hint: &str| EngineError::Unavailable { engine: ENGINE, cause, hint: hint.into() };
@@ -46,7 +46,7 @@ pub(super) fn explain(source: io::Error, policy: Option<&str>) -> EngineError {
     }
 }
 
-/// Rings there are, but without timeouts in the wait.
+/// The kernel has rings, but no timeout in the wait.
 pub(super) fn too_old() -> EngineError {
     EngineError::Unavailable {
         engine: ENGINE,

@@ -1,4 +1,4 @@
-//! Telling a ring its files and buffers beforehand, so that no request looks them up.
+//! Registers files and buffers with a ring, so that no request looks them up.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
@@ -10,11 +10,11 @@ use rustix::process::{Resource, getrlimit};
 use crate::buffer::{Buffer, BufferPool};
 use crate::report::EngineReport;
 
-/// Longest piece of memory that the kernel registers as one, and most pieces of a ring.
+/// The largest piece of memory that the kernel registers as one, and the most pieces per ring.
 const PIECE_BYTES_MAX: usize = 1 << 30;
 const PIECE_COUNT_MAX: usize = 1 << 14;
 
-/// Registers `files`; gives what entries are to call them, and with which flag.
+/// Registers `files`; returns how entries refer to them, and with which flag.
 pub(super) fn files(ring: &IoUring, files: &[OwnedFd], report: &mut EngineReport) -> (Vec<RawFd>, Flags) {
     let descriptors: Vec<RawFd> = files.iter().map(AsRawFd::as_raw_fd).collect();
     if descriptors.is_empty() {
@@ -32,15 +32,15 @@ pub(super) fn files(ring: &IoUring, files: &[OwnedFd], report: &mut EngineReport
     }
 }
 
-/// A pool that a ring has registered.
+/// A pool registered with a ring.
 pub(super) struct RegisteredBuffers {
     pool: BufferPool,
-    /// A piece ends between two buffers: no request may reach over its end.
+    /// A piece ends between two buffers, because a request may not cross its end.
     slots_per_piece: u32,
 }
 
 impl RegisteredBuffers {
-    /// The piece that `buffer` lies in; `None` where it is another pool's.
+    /// The piece that `buffer` lies in; `None` if it belongs to another pool.
     #[inline]
     pub(super) fn index_of(&self, buffer: &Buffer) -> Option<u16> {
         if !self.pool.owns(buffer) {
@@ -53,7 +53,7 @@ impl RegisteredBuffers {
     }
 }
 
-/// Registers `pool`, in pieces where it is longer than one may be.
+/// Registers `pool`, in several pieces if it exceeds the size of one.
 pub(super) fn buffers(
     ring: &IoUring,
     pool: &BufferPool,
@@ -75,8 +75,8 @@ pub(super) fn buffers(
         .ranges()
         .map(|(offset, bytes)| libc::iovec { iov_base: start.wrapping_add(offset).cast(), iov_len: bytes })
         .collect();
-    // SAFETY: the memory stays mapped while registered: `RegisteredBuffers` keeps the pool, the engine keeps that,
-    // and unregisters it when dropped. What goes in and out of it is vouched for request by request.
+    // SAFETY: the memory stays mapped while registered: `RegisteredBuffers` keeps the pool, and the engine
+    // keeps that and unregisters it when dropped. Access to the content is checked for each request.
     match unsafe { ring.submitter().register_buffers(&iovecs) } {
         Ok(()) => {
             report.features.push("registered buffers".into());
@@ -96,7 +96,7 @@ pub(super) fn buffers(
     }
 }
 
-/// How a pool is cut.
+/// How a pool is divided.
 struct Pieces {
     slots_per_piece: u32,
     piece_bytes: usize,

@@ -1,4 +1,4 @@
-//! Setting a ring up with everything that makes it cheap, and stepping down where the kernel is older.
+//! Sets a ring up with every flag that makes it cheaper, and falls back on older kernels.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::refusal;
 use crate::report::EngineReport;
 use crate::request::EngineError;
 
-/// A setup flag, and the first kernel that has it.
+/// A setup flag, and the first kernel that supports it.
 struct SetupFlag {
     name: &'static str,
     kernel: &'static str,
@@ -23,8 +23,9 @@ impl SetupFlag {
     }
 }
 
-/// Newest first, so that the first to be dropped is the one most likely refused. Each needs at most what
-/// stands below it: deferred task work needs a single issuer, the flag that tells of it needs either kind.
+/// Newest first, so that the first to be dropped is the one most likely unsupported. Each depends at most on
+/// those below it: deferred task work needs a single issuer, and the flag for pending work needs either kind
+/// of task work.
 const SETUP_FLAGS: [SetupFlag; 6] = [
     SetupFlag { name: "NO_SQARRAY", kernel: "6.6", set: Builder::setup_no_sqarray },
     SetupFlag { name: "DEFER_TASKRUN", kernel: "6.1", set: Builder::setup_defer_taskrun },
@@ -36,12 +37,12 @@ const SETUP_FLAGS: [SetupFlag; 6] = [
 
 const TASKRUN_FLAG: &str = "TASKRUN_FLAG";
 
-/// Makes a ring for `capacity` requests and tells whether the kernel flags task work that waits.
+/// Creates a ring for `capacity` requests and returns whether the kernel flags pending task work.
 pub(super) fn set_up(capacity: u32, report: &mut EngineReport) -> Result<(IoUring, bool), EngineError> {
     let entries = capacity.next_power_of_two();
     let (ring, granted) = drop_refused(report, |flags| {
         let mut builder = IoUring::builder();
-        // One completion for each request in flight is all there can be; twice as many, the default, only
+        // There can be only one completion for each request in flight; the default of twice as many only
         // spreads them over more cache lines.
         builder.setup_cqsize(entries);
         for flag in flags {
@@ -56,7 +57,7 @@ pub(super) fn set_up(capacity: u32, report: &mut EngineReport) -> Result<(IoUrin
     Ok((ring, granted.iter().any(|flag| flag.name == TASKRUN_FLAG)))
 }
 
-/// Builds with all flags, then with one fewer as long as the kernel says `EINVAL`.
+/// Builds with all flags, then with one fewer for as long as the kernel returns `EINVAL`.
 fn drop_refused<T>(
     report: &mut EngineReport,
     build: impl Fn(&[SetupFlag]) -> io::Result<T>,

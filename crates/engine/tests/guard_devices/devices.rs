@@ -192,7 +192,7 @@ fn a_target_on_a_loop_device_is_told_whole() {
     assert_eq!((found.size_bytes, found.logical_sector_bytes), (Some(320 << 20), Some(512)));
     let counters = host::device_counters(std::slice::from_ref(&found.name));
     assert!(counters[0].write_bytes >= 1 << 20, "{counters:?}");
-    // A page that the kernel is busy with stays for the moment, so this may have to be asked for again.
+    // A page that the kernel is using stays, so this may have to be repeated.
     let dropped = (0..1000).any(|_| {
         files::drop_from_cache(&path).unwrap();
         files::page_cache_share(&path).unwrap() == Some(0.0)

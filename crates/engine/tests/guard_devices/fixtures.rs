@@ -57,7 +57,6 @@ pub(crate) fn text(path: &Path) -> &str {
 /// A loop device over a sparse file of its own.
 pub(crate) struct Loop {
     pub(crate) path: PathBuf,
-    /// The file behind it.
     pub(crate) file: PathBuf,
     _directory: TempDir,
 }
@@ -75,7 +74,6 @@ impl Loop {
         Some(Self { path, file, _directory: directory })
     }
 
-    /// A loop device over another device.
     pub(crate) fn over(device: &Path) -> Option<Self> {
         let path = Self::attach(text(device))?;
         Some(Self { path, file: device.to_owned(), _directory: tempfile::tempdir().unwrap() })

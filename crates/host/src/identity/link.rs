@@ -1,4 +1,4 @@
-//! The way to a device: how it is attached, and how wide and fast the link is.
+//! How a device is attached: transport, link width and link speed.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use iostall_model::device::{Link, Transport};
 
 use crate::system::System;
 
-/// What stands in a device's sysfs path where it is attached that way. SCSI over SAS, Fibre Channel and USB all come as
-/// `sd`, so only the path tells them apart.
+/// Path components in sysfs that identify a transport. SCSI over SAS, Fibre Channel and USB devices are all
+/// named `sd`, so only the path distinguishes them.
 const ATTACHED: [(&str, Transport); 8] = [
     ("end_device-", Transport::Sas),
     ("rport-", Transport::FibreChannel),
@@ -44,7 +44,7 @@ impl System {
         found.map(|(_, transport)| *transport)
     }
 
-    /// PCI Express of an NVMe controller, else SATA's link, else the phys of a SAS port.
+    /// The PCI Express link of an NVMe controller, else the SATA link, else the phys of a SAS port.
     pub(super) fn link(&self, disk: &Path) -> Option<Link> {
         let link = match self.transport(disk)? {
             Transport::NvmePcie => self.pcie_link(&disk.join("device/device")),
@@ -58,7 +58,7 @@ impl System {
     fn pcie_link(&self, controller: &Path) -> Link {
         let speed = |file: &str| self.line(controller.join(file)).and_then(|line| mega_transfers(&line));
         Link {
-            // 0 and 255 are what a bridge says of a link that is down.
+            // A bridge reports 0 or 255 for a link that is down.
             lanes: self
                 .number(controller.join("current_link_width"))
                 .filter(|lanes| (1..=32).contains(lanes)),
@@ -105,7 +105,7 @@ impl System {
     }
 }
 
-/// The directory above `disk` whose name is `prefix` and a number or an address.
+/// The parent directory of `disk` whose name is `prefix` followed by a number or an address.
 fn above(disk: &Path, prefix: &str) -> Option<PathBuf> {
     let is_it = |directory: &Path| {
         let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -114,7 +114,7 @@ fn above(disk: &Path, prefix: &str) -> Option<PathBuf> {
     disk.ancestors().skip(1).find(|directory| is_it(directory)).map(Path::to_owned)
 }
 
-/// `16.0 GT/s PCIe`, `6.0 Gbps`, `12.0 Gbit`: thousands of the number in front.
+/// `16.0 GT/s PCIe`, `6.0 Gbps`, `12.0 Gbit`: a thousand times the number in front.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

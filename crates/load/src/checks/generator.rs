@@ -1,4 +1,5 @@
-//! Doubts about ourselves: depth, rate and processor time that the generator did not have.
+//! Checks of the load generator itself: whether it reached the requested depth and rate, and had enough CPU
+//! time.
 
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
 use iostall_measure::{ByteCount, Caching, Feature, Op};
@@ -8,19 +9,19 @@ use iostall_model::{Warning, WarningCode};
 
 use super::Evidence;
 
-/// A closed loop that keeps less than this share of its depth in flight did not offer what was asked.
+/// A closed loop below this share of its depth did not offer the requested load.
 const DEPTH_SHARE: f64 = 0.9;
-/// A worker that runs for this share of the time has none left for more requests.
+/// A worker that is busy for this share of the time has no capacity for more requests.
 const CPU_SHARE: f64 = 0.9;
-/// Share of late or unstarted arrivals from which a rate was not held.
+/// A rate was not kept if this share of arrivals was late or never started.
 const LATE_SHARE: f64 = 0.01;
-/// Requests whose mean size at the device is below this share of the block size were split.
+/// Requests were split if their mean size at the device is below this share of the block size.
 const SPLIT_SHARE: f64 = 0.75;
 
-/// Share of a device's traffic that must be ours for its sizes to be ours.
+/// Share of the device's traffic that must be ours to draw conclusions from its request sizes.
 const OURS_SHARE: f64 = 0.9;
 
-/// As its report calls it.
+/// Its name in reports.
 const NULL_ENGINE: &str = "null";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
@@ -28,7 +29,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     for (span, asked) in evidence.outcome.spans.iter().zip(&evidence.outcome.profile.spans) {
         for (role, profile) in span.roles.iter().zip(&asked.roles) {
             warnings.extend(fallback(role));
-            // The null engine is asked what the generator can do at most: there, that it is the limit is no doubt.
+            // With the null engine the generator is supposed to be the limit.
             if role.engine.name != NULL_ENGINE {
                 warnings.extend(depth(role, profile));
                 warnings.extend(worker_cpu(role, profile, span.measured_ns));
@@ -136,8 +137,8 @@ fn machine_cpu(span: &SpanOutcome) -> Option<Warning> {
 }
 
 fn split(span: &SpanOutcome, roles: &[RoleProfile]) -> Vec<Warning> {
-    // Only where every role has one and the same size, and goes past the page cache, which makes requests of its own, can a
-    // device's mean be held against it.
+    // A device's mean request size can be compared only if all roles use one size and bypass the page cache,
+    // which forms its own requests.
     let Some(first) = roles.first().map(|role| role.block_size.smallest()) else { return Vec::new() };
     let comparable = |role: &RoleProfile| {
         role.block_size.smallest() == first
@@ -153,7 +154,7 @@ fn split(span: &SpanOutcome, roles: &[RoleProfile]) -> Vec<Warning> {
         cells.filter(|cell| cell.op == op).map(|cell| cell.bytes).sum()
     };
     let (read, written) = (ours(Op::Read), ours(Op::Write));
-    // What others do on the device has sizes of its own.
+    // Other traffic on the device has its own sizes.
     let mean =
         |ours: u64, all: u64, mean: Option<f64>| mean.filter(|_| ours as f64 >= all as f64 * OURS_SHARE);
     let sizes = |device: &DeviceCounters| {

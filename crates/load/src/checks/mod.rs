@@ -1,5 +1,5 @@
-//! Doubts: what a careful storage engineer would ask about a run's numbers, answered from what was
-//! recorded with it. Pure: evidence in, warnings out.
+//! Checks the numbers of a run: what a careful storage engineer would question, answered from what was
+//! recorded. Pure functions: evidence in, warnings out.
 
 mod evidence;
 mod generator;
@@ -11,7 +11,7 @@ use iostall_model::Warning;
 
 pub use evidence::{BusyBefore, Evidence};
 
-/// All doubts about a run, the weightiest first.
+/// All warnings about a run, most severe first.
 pub fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let mut warnings = numbers::check(evidence);
     warnings.extend(target::check(evidence));

@@ -1,4 +1,4 @@
-//! Doubts about the numbers themselves: failures, too few samples, parts that are missing.
+//! Checks of the numbers: failures, too few samples, missing parts.
 
 use iostall_measure::{Nanos, Op, Percentile};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
@@ -6,10 +6,10 @@ use iostall_model::{RoleProfile, Warning, WarningCode};
 
 use super::Evidence;
 
-/// Below this a measured part is called short: caches, credits and flash all have longer memories.
+/// A shorter measured part gets a warning: caches, burst credits and flash all have longer memories.
 const SHORT_NS: u64 = 10_000_000_000;
 
-/// A request unanswered for this long at the end is worth a word.
+/// A request without an answer for this long at the end gets a warning.
 const UNFINISHED_NS: u64 = 1_000_000_000;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {

@@ -1,4 +1,4 @@
-//! Doubts about what was measured: caches, memory file systems, holes, limits, a busy device.
+//! Checks of the environment: caches, in-memory file systems, holes, limits, a busy device.
 
 use iostall_measure::platform::{Target, TargetKind};
 use iostall_measure::{ByteCount, Caching, Op, Percent};
@@ -7,11 +7,11 @@ use iostall_model::{Warning, WarningCode};
 
 use super::Evidence;
 
-/// A device busier than this before the run shares its time with somebody.
+/// A device busier than this before the run is shared with other programs.
 const BUSY_SHARE: f64 = 0.05;
 
-/// A sync call on a device with a volatile write cache that returns faster than this at the median has not
-/// waited for flash to be programmed (200-900 µs a page) nor for a disk to turn.
+/// A sync on a device with a volatile write cache that is faster than this at the median cannot have waited
+/// for flash to be programmed (200-900 µs a page) or for a disk to turn.
 const SYNC_NS_BELIEVABLE: u64 = 100_000;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
@@ -109,7 +109,7 @@ fn never_written(target: &Target) -> Option<Warning> {
     })
 }
 
-/// How much of target `index` the roles could touch: what the run used of it, between the first and the last of their bounds.
+/// How much of target `index` the run used, between the lowest and the highest bound of its roles.
 fn used_bytes(evidence: &Evidence<'_>, index: usize, target: &Target) -> u64 {
     let given = evidence.outcome.spans.iter().filter_map(|span| span.target_bytes.get(index).copied());
     let given = given.max().unwrap_or(target.size_bytes);
@@ -136,7 +136,7 @@ fn small(target: &Target, used_bytes: u64, memory_bytes: u64) -> Option<Warning>
     })
 }
 
-/// Zeros, or the bytes 0 to 255 over and over.
+/// Whether the data can be compressed or deduplicated: zeros, or the bytes 0 to 255 repeated.
 fn can_shrink(role: &RoleProfile) -> bool {
     role.compressible_pct > Percent::ZERO || role.write_data == Some(WriteData::Ramp)
 }

@@ -1,4 +1,4 @@
-//! Doubts about a target that did not stay what it was: removed, replaced, cut, grown.
+//! Checks whether a target was removed, replaced, truncated or extended during the run.
 
 use iostall_engine::files::{FileNow, PathNow};
 use iostall_measure::ByteCount;

@@ -1,12 +1,14 @@
-//! A fixed shuffle of slots, so that the hot blocks of a skewed load are not neighbours.
+//! A fixed permutation of slots, so that the hot blocks of a skewed load are not neighbours.
 
 use super::rng::mix;
 
-/// A one-to-one map of 0 .. `count` onto itself that looks random and needs no table.
+/// A pseudo-random permutation of 0 .. `count` without a table.
 ///
-/// Three rounds of "multiply by an odd number, add, fold the upper half onto the lower" on the next power
-/// of two, each of which can be undone; a result outside the range is sent through again until it falls
-/// inside (cycle walking, Black & Rogaway 2002), which takes fewer than four turns on average.
+/// Three rounds of "multiply by an odd number, add, fold the upper half onto the lower" on the next power of
+/// two, each of
+/// which is invertible. A result outside the range is mapped again until it falls inside (cycle walking,
+/// Black & Rogaway
+/// 2002), which takes fewer than four rounds on average.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockPermutation {
     count: u64,
@@ -17,9 +19,9 @@ pub(super) struct BlockPermutation {
 }
 
 impl BlockPermutation {
-    /// A shuffle of 0 .. `count` (at least 1) for `seed`. Where `widest` is not more than twice `count`,
-    /// the map agrees with that of `widest` for all but the slots only the wider one has: block sizes of a
-    /// mix then share their hot spots.
+    /// A permutation of 0 .. `count` (at least 1) for `seed`. If `widest` is at most twice `count`, the map
+    /// agrees with that of `widest` except for slots that only the wider one has, so that the block sizes of
+    /// a mix share their hot spots.
     pub(super) fn new(count: u64, widest: u64, seed: u64) -> Self {
         let domain = if widest / 2 <= count { widest.max(count) } else { count };
         let bits = u64::BITS - (domain - 1).leading_zeros();
@@ -34,7 +36,7 @@ impl BlockPermutation {
         }
     }
 
-    /// Where `index`, below `count`, goes.
+    /// The slot for `index`, which must be below `count`.
     #[inline]
     pub(super) fn at(&self, index: u64) -> u64 {
         let mut slot = index;

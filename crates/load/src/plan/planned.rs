@@ -4,28 +4,27 @@ use iostall_measure::Op;
 
 use super::rng::{Bernoulli, StreamRng};
 
-/// Where a stream stands in the run.
+/// Position of a stream in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamPlace {
-    /// Size of the target, bytes.
     pub target_size_bytes: u64,
-    /// This worker among the role's workers, from 0.
+    /// Index of the worker within its role.
     pub worker_index: u32,
-    /// How many workers the role has; at least 1.
+    /// Number of workers of the role; at least 1.
     pub workers: u32,
-    /// A number that no other stream of the run has: it keeps two streams from issuing the same sequence.
+    /// Unique within the run, so that no two streams issue the same sequence.
     pub stream_number: u64,
     /// The run's seed.
     pub seed: u64,
-    /// What offsets and lengths must be multiples of on this target, bytes: the logical sector with direct
-    /// I/O, 1 where anything goes.
+    /// Required alignment of offsets and lengths on this target, bytes: the logical sector with direct I/O,
+    /// otherwise 1.
     pub sector_align: u32,
 }
 
 /// The next request of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// [`Op::Read`] or [`Op::Write`]. Syncs follow from what completes, so they are not planned here.
+    /// [`Op::Read`] or [`Op::Write`]. Syncs depend on completions and are not planned here.
     pub op: Op,
     /// First byte.
     pub offset: u64,

@@ -1,4 +1,4 @@
-//! Random access: every aligned slot in which the block fits, by the role's distribution.
+//! Random access: aligned slots in which the block fits, chosen by the role's distribution.
 
 use iostall_measure::Op;
 use iostall_model::RoleProfile;
@@ -11,18 +11,18 @@ use super::rng::{Bernoulli, Choices, StreamRng, mix, scaled};
 use super::zipf::Zipf;
 use super::{Planned, read_or_write};
 
-/// Jumps: each request on a slot of its own choice.
+/// Random access: an independent slot for each request.
 #[derive(Clone, Debug)]
 pub(super) struct RandomPath {
     start: u64,
     align: u64,
-    /// One a size of the mix, because a larger block fits in fewer slots.
+    /// One per size of the mix, because a larger block fits in fewer slots.
     pickers: Box<[SlotPicker]>,
 }
 
 impl RandomPath {
-    /// `span` holds the largest block. Hot spots depend on `seed` and the number of slots alone, so
-    /// that all workers and all roles of a run find the same blocks hot.
+    /// `span` must hold the largest block. Hot spots depend only on `seed` and the number of slots, so that
+    /// all workers and roles of a run share them.
     pub(super) fn new(role: &RoleProfile, span: ByteSpan, seed: u64) -> Self {
         let smallest = u64::from(role.block_size.smallest().bytes());
         let align = role.align.map_or(smallest, |align| align.bytes().max(1));
@@ -54,10 +54,10 @@ enum SlotPicker {
     Ranges(Box<[SlotRange]>),
 }
 
-/// Neighbouring slots that are equally likely.
+/// Neighbouring slots of equal probability.
 #[derive(Clone, Copy, Debug)]
 struct SlotRange {
-    /// Chosen when 64 random bits are below this and not below that of the range before.
+    /// Upper threshold for 64 random bits; the range before has the lower one.
     below: u64,
     first: u64,
     slots: Choices,
@@ -103,13 +103,14 @@ fn slot_ranges(stretches: &[SlotShare]) -> Box<[SlotRange]> {
         .collect()
 }
 
-/// Random with sequential runs: each request jumps with a chance, else goes on from where the last one ended.
+/// Random access with sequential runs: each request jumps with some probability, otherwise continues where
+/// the last one ended.
 #[derive(Clone, Debug)]
 pub(super) struct MixedPath {
     random: RandomPath,
     jump: Bernoulli,
     span: ByteSpan,
-    /// End of the last request and what it did; a run keeps to reading or writing as DiskSpd's does.
+    /// End and operation of the last request; a sequential run stays with reads or writes, as in DiskSpd.
     run: Option<(u64, Op)>,
 }
 

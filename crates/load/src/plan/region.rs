@@ -1,4 +1,4 @@
-//! The bytes of a target that a role may touch.
+//! The part of a target that a role may touch.
 
 use iostall_measure::ByteCount;
 use iostall_model::RoleProfile;
@@ -6,7 +6,7 @@ use iostall_model::profile::Bound;
 
 use super::{PlanError, StreamPlace};
 
-/// A stretch of a target, bytes: `start` inclusive, `end` exclusive.
+/// A byte range of a target; `end` is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ByteSpan {
     pub(super) start: u64,
@@ -19,13 +19,15 @@ impl ByteSpan {
     }
 }
 
-/// `(start, end)` in bytes of what `role` uses on a target of `target_size_bytes`; `end` is exclusive and
-/// never below `start`.
+/// The byte range `(start, end)` that `role` uses on a target of `target_size_bytes`; `end` is exclusive and
+/// never below
+/// `start`.
 ///
-/// Bounds in bytes are kept but for rounding inwards to the sector. A bound in percent falls anywhere, so
-/// it is rounded inwards to the largest power of two that divides every size of the role (at least 4 KiB,
-/// at most 1 MiB): a share of an odd size must not leave a database page straddling physical sectors. Two
-/// regions that meet at a percentage never overlap.
+/// Bounds in bytes are only rounded inwards to the sector. A bound in percent may fall anywhere, so it is
+/// rounded inwards
+/// to the largest power of two that divides every size of the role (at least 4 KiB, at most 1 MiB): otherwise
+/// a database
+/// page could straddle physical sectors. Two regions that meet at a percentage never overlap.
 pub fn region_in(role: &RoleProfile, target_size_bytes: u64, sector_align: u32) -> (u64, u64) {
     let sector = u64::from(sector_align.max(1));
     let unit = page_unit(role).max(sector);
@@ -48,7 +50,7 @@ fn page_unit(role: &RoleProfile) -> u64 {
     (1 << bits.trailing_zeros().min(20)).max(4096)
 }
 
-/// The region of `role` at `place`, once everything in it is known to fit the target and its sectors.
+/// The region of `role` at `place`, after checking that it fits the target and its sectors.
 pub(super) fn usable(role: &RoleProfile, place: &StreamPlace) -> Result<ByteSpan, PlanError> {
     check_multiples(role, u64::from(place.sector_align.max(1)))?;
     let (start, end) = region_in(role, place.target_size_bytes, place.sector_align);

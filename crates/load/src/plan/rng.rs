@@ -1,16 +1,16 @@
-//! Random numbers: one generator a stream, and two ways of using it without a division.
+//! Random numbers: one generator per stream, and two ways to use it without division.
 
 use iostall_measure::Percent;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A stream's own generator, xoshiro256++ (Blackman & Vigna 2019).
+/// The generator of a stream, xoshiro256++ (Blackman & Vigna 2019).
 #[derive(Clone, Debug)]
 pub(super) struct StreamRng(Xoshiro256PlusPlus);
 
 impl StreamRng {
-    /// The generator of stream `stream_number`. For one seed the map from stream to state is one to one, so
-    /// no two streams of a run can begin alike.
+    /// The generator of stream `stream_number`. For a given seed the map from stream to state is one to one,
+    /// so no two streams of a run start alike.
     pub(super) fn new(seed: u64, stream_number: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(mix(seed) ^ stream_number)))
     }
@@ -28,8 +28,8 @@ impl StreamRng {
     }
 }
 
-/// SplitMix64's output function (Steele, Lea & Flood 2014) with its increment: one to one on 64 bits, and
-/// neighbours come out unrelated.
+/// SplitMix64's output function (Steele, Lea & Flood 2014) with its increment: one to one on 64 bits, with
+/// unrelated results for neighbours.
 pub(super) fn mix(number: u64) -> u64 {
     let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -39,9 +39,10 @@ pub(super) fn mix(number: u64) -> u64 {
 
 /// A number of equally likely choices.
 ///
-/// Lemire's bounded random integers ("Fast Random Integer Generation in an Interval", 2019): a
-/// multiplication in place of a division. The threshold below which a draw must be repeated to stay exactly
-/// fair is worked out once.
+/// Lemire's bounded random integers ("Fast Random Integer Generation in an Interval", 2019), with a
+/// multiplication
+/// instead of a division. The threshold below which a draw must be repeated for exact fairness is computed
+/// once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choices {
     count: u64,
@@ -73,17 +74,17 @@ fn high_half(left: u64, right: u64) -> u64 {
     ((u128::from(left) * u128::from(right)) >> 64) as u64
 }
 
-/// Something that happens in a share of cases, to a resolution of 2^-53 or better.
+/// An event with a given probability, to a resolution of 2^-53 or better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bernoulli {
     Never,
     Always,
-    /// When 64 random bits are below this.
+    /// Occurs if 64 random bits are below this.
     Below(u64),
 }
 
 impl Bernoulli {
-    /// In `share` of the cases.
+    /// With probability `share`.
     pub(super) fn new(share: Percent) -> Self {
         if share >= Percent::HUNDRED {
             Self::Always
@@ -94,7 +95,7 @@ impl Bernoulli {
         }
     }
 
-    /// Whether it happens now. Certain answers draw nothing.
+    /// Whether it occurs now. Uses no random bits if the result is certain.
     #[inline]
     pub(super) fn hits(self, rng: &mut StreamRng) -> bool {
         match self {
@@ -105,7 +106,7 @@ impl Bernoulli {
     }
 }
 
-/// `fraction` of 2^64; 1 and more give the largest number.
+/// `fraction` of 2^64; the largest number for 1 and above.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
 pub(super) fn scaled(fraction: f64) -> u64 {
     (fraction * 18_446_744_073_709_551_616.0) as u64

@@ -1,4 +1,4 @@
-//! Sequential access: one sequence a worker, or one that all workers of a role take turns on.
+//! Sequential access: one sequence per worker, or one that all workers of a role share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,8 +9,8 @@ use iostall_model::RoleProfile;
 use super::region::ByteSpan;
 use super::{PlanError, StreamPlace};
 
-/// The distance between starts where it is always the same: the stride, or the one block size. `None`: a
-/// mix of sizes end to end.
+/// The distance between starts if it is constant: the stride, or the single block size. `None` for a mix of
+/// sizes end to end.
 fn fixed_stride(role: &RoleProfile) -> Option<u64> {
     match (role.stride, role.block_size.parts()) {
         (Some(stride), _) => Some(stride.bytes()),
@@ -19,7 +19,8 @@ fn fixed_stride(role: &RoleProfile) -> Option<u64> {
     }
 }
 
-/// Starts `stride` apart from the region's begin at which a block of `block` bytes fits; at least 1.
+/// Number of starts, `stride` apart from the start of the region, at which a block of `block` bytes fits; at
+/// least 1.
 fn positions(length: u64, block: u64, stride: u64) -> u64 {
     (length - block).checked_div(stride).unwrap_or(0) + 1
 }
@@ -28,7 +29,7 @@ fn positions(length: u64, block: u64, stride: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub(super) struct OwnPath {
     next: u64,
-    /// Where it starts again.
+    /// Where it continues after the end.
     wrap_to: u64,
     /// Starts are below this.
     starts_end: u64,
@@ -45,8 +46,8 @@ impl OwnPath {
         }
     }
 
-    /// Worker k starts k offsets in, and at the end of the region goes back to the region's first start
-    /// that keeps its phase: DiskSpd's rule for `-T`.
+    /// Worker k starts k offsets in. At the end of the region it wraps to the first start with the same
+    /// phase: DiskSpd's rule for `-T`.
     fn from_offset(
         role: &RoleProfile,
         place: &StreamPlace,
@@ -77,8 +78,7 @@ impl OwnPath {
         })
     }
 
-    /// Every worker has a piece of the region to itself, so that together they touch each position once a
-    /// lap.
+    /// Each worker has its own piece of the region, so that together they touch each position once per pass.
     fn from_cut(role: &RoleProfile, place: &StreamPlace, span: ByteSpan) -> Result<Self, PlanError> {
         let block = u64::from(role.block_size.largest().bytes());
         let (workers, worker) = (u64::from(place.workers), u64::from(place.worker_index));
@@ -93,7 +93,7 @@ impl OwnPath {
             Some(_) => positions(span.length(), block, grain),
             None => span.length() / grain,
         };
-        // The same for every worker of the role, so that they are all refused or none.
+        // The same for every worker of the role, so that either all are refused or none.
         let smallest_piece = parts / workers * grain;
         if smallest_piece < if stride.is_some() { grain } else { block } {
             return Err(PlanError::PieceTooSmall {
@@ -123,10 +123,10 @@ impl OwnPath {
     }
 }
 
-/// How far the workers of one role have come together on one target.
+/// The shared position of all workers of one role on one target.
 #[derive(Debug, Default)]
 pub struct SharedSequence {
-    /// Positions handed out, or with a mix of sizes end to end the byte after the last one handed out.
+    /// Positions handed out so far; with a mix of sizes end to end, the byte after the last one handed out.
     next: AtomicU64,
 }
 
@@ -137,15 +137,15 @@ impl SharedSequence {
     }
 }
 
-/// A worker's view of the sequence that it shares.
+/// A worker's view of the shared sequence.
 #[derive(Clone, Debug)]
 pub(super) struct SharedPath {
     sequence: Arc<SharedSequence>,
     span: ByteSpan,
     stride: Option<u64>,
-    /// Positions a lap, where the stride is fixed.
+    /// Positions per pass, if the stride is fixed.
     positions: u64,
-    /// Count at the start of the lap that this worker is in, so that only a new lap costs a division.
+    /// Count at the start of the current pass, so that only a new pass costs a division.
     lap_start: u64,
 }
 
@@ -157,7 +157,7 @@ impl SharedPath {
         Self { sequence, span, stride, positions, lap_start: 0 }
     }
 
-    // Relaxed is enough: the number itself is all that workers tell each other.
+    // Relaxed is enough, because workers share nothing but the number itself.
     #[inline]
     pub(super) fn next(&mut self, length: u32) -> u64 {
         let Some(stride) = self.stride else {
@@ -170,7 +170,7 @@ impl SharedPath {
         self.span.start + (count - self.lap_start) * stride
     }
 
-    /// Blocks of several sizes end to end: where the next one starts depends on the size of this one.
+    /// Blocks of several sizes end to end: the next start depends on this block's size.
     fn next_of_mix(&self, length: u64) -> u64 {
         let start_of = |at: u64| if at + length <= self.span.length() { at } else { 0 };
         let mut at = self.sequence.next.load(Ordering::Relaxed);

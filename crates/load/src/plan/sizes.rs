@@ -1,4 +1,4 @@
-//! Which block size comes next.
+//! Chooses the next block size.
 
 use iostall_model::profile::BlockMix;
 
@@ -8,7 +8,7 @@ use super::rng::{Choices, StreamRng};
 #[derive(Clone, Debug)]
 pub(super) struct SizeMix {
     sizes: Box<[u32]>,
-    /// Running sums of the weights, one a size.
+    /// Cumulative weights, one per size.
     sums: Box<[u64]>,
     total: Choices,
 }
@@ -28,7 +28,7 @@ impl SizeMix {
         Self { sizes, sums, total: Choices::new(sum) }
     }
 
-    /// Index of the size that comes next; a single size draws nothing.
+    /// Index of the next size; a single size uses no random number.
     #[inline]
     pub(super) fn pick(&self, rng: &mut StreamRng) -> usize {
         if self.sizes.len() == 1 {
@@ -38,7 +38,6 @@ impl SizeMix {
         self.sums.iter().take_while(|sum| **sum <= drawn).count()
     }
 
-    /// Bytes of the size at `index`.
     #[inline]
     pub(super) fn bytes(&self, index: usize) -> u32 {
         self.sizes[index]

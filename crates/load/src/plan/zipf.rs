@@ -2,22 +2,25 @@
 
 use super::rng::StreamRng;
 
-/// Ranks 1 .. `count`, rank k with probability proportional to 1 / k^theta, for every theta above 0
+/// Ranks 1 .. `count`, where rank k has a probability proportional to 1 / k^theta, for every theta above 0
 /// including 1.
 ///
 /// Rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
-/// monotone discrete distributions", ACM TOMACS 6 (1996): a point under the smooth curve x^-theta is drawn
-/// by inverting its integral, rounded to the nearest rank, and kept when it lies in that rank's column. Few
-/// draws are thrown away whatever the count and theta, and no table is needed.
+/// monotone
+/// discrete distributions", ACM TOMACS 6 (1996): a point under the smooth curve x^-theta is drawn by
+/// inverting its
+/// integral, rounded to the nearest rank, and accepted if it lies in that rank's column. Few draws are
+/// rejected whatever
+/// the count and theta, and no table is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipf {
     count: f64,
     theta: f64,
-    /// Integral up to half a rank beyond the first, less the first column.
+    /// Integral up to half a rank beyond the first, minus the first column.
     lowest: f64,
     /// Integral up to half a rank beyond the last.
     highest: f64,
-    /// A point this close above its rank is always in the column: saves the exact test most of the time.
+    /// A point this close above its rank is always in the column, which usually saves the exact test.
     surely_within: f64,
 }
 
@@ -49,8 +52,8 @@ impl Zipf {
         (-self.theta * x.ln()).exp()
     }
 
-    /// The integral of the density from 1 to x: (x^(1-theta) - 1) / (1 - theta), and ln x where theta is 1.
-    /// Written so that it does not lose its digits near there.
+    /// The integral of the density from 1 to x: (x^(1-theta) - 1) / (1 - theta), and ln x if theta is 1.
+    /// Written so that it keeps its precision near there.
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         log * expm1_over(log * (1.0 - self.theta))
@@ -58,7 +61,7 @@ impl Zipf {
 
     /// The x at which [`Self::integral`] is `area`.
     fn integral_inverse(&self, area: f64) -> f64 {
-        // Rounding may push the argument a hair below -1, where the logarithm ends.
+        // Rounding may put the argument slightly below -1, outside the logarithm's domain.
         let scaled = (area * (1.0 - self.theta)).max(-1.0);
         (area * ln1p_over(scaled)).exp()
     }
@@ -87,8 +90,8 @@ fn ln1p_over(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Pearson's statistic of `draws` draws against the exact probabilities, ranks beyond the 50th in one
-    /// cell.
+    /// Pearson's statistic of `draws` draws against the exact probabilities, with ranks beyond the 50th in
+    /// one cell.
     fn chi_square(count: u64, theta: f64, draws: u32) -> (f64, f64) {
         let cells = usize::try_from(count.min(51)).unwrap();
         let weights: Vec<f64> = (1..=count).map(|rank| (rank as f64).powf(-theta)).collect();
@@ -105,7 +108,7 @@ mod tests {
             let share = if cell == cells - 1 { weights[cell..].iter().sum() } else { weights[cell] };
             share / total * f64::from(draws)
         };
-        // Cells too thin for the approximation are left out.
+        // Cells with too few expected draws for the approximation are left out.
         let used: Vec<usize> = (0..cells).filter(|&cell| expected(cell) >= 5.0).collect();
         let sum = used.iter().map(|&cell| (seen[cell] - expected(cell)).powi(2) / expected(cell)).sum();
         (sum, (used.len() - 1) as f64)

@@ -1,4 +1,4 @@
-//! The rules of a profile that need no device.
+//! Rules for profiles that need no device.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,22 @@ use iostall_model::{Profile, RoleProfile, SpanProfile};
 
 use super::ProfileError;
 
-/// Most requests in flight a worker may keep on a target.
+/// Largest queue depth per worker and target.
 const QUEUE_DEPTH_MAX: u32 = 4096;
 /// Most workers of a role.
 const WORKERS_MAX: u32 = 512;
-/// Smallest unit of any device that takes direct I/O, bytes.
+/// Smallest unit of direct I/O on any device, bytes.
 const SECTOR: u64 = 512;
 
-/// A broken rule, before it is known where: field, problem, advice.
+/// A broken rule without its place: field, problem, advice.
 type Broken = (&'static str, String, String);
 
 fn broken(field: &'static str, problem: impl Into<String>, advice: impl Into<String>) -> Result<(), Broken> {
     Err((field, problem.into(), advice.into()))
 }
 
-/// Whether `profile` can be run at all. The error names the first role and field that break a rule, and
-/// what to write instead.
+/// Checks whether `profile` can be run. The error names the first role and field that break a rule, and what
+/// to write instead.
 pub fn check(profile: &Profile) -> Result<(), ProfileError> {
     let of_profile = format!("profile {:?}", profile.name);
     let at = |place: &str, outcome: Result<(), Broken>| {
@@ -53,7 +53,7 @@ pub fn check(profile: &Profile) -> Result<(), ProfileError> {
     Ok(())
 }
 
-/// Shorter intervals would cost the workers more than what they show is worth.
+/// Shorter intervals would cost the workers too much.
 const INTERVAL_MIN: Nanos = Nanos(1_000_000);
 
 fn check_span(span: &SpanProfile) -> Result<(), Broken> {
@@ -100,7 +100,7 @@ fn check_role(role: &RoleProfile) -> Result<(), Broken> {
     }
 }
 
-/// A name must be fit for `--target log=PATH` and `log.block-size=8K`.
+/// A name must be usable in `--target log=PATH` and `log.block-size=8K`.
 fn check_names(role: &RoleProfile) -> Result<(), Broken> {
     let fits = |name: &str| {
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
@@ -186,7 +186,7 @@ fn check_access(role: &RoleProfile) -> Result<(), Broken> {
     if role.align == Some(ByteCount(0)) {
         return broken("align", "is 0", "write a size such as 4K, or leave it out for the block size");
     }
-    // What came from text has been through this already; what was built in code has not.
+    // Values parsed from text have been checked; values built in code have not.
     match role.distribution.to_string().parse::<Distribution>() {
         Ok(_) => Ok(()),
         Err(error) => broken("distribution", "cannot be drawn from", error.to_string()),

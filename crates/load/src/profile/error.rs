@@ -3,13 +3,11 @@
 use iostall_engine::InputError;
 use thiserror::Error;
 
-/// Why a profile was not read.
+/// Why a profile could not be read.
 #[derive(Debug, Error)]
 pub enum ProfileFileError {
-    /// Its file was not.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// It is none.
     #[error(transparent)]
     Profile(#[from] ProfileError),
 }
@@ -18,24 +16,14 @@ pub enum ProfileFileError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProfileError {
-    /// The text is not a profile. The message shows line and column where they are known.
     #[error("{origin}: {message}")]
-    Syntax {
-        /// File or preset.
-        origin: String,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// A setting that cannot be meant.
+    Syntax { origin: String, message: String },
     #[error("{place}: {field} {problem}; {advice}")]
     Rule {
-        /// Span and role.
         place: String,
-        /// Field, as it is spelled in a profile.
+        /// As spelled in a profile.
         field: &'static str,
-        /// What is wrong with it.
         problem: String,
-        /// What to write instead.
         advice: String,
     },
 }

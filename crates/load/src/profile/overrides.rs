@@ -1,4 +1,4 @@
-//! Settings that a command line puts over a profile's.
+//! Settings from the command line that override a profile's.
 
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate};
 use iostall_model::profile::{Access, Arrivals, BlockMix, Burst, Distribution, Region, SyncRule};
@@ -8,18 +8,17 @@ use thiserror::Error;
 
 use crate::spelling::did_you_mean;
 
-/// Settings to put over a profile's; what is `None` stays as it is.
+/// Settings that override a profile's; `None` leaves a value unchanged.
 ///
-/// Three kinds, by what they reach:
-/// - `seed`, `warmup`, `duration`, `cooldown` are the run's: they reach every span and take no role.
-/// - `caching` and `compressible-pct` reach every role, or the one that is named.
-/// - the others shape a role. Roles differ in just these, so on a profile with several roles they need the
-///   name of one: `--block-size 64K` would otherwise turn a log into data.
+/// There are three kinds:
+/// - `seed`, `warmup`, `duration`, `cooldown` belong to the run: they apply to every span and take no role.
+/// - `caching` and `compressible-pct` apply to every role, or to the one that is named.
+/// - The others shape a role. Roles differ in these, so a profile with several roles needs a role's name with
+///   them: `--block-size 64K` would otherwise turn a log into data.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[expect(missing_docs, reason = "each field is that of the same name in Profile, SpanProfile or RoleProfile")]
 pub struct Overrides {
-    /// The role they are for, in every span that has it; `None`: see above.
+    /// The role they apply to, in every span that has it; see above for `None`.
     #[serde(skip)]
     pub role: Option<String>,
     pub seed: Option<u64>,
@@ -49,41 +48,27 @@ pub struct Overrides {
     pub batch_wait: Option<Nanos>,
 }
 
-/// Why settings cannot be put over a profile's.
+/// Why settings cannot override a profile's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OverrideError {
-    /// Not `field=value` or `ROLE.field=value`.
     #[error("{text:?} is no setting: {message}; write ROLE.FIELD=VALUE, such as log.block-size=4K")]
-    Setting {
-        /// What was typed.
-        text: String,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// The profile has no role of that name.
+    Setting { text: String, message: String },
     #[error("the profile {profile:?} has no role {role:?}{suggestion}; its roles are {roles}")]
     UnknownRole {
-        /// Profile.
         profile: String,
-        /// Name that was asked for.
         role: String,
-        /// A name like it, if there is one.
+        /// A similar name, if there is one.
         suggestion: String,
-        /// Names that there are.
         roles: String,
     },
-    /// One value for roles that are meant to differ.
     #[error(
         "{fields}: the profile {profile:?} has several roles ({roles}); name the one that is meant, \
          as in {example}"
     )]
     SeveralRoles {
-        /// Fields that were set.
         fields: String,
-        /// Profile.
         profile: String,
-        /// Names of its roles.
         roles: String,
         /// The first field spelled with a role.
         example: String,
@@ -93,17 +78,12 @@ pub enum OverrideError {
         "{field} belongs to the run and not to the role {role:?}: all roles of a span start and stop together; \
          write {field} without a role"
     )]
-    OfTheRun {
-        /// Field.
-        field: &'static str,
-        /// Role that was named.
-        role: String,
-    },
+    OfTheRun { field: &'static str, role: String },
 }
 
 impl Overrides {
-    /// Reads one setting as typed: `queue-depth=8`, or `log.block-size=4K` for one role. The value is
-    /// spelled as in a profile; quotes may be left out.
+    /// Parses one setting as typed: `queue-depth=8`, or `log.block-size=4K` for one role. The value is
+    /// spelled as in a profile; quotes are optional.
     pub fn parse(text: &str) -> Result<Self, OverrideError> {
         let refuse = |message: String| OverrideError::Setting { text: text.to_owned(), message };
         let (path, value) = text.split_once('=').ok_or_else(|| refuse("it has no =".into()))?;
@@ -119,7 +99,7 @@ impl Overrides {
         Ok(Self { role: role.map(str::to_owned), ..read })
     }
 
-    /// Puts these settings over those of `profile`, which is unchanged on error. The result wants another
+    /// Applies these settings to `profile`, which is unchanged on error. The result needs another
     /// [`super::check()`].
     pub fn apply(&self, profile: &mut Profile) -> Result<(), OverrideError> {
         let names = role_names(profile);
@@ -226,8 +206,8 @@ impl Overrides {
     }
 }
 
-/// Reads a value as it stands (`8`, `"8K"`, `{ every = 2 }`) or else as a text without its quotes (`8K`). A
-/// bare number may be meant either way: `queue-depth=8` is a number to a profile, and `warmup=0` a text.
+/// Parses a value as TOML (`8`, `"8K"`, `{ every = 2 }`), or else as text without quotes (`8K`). A bare
+/// number may be either: `queue-depth=8` is a number in a profile, and `warmup=0` a text.
 fn read_value(field: &str, value: &str) -> Result<Overrides, toml::de::Error> {
     if let Ok(table) = toml::from_str::<toml::Table>(&format!("{field} = {value}")) {
         let composed = table.values().all(|value| value.is_table() || value.is_str() || value.is_array());
@@ -245,7 +225,7 @@ fn put<T>(place: &mut T, value: Option<T>) {
     }
 }
 
-/// Names of the roles of all spans, each once, in order.
+/// Distinct role names of all spans, in order.
 fn role_names(profile: &Profile) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for role in profile.spans.iter().flat_map(|span| &span.roles) {

@@ -22,13 +22,13 @@ use crate::stream::{Pace, Stream};
 use crate::window::{StopToken, Window};
 use crate::worker_stats::WorkerStats;
 
-/// Up to this depth every request gets a time stamp of its own.
+/// Up to this depth every request gets its own timestamp.
 const STAMP_EACH_DEPTH_MAX: usize = 4;
 
-/// Longest sleep without looking at the stop token.
+/// Longest sleep without checking the stop token.
 const LOOK_UP_NS: u64 = 50_000_000;
 
-/// One request's place: its buffer while idle, its facts while in flight.
+/// One request slot: its buffer while idle, its details while in flight.
 struct Slot {
     stream: usize,
     buffer: Option<Buffer>,
@@ -41,7 +41,7 @@ struct Slot {
     commit_from_ns: u64,
 }
 
-/// What a worker gives when it is done.
+/// The results of a worker.
 pub(crate) struct WorkerOutcome {
     pub(crate) report: EngineReport,
     pub(crate) cells: Vec<Cell>,
@@ -55,14 +55,13 @@ pub(crate) struct WorkerOutcome {
     pub(crate) stream_count: usize,
 }
 
-/// What a worker is made of.
 pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) engine: E,
     pub(crate) clock: C,
     pub(crate) streams: Vec<Stream>,
     /// Requests in flight per stream.
     pub(crate) depth: u32,
-    /// As many as `depth` times the streams; with `draw`, as many as `depth`.
+    /// One per request: `depth` times the streams; with `draw`, `depth`.
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) stats: WorkerStats,
     pub(crate) window: Window,
@@ -71,7 +70,7 @@ pub(crate) struct WorkerParts<'a, E, C> {
     pub(crate) targets: Vec<u32>,
     /// How many completions to wait for at once, and how long, nanoseconds; `None`: for one.
     pub(crate) batch: Option<(u32, u64)>,
-    /// Where given, the depth is that of all streams together, and each request draws its stream.
+    /// If given, the depth is that of all streams together, and each request draws its stream.
     pub(crate) draw: Option<StreamDraw>,
 }
 
@@ -83,7 +82,7 @@ pub(crate) struct Worker<'a, E, C> {
     slots: Vec<Slot>,
     targets: Vec<u32>,
     draw: Option<StreamDraw>,
-    /// With a draw: free slots that have no stream yet.
+    /// With a draw: free slots without a stream.
     undealt: Vec<u32>,
     stats: WorkerStats,
     commit: Option<Histogram>,
@@ -99,7 +98,7 @@ pub(crate) struct Worker<'a, E, C> {
     meter: Meter,
 }
 
-/// Processor time and system calls over the measured part.
+/// CPU time and system calls over the measured part.
 #[derive(Default)]
 struct Meter {
     from: Option<(CpuTime, u64)>,
@@ -138,7 +137,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         let mut slots = Vec::with_capacity(buffers.len());
         let mut undealt = Vec::with_capacity(buffers.len());
         for (token, buffer) in (0_u32..).zip(buffers) {
-            // With a draw every slot begins at the first stream; each request moves its slot.
+            // With a draw every slot starts at the first stream; each request moves its slot.
             let stream = if draw.is_some() { 0 } else { (token / depth) as usize };
             if draw.is_some() {
                 undealt.push(token);
@@ -184,7 +183,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    /// Runs the load to its end, then waits for what is in flight.
+    /// Runs the load to its end, then waits for requests in flight.
     pub(crate) fn run(mut self) -> Result<WorkerOutcome, EngineError> {
         let mut completions = Vec::with_capacity(self.slots.len());
         loop {
@@ -192,7 +191,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
             let window = self.window.cut_at(self.stop.at_ns());
             self.meter_at(now_ns, window);
             if now_ns >= window.stop_ns {
-                // Arrivals that fell due while the storage kept this worker waiting are arrivals all the same.
+                // Arrivals that fell due while the storage kept this worker waiting count too.
                 self.streams.iter_mut().for_each(|stream| stream.look_ahead(now_ns, window));
                 break;
             }
@@ -240,7 +239,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    /// Starts every request that may start: sync calls that are owed first, then new ones into free slots.
+    /// Starts every request that may start: pending sync calls first, then new requests in free slots.
     fn start_requests(&mut self, now_ns: u64, window: Window) {
         if self.draw.is_some() {
             self.deal_slots();
@@ -259,7 +258,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
                     self.streams[index].free.push(token);
                     break;
                 };
-                // In closed loop a request is due when it starts.
+                // In a closed loop a request is due when it starts.
                 let due_ns = if due_ns == now_ns { stamp_ns } else { due_ns };
                 self.streams[index].note_start(due_ns, stamp_ns, window);
                 self.start_planned(index, token, due_ns, stamp_ns);
@@ -327,7 +326,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         });
     }
 
-    /// Hands over and waits: for a completion, or for the moment something may start, whichever is first.
+    /// Submits and waits for a completion or for the time of the next start, whichever is first.
     fn wait(
         &mut self,
         now_ns: u64,
@@ -412,7 +411,7 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         }
     }
 
-    /// What it has counted.
+    /// Its final statistics.
     pub(crate) fn finish(self) -> WorkerOutcome {
         let (cpu, submit_calls) = self.meter.spent.unwrap_or_default();
         WorkerOutcome {

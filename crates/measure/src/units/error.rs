@@ -1,8 +1,8 @@
-//! Why a text is not a number with a unit.
+//! Errors in numbers with units.
 
 use thiserror::Error;
 
-/// Why a text is not a number with a unit.
+/// Why a text is not a valid number with a unit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is not {wanted}")]
 pub struct UnitError {

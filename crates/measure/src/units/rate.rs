@@ -8,19 +8,18 @@ use serde::Serialize;
 use super::error::UnitError;
 use super::size::ByteCount;
 
-/// How fast load is offered: operations or bytes a second.
+/// The rate of an open loop: operations or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// Operations a second.
     Iops(f64),
-    /// Bytes a second.
     BytesPerSecond(f64),
 }
 
 const RATE_WANTED: &str = "a rate: write operations a second (1000) or bytes a second (200MiB/s, 200MB/s)";
 
 impl Rate {
-    /// Operations a second for requests of `block_bytes` on average.
+    /// Operations a second, for requests of `block_bytes` on average.
     pub fn iops(self, block_bytes: f64) -> f64 {
         match self {
             Self::Iops(iops) => iops,

@@ -1,4 +1,4 @@
-//! Shares in percent.
+//! Percentages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::error::UnitError;
 
-/// A share in percent, 0 to 100 inclusive.
+/// A percentage, 0 to 100 inclusive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Percent(f64);
@@ -17,10 +17,9 @@ const PERCENT_WANTED: &str = "a share: write a number from 0 to 100";
 impl Percent {
     /// Nothing.
     pub const ZERO: Self = Self(0.0);
-    /// All.
     pub const HUNDRED: Self = Self(100.0);
 
-    /// `percent` within 0..=100.
+    /// A percentage; an error outside 0..=100.
     pub fn new(percent: f64) -> Result<Self, UnitError> {
         if (0.0..=100.0).contains(&percent) {
             Ok(Self(percent))
@@ -29,7 +28,7 @@ impl Percent {
         }
     }
 
-    /// In percent, 0 to 100.
+    /// From 0 to 100.
     pub fn percent(self) -> f64 {
         self.0
     }

@@ -21,7 +21,7 @@ impl ByteCount {
         self.0
     }
 
-    /// 2^20 bytes, as a float.
+    /// In MiB, as a float.
     pub fn mebibytes(self) -> f64 {
         self.0 as f64 / 1_048_576.0
     }
@@ -52,7 +52,7 @@ impl FromStr for ByteCount {
         }
         let fraction: f64 = number.parse().map_err(|_| refuse())?;
         let bytes = (fraction * factor as f64).round();
-        // 2^63: far beyond any device, and safely below where a float loses the cast.
+        // 2^63: far beyond any device, and small enough for an exact cast from a float.
         if !(0.0..9.2e18).contains(&bytes) {
             return Err(refuse());
         }
@@ -76,7 +76,7 @@ impl fmt::Display for ByteCount {
 
 text_or_number!(ByteCount, u64, |number| Ok::<_, UnitError>(ByteCount(number)));
 
-/// The size of one load request: 1 byte to just below 4 GiB, never zero.
+/// The size of a request: from 1 byte to just below 4 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct BlockSize(u32);
@@ -84,7 +84,7 @@ pub struct BlockSize(u32);
 const BLOCK_WANTED: &str = "a block size: from 1 byte to below 4 GiB, such as 8K, 64K or 1M";
 
 impl BlockSize {
-    /// A size that is neither 0 nor 4 GiB or more.
+    /// A size; an error for 0 and from 4 GiB on.
     pub fn new(bytes: u64) -> Result<Self, UnitError> {
         match u32::try_from(bytes) {
             Ok(bytes) if bytes > 0 => Ok(Self(bytes)),

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::error::UnitError;
 
-/// A length of time in nanoseconds. Written as text with its unit (`10s`, `2m 30s`, `500ms`).
+/// A duration in nanoseconds. Written as text with a unit (`10s`, `2m 30s`, `500ms`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanos(pub u64);
 
 const TIME_WANTED: &str = "a length of time: write it with its unit, such as 10s, 500ms, 5m or 1h30m";
 
 impl Nanos {
-    /// `seconds`; what is negative or not a number becomes zero.
+    /// From `seconds`; a negative number or NaN becomes zero.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     pub fn from_seconds(seconds: f64) -> Self {
         Self((seconds * 1e9).round() as u64)
@@ -62,7 +62,7 @@ impl Serialize for Nanos {
     }
 }
 
-// A bare number would be a length of time without its unit: only text is taken.
+// Accepts only text, because a bare number would have no unit.
 impl<'de> Deserialize<'de> for Nanos {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)

@@ -1,26 +1,24 @@
-//! Which rows a rule is about, and which class of storage they lie on.
+//! Selects the rows that a rule applies to, and their storage class.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kind::Kind;
 use crate::sample::Subject;
 
-/// Parts of names that a row must have. What is absent fits every row.
+/// Parts of names that a row must contain. Absent parts match every row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Match {
-    /// In the name of its source.
     pub source: Option<String>,
-    /// In the name of its database.
     pub database: Option<String>,
     /// In its own name: a path, a relation, a device.
     pub file: Option<String>,
-    /// In the name of its volume; of a device also in its own.
+    /// In the name of its volume; for a device also in its own name.
     pub volume: Option<String>,
 }
 
 impl Match {
-    /// Whether a row about `subject` of the source called `source` fits.
+    /// Whether a row about `subject` of the source named `source` matches.
     pub fn fits(&self, source: &str, subject: &Subject) -> bool {
         let has = |part: &Option<String>, text: &str| part.as_ref().is_none_or(|part| text.contains(part));
         let in_database = self.database.is_none()
@@ -30,18 +28,16 @@ impl Match {
         self.fits_source(source) && in_database && has(&self.file, &subject.name) && on_volume
     }
 
-    /// Whether anything of the source called `source` may fit.
+    /// Whether anything of the source named `source` may match.
     pub fn fits_source(&self, source: &str) -> bool {
         self.source.as_ref().is_none_or(|part| source.contains(part))
     }
 }
 
-/// A class of storage: what lies on it is judged by a threshold of its own.
+/// A storage class, which has its own threshold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StorageClass {
-    /// Its name.
     pub name: String,
-    /// What lies on it.
     pub matches: Match,
 }
 

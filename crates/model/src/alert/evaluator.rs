@@ -1,4 +1,4 @@
-//! Evaluates the rules on every sample.
+//! Evaluates the rules for every sample.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::kind::Kind;
 use crate::sample::Row;
 use crate::totals::Totals;
 
-/// What a rule can be about: a group of rows on one class of storage.
+/// A group of rows on one storage class, which a rule can be about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     kind: Kind,
@@ -27,15 +27,15 @@ struct Interval {
     is_broken: bool,
 }
 
-/// A source, and what is remembered of it.
+/// The state of a source.
 #[derive(Debug)]
 struct Source {
     name: String,
-    /// When it was last known to answer; at first, when the watch over it began.
+    /// When it last answered; initially, when monitoring began.
     answered_ns: u64,
-    /// By rule: its alert instances.
+    /// Alert instances by rule.
     instances: Vec<BTreeMap<Name, AlertInstance>>,
-    /// By rule: whether it is silent.
+    /// By rule: whether the source is silent.
     silence: Vec<AlertInstance>,
 }
 
@@ -43,13 +43,13 @@ struct Source {
 #[derive(Debug)]
 pub struct RuleEvaluator {
     book: RuleBook,
-    /// From tick to tick, nanoseconds.
+    /// Time between ticks, nanoseconds.
     interval_ns: u64,
     sources: Vec<Source>,
 }
 
 impl RuleEvaluator {
-    /// An evaluator for the sources called `names`, sampled every `interval_ns`, from `now` on.
+    /// An evaluator for the sources `names`, sampled every `interval_ns`, starting at `now`.
     pub fn new(book: RuleBook, interval_ns: u64, names: &[&str], now: Now) -> Self {
         let rules = book.rules.len();
         let source = |name: &&str| Source {
@@ -61,7 +61,7 @@ impl RuleEvaluator {
         Self { sources: names.iter().map(source).collect(), book, interval_ns }
     }
 
-    /// Source number `source` gave a sample; each of its rows has its change since the sample before.
+    /// Source number `source` was sampled; each of its rows has its change since the sample before.
     pub fn sample(&mut self, source: usize, rows: &[Row], changes: &[Change], now: Now) -> Vec<Notice> {
         let mut notices = Vec::new();
         let Some(source) = self.sources.get_mut(source) else { return notices };
@@ -80,7 +80,7 @@ impl RuleEvaluator {
         notices
     }
 
-    /// Source number `source` gave none at a tick: what was going on there may not have gone on.
+    /// Source number `source` missed a tick: what was true before may no longer be.
     pub fn gap(&mut self, source: usize, now: Now) -> Vec<Notice> {
         if let Some(source) = self.sources.get_mut(source) {
             for (instances, rule) in source.instances.iter_mut().zip(&self.book.rules) {
@@ -93,7 +93,7 @@ impl RuleEvaluator {
         self.tick(now)
     }
 
-    /// Time has passed: silence, repeats and the ends of muted hours.
+    /// Time has passed: handles silence, repeats and the end of mute hours.
     pub fn tick(&mut self, now: Now) -> Vec<Notice> {
         let mut notices = Vec::new();
         for source in &mut self.sources {
@@ -111,7 +111,7 @@ impl RuleEvaluator {
     }
 }
 
-/// What the groups that `rule` is about did.
+/// The intervals of the groups that `rule` applies to.
 fn intervals<'a>(
     book: &RuleBook,
     rule: &Rule,
@@ -129,7 +129,7 @@ fn intervals<'a>(
         let kind = rule.level.kind(row.subject.kind);
         let interval = found.entry(Name { kind, group, class: class.map(str::to_owned) }).or_default();
         match change {
-            // Half a tick late is late; more is a tick without a sample.
+            // Half a tick late is still this tick; more means a tick without a sample.
             Change::Delta(totals) if totals.covered_ns <= interval_ns.saturating_add(interval_ns / 2) => {
                 interval.totals.beside(totals);
                 interval.is_whole = true;
@@ -141,7 +141,7 @@ fn intervals<'a>(
     found
 }
 
-/// Updates the instances with what their intervals say. An instance without an interval is gone.
+/// Updates the instances with their intervals. An instance without an interval is gone.
 fn update(
     instances: &mut BTreeMap<Name, AlertInstance>,
     rule: &Rule,

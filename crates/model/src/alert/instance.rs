@@ -1,4 +1,4 @@
-//! The state of one rule about one group of rows.
+//! The state of one rule for one group of rows.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,26 +6,25 @@ use super::notice::Occasion;
 use super::now::Now;
 use super::rule::Rule;
 
-/// What an interval says.
+/// What an interval says about the condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Evidence {
-    /// The condition holds, at this value.
+    /// The condition holds, with this value.
     Holds(f64),
-    /// It does not; the value, where there is one.
     HoldsNot(Option<f64>),
-    /// Nobody knows: a reset, a gap, a first sight.
+    /// Unknown: a reset, a gap, or a first sample.
     Unknown,
 }
 
-/// An alert that is firing, until its end has been notified.
+/// A firing alert, until its end has been notified.
 #[derive(Clone, Debug, PartialEq)]
 struct Alert {
     since: Timestamp,
     since_ns: u64,
     value_max: f64,
-    /// When somebody was notified last.
+    /// Time of the last notification.
     notified_ns: Option<u64>,
-    /// When the condition had not held for the clearing time.
+    /// When the condition had been false for the clearing time.
     ended_ns: Option<u64>,
 }
 
@@ -34,16 +33,15 @@ struct Alert {
 pub(super) struct AlertInstance {
     /// How long the condition has held without a break, nanoseconds.
     holds_ns: u64,
-    /// How long it has not, while there is an alert.
+    /// How long it has not held while the alert is firing.
     clear_ns: u64,
-    /// The highest value of the running streak.
+    /// The highest value since the condition began to hold.
     streak_max: f64,
-    /// The newest value.
     pub(super) value: Option<f64>,
     alert: Option<Alert>,
 }
 
-/// A notification that is to go out.
+/// A notification to send.
 pub(super) struct Due {
     pub(super) occasion: Occasion,
     pub(super) since: Timestamp,
@@ -52,7 +50,7 @@ pub(super) struct Due {
 }
 
 impl AlertInstance {
-    /// Takes what an interval of `covered_ns` says.
+    /// Applies the result of an interval of `covered_ns`.
     pub(super) fn update(&mut self, evidence: Evidence, covered_ns: u64, rule: &Rule, now: Now) {
         match evidence {
             Evidence::Holds(value) => {
@@ -76,7 +74,7 @@ impl AlertInstance {
         }
     }
 
-    /// Takes how long a source has been silent; zero: it speaks.
+    /// Applies how long a source has been silent; zero if it answers.
     pub(super) fn update_silence(&mut self, silent_ns: u64, rule: &Rule, now: Now) {
         self.holds_ns = silent_ns;
         if silent_ns == 0 {
@@ -87,7 +85,7 @@ impl AlertInstance {
     }
 
     fn begin(&mut self, now: Now) {
-        // One whose end nobody was notified of still fires for them.
+        // An alert whose end was not notified is still firing for its recipients.
         if let Some(alert) = &mut self.alert {
             alert.ended_ns = None;
             alert.value_max = alert.value_max.max(self.streak_max);
@@ -104,14 +102,14 @@ impl AlertInstance {
     }
 
     fn end(&mut self, now: Now) {
-        // What nobody was notified of ends without a word.
+        // An alert that was never notified ends without a notification.
         self.alert = self.alert.take().filter(|alert| alert.notified_ns.is_some());
         if let Some(alert) = &mut self.alert {
             alert.ended_ns.get_or_insert(now.clock_ns);
         }
     }
 
-    /// The notification that is to go out now. None in muted hours.
+    /// The notification to send now. None in mute hours.
     pub(super) fn notify(&mut self, rule: &Rule, now: Now) -> Option<Due> {
         let alert = self.alert.as_mut()?;
         let occasion = match (alert.ended_ns, alert.notified_ns) {
@@ -139,7 +137,7 @@ impl AlertInstance {
         Some(due)
     }
 
-    /// Whether anything of it needs to be remembered.
+    /// Whether there is nothing to remember.
     pub(super) fn is_idle(&self) -> bool {
         self.holds_ns == 0 && self.alert.is_none()
     }

@@ -1,19 +1,24 @@
-//! Alerts: rules over what was sampled, and when somebody is notified.
+//! Alerts: rules on sampled data, and when to notify.
 //!
-//! [`RuleEvaluator`] takes the changes of every sample and a clock that it is handed, and gives notices. It sends nothing:
-//! where a notice goes is not its business.
+//! [`RuleEvaluator`] takes the changes of every sample and the current time, and returns notices. Sending
+//! them is up to the
+//! caller.
 //!
-//! The rules of evaluation, each of them a test:
+//! The evaluation rules, each covered by a test:
 //!
-//! 1. A group of rows is over when its value in an interval is above the threshold of its class of storage, and the
-//!    interval held enough operations to mean anything.
-//! 2. It is pending while intervals that are over, one after the other, cover less than the sustained time, and firing
-//!    from then on. It is resolved when intervals that are not over, one after the other, cover the clearing time, or
-//!    when the group is gone.
-//! 3. A reset, a gap, and an interval over a gap say nothing: the sustained time starts again after them, and an
-//!    alert that is firing goes on firing.
-//! 4. In muted hours nobody is notified. Of an alert that starts firing then, people are notified at their end if it
-//!    still fires; of one that is resolved then, at their end, if they were notified that it was firing.
+//! 1. A group of rows is over its limit if its value in an interval is above the threshold of its storage
+//! class and the
+//!    interval had enough operations to be meaningful.
+//! 2. It is pending while consecutive intervals over the limit cover less than the sustained time, and firing
+//! from then
+//!    on. It is resolved when consecutive intervals within the limit cover the clearing time, or when the
+//! group is gone.
+//! 3. A reset, a gap, and an interval across a gap say nothing: the sustained time starts again after them,
+//! and a firing
+//!    alert keeps firing.
+//! 4. Nobody is notified in mute hours. If an alert starts firing in them and is still firing at their end,
+//! it is notified
+//!    then; if one is resolved in them, this is notified at their end, provided that its firing was notified.
 
 mod class;
 mod evaluator;

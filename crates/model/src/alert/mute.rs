@@ -1,24 +1,22 @@
-//! Hours in which nobody wants to hear of it.
+//! Hours without notifications.
 
 use jiff::Timestamp;
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
 
-/// A part of the day, by the clock on somebody's wall.
+/// A part of the day in a given time zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MuteHours {
-    /// When they begin.
     pub from: Time,
-    /// When they end; at or before `from`: on the next day.
+    /// End; if at or before `from`, on the next day.
     pub to: Time,
-    /// The days on which they begin; empty: every day.
+    /// The days on which they begin; empty means every day.
     pub days: Vec<Weekday>,
-    /// Whose clock.
     pub zone: TimeZone,
 }
 
 impl MuteHours {
-    /// Whether `at` is in them.
+    /// Whether `at` falls within them.
     pub fn cover(&self, at: Timestamp) -> bool {
         let local = at.to_zoned(self.zone.clone());
         let (time, today) = (local.time(), local.weekday());

@@ -13,58 +13,51 @@ use crate::level::Level;
 pub enum Occasion {
     /// The condition has held for the sustained time.
     Firing,
-    /// It still holds: a repeat.
+    /// The condition still holds: a repeat.
     StillFiring,
-    /// It holds no longer.
     Resolved,
-    /// Somebody wants to see whether notices arrive.
+    /// A test of the channels.
     Test,
 }
 
-/// One thing to tell.
+/// A notice to send.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
-    /// Why.
     pub occasion: Occasion,
-    /// The rule's name.
     pub rule: String,
-    /// The channels to tell it through.
+    /// The channels to send it through.
     pub channels: Vec<String>,
-    /// The source's name.
     pub source: String,
-    /// What it is about; `None`: the whole source is silent.
+    /// What it is about; `None` if the whole source is silent.
     pub about: Option<About>,
     /// When the condition began to hold.
     pub since: Timestamp,
-    /// When this was judged.
     pub at: Timestamp,
     /// How long the condition has held, or had held when it ended, nanoseconds.
     pub lasted_ns: u64,
 }
 
-/// The thing that is over its threshold.
+/// The group that is over its threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// What its rows were summed to.
+    /// The level at which its rows were summed.
     pub level: Level,
-    /// What its rows are.
     pub kind: Kind,
-    /// Its name.
     pub name: String,
-    /// The class of storage it lies on.
+    /// Its storage class.
     pub class: Option<String>,
-    /// Which number is too high.
+    /// The metric that is too high.
     pub measured: Measured,
-    /// The threshold, in the number's unit.
+    /// In the unit of the metric.
     pub threshold: f64,
-    /// Its value in the newest interval; `None` when it had none, or the thing is gone.
+    /// The value in the newest interval; `None` if it had none, or the group is gone.
     pub value: Option<f64>,
-    /// The highest value of an interval since the condition began to hold.
+    /// The highest value since the condition began to hold.
     pub value_max: f64,
 }
 
 impl Notice {
-    /// What `rule` tells when somebody wants to see whether it arrives. It is about no source.
+    /// A test notice of `rule`. It is about no source.
     pub fn test(rule: &Rule, at: Timestamp) -> Self {
         let about = match &rule.condition {
             Condition::Silent => None,

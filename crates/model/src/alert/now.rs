@@ -1,12 +1,12 @@
-//! The time of an observation.
+//! The current time.
 
 use jiff::Timestamp;
 
-/// The time, as whoever asks reads it.
+/// The current time on two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
-    /// For people and for muted hours.
+    /// For people and for mute hours.
     pub utc: Timestamp,
-    /// A clock that only moves forward, nanoseconds.
+    /// A monotonic clock, nanoseconds.
     pub clock_ns: u64,
 }

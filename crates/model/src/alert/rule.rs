@@ -1,4 +1,4 @@
-//! What is to be told, of what, and when.
+//! Alert rules: what to check, and when to notify.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::level::Level;
 use crate::sample::Subject;
 use crate::totals::Totals;
 
-/// A number that can be too high.
+/// A metric with an upper limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measured {
@@ -29,7 +29,7 @@ pub enum Measured {
 }
 
 impl Measured {
-    /// Its value in an interval; `None` where it has none: no operation, or not told.
+    /// Its value in an interval; `None` if there were no operations, or the source does not report it.
     pub fn value(self, totals: &Totals) -> Option<f64> {
         match self {
             Self::StallPerRead => totals.read_stall_ns_mean(),
@@ -40,7 +40,7 @@ impl Measured {
         }
     }
 
-    /// The operations it is about.
+    /// The number of operations it applies to.
     pub fn operations(self, totals: &Totals) -> u64 {
         let (reads, writes) =
             (totals.amounts.or_zero(Counter::Reads), totals.amounts.or_zero(Counter::Writes));
@@ -55,21 +55,21 @@ impl Measured {
 /// What must be so.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// A number is above a threshold.
+    /// A metric is above a threshold.
     Over {
-        /// Which.
         measured: Measured,
-        /// Threshold where no class has its own, in the number's unit; `None`: only those classes are judged.
+        /// Threshold for classes without their own, in the metric's unit; `None`: only the classes listed are
+        /// checked.
         threshold: Option<f64>,
-        /// Thresholds by the name of a class.
+        /// Thresholds by storage class.
         by_class: BTreeMap<String, f64>,
     },
-    /// A source gives no sample.
+    /// A source returns no samples.
     Silent,
 }
 
 impl Condition {
-    /// The threshold for storage of `class`; `None` where it is not judged.
+    /// The threshold for storage of `class`; `None` if it is not checked.
     pub fn threshold(&self, class: Option<&str>) -> Option<f64> {
         match self {
             Self::Over { threshold, by_class, .. } => {
@@ -83,46 +83,43 @@ impl Condition {
 /// One rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Its name.
     pub name: String,
-    /// What must be so.
     pub condition: Condition,
-    /// Of which rows; of a silent source only its name counts.
+    /// Which rows; for silence only the source's name matters.
     pub matches: Match,
-    /// What the rows are summed to before they are judged.
+    /// The level at which rows are summed first.
     pub level: Level,
-    /// For how long without a break, nanoseconds.
+    /// How long the condition must hold without a break, nanoseconds.
     pub sustained_ns: u64,
-    /// For how long it must not be so until the alert ends, nanoseconds.
+    /// How long the condition must be false before the alert ends, nanoseconds.
     pub clear_ns: u64,
-    /// Fewer operations in an interval mean nothing.
+    /// Intervals with fewer operations are ignored.
     pub operations_min: u64,
-    /// Told again after so long, nanoseconds; `None`: once.
+    /// Time between repeats, nanoseconds; `None` notifies once.
     pub repeat_ns: Option<u64>,
-    /// When it is not told.
+    /// When nobody is notified.
     pub mute: Vec<MuteHours>,
-    /// The names of the channels it is told through.
+    /// Names of the channels to notify.
     pub channels: Vec<String>,
 }
 
 impl Rule {
-    /// Whether nothing is told at `at`.
+    /// Whether `at` is in mute hours.
     pub fn is_muted(&self, at: Timestamp) -> bool {
         self.mute.iter().any(|hours| hours.cover(at))
     }
 }
 
-/// All rules, and the classes of storage they tell apart.
+/// All rules and storage classes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleBook {
-    /// The classes; a row is of the first that it fits.
+    /// Storage classes; the first match applies.
     pub classes: Vec<StorageClass>,
-    /// The rules.
     pub rules: Vec<Rule>,
 }
 
 impl RuleBook {
-    /// The class of storage that a row about `subject` lies on.
+    /// The storage class of a row about `subject`.
     pub fn class_of(&self, source: &str, subject: &Subject) -> Option<&str> {
         let class = self.classes.iter().find(|class| class.matches.fits(source, subject))?;
         Some(&class.name)

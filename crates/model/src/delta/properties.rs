@@ -1,4 +1,5 @@
-//! Simulated servers: whatever happens to their counters and clocks, no rate is negative or invented.
+//! Property tests with simulated servers: whatever happens to their counters and clocks, no rate is negative
+//! or invented.
 
 use super::*;
 use crate::sample::SampleTime;
@@ -7,23 +8,30 @@ use proptest::prelude::*;
 /// What happens between two samples.
 #[derive(Clone, Debug)]
 enum Event {
-    /// The server does work: reads and the milliseconds they waited, for a time.
-    Work { reads: u64, stall_ms: u64, ns: u64 },
-    /// Nothing is sampled: work goes on unseen.
-    Gap { reads: u64, stall_ms: u64, ns: u64 },
-    /// The server starts again with its counters at zero.
+    /// The server works for a time: reads, and the milliseconds they waited.
+    Work {
+        reads: u64,
+        stall_ms: u64,
+        ns: u64,
+    },
+    /// Nothing is sampled while work continues.
+    Gap {
+        reads: u64,
+        stall_ms: u64,
+        ns: u64,
+    },
+    /// The server restarts with its counters at zero.
     Restart,
-    /// The file is closed and opened, and the server tells by the handle.
+    /// The file is closed and reopened, which its handle shows.
     Reattach,
-    /// The file is closed and opened, and only smaller counters can tell.
+    /// The file is closed and reopened, which only smaller counters show.
     SilentReset,
-    /// The object is dropped and made again under its name.
+    /// The object is dropped and recreated under its name.
     Recreate,
     /// The wall clock jumps.
     WallStep(i64),
-    /// The collector's host boots: another monotonic clock.
+    /// The collector's host reboots: a different monotonic clock.
     OtherClock(u64),
-    /// Another version takes over.
     Upgrade,
 }
 
@@ -42,7 +50,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A device, a file and what truly happened to them since the last sample.
+/// A device, a file, and what really happened to them since the last sample.
 struct World {
     kind: Kind,
     wall_s: i64,
@@ -54,9 +62,9 @@ struct World {
     identity: u32,
     reads: u64,
     stall_ms: u64,
-    /// Truth since the last sample: `None` when the counters began anew in between.
+    /// Actual change since the last sample: `None` if the counters restarted in between.
     truth: Option<(u64, u64)>,
-    /// Truth of the length since the last sample; `None` when no clock spans it.
+    /// Actual time since the last sample; `None` if no clock spans it.
     length_ns: Option<u64>,
 }
 
@@ -79,7 +87,7 @@ impl World {
     }
 
     fn work(&mut self, reads: u64, stall_ms: u64, ns: u64) {
-        // No more can wait than fits: a device of this kind never has more in flight.
+        // Limited by the number of requests that a device of this kind has in flight.
         let most_ms = (ns / 1_000_000).saturating_mul(self.kind.parallelism_max(Counter::ReadStall));
         let stall_ms = stall_ms.min(most_ms);
         self.reads += reads;
@@ -107,7 +115,7 @@ impl World {
                 self.begin_anew();
                 self.handle += 1;
             }
-            // Visible only if a counter is lower at the next sample: nothing may run up to it first.
+            // Visible only if a counter is lower at the next sample, so no work may precede it.
             Event::SilentReset => self.begin_anew(),
             Event::Recreate => {
                 self.begin_anew();
@@ -159,13 +167,13 @@ impl World {
     }
 }
 
-/// Runs the events and holds every answer against the truth.
+/// Runs the events and compares every result with the truth.
 fn check(kind: Kind, events: &[Event]) -> Result<(), TestCaseError> {
     let mut world = World::new(kind);
     let mut before = world.sample();
     for event in events {
         world.apply(event);
-        // A gap is an interval nobody sampled; a silent reset is seen only while the counters are lower.
+        // A gap is an interval without a sample; a silent reset is visible only while the counters are lower.
         if matches!(event, Event::Gap { .. }) {
             continue;
         }

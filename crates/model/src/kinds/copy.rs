@@ -16,45 +16,42 @@ use crate::transfer::{
 /// A copy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CopyOutcome {
-    /// What was asked.
     pub settings: CopySettings,
-    /// How it was moved; `None` where every file was small, shared or empty.
+    /// How it was moved; `None` if every file was small, shared or empty.
     pub shape: Option<TransferShape>,
-    /// How many of what.
     pub counts: CopyCounts,
-    /// Sum of the sizes of the files copied.
+    /// Total size of the copied files.
     pub bytes: u64,
-    /// Of them, bytes that are holes in the source and holes in the destination.
+    /// Of these, bytes that are holes in both source and destination.
     pub hole_bytes: u64,
-    /// Bytes kept from an earlier try after they were checked on the destination.
+    /// Bytes kept from an earlier attempt after checking them at the destination.
     pub kept_bytes: u64,
-    /// From the first byte to the last directory made durable, verification included, nanoseconds.
+    /// From the first byte until the last directory was durable, including verification, nanoseconds.
     pub elapsed_ns: u64,
-    /// Of it, preparing destinations (preallocation), nanoseconds.
+    /// Of this, preparing destinations (preallocation), nanoseconds.
     pub prepare_ns: u64,
-    /// Of it, the sync calls at the end, nanoseconds.
+    /// Of this, the final sync calls, nanoseconds.
     pub sync_ns: u64,
-    /// Of it, reading back, nanoseconds.
+    /// Of this, reading back, nanoseconds.
     pub verify_ns: u64,
     /// Where buffers spent their time.
     pub buffer_time: BufferTime,
     /// Throughput over time.
     pub series: Vec<TransferPoint>,
-    /// Processor time of this process, user part, nanoseconds.
+    /// User CPU time of this process, nanoseconds.
     pub cpu_user_ns: u64,
-    /// Kernel part.
     pub cpu_system_ns: u64,
-    /// Files read back and found equal.
+    /// Files that were equal when read back.
     pub verified_files: u64,
-    /// Files read back and found different: the answer is no.
+    /// Files that differed when read back; exit status 1.
     pub mismatches: Vec<Mismatch>,
-    /// What could not be copied. A directory stands for all that is in it.
+    /// What could not be copied. A directory includes everything in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_copied: Vec<NotCopied>,
-    /// Files, links and nodes that were still to be copied when the copy ended early.
+    /// Files, links and special files left when the copy ended early.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub remaining: u64,
-    /// The device, where the copy went onto one.
+    /// The device, if the copy went to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<DeviceImage>,
 }
@@ -65,19 +62,18 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl CopyOutcome {
-    /// Whether anything is at the destination that this copy was to bring there.
+    /// Whether this copy brought anything to the destination.
     pub fn has_brought_something(&self) -> bool {
         let counts = &self.counts;
         counts.files + counts.symlinks + counts.hard_links + counts.specials + counts.already_there > 0
     }
 
-    /// Decimal megabytes a second over the whole; `None` over no time.
+    /// Decimal megabytes per second overall; `None` if the time is zero.
     pub fn megabytes_per_second(&self) -> Option<f64> {
         (self.elapsed_ns > 0).then(|| self.bytes as f64 / 1e6 / (self.elapsed_ns as f64 / 1e9))
     }
 
-    /// Processor seconds (user and kernel) for each GiB; `None` below 64 MiB, where it would be the cost of the process
-    /// itself.
+    /// CPU seconds (user and kernel) per GiB; `None` below 64 MiB, where the process itself would dominate.
     pub fn cpu_seconds_per_gibibyte(&self) -> Option<f64> {
         let seconds = (self.cpu_user_ns + self.cpu_system_ns) as f64 / 1e9;
         (self.bytes >= 64 << 20).then(|| seconds / (self.bytes as f64 / 1_073_741_824.0))
@@ -97,7 +93,7 @@ impl Outcome for CopyOutcome {
         None
     }
 
-    // It opens files in more than one way, and its own report says how.
+    // It opens files in several ways, and its own report says how.
     fn engines(&self) -> Vec<&EngineUse> {
         Vec::new()
     }

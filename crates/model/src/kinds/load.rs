@@ -1,4 +1,4 @@
-//! `iostall load` and everything that drives it.
+//! `iostall load` and everything built on it.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +11,12 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A load run: what was asked and what each span gave.
+/// A load run: its profile and the result of each span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadOutcome {
-    /// What was asked, every default filled in.
+    /// With every default filled in.
     pub profile: Profile,
-    /// One a span of the profile that was begun, in order.
+    /// One per span that was started, in order.
     pub spans: Vec<SpanOutcome>,
 }
 

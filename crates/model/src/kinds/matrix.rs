@@ -12,10 +12,9 @@ use crate::profile::{Access, Profile};
 use crate::run_id::RunId;
 use crate::summary::Summary;
 
-/// What a matrix measures: every combination.
+/// What a matrix measures: every combination of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatrixPlan {
-    /// Sizes of requests.
     pub sizes: Vec<BlockSize>,
     /// Random, sequential, or both.
     pub accesses: Vec<Access>,
@@ -23,20 +22,18 @@ pub struct MatrixPlan {
     pub write_pcts: Vec<Percent>,
     /// Requests in flight per worker.
     pub depths: Vec<u32>,
-    /// Workers.
     pub workers: u32,
-    /// Through the page cache or past it.
+    /// Direct I/O or through the page cache.
     pub caching: Caching,
-    /// When a write is complete.
+    /// When a write counts as complete.
     pub durability: Durability,
     /// How much of each target is used, from its start; absent: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<ByteCount>,
     /// Seed of the random sequences.
     pub seed: u64,
-    /// Load before a cell that is not measured.
+    /// Unmeasured load before a cell.
     pub warmup: Nanos,
-    /// Length of an interval.
     pub interval: Nanos,
     /// Half width of the 95 % confidence interval of IOPS at which a cell is done, in percent of the mean.
     pub precision_pct: f64,
@@ -49,11 +46,12 @@ pub struct MatrixPlan {
 pub struct MatrixOutcome {
     /// What was to be measured on each target.
     pub plan: MatrixPlan,
-    /// What carried the requests out.
+    /// The engine used.
     pub engine: EngineUse,
-    /// The cells that were measured, each on one target.
+    /// The measured cells, each on one target.
     pub points: Vec<Point>,
-    /// The run that measured the first of them, where this one went on from it; their times are from the start of that run.
+    /// The run that this one resumed, which measured the first cells; their times count from the start of
+    /// that run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<RunId>,
 }

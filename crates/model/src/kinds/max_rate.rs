@@ -10,29 +10,29 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A search for the highest rate of arrivals whose response times keep a promise.
+/// A search for the highest arrival rate that meets a response time target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaxRateOutcome {
-    /// The load, but for rate, depth and workers, which each point has.
+    /// The load, except rate, depth and workers, which are in each point.
     pub profile: Profile,
-    /// How much of each target, from its start, was used, bytes. Empty in runs kept before this was.
+    /// How much of each target was used, from its start, bytes. Empty in older runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_bytes: Vec<u64>,
-    /// What carried the requests out.
+    /// The engine used.
     pub engine: EngineUse,
-    /// The promise: the 99th percentile of the response time, nanoseconds.
+    /// The target: the 99th percentile of the response time, nanoseconds.
     pub latency_ns_p99_target: u64,
-    /// What a closed loop gave before the search.
+    /// The result of a closed loop before the search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Point>,
-    /// The rates that were tried, in order; the confirmations last.
+    /// The rates in the order they were tried, with the confirmations last.
     pub points: Vec<Point>,
-    /// The last so many points were confirmations.
+    /// How many of the last points were confirmations.
     pub confirmations: u32,
 }
 
 impl MaxRateOutcome {
-    /// The confirmed point with the highest rate; `None` where there is none.
+    /// The confirmed point with the highest rate; `None` if there is none.
     pub fn best(&self) -> Option<&Point> {
         let rate = |point: &Point| point.rate_iops.unwrap_or(0.0);
         let first = self.points.len().saturating_sub(self.confirmations as usize);

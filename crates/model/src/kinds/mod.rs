@@ -1,4 +1,4 @@
-//! The kinds of run: one file each.
+//! The run kinds, one file each.
 
 mod copy;
 mod load;
@@ -22,11 +22,11 @@ pub use self::sweep::SweepOutcome;
 pub use self::verify::VerifyOutcome;
 pub use self::write::{PacedOutcome, SweetSpot};
 
-/// What kind of run, and its outcome.
+/// The outcome of a run by kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunBody {
-    /// `iostall load` and everything that drives it.
+    /// `iostall load` and everything built on it.
     Load(LoadOutcome),
     /// `iostall sweep`.
     Sweep(Box<SweepOutcome>),
@@ -43,7 +43,7 @@ pub enum RunBody {
 }
 
 impl RunBody {
-    /// The outcome, of whatever kind.
+    /// The outcome as a trait object.
     pub fn outcome(&self) -> &dyn Outcome {
         match self {
             Self::Load(outcome) => outcome,
@@ -56,7 +56,7 @@ impl RunBody {
         }
     }
 
-    /// The outcome, where the run is of that kind.
+    /// The outcome, if the run is of that kind.
     pub fn as_kind<T: Outcome>(&self) -> Option<&T> {
         let outcome: &dyn Any = self.outcome();
         outcome.downcast_ref()

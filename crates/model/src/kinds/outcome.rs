@@ -1,4 +1,4 @@
-//! What each kind of run has to say of itself.
+//! The interface of every run kind.
 
 use std::any::Any;
 
@@ -9,22 +9,22 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// What a run of any kind says of itself. Nothing has a default: a new kind answers all of it.
+/// The interface of every run kind. Nothing has a default, so that a new kind implements all of it.
 pub trait Outcome: Any {
-    /// Its word in listings, in the store and in names of files; the key of its outcome in documents.
+    /// Its name in listings, stores and file names, and the key of its outcome in documents.
     fn kind(&self) -> &'static str;
-    /// How much of target `index`, which has `whole_bytes`, was used from its start; `None` where it does not say.
+    /// How much of target `index`, which has `whole_bytes`, was used from its start; `None` if unknown.
     fn used_bytes(&self, index: usize, whole_bytes: u64) -> Option<u64>;
-    /// The load that was asked for; `None` where there is none, or more than one.
+    /// The requested load; `None` if there is none, or more than one.
     fn profile(&self) -> Option<&Profile>;
-    /// The engines that carried the requests out.
+    /// The engines used.
     fn engines(&self) -> Vec<&EngineUse>;
-    /// What was measured setting by setting, in the order of measuring.
+    /// What was measured at each setting, in the order of measurement.
     fn points(&self) -> &[Point];
-    /// What can be compared with another run's, by name.
+    /// Its measurements by name, for comparing with another run.
     fn measured(&self) -> Vec<Measured>;
-    /// What it says of the devices under its `targets`, shape by shape.
+    /// The capacities of the devices under its `targets`, by shape.
     fn capacities(&self, targets: usize) -> Vec<Capacity>;
-    /// The few numbers that a listing shows.
+    /// The figures shown in a listing.
     fn summary(&self) -> Summary;
 }

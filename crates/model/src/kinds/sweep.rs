@@ -10,17 +10,17 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A sweep: one load with ever more requests in flight.
+/// A sweep: one load with an increasing number of requests in flight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepOutcome {
-    /// The load, but for depth and workers, which each point has.
+    /// The load, except depth and workers, which are in each point.
     pub profile: Profile,
-    /// How much of each target, from its start, was used, bytes. Empty in runs kept before this was.
+    /// How much of each target was used, from its start, bytes. Empty in older runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_bytes: Vec<u64>,
-    /// What carried the requests out.
+    /// The engine used.
     pub engine: EngineUse,
-    /// The 99th percentile that must not be exceeded, nanoseconds.
+    /// The latency target for the 99th percentile, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_p99_target: Option<u64>,
     /// Half width of the 95 % confidence interval of IOPS at which a point is done, in percent of the mean.
@@ -29,7 +29,7 @@ pub struct SweepOutcome {
     pub repeats_max: u32,
     /// In the order they were measured.
     pub points: Vec<Point>,
-    /// The intervals measured last, at the point to use, to see whether the storage still gives what it gave at first.
+    /// The recommended point measured again at the end, to see whether the storage still gives as much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<Point>,
 }

@@ -14,24 +14,19 @@ use crate::transfer::{Mismatch, TransferPoint};
 /// A verification of files against a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerifyOutcome {
-    /// The manifest.
     pub manifest: String,
-    /// Files it names.
     pub files: u64,
-    /// Found equal.
     pub equal: u64,
-    /// Found different, or not there.
+    /// Different or missing files.
     pub mismatches: Vec<Mismatch>,
-    /// Bytes read.
     pub bytes: u64,
-    /// How long, nanoseconds.
     pub elapsed_ns: u64,
     /// Throughput over time.
     pub series: Vec<TransferPoint>,
 }
 
 impl VerifyOutcome {
-    /// Files that were not looked at: it was stopped before.
+    /// Files that were not checked because it was stopped.
     pub fn unchecked(&self) -> u64 {
         self.files.saturating_sub(self.equal).saturating_sub(self.mismatches.len() as u64)
     }
@@ -50,7 +45,7 @@ impl Outcome for VerifyOutcome {
         None
     }
 
-    // It opens files in more than one way, and its own report says how.
+    // It opens files in several ways, and its own report says how.
     fn engines(&self) -> Vec<&EngineUse> {
         Vec::new()
     }

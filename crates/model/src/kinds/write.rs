@@ -1,4 +1,4 @@
-//! `iostall write`: a paced writing.
+//! `iostall write`: a paced write.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,19 +11,19 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// A paced writing: every method with its own file, one after the other.
+/// A paced write: one method after another, each with its own file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PacedOutcome {
-    /// Bytes of a sampling interval.
+    /// Bytes per reporting interval.
     pub interval_bytes: u64,
-    /// Bytes each method was to write; `None` where a time was asked for instead.
+    /// Bytes per method; `None` if a time was given instead.
     pub total_bytes: Option<u64>,
-    /// Memory limit that was set for this process, bytes.
+    /// Memory limit set for this process, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
-    /// One a method and pace, in the order of their running.
+    /// One per method and pace, in the order they ran.
     pub methods: Vec<MethodOutcome>,
-    /// Of each method that was tried at several paces, the best of them; empty where there was nothing to choose.
+    /// The best pace of each method that was tried at several; empty without a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweet_spots: Vec<SweetSpot>,
 }
@@ -31,14 +31,13 @@ pub struct PacedOutcome {
 /// The pace with the highest throughput before the peak write time jumps or the pace is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweetSpot {
-    /// Of which method.
     pub method: WriteMethod,
-    /// Its packets a burst; `None` where already the first step lost its pace.
+    /// Packets per burst; `None` if the first step already lost its pace.
     pub packets_per_burst: Option<u32>,
 }
 
 impl PacedOutcome {
-    /// The step that `spot` names.
+    /// The step that `spot` refers to.
     pub fn step_of(&self, spot: &SweetSpot) -> Option<&MethodOutcome> {
         let packets = spot.packets_per_burst?;
         self.methods.iter().find(|step| step.method == spot.method && step.pace.packets_per_burst == packets)
@@ -58,7 +57,7 @@ impl Outcome for PacedOutcome {
         None
     }
 
-    // It opens files in more than one way, and its own report says how.
+    // It opens files in several ways, and its own report says how.
     fn engines(&self) -> Vec<&EngineUse> {
         Vec::new()
     }

@@ -1,16 +1,16 @@
-//! Whether a point in open loop was answered in time.
+//! Whether an open-loop point meets its response time target.
 
 use iostall_measure::Percentile;
 
 use super::{Point, Repeat};
 
-/// An interval at whose end more than this share of its arrivals had not been started did not keep its rate.
+/// An interval did not keep its rate if more than this share of its arrivals had not started at its end.
 const BACKLOG_SHARE: f64 = 0.02;
 
 impl Point {
-    /// Whether a point in open loop keeps the promise: nothing failed, no interval fell behind its rate, and the 99th percentile of
-    /// the response time is at most `p99_ns_target`, where arrivals that still waited at the end of an interval count as too
-    /// late: they are the slowest, and no histogram has them.
+    /// Whether an open-loop point meets the target: nothing failed, no interval fell behind its rate, and the
+    /// 99th percentile of the response time is at most `p99_ns_target`. Arrivals still waiting at the end of
+    /// an interval count as too late: they are the slowest, and no histogram includes them.
     pub fn answers_in_time(&self, p99_ns_target: u64) -> bool {
         let kept = |repeat: &Repeat| {
             let arrivals = self.rate_iops.unwrap_or(0.0) * repeat.measured_ns as f64 / 1e9;
@@ -18,7 +18,7 @@ impl Point {
         };
         let waiting: u64 = self.repeats.iter().filter_map(|repeat| repeat.backlog_at_end).sum();
         let answered = self.latency_ns.count() as f64;
-        // The same rank among those that were answered alone.
+        // The same rank among the answered requests only.
         let percent = Percentile::P99.percent() * (answered + waiting as f64) / answered;
         let p99_ns = Percentile::new(percent).and_then(|percentile| self.latency_ns.value_at(percentile));
         self.failed() == 0 && self.repeats.iter().all(kept) && p99_ns.is_some_and(|ns| ns <= p99_ns_target)
@@ -63,7 +63,7 @@ mod tests {
         assert!(good.answers_in_time(1_000_000));
         assert!(!good.answers_in_time(999_000));
         assert!(!point(1000.0, 100, 1_000_000).answers_in_time(1_000_000));
-        // The story: within the 2 % of a backlog that are let pass, more than 1 % of the arrivals could wait for ever.
+        // Within the tolerated backlog of 2 %, more than 1 % of the arrivals could wait forever.
         let mut slow_in_the_end = point(1000.0, 15, 900_000);
         slow_in_the_end.latency_ns.record(2_000_000);
         assert!(slow_in_the_end.answers_in_time(1_000_000), "15 of 2016 are 0.7 %");

@@ -71,7 +71,7 @@ impl fmt::Display for BlockMix {
     }
 }
 
-/// `8K` where it divides evenly, else bytes: what can be typed back.
+/// `8K` if it divides evenly, otherwise bytes, so that it can be typed back.
 fn format_size(size: BlockSize) -> String {
     let bytes = size.bytes();
     match bytes {
@@ -87,7 +87,7 @@ impl Serialize for BlockMix {
     }
 }
 
-// A bare number is a size in bytes, as it is for every other size of a profile.
+// A bare number is a size in bytes, as for every other size in a profile.
 impl<'de> Deserialize<'de> for BlockMix {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

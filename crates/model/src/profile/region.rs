@@ -10,7 +10,7 @@ use crate::spelling::{SpellingError, as_text, refuse};
 /// One end of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// A share of the target's size.
+    /// Share of the target's size.
     Percent(Percent),
     /// Bytes from the target's start.
     Bytes(ByteCount),
@@ -26,23 +26,23 @@ impl Bound {
     pub fn offset_in(self, size_bytes: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.0.min(size_bytes),
-            // The 1e-9 forgives the rounding of a share that should be whole.
+            // 1e-9 compensates for rounding of a share that should be whole.
             Self::Percent(share) => ((size_bytes as f64 * share.fraction() + 1e-9) as u64).min(size_bytes),
         }
     }
 }
 
-/// A part of a target, written `START..END` with bytes or percent: `0%..90%`, `1G..`, `..64M`, `all`.
+/// A part of a target, written `START..END` in bytes or percent: `0%..90%`, `1G..`, `..64M`, `all`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Region {
     /// First byte.
     pub start: Bound,
-    /// First byte after it; `None`: the target's end.
+    /// Exclusive; `None` is the target's end.
     pub end: Option<Bound>,
 }
 
 impl Region {
-    /// `(start, end)` in bytes in a target of `size_bytes`.
+    /// `(start, end)` in bytes on a target of `size_bytes`.
     pub fn range_in(self, size_bytes: u64) -> (u64, u64) {
         let end = self.end.map_or(size_bytes, |bound| bound.offset_in(size_bytes));
         (self.start.offset_in(size_bytes), end)

@@ -1,4 +1,4 @@
-//! A role: one kind of I/O of a span, with the small nouns of its shape and pace.
+//! A role: one kind of I/O in a span, with the types for its shape and pace.
 
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate, SyncCall};
 use serde::{Deserialize, Serialize};
@@ -9,11 +9,11 @@ use super::{BlockMix, Distribution, Region, WriteData};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct RoleProfile {
-    /// Name, such as `data` or `log`; unique in its span.
+    /// Such as `data` or `log`; unique in its span.
     pub name: String,
-    /// Which of the run's targets, by the names that may be given to them (`--target log=PATH`). A role uses the targets whose
-    /// names are here; when the run names none of these, or the list is empty, it uses every target given without a name. So
-    /// a preset's log runs beside its data in one file, until a command line sends it elsewhere.
+    /// Names of the targets it uses (`--target log=PATH`). If the run has none of these names, or the list is
+    /// empty, the role uses every target given without a name. So a preset's log shares a file with its data
+    /// until the command line puts it elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
     /// The part of each target that is used.
@@ -24,17 +24,17 @@ pub struct RoleProfile {
     /// Share of writes among reads and writes.
     #[serde(default)]
     pub write_pct: Percent,
-    /// Random or sequential.
     #[serde(default)]
     pub access: Access,
-    /// With random access: share of requests that jump; the rest go on from where the last one ended. Default 100.
+    /// With random access: share of requests that jump; the others continue where the last one ended. Default
+    /// 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_pct: Option<Percent>,
-    /// With random access: where requests land.
+    /// With random access: the distribution of offsets.
     #[serde(default)]
     pub distribution: Distribution,
-    /// With random access: distances from the region's start are multiples of this. Default: the block size (the smallest of
-    /// a mix).
+    /// With random access: offsets from the region's start are multiples of this. Default: the block size
+    /// (the smallest of a mix).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<ByteCount>,
     /// With sequential access: distance between starts; 0 repeats one block. Default: end to end.
@@ -43,46 +43,46 @@ pub struct RoleProfile {
     /// With sequential access: workers share one sequence (interlocked) instead of one each.
     #[serde(default)]
     pub shared_sequence: bool,
-    /// With sequential access and a sequence each: worker k starts k times this into the region and goes through all of it.
-    /// Default: the region is cut evenly and each worker stays in its piece.
+    /// With sequential access and one sequence per worker: worker k starts k times this into the region and
+    /// goes through all of it. Default: the region is divided evenly among the workers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker_offset: Option<ByteCount>,
-    /// Requests a worker keeps in flight per target; in open loop, the most it may have in flight.
+    /// Requests in flight per worker and target; in an open loop the maximum.
     #[serde(default = "RoleProfile::default_queue_depth")]
     pub queue_depth: u32,
-    /// Workers (threads) of this role. Each works on every target of the role.
+    /// Workers (threads) of this role. Each uses every target of the role.
     #[serde(default = "RoleProfile::default_workers")]
     pub workers: u32,
-    /// Open loop at this rate, all workers and targets of the role together. Absent: closed loop at the queue depth.
+    /// Open loop at this rate, over all workers and targets of the role. Absent: closed loop at the queue
+    /// depth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// How arrivals are spaced in open loop.
+    /// How arrivals are spaced in an open loop.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// Past the page cache or through it.
+    /// Direct I/O or through the page cache.
     #[serde(default)]
     pub caching: Caching,
-    /// What a completed write promises.
+    /// What a completed write guarantees.
     #[serde(default)]
     pub durability: Durability,
     /// A sync call after every so many writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncRule>,
-    /// Bursts with pauses between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
-    /// Share of each written block that is zeros, so that a compressing device can shrink it. Default 0: incompressible.
+    /// Share of zeros in each written block, so that a device can compress it. Default 0: incompressible.
     #[serde(default)]
     pub compressible_pct: Percent,
-    /// What else is written in place of incompressible data.
+    /// What to write instead of incompressible data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_data: Option<WriteData>,
-    /// With sequential access: each request in flight walks the whole sequence by itself, so that every offset is used once
-    /// for each of them. Default: the requests in flight share the worker's sequence.
+    /// With sequential access: each request in flight has its own pass through the sequence, so that every
+    /// offset is used once by each. Default: they share the worker's sequence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequence_per_request: bool,
-    /// Weights of the targets, in their order. Where given, the queue depth is a worker's over all of them, and each request
-    /// goes to a target drawn by weight. Empty: the queue depth is per target.
+    /// Weights of the targets, in order. If given, the queue depth is a worker's over all targets, and each
+    /// request draws its target by weight. Empty: the queue depth is per target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_weights: Vec<u32>,
     /// Completions that a worker waits for at once, so that it is woken less often and spends less CPU time on a request. A
@@ -92,8 +92,8 @@ pub struct RoleProfile {
     /// The longest that a completion waits for the others of its batch. Absent: [`RoleProfile::BATCH_WAIT`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_wait: Option<Nanos>,
-    /// Processors that workers are pinned to: worker k of the span to entry k modulo the list's length. An empty list stands for
-    /// every processor the process may run on. Absent: the scheduler decides.
+    /// CPUs that workers are pinned to: worker k of the span to entry k modulo the length of the list. An
+    /// empty list means every CPU that the process may run on. Absent: the scheduler decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<Vec<u32>>,
 }
@@ -116,19 +116,19 @@ impl RoleProfile {
     }
 }
 
-/// Random or sequential.
+/// The order of a role's offsets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Each request anywhere in the region.
     #[default]
     Random,
-    /// Each request after the one before.
+    /// Each request after the previous one.
     Sequential,
 }
 
 impl Access {
-    /// Its word in reports and files.
+    /// Its name in reports and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -141,10 +141,9 @@ impl Access {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// Evenly.
     #[default]
     Constant,
-    /// As a Poisson process: exponential gaps, the way independent users arrive.
+    /// A Poisson process: exponential gaps, as from independent users.
     Poisson,
 }
 
@@ -154,7 +153,6 @@ pub enum Arrivals {
 pub struct SyncRule {
     /// Writes before each call; at least 1.
     pub every: u32,
-    /// Which call.
     #[serde(default)]
     pub call: SyncCall,
 }
@@ -163,7 +161,7 @@ pub struct SyncRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Burst {
-    /// Requests in a burst; at least 1.
+    /// Requests per burst; at least 1.
     pub requests: u32,
     /// Time without new requests.
     pub pause: Nanos,

@@ -1,4 +1,4 @@
-//! Channels as they are written.
+//! Channels in the file of alerts.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use crate::mail::{Mail, MailTls};
 use crate::secret::Secret;
 use crate::webhook::{WebAddress, Webhook};
 
-/// How long an attempt may take unless the file says otherwise.
+/// Default timeout of an attempt.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How many attempts there are unless the file says otherwise.
+/// Default number of attempts.
 const ATTEMPTS: u32 = 3;
 
 #[derive(Deserialize)]
@@ -148,7 +148,8 @@ impl Written {
     }
 }
 
-/// The encryption that the URL asks for: `smtps` is encrypted, `smtp` becomes so, but for this machine or `tls=off`.
+/// The encryption that the URL asks for: `smtps` is encrypted, `smtp` uses STARTTLS, except for this machine
+/// or with `tls=off`.
 fn tls(url: &Url) -> Result<MailTls, String> {
     let mut is_off = is_this_machine(url);
     for (key, value) in url.query_pairs() {
@@ -167,7 +168,7 @@ fn tls(url: &Url) -> Result<MailTls, String> {
 }
 
 fn is_this_machine(url: &Url) -> bool {
-    // Of a scheme it does not know, the parser keeps an address as a name.
+    // For an unknown scheme, the parser treats an address as a name.
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
@@ -178,12 +179,12 @@ fn is_this_machine(url: &Url) -> bool {
     }
 }
 
-/// A login such as `me%40example.com`.
+/// Decodes a login such as `me%40example.com`.
 fn decoded(text: &str) -> String {
     percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// Where the secret called `what` is kept, if it is named.
+/// Where the secret `what` is stored, if it is named.
 fn secret(what: &str, file: Option<PathBuf>, variable: Option<String>) -> Result<Option<Secret>, String> {
     match (file, variable) {
         (Some(_), Some(_)) => Err(format!("{what}-file and {what}-env: one is enough")),

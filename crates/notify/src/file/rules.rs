@@ -1,4 +1,4 @@
-//! Rules as they are written.
+//! Rules in the file of alerts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use toml::Value;
 
-/// Fewer operations than this in an interval mean nothing unless the file says otherwise.
+/// Default minimum of operations in an interval.
 const OPERATIONS_MIN: u64 = 10;
 
 #[derive(Deserialize)]
@@ -135,7 +135,7 @@ impl Written {
     }
 }
 
-/// A threshold in its unit: a length of time for stalls, an amount of bytes, a number.
+/// A threshold with its unit: a duration for stalls, a size in bytes, or a number.
 fn threshold(measured: Measured, value: &Value) -> Result<f64, String> {
     let number = match (measured, value) {
         (Measured::StallPerRead | Measured::StallPerWrite | Measured::StallPerIo, Value::String(text)) => {

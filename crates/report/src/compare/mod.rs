@@ -1,4 +1,4 @@
-//! The report of a comparison: sections for readers, a document for scripts.
+//! The report of a comparison: sections for people, a document for scripts.
 
 mod page;
 
@@ -145,7 +145,7 @@ mod tests {
         let sides = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::sweep()])];
         let value = to_json(&Comparison::of(&sides, 1));
         let row = metric(&value, "random read 8K, depth 8 × 1 worker, target 1", "iops");
-        // Three intervals a side: too few for a verdict.
+        // Three intervals per side: too few for a verdict.
         assert!(row["significant"].is_null() && row["ratio"] == 1.0, "{row}");
         let mixed = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::run()])];
         let section = &sections(&Comparison::of(&mixed, 1))[0];

@@ -1,4 +1,4 @@
-//! A comparison as sections, which text and HTML lay out alike.
+//! A comparison as sections, with the same layout in text and HTML.
 
 use iostall_session::analysis::comparison::{ComparedSide, Comparison, Metric, MetricRow};
 use iostall_stats::compare::{SAMPLES_MIN, Samples};
@@ -7,7 +7,7 @@ use crate::format::{NONE, duration, number};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// Notes and a table for each side but the first.
+/// Notes and a table for each side except the first.
 pub fn sections(comparison: &Comparison) -> Vec<Section> {
     comparison.others.iter().map(|other| section(comparison, other)).collect()
 }

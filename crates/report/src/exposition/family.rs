@@ -1,8 +1,8 @@
-//! Families of one name, and how they are written down.
+//! Metric families and their text form.
 
 use std::collections::BTreeMap;
 
-/// A family's name and what is said of it.
+/// A family's name and description.
 #[derive(Clone, Debug)]
 pub(super) struct Metric {
     pub(super) name: String,
@@ -13,13 +13,13 @@ pub(super) struct Metric {
 }
 
 impl Metric {
-    /// A value in canonical units, in the metric's own.
+    /// A canonical value in the metric's own unit.
     pub(super) fn value(&self, canonical: u64) -> String {
         if self.is_time { seconds(canonical) } else { canonical.to_string() }
     }
 }
 
-/// Nanoseconds as seconds, exact.
+/// Nanoseconds as exact seconds.
 pub(super) fn seconds(ns: u64) -> String {
     let (whole, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
     if rest == 0 {
@@ -29,7 +29,7 @@ pub(super) fn seconds(ns: u64) -> String {
     format!("{whole}.{}", digits.trim_end_matches('0'))
 }
 
-/// Names with values, escaped and ready.
+/// Escaped label names and values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Labels(String);
 
@@ -38,7 +38,6 @@ impl Labels {
         Self::default()
     }
 
-    /// These and `name="value"`.
     pub(super) fn with(mut self, name: &str, value: &str) -> Self {
         if !self.0.is_empty() {
             self.0.push(',');
@@ -58,7 +57,7 @@ impl Labels {
     }
 }
 
-/// A family's head and its lines.
+/// A family's header and its lines.
 #[derive(Debug)]
 struct Family {
     help: String,
@@ -66,7 +65,7 @@ struct Family {
     lines: String,
 }
 
-/// All families by name: the format wants the lines of one together.
+/// All families by name: the format requires the lines of a family to be adjacent.
 #[derive(Debug, Default)]
 pub(super) struct Families(BTreeMap<String, Family>);
 
@@ -77,7 +76,7 @@ impl Families {
         self.add(&metric, labels, value);
     }
 
-    /// Adds a cumulative count.
+    /// Adds a counter.
     pub(super) fn counter(&mut self, name: &str, help: &str, labels: &Labels, value: &str) {
         let metric = Metric { name: name.into(), help: help.into(), is_counter: true, is_time: false };
         self.add(&metric, labels, value);

@@ -1,8 +1,10 @@
-//! What sources count, in the text format that Prometheus scrapes (version 0.0.4).
+//! Sampled counters in the text format that Prometheus scrapes (version 0.0.4).
 //!
-//! Counters are given as they were read, cumulative, in base units: Prometheus makes its own rates and sees a
-//! reset as it sees any other, by a value that went down. What only the collector knows is beside them: whether
-//! a source answers, how old its last sample is, and how many intervals could not be counted, and why.
+//! Counters are exported as read, cumulative and in base units: Prometheus computes rates and detects resets
+//! itself. With
+//! them comes what only the collector knows: whether a source answers, how old its last sample is, and how
+//! many intervals
+//! were lost to resets, and why.
 
 mod family;
 mod names;
@@ -17,7 +19,7 @@ use names::{labels, metric, noun};
 
 pub use names::{METRIC_NAMES_OF_SOURCES, metric_names};
 
-/// What is to be said in the header `Content-Type`.
+/// The `Content-Type` header.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The current values of `sources`, and the version of the program that read them.
@@ -27,7 +29,7 @@ pub fn exposition(sources: &[SourceNow], version: &str) -> String {
     families.gauge("iostall_build_info", "The iostall that answers; always 1.", &build, "1");
     for source in sources {
         add_source(&mut families, source);
-        // Values that stay as they were look idle. Left out, they are missing, as they should be.
+        // Stale values would look like an idle source, so they are left out.
         if let Some(sample) = source.last.as_ref().filter(|_| source.is_up) {
             add_rows(&mut families, &source.name, &sample.rows);
         }
@@ -35,7 +37,7 @@ pub fn exposition(sources: &[SourceNow], version: &str) -> String {
     families.into_text()
 }
 
-/// What the collector itself knows of `source`.
+/// What the collector itself knows about `source`.
 fn add_source(families: &mut Families, source: &SourceNow) {
     let labels = Labels::new().with("source", &source.name);
     let up = if source.is_up { "1" } else { "0" };
@@ -67,10 +69,10 @@ fn add_rows(families: &mut Families, source: &str, rows: &[Row]) {
     for (row, labels) in &labelled {
         *seen.entry((noun(row.subject.kind), labels.clone())).or_default() += 1;
     }
-    // Names and help are the same for thousands of rows.
+    // Names and descriptions are the same for thousands of rows.
     let mut metrics: HashMap<(Kind, Counter), Option<Metric>> = HashMap::new();
     for (row, labels) in labelled {
-        // Two things of one name would be one series, which a scrape refuses as a whole.
+        // Two subjects with the same labels would be one series, and the whole scrape would fail.
         let kind = row.subject.kind;
         let key = (noun(kind), labels);
         let is_alone = seen.get(&key).is_none_or(|count| *count == 1);

@@ -7,7 +7,7 @@ use iostall_model::{Counter, Kind, Subject};
 
 use super::family::{Labels, Metric};
 
-/// What is exported of a source whatever it is.
+/// Exported for every kind of source.
 pub const METRIC_NAMES_OF_SOURCES: [&str; 7] = [
     "iostall_build_info",
     "iostall_source_up",
@@ -26,7 +26,7 @@ pub fn metric_names() -> BTreeSet<String> {
     of_rows.chain(METRIC_NAMES_OF_SOURCES.map(String::from)).collect()
 }
 
-/// What a row of this kind is called in the names of its metrics.
+/// The name of a row kind in metric names.
 pub(super) fn noun(kind: Kind) -> &'static str {
     match kind {
         Kind::SqlServerFile | Kind::MysqlFile => "file",
@@ -68,7 +68,7 @@ pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
         Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex => {
             labels = labels.with("database", subject.scope.name()).with(noun(subject.kind), &subject.name);
         }
-        // The one log, the one redo log: their noun is their name.
+        // There is only one log or redo log: the noun is its name.
         _ => {}
     }
     if let Some(volume) = &subject.volume {
@@ -77,7 +77,7 @@ pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
     labels
 }
 
-/// The metric of `counter` in rows of `kind`; `None` for marks, which are no quantities.
+/// The metric of `counter` in rows of `kind`; `None` for marks, which are not quantities.
 pub(super) fn metric(kind: Kind, counter: Counter) -> Option<Metric> {
     let what = match counter {
         Counter::Reads if kind.counts_blocks() => "read_blocks",

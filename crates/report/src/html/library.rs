@@ -1,5 +1,5 @@
-//! The chart library as a page carries it: compressed, because it is 4.7 MB of script and a page's data is a few kilobytes. The
-//! browser decompresses it by itself (`DecompressionStream`, in every current browser since May 2023).
+//! The chart library in a page: compressed, because it is 4.7 MB of script and a page's data is a few
+//! kilobytes. The browser decompresses it (`DecompressionStream`, in every current browser since May 2023).
 
 use std::io::Write as _;
 use std::sync::LazyLock;
@@ -17,12 +17,12 @@ pub(super) fn packed() -> &'static str {
 
 fn deflated(text: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    // Memory takes every write.
+    // Writing to memory cannot fail.
     let _ = encoder.write_all(text);
     encoder.finish().unwrap_or_default()
 }
 
-/// The library's script, without the formula renderer that the crate bundles with it: reports have no formulas, and it is a
+/// The library's script without the formula renderer bundled with it: reports have no formulas, and it is a
 /// third of the size.
 fn script() -> String {
     const OPEN: &str = "<script type=\"text/javascript\">";
@@ -48,7 +48,7 @@ mod tests {
         assert!(script.len() < plotly::Plot::offline_js_sources().len() - 1_000_000);
     }
 
-    /// A page used to carry 4.7 MB of library: too large for a ticket or a mail.
+    /// A page used to contain 4.7 MB of library: too large for a ticket or a mail.
     #[test]
     fn the_library_takes_less_than_1_9_mb_of_a_page_and_unpacks_to_itself() {
         assert!(packed().len() <= 1_900_000, "{} bytes", packed().len());

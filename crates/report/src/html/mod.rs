@@ -1,7 +1,8 @@
-//! The HTML report: one page that holds everything it needs and asks the network for nothing.
+//! The HTML report: a self-contained page that makes no network requests.
 //!
-//! The chart library comes with the `plotly` crate and is written into the page, compressed. A content security policy
-//! in the page forbids every request, so that a mistake here could not leak where a report is opened.
+//! The chart library comes with the `plotly` crate and is embedded in the page, compressed. A content
+//! security policy in the
+//! page forbids every request, so that a mistake here cannot reveal where a report is opened.
 
 mod library;
 mod page;
@@ -15,12 +16,12 @@ use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
 use crate::report::Report;
 
-/// Writes the page of a report. Fails only where `out` does.
+/// Writes the page of a report. Fails only if `out` does.
 pub fn write_html(report: &Report<'_>, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_str(&page::page(report).into_string())
 }
 
-/// Writes the page of a window of watched sources, with `series` as its charts. Fails only where `out` does.
+/// Writes the page of a window of watched sources, with `series` as its charts. Fails only if `out` does.
 pub fn write_watch_html(
     report: &WatchReport,
     series: &WatchSeries,
@@ -29,7 +30,7 @@ pub fn write_watch_html(
     out.write_str(&watch::page(report, series).into_string())
 }
 
-/// Writes the page of two windows held against each other. Fails only where `out` does.
+/// Writes the page of two compared windows. Fails only if `out` does.
 pub fn write_comparison_html(comparison: &WatchComparison, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_str(&watch::comparison_page(comparison).into_string())
 }
@@ -41,11 +42,11 @@ mod tests {
     use super::*;
     use crate::fixture;
 
-    /// The page without the chart library, whose text is not ours.
+    /// The page without the chart library, which is not our text.
     fn own_text(run: &Run) -> String {
         let mut page = String::new();
         write_html(&Report::of(run), &mut page).unwrap();
-        // A page without charts does without the library.
+        // A page without charts leaves the library out.
         assert_eq!(page.contains(library::packed()), page.contains("class=\"chart\""));
         page.replace(library::packed(), "(library)")
     }
@@ -53,7 +54,7 @@ mod tests {
     #[test]
     fn the_page_of_two_roles_is_marked_up_so() {
         let page = own_text(&fixture::run());
-        // Figures are checked by value below; as text they are long and say nothing to a reader.
+        // Figures are checked by value below; their text is long and meaningless to a reader.
         let start = page.find("<script type=\"application/json\"").unwrap();
         let end = start + page[start..].find("</script>").unwrap();
         let readable = format!("{}{}", &page[..start], &page[end..]).replace("><", ">\n<");

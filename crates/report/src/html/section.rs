@@ -1,4 +1,4 @@
-//! How a section is marked up.
+//! The markup of a section.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! What every page has: head, style, scripts, and how sections, tables and charts are marked up.
+//! Common parts of every page: head, style, scripts, and the markup of sections, tables and charts.
 
 use iostall_model::Warning;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -13,11 +13,12 @@ use crate::warnings;
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
-/// Nothing may be fetched; what is in the page may run. `blob:` and `data:` serve the charts' own picture export.
+/// Nothing may be fetched; embedded scripts may run. `blob:` and `data:` are for exporting charts as
+/// pictures.
 const POLICY: &str =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// A page called `title`: `body`, and the charts that belong in it, by section.
+/// A page with the title `title`: `body`, and its charts by section.
 pub(super) fn document(title: &str, body: &Markup, drawn: &[Vec<Chart>]) -> Markup {
     html! {
         (DOCTYPE)
@@ -43,7 +44,7 @@ pub(super) fn document(title: &str, body: &Markup, drawn: &[Vec<Chart>]) -> Mark
     }
 }
 
-/// The box of what there is to doubt; nothing where there is nothing.
+/// The box with the warnings; empty if there are none.
 pub(super) fn warnings_list(all: &[&Warning]) -> Markup {
     html! {
         @if !all.is_empty() {
@@ -74,7 +75,7 @@ pub(super) fn figure(span: usize, chart: &Chart) -> Markup {
     }
 }
 
-/// The figures by the id of the element that each belongs in.
+/// The figures by the id of their element.
 fn figures(drawn: &[Vec<Chart>]) -> Value {
     let mut all = Map::new();
     for (index, charts) in drawn.iter().enumerate() {
@@ -85,7 +86,7 @@ fn figures(drawn: &[Vec<Chart>]) -> Value {
     Value::Object(all)
 }
 
-/// JSON that can stand in a script element: no `<` can end the element or begin another.
+/// JSON for a script element: no `<` can end the element or begin another.
 fn script_json(value: &serde_json::Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

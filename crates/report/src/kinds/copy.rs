@@ -9,13 +9,12 @@ use crate::format::{bytes, count, duration, percent, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section};
 
-/// So many files that were not copied are named in a report.
+/// How many files that were not copied a report names.
 const NOT_COPIED_LISTED: usize = 20;
 
 /// In the order of a row's fields.
 const HEADER: [&str; 6] = ["start_s", "length_s", "read_bytes", "written_bytes", "not_copied", "message"];
 
-/// The report of a run that is a copy.
 pub(super) fn report<'a>(run: &'a Run, copy: &'a CopyOutcome) -> Report<'a> {
     Report {
         run,
@@ -44,7 +43,7 @@ fn section(copy: &CopyOutcome) -> Section {
     }
 }
 
-/// Throughput, a row for each of its points; then a row for each thing that was not copied.
+/// Throughput, one row per point; then one row for each file that was not copied.
 fn series(copy: &CopyOutcome) -> Series<'_> {
     let point = |point: &TransferPoint| -> Vec<Field<'_>> {
         let (start_s, length_s) = (point.start_ns as f64 / 1e9, point.length_ns as f64 / 1e9);
@@ -210,7 +209,7 @@ fn notes(copy: &CopyOutcome) -> Vec<Note> {
     notes
 }
 
-/// A copy that is not whole must not read like one that is.
+/// An incomplete copy must not look like a complete one.
 fn not_copied(copy: &CopyOutcome) -> Vec<Note> {
     let failed = copy.not_copied.iter().take(NOT_COPIED_LISTED);
     let mut notes: Vec<Note> = failed
@@ -257,7 +256,7 @@ mod tests {
         assert_eq!(notes(&copy)[0].text, "DIFFERENT /b/x: first at byte 7");
     }
 
-    /// The start of the process made two bytes look as if a GiB took a week.
+    /// The start of the process made a copy of two bytes look as if a GiB took a week.
     #[test]
     fn a_small_copy_is_not_scaled_up_to_a_gibibyte() {
         let processor = |bytes| {

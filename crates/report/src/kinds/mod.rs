@@ -1,4 +1,4 @@
-//! What each kind of run reports: one module each.
+//! The reports of the run kinds, one module each.
 
 mod copy;
 mod load;

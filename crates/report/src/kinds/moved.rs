@@ -1,4 +1,4 @@
-//! What copies and verifications share: throughput over time, and files that are not what they should be.
+//! What copies and verifications share: throughput over time, and mismatches.
 
 use iostall_model::figures::per_second;
 use iostall_model::transfer::{Mismatch, TransferPoint};
@@ -9,7 +9,7 @@ use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, seconds};
 use crate::format::{number, shown};
 use crate::section::Note;
 
-/// What has no spans has nothing derived for scripts.
+/// The summary of a run without spans, for scripts.
 #[derive(Serialize)]
 pub(super) struct NoSpans {
     spans: [(); 0],
@@ -21,12 +21,12 @@ impl NoSpans {
     }
 }
 
-/// Decimal megabytes a second, as devices and lines are sold.
+/// Decimal megabytes a second, like the ratings of devices and network lines.
 pub(super) fn megabytes(bytes_per_second: Option<f64>) -> String {
     bytes_per_second.map_or_else(|| "-".to_owned(), |rate| format!("{} MB/s", number(rate / 1e6)))
 }
 
-/// A sentence a file.
+/// One sentence per file.
 pub(super) fn mismatches(mismatches: &[Mismatch]) -> Vec<Note> {
     mismatches
         .iter()
@@ -36,7 +36,7 @@ pub(super) fn mismatches(mismatches: &[Mismatch]) -> Vec<Note> {
         .collect()
 }
 
-/// The chart of what was moved; none where nothing was.
+/// The chart of transferred data; empty if there was none.
 pub(super) fn charts(points: &[TransferPoint]) -> Vec<Chart> {
     drawn([chart(points)])
 }

@@ -1,4 +1,4 @@
-//! What runs that are made of points share: the points for spreadsheets and for scripts.
+//! What runs with points share: tables of points for spreadsheets and scripts.
 
 use iostall_measure::{Percent, Percentile};
 use iostall_model::{Point, Profile, Run};
@@ -20,7 +20,7 @@ pub(super) fn headline(points: &[Point]) -> String {
     }
 }
 
-/// The load that was asked for, in words.
+/// The load in words.
 pub(super) fn asked(profile: &Profile) -> String {
     let role = profile.spans.first().and_then(|span| span.roles.first());
     let shape = role.map(facts::role_shape).unwrap_or_default();
@@ -80,7 +80,6 @@ const HEADER: [&str; 22] = [
     "failed",
 ];
 
-/// One point as a row of numbers.
 #[derive(Debug, Serialize)]
 pub(super) struct PointRow {
     target: String,

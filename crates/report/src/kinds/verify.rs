@@ -12,7 +12,7 @@ use crate::section::{Layout, Note, Section};
 /// In the order of a row's fields.
 const HEADER: [&str; 4] = ["start_s", "length_s", "read_bytes", "written_bytes"];
 
-/// The report of a run that is a verification.
+/// The report of a verification.
 pub(super) fn report<'a>(run: &'a Run, verify: &'a VerifyOutcome) -> Report<'a> {
     Report {
         run,
@@ -41,7 +41,7 @@ fn section(verify: &VerifyOutcome) -> Section {
     }
 }
 
-/// Throughput, a row for each of its points.
+/// Throughput, one row per point.
 fn series(verify: &VerifyOutcome) -> Series<'_> {
     let row = |point: &TransferPoint| -> Vec<Field<'_>> {
         let (start_s, length_s) = (point.start_ns as f64 / 1e9, point.length_ns as f64 / 1e9);

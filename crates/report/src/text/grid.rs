@@ -1,25 +1,24 @@
-//! Aligns a table in columns of text.
+//! Aligns a table in text columns.
 
 use super::style::{Style, width, wrap};
 use crate::table::{Column, Severity, Table, TableCell, TableLine};
 
 /// Left margin of a table.
 const MARGIN: usize = 2;
-/// Columns between two columns.
+/// Space between two columns.
 const GAP: usize = 2;
-/// A column of words is broken into lines no narrower than this.
+/// A column of words is wrapped to lines no narrower than this.
 const BROKEN_WIDTH_MIN: usize = 24;
 
 /// A drawn table.
 pub(crate) struct Drawn {
-    /// Its lines.
     pub(crate) lines: Vec<String>,
-    /// Columns for which there was no room.
+    /// Columns that did not fit.
     pub(crate) left_out: Vec<String>,
 }
 
-/// Draws `table` in at most `columns` columns where leaving out its droppable ones, or breaking its last one
-/// when that is words, allows it.
+/// Renders `table` in at most `columns` characters, if leaving out droppable columns or wrapping a last
+/// column of words makes that possible.
 pub(crate) fn draw(table: &Table, style: &Style, columns: usize) -> Drawn {
     let grouped = table.lines.iter().any(|line| matches!(line, TableLine::Group { .. }));
     let mut widths: Vec<usize> =
@@ -56,7 +55,7 @@ fn cells_of(table: &Table, index: usize) -> impl Iterator<Item = &TableCell> {
     })
 }
 
-/// Whether a number of the column carries a question mark: then the others leave its place free.
+/// Whether a number in the column has a question mark: the others then leave space for it.
 fn is_marked(table: &Table, index: usize) -> bool {
     table.columns[index].right && cells_of(table, index).any(|cell| cell.text.ends_with('?'))
 }
@@ -84,7 +83,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// `text` in its column, painted by `paint`; the padding is not, so that colour never trails into space.
+    /// `text` aligned in its column and coloured by `paint`, except the padding, so that colour never extends
+    /// into space.
     fn place(&self, column: &Column, index: usize, text: &str, paint: impl Fn(&str) -> String) -> String {
         let after = usize::from(self.marked[index] && !text.ends_with('?'));
         let pad = self.widths[index].saturating_sub(width(text) + after);

@@ -1,4 +1,4 @@
-//! The terminal report of a run: one screen, numbers first, doubts last where the eye ends up.
+//! The terminal report of a run: one screen with the numbers first, and warnings last, where the eye ends up.
 
 mod grid;
 mod options;
@@ -20,7 +20,7 @@ pub use options::TextOptions;
 
 use style::Style;
 
-/// Writes a report. Fails only where `out` does.
+/// Writes a report. Fails only if `out` does.
 pub fn write_text(report: &Report<'_>, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
     let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
     page.head(report);
@@ -37,7 +37,7 @@ pub fn write_text(report: &Report<'_>, options: &TextOptions, out: &mut impl fmt
     out.write_str(&text)
 }
 
-/// Writes sections that belong to no single run, under `title`. Fails only where `out` does.
+/// Writes sections that belong to no single run, under `title`. Fails only if `out` does.
 pub fn write_sections(
     title: &str,
     sections: &[Section],
@@ -67,7 +67,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A line in words, broken at the width.
+    /// A line of text, wrapped at the width.
     fn prose(&mut self, severity: Option<Severity>, indent: usize, line: &str) {
         for (index, part) in style::wrap(line, self.options.width.saturating_sub(indent)).iter().enumerate() {
             let indent = if index == 0 { indent } else { indent + 2 };
@@ -136,7 +136,7 @@ impl Page {
         }
     }
 
-    /// They stand under the heading, or after what they are about.
+    /// Notes come under the heading, or after what they are about.
     fn notes(&mut self, section: &Section) {
         let under_heading = section.layout == Layout::Notes;
         if !under_heading && !section.notes.is_empty() {

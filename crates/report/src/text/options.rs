@@ -1,15 +1,14 @@
 //! What a terminal can show, and how much of it is wanted.
 
-/// How the text is drawn.
+/// Rendering options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Columns of the terminal. Below about 100 the less important columns are left out, and said to be.
+    /// Columns of the terminal. Below about 100 the less important columns are left out, with a note.
     pub width: usize,
-    /// ANSI colours.
     pub colour: bool,
     /// Characters beyond ASCII; without them `µs` is written `us`.
     pub unicode: bool,
-    /// The levels of percentiles of each role, the 25th to nine nines.
+    /// Show the percentiles of each role, from the 25th to nine nines.
     pub percentiles: bool,
 }
 

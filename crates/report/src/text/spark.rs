@@ -1,12 +1,12 @@
-//! A line of bars: how latency went over time, at a glance.
+//! A line of bars: latency over time at a glance.
 
 use crate::format::duration;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII_BARS: [char; 8] = ['_', '.', ':', '-', '=', '+', '*', '#'];
 
-/// The latency of each interval, squeezed into at most `room` bars by taking the worst of those that share one, and the range
-/// it moved in. An interval in which nothing completed is a gap. `None` where fewer than two intervals have a value.
+/// The latency of each interval as at most `room` bars (each the worst of its intervals), and the range. An
+/// interval without completions is a gap. `None` if fewer than two intervals have a value.
 pub(crate) fn line(values: &[Option<u64>], room: usize, unicode: bool) -> Option<String> {
     let known = || values.iter().copied().flatten();
     let (low, high) = (known().min()?, known().max()?);
@@ -24,7 +24,7 @@ pub(crate) fn line(values: &[Option<u64>], room: usize, unicode: bool) -> Option
     Some(format!("{bars}  {} to {}", duration(low as f64), duration(high as f64)))
 }
 
-/// Bars stand on zero, so that twice the height is twice the latency.
+/// Bars start at zero, so that twice the height is twice the latency.
 fn bar(value: u64, high: u64, unicode: bool) -> char {
     let eighths = u128::from(value) * 8 / u128::from(high.max(1));
     let step = usize::try_from(eighths).unwrap_or(7).min(7);

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::TextOptions;
 use crate::table::Severity;
 
-/// Puts colour on text, or none.
+/// Colours text, or not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     colour: bool,
@@ -53,18 +53,18 @@ impl Style {
     }
 }
 
-/// Columns that `text` takes on a terminal.
+/// Width of `text` on a terminal.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// `text` with spaces after it up to `columns`.
+/// `text` padded with spaces to `columns`.
 pub(crate) fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// Breaks `text` at spaces so that no line is wider than `columns` where a word allows it. Lines after the
-/// first leave two columns for the indent that shows they continue.
+/// Wraps `text` at spaces to lines of at most `columns`, if words allow. Lines after the first leave two
+/// columns for the continuation indent.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
@@ -83,8 +83,8 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The text for terminals that show ASCII only. Our own signs have a spelling; what else comes from names
-/// and paths becomes a question mark.
+/// Text for ASCII-only terminals. Our own symbols are transliterated; other characters, from names and paths,
+/// become question marks.
 pub(crate) fn to_ascii(text: &str) -> String {
     text.chars()
         .map(|character| match character {
@@ -100,7 +100,7 @@ pub(crate) fn to_ascii(text: &str) -> String {
         .collect()
 }
 
-/// The text without its colour codes.
+/// The text without colour codes.
 #[cfg(test)]
 pub(crate) fn without_colour(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");

@@ -6,10 +6,9 @@ use iostall_model::Counter;
 
 use super::line::Line;
 
-/// A column that can be sorted by.
+/// A column, which can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// The name.
     Name,
     /// Reads per second.
     Reads,
@@ -19,9 +18,7 @@ pub enum Column {
     ReadMib,
     /// MiB written per second.
     WriteMib,
-    /// Stall per read.
     StallPerRead,
-    /// Stall per write.
     StallPerWrite,
     /// Stall per read or write.
     StallPerIo,
@@ -46,7 +43,7 @@ impl Column {
         Self::Queue,
     ];
 
-    /// What stands above it.
+    /// Its heading.
     pub(super) fn head(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -62,7 +59,6 @@ impl Column {
         }
     }
 
-    /// Its number in `line`; `None` where there is none, and of the name.
     pub(super) fn value(self, line: &Line) -> Option<f64> {
         const MIB: f64 = 1_048_576.0;
         let totals = &line.totals;
@@ -75,14 +71,14 @@ impl Column {
             Self::StallPerRead => totals.read_stall_ns_mean().map(|ns| ns / 1e6),
             Self::StallPerWrite => totals.write_stall_ns_mean().map(|ns| ns / 1e6),
             Self::StallPerIo => totals.io_stall_ns_mean().map(|ns| ns / 1e6),
-            // Blocks say nothing of the size of requests.
+            // Blocks say nothing about the size of requests.
             Self::Size if line.key.kind.counts_blocks() => None,
             Self::Size => totals.io_size_bytes_mean().map(|bytes| bytes / 1024.0),
             Self::Queue => totals.queue_depth_mean(),
         }
     }
 
-    /// The largest first, or the smallest; a name by the alphabet. What has no number is last either way.
+    /// Largest first, or smallest; names alphabetically. Missing numbers always come last.
     pub(super) fn compare(self, a: &Line, b: &Line, is_ascending: bool) -> Ordering {
         if self == Self::Name {
             let order = a.key.name.cmp(&b.key.name);
@@ -95,7 +91,7 @@ impl Column {
         }
     }
 
-    /// The next column to the right, or to the left, around the ends.
+    /// The next column to the right or left, wrapping around.
     pub(super) fn beside(self, is_right: bool) -> Self {
         let count = Self::ALL.len();
         let place = Self::ALL.iter().position(|column| *column == self).unwrap_or(0);

@@ -20,9 +20,9 @@ const HELP: &str =
     "1-4 tab level  < > sort by  r reverse  / filter  p pause  + - interval  arrows scroll  q quit";
 /// Width of a column of numbers.
 const NUMBER_WIDTH: u16 = 9;
-/// Least width of the name; columns that do not fit beside it are left out, from the right.
+/// Minimum width of the name; columns that do not fit are left out from the right.
 const NAME_WIDTH_MIN: u16 = 24;
-/// At most so many sources have a line each.
+/// How many sources get a line each.
 const SOURCES_SHOWN_MAX: usize = 6;
 
 /// Draws `state` over the whole of `frame`.
@@ -42,7 +42,7 @@ pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(Text::styled(help, dim())), foot);
 }
 
-/// Level, interval, time and what is unusual.
+/// Level, interval, time and anything unusual.
 fn title(state: &TopState) -> Text<'static> {
     let mut spans = vec![Span::styled("iostall top", bold())];
     for (place, (level, name)) in LEVELS.iter().enumerate() {
@@ -65,11 +65,11 @@ fn title(state: &TopState) -> Text<'static> {
     Text::from(spans)
 }
 
-/// A line for each source: when it answered last, and what cannot be believed.
+/// One line per source: time of its last answer, and its problems.
 fn source_lines(state: &TopState) -> Vec<Text<'static>> {
     let lines_max =
         if state.sources.len() > SOURCES_SHOWN_MAX { SOURCES_SHOWN_MAX - 1 } else { SOURCES_SHOWN_MAX };
-    // Those that do not answer come first: with many sources only some lines fit.
+    // Those that do not answer come first, because with many sources only some fit.
     let mut sources: Vec<&TopSource> = state.sources.iter().collect();
     sources.sort_by_key(|source| source.gap.is_none());
     let mut lines: Vec<_> = sources.iter().take(lines_max).map(|source| source_line(state, source)).collect();
@@ -154,8 +154,8 @@ fn nothing(state: &TopState) -> Text<'static> {
     Text::raw("nothing is counted at this level; 1 to 4 show the others")
 }
 
-/// The name of a line, after why numbers are missing (a long name is cut, the reason is not) and after its source
-/// where there are several.
+/// The name of a line, after the reason for missing numbers (a long name is cut, the reason is not) and, with
+/// several sources, after its source.
 fn name(state: &TopState, line: &Line, has_sources: bool) -> Text<'static> {
     let mut spans = Vec::new();
     if !line.resets.is_empty() {

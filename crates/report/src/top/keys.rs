@@ -6,51 +6,42 @@ use iostall_model::Level;
 
 use super::state::TopState;
 
-/// A key, whatever terminal it came from.
+/// A key, independent of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// A character.
     Char(char),
-    /// Return.
     Enter,
-    /// Escape.
     Escape,
-    /// Delete the character before.
+    /// Deletes the last character.
     Backspace,
-    /// To the next level.
+    /// Next level.
     Tab,
     /// Sort by the column to the left.
     Left,
     /// Sort by the column to the right.
     Right,
-    /// A line up.
     Up,
-    /// A line down.
     Down,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
-    /// To the first line.
     Home,
     /// To the last line.
     End,
-    /// The key that stops programs.
+    /// The interrupt key (Ctrl-C).
     Interrupt,
 }
 
-/// What a key asks of the program.
+/// What the program must do after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Nothing but to be drawn.
+    /// Only redraw.
     Draw,
-    /// To sample at another interval.
+    /// Sample at a different interval.
     Interval(Duration),
-    /// To end.
     Quit,
 }
 
-/// The intervals that there are, seconds.
+/// The available intervals, seconds.
 const INTERVALS_S: [u64; 7] = [1, 2, 5, 10, 30, 60, 300];
 /// The levels, by their keys 1 to 4.
 pub(super) const LEVELS: [(Level, &str); 4] = [
@@ -63,7 +54,7 @@ pub(super) const LEVELS: [(Level, &str); 4] = [
 const PAGE: usize = 10;
 
 impl TopState {
-    /// Does what `key` stands for.
+    /// Handles `key`.
     pub fn press(&mut self, key: Key) -> Asked {
         if key == Key::Interrupt {
             return Asked::Quit;
@@ -125,7 +116,7 @@ impl TopState {
         };
     }
 
-    /// The next longer interval, or the next shorter.
+    /// Switches to the next longer or shorter interval.
     fn change_interval(&mut self, is_longer: bool) -> Asked {
         let next = self.interval.and_then(|now| {
             let mut all = INTERVALS_S.into_iter();

@@ -1,7 +1,8 @@
-//! The live full-screen view: its state, the keys that change it, and how it is drawn.
+//! The live full-screen view: its state, its keys, and how it is drawn.
 //!
-//! Nothing here knows a terminal: keys come in as [`Key`], a frame goes out. So the whole view is tested on a screen
-//! that is a few lines of text.
+//! Nothing here depends on a terminal: keys come in as [`Key`], a frame goes out. So the whole view is tested
+//! on a screen of
+//! a few lines of text.
 
 mod columns;
 mod draw;

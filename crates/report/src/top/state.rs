@@ -11,26 +11,25 @@ use jiff::{SignedDuration, Timestamp};
 use super::columns::Column;
 use super::line::Line;
 
-/// A source as the view knows it.
+/// A source in the view.
 #[derive(Clone, Debug, Default)]
 pub struct TopSource {
-    /// Its name.
     pub name: String,
-    /// What its rows did in the newest interval.
+    /// The changes of its rows in the newest interval.
     pub changes: Vec<(Row, Change)>,
-    /// Whether there was an interval since it last failed to answer.
+    /// Whether there was an interval since its last failure.
     pub has_interval: bool,
     /// When its newest sample was taken.
     pub taken: Option<Timestamp>,
-    /// When it first failed to answer since then, and why.
+    /// Time and reason of its first failure since then.
     pub gap: Option<(Timestamp, String)>,
-    /// What it could not tell in its newest sample.
+    /// What it could not read in its newest sample.
     pub warnings: Vec<Warning>,
-    /// Intervals of rows that could not be counted since the view began, by reason.
+    /// Row intervals lost to resets since the view began, by reason.
     pub resets: BTreeMap<ResetReason, u64>,
 }
 
-/// Everything that is on the screen.
+/// The state of the screen.
 #[derive(Clone, Debug)]
 pub struct TopState {
     pub(super) sources: Vec<TopSource>,
@@ -40,9 +39,9 @@ pub struct TopState {
     pub(super) filter: String,
     pub(super) is_typing: bool,
     pub(super) is_paused: bool,
-    /// From sample to sample; `None`: as somebody else decides.
+    /// Time between samples; `None` if it is not ours to choose.
     pub(super) interval: Option<Duration>,
-    /// How many lines are scrolled past.
+    /// First visible line.
     pub(super) offset: usize,
     pub(super) has_colour: bool,
     pub(super) now: Timestamp,
@@ -50,7 +49,7 @@ pub struct TopState {
 }
 
 impl TopState {
-    /// A view of the sources called `names` in which nothing has happened yet.
+    /// A view of the sources `names` without data yet.
     pub fn new(names: &[String], level: Level, interval: Option<Duration>, has_colour: bool) -> Self {
         let source = |name: &String| TopSource { name: name.clone(), ..TopSource::default() };
         Self {
@@ -74,7 +73,7 @@ impl TopState {
         self.now = now;
     }
 
-    /// Only lines with this in their name are shown.
+    /// Shows only lines whose name contains this.
     pub fn set_filter(&mut self, filter: &str) {
         filter.clone_into(&mut self.filter);
         self.refresh();
@@ -88,8 +87,8 @@ impl TopState {
         }
     }
 
-    /// The source called `name`, which is added where it is new, answered. While the view is paused it stays as it is,
-    /// but for what is known at the first answer.
+    /// The source `name`, added if new, was sampled. A paused view does not change, except for what is known
+    /// from the first sample.
     pub fn step(&mut self, name: &str, step: &Step) {
         let is_first = step.since.is_none();
         if self.is_paused && !is_first {
@@ -110,7 +109,7 @@ impl TopState {
         self.refresh();
     }
 
-    /// The source called `name` did not answer at `at`. What it did before is no news any more.
+    /// The source `name` did not answer at `at`. Its earlier numbers are not shown any more.
     pub fn gap(&mut self, name: &str, at: Timestamp, reason: &str) {
         if self.is_paused {
             return;
@@ -131,12 +130,12 @@ impl TopState {
         &mut self.sources[place]
     }
 
-    /// Whether every source has said something: what it did, or that it does not answer.
+    /// Whether every source has answered or failed.
     pub fn is_complete(&self) -> bool {
         self.sources.iter().all(|source| source.gap.is_some() || source.has_interval)
     }
 
-    /// What is on the screen as a report about one interval, for the forms that reports have.
+    /// The screen as a report on one interval, for the report's output formats.
     pub fn report(&self) -> WatchReport {
         let window = self.window();
         let begun = |source: &TopSource| {
@@ -167,7 +166,7 @@ impl TopState {
         window
     }
 
-    /// Makes the lines anew.
+    /// Rebuilds the lines.
     pub(super) fn refresh(&mut self) {
         let line = |(key, group): (GroupKey, Group)| Line {
             key,
@@ -176,13 +175,13 @@ impl TopState {
         };
         self.lines = self.window().groups.into_iter().map(line).collect();
         let (sort, is_ascending) = (self.sort, self.is_ascending);
-        // The order by name stands where the column says nothing.
+        // Where the column has no numbers, the order by name remains.
         self.lines.sort_by(|a, b| sort.compare(a, b, is_ascending));
         self.offset = self.offset.min(self.lines.len().saturating_sub(1));
     }
 }
 
-/// A source's silence as reports tell it.
+/// A source's failure as a gap.
 fn gap((at, reason): &(Timestamp, String)) -> Gap {
     Gap { at: *at, missed: 1, reason: reason.clone() }
 }

@@ -1,10 +1,10 @@
-//! The numbers of a group: derived once, for every form.
+//! The numbers of a group, derived once for every format.
 
 use iostall_model::{Counter, Kind};
 
 use iostall_watch::windows::{Group, GroupKey, WatchWindow};
 
-/// A group that is shown.
+/// A group to be shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures<'a> {
     pub(crate) key: &'a GroupKey,
@@ -15,11 +15,11 @@ pub(crate) struct Figures<'a> {
 pub(crate) struct Number {
     /// Its column in files, with its unit.
     pub(crate) name: &'static str,
-    /// Its column in tables for people; `None` where those leave it out.
+    /// Its column in tables; `None` if it is not shown there.
     pub(crate) head: Option<&'static str>,
-    /// In which order narrow terminals leave it out.
+    /// The order in which narrow terminals leave columns out.
     pub(crate) drop_rank: Option<u8>,
-    /// The number; `None` where it is not known.
+    /// The number; `None` if unknown.
     pub(crate) value: fn(&Figures<'_>) -> Option<f64>,
 }
 
@@ -41,7 +41,7 @@ const fn unseen(name: &'static str, value: fn(&Figures<'_>) -> Option<f64>) -> N
     Number { name, head: None, drop_rank: None, value }
 }
 
-/// Every number, in the order of its column.
+/// All numbers in column order.
 pub(crate) const NUMBERS: [Number; 15] = [
     number("reads_per_s", "reads/s", None, |f| f.group.totals.per_second(Counter::Reads)),
     number("writes_per_s", "writes/s", None, |f| f.group.totals.per_second(Counter::Writes)),
@@ -55,7 +55,7 @@ pub(crate) const NUMBERS: [Number; 15] = [
     number("stall_ms_per_write", "ms/write", None, |f| f.group.totals.write_stall_ns_mean().map(ms)),
     number("stall_ms_per_io", "ms/io", None, |f| f.group.totals.io_stall_ns_mean().map(ms)),
     number("stall_ms_per_io_max", "max", Some(4), |f| f.group.stall_ns_max.map(ms)),
-    // Blocks say nothing of the size of requests.
+    // Blocks say nothing about the size of requests.
     number("io_kib_mean", "KiB/io", Some(2), |f| {
         f.group.totals.io_size_bytes_mean().filter(|_| !f.key.kind.counts_blocks()).map(|bytes| bytes / KIB)
     }),
@@ -75,19 +75,19 @@ fn ms(ns: f64) -> f64 {
     ns / NS_PER_MS
 }
 
-/// At most `top` groups, the worst first.
+/// At most `top` groups, worst first.
 pub(crate) fn figures(window: &WatchWindow, top: usize) -> Vec<Figures<'_>> {
     window.worst_first().into_iter().take(top).map(|(key, group)| Figures { key, group }).collect()
 }
 
 impl Figures<'_> {
-    /// The volumes it lies on; none where some of them are not known.
+    /// Its volumes; none if some are unknown.
     pub(crate) fn volumes(&self) -> Vec<&str> {
         let on = &self.group.on_volumes;
         if on.is_unknown { Vec::new() } else { on.names.iter().map(String::as_str).collect() }
     }
 
-    /// Why some intervals of the group are not in its numbers: `restart 2, wrap 1`.
+    /// Why some intervals are not in the group's numbers: `restart 2, wrap 1`.
     pub(crate) fn resets(&self) -> String {
         let all: Vec<String> =
             self.group.resets.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
@@ -98,8 +98,8 @@ impl Figures<'_> {
 /// The stall of most kinds: from the request to its completion.
 const TO_COMPLETION: &str = "to completion";
 
-/// What the stall of a kind is the time of; `None` where no time is told. Only those of one word can be held
-/// against each other.
+/// What the stall of a kind measures; `None` if no time is reported. Only kinds with the same answer can be
+/// compared.
 pub(crate) fn stall_is(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::SqlServerFile | Kind::LinuxDevice => Some(TO_COMPLETION),
@@ -110,13 +110,13 @@ pub(crate) fn stall_is(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// The same beside the name of a line or a bar; empty where it is the usual.
+/// The same as a label for a line or bar; empty for the usual one.
 pub(crate) fn stall_label(kind: Kind) -> String {
     let unusual = stall_is(kind).filter(|word| *word != TO_COMPLETION);
     unusual.map_or_else(String::new, |word| format!(" ({word})"))
 }
 
-/// Three significant digits, and whole numbers above a hundred; what is small is not zero.
+/// Three significant digits, and whole numbers above a hundred; small numbers are not rounded to zero.
 pub(crate) fn short(number: f64) -> String {
     match number.abs() {
         size if size >= 100.0 => crate::format::number(number),
@@ -127,7 +127,7 @@ pub(crate) fn short(number: f64) -> String {
     }
 }
 
-/// [`short`] of what may be missing.
+/// [`short`] of an optional number.
 pub(crate) fn maybe_short(number: Option<f64>) -> String {
     number.map_or_else(|| crate::format::NONE.to_owned(), short)
 }

@@ -8,7 +8,7 @@ use iostall_watch::windows::{SourceHistory, WatchReport};
 
 use super::columns::{NUMBERS, figures, stall_is};
 
-/// One line a group, every column, absent numbers empty.
+/// One line per group with every column; absent numbers are empty.
 pub fn write_watch_csv(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let heads = ["source", "kind", "name"].into_iter().chain(NUMBERS.iter().map(|number| number.name));
@@ -27,7 +27,7 @@ pub fn write_watch_csv(report: &WatchReport, out: &mut dyn Write) -> io::Result<
     writer.flush()
 }
 
-/// The window, its sources, and an array with an object for each group, absent numbers null.
+/// The window, its sources, and an array with an object per group; absent numbers are null.
 pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
     let groups: Vec<Value> = figures(&report.window, report.top)
         .iter()
@@ -61,7 +61,7 @@ pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result
     writeln!(out)
 }
 
-/// Each source with its gaps, its warnings and how much of the window is covered.
+/// Each source with its gaps, warnings and coverage.
 pub(super) fn sources(report: &WatchReport) -> Vec<Value> {
     let one = |source: &SourceHistory| {
         let mut object = json!(source);

@@ -1,4 +1,4 @@
-//! How windows of watched sources, and two of them compared, are shown.
+//! Output formats of windows and comparisons of watched sources.
 
 pub(crate) mod columns;
 pub mod comparison;

@@ -1,4 +1,4 @@
-//! The groups of a window as sections, which text and HTML lay out alike.
+//! The groups of a window as sections, with the same layout in text and HTML.
 
 use iostall_model::Level;
 use iostall_watch::windows::{SourceHistory, WatchReport};
@@ -10,10 +10,10 @@ use crate::format::{percent, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// Below this share of the window, numbers are about too little of it to stand for the whole.
+/// With less coverage, the numbers may not be representative of the window.
 pub(super) const COVERAGE_ENOUGH: f64 = 0.9;
 
-/// What the report is called: what was summed, and when.
+/// The title of the report: level and window.
 pub fn title(report: &WatchReport) -> String {
     format!("{}, {} to {}", heading(report), timestamp(report.from), timestamp(report.to))
 }
@@ -23,7 +23,7 @@ pub fn heading(report: &WatchReport) -> &'static str {
     level_word(report.window.level)
 }
 
-/// What a level is called above its groups.
+/// The heading over the groups of a level.
 pub(super) fn level_word(level: Level) -> &'static str {
     match level {
         Level::Files => "Files",
@@ -33,7 +33,7 @@ pub(super) fn level_word(level: Level) -> &'static str {
     }
 }
 
-/// A section a source, that with the worst group first.
+/// One section per source; the one with the worst group first.
 pub fn sections(report: &WatchReport) -> Vec<Section> {
     let shown = figures(&report.window, report.top);
     let mut sources: Vec<&str> = Vec::new();
@@ -42,7 +42,7 @@ pub fn sections(report: &WatchReport) -> Vec<Section> {
             sources.push(&figure.key.source);
         }
     }
-    // A source without numbers is there with the reasons.
+    // A source without numbers is listed with the reasons.
     let silent = report.sources.iter().filter(|source| !sentences(source).is_empty());
     for source in silent {
         let has_numbers = report.window.groups.keys().any(|key| key.source == source.name);
@@ -96,7 +96,7 @@ fn table(figures: &[Figures<'_>]) -> Table {
     kinds.sort_unstable();
     kinds.dedup();
     let is_mixed = kinds.len() > 1;
-    // Where no group has a share of a volume, as with volumes themselves, the column says nothing.
+    // If no group has a share of a volume, as with volumes themselves, the column is left out.
     let numbers: Vec<_> = NUMBERS
         .iter()
         .filter(|number| {

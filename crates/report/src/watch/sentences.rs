@@ -1,11 +1,11 @@
-//! What there is to say of a source beside its numbers.
+//! Sentences about a source.
 
 use iostall_watch::windows::{GapRun, SourceHistory};
 
 use crate::facts::timestamp;
 use crate::format::shown;
 
-/// How coarse the numbers are, what is missing and what the source could not tell, a sentence each.
+/// Resolution of the numbers, gaps, and what the source could not read, one sentence each.
 pub fn sentences(history: &SourceHistory) -> Vec<String> {
     let days = history
         .days_until

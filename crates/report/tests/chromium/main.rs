@@ -12,7 +12,6 @@ use iostall_report::{Report, write_comparison_html, write_html, write_watch_html
 use iostall_watch::windows::{WatchComparison, fixture as watched};
 use serde_json::Value;
 
-/// The page of a run.
 fn page(run: &Run) -> String {
     let mut page = String::new();
     write_html(&Report::of(run), &mut page).unwrap();

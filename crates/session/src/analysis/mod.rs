@@ -1,4 +1,4 @@
-//! What the numbers of runs tell, for every output alike.
+//! Analysis of runs, for every output format.
 
 pub mod comparison;
 pub mod sweep;

@@ -1,11 +1,11 @@
-//! What the points of a sweep tell: knees, limits, and storage that changed meanwhile.
+//! Analysis of a sweep: knees, limits, and whether the storage changed meanwhile.
 
 use iostall_model::{MaxRateOutcome, Point, Repeat, Run, SweepOutcome};
 use iostall_stats::change::{Change, change};
 use iostall_stats::knee::{Choice, CurvePoint, Knees};
 use iostall_stats::plateau::{Plateau, plateau};
 
-/// A change of level below this share is not told.
+/// A smaller change of level is not reported.
 const CHANGE_MIN: f64 = 0.1;
 
 /// A sweep with its knees.
@@ -14,12 +14,12 @@ pub struct SweepAnalysis<'a> {
     pub points: Vec<&'a Point>,
     /// The same as numbers, in the same order.
     pub curve_points: Vec<CurvePoint>,
-    /// Indices are into both.
+    /// Indices into both.
     pub knees: Knees,
 }
 
 impl<'a> SweepAnalysis<'a> {
-    /// The knees of what a sweep measured.
+    /// Finds the knees of a sweep.
     pub fn of(outcome: &'a SweepOutcome) -> Self {
         let (points, curve_points): (Vec<&Point>, Vec<CurvePoint>) = outcome
             .points
@@ -39,12 +39,12 @@ impl<'a> SweepAnalysis<'a> {
         self.knees.curve.iter().map(|index| (point(index).in_flight as f64, point(index).iops)).collect()
     }
 
-    /// The part of the curve that is flat, as under a limit.
+    /// The flat part of the curve, as with a rate limit.
     pub fn plateau(&self) -> Option<Plateau> {
         plateau(&self.pairs())
     }
 
-    /// How many settings kept less in flight than was asked.
+    /// How many settings had less in flight than requested.
     pub fn short_of_depth(&self) -> usize {
         self.curve_points.iter().filter(|point| !point.obeys_little()).count()
     }
@@ -55,16 +55,15 @@ impl<'a> SweepAnalysis<'a> {
     }
 }
 
-/// The setting to use, measured again at the end, gave something else.
+/// The recommended setting gave a different result when measured again at the end.
 #[derive(Clone, Copy, Debug)]
 pub struct LaterChange {
-    /// How much later, nanoseconds.
     pub later_ns: u64,
-    /// From what to what.
     pub change: Change,
 }
 
-/// Whether the chosen setting, which was measured again at the end, gave the same; `None` where it did or was not.
+/// Whether the chosen setting gave the same result when measured again at the end; `None` if so, or if it was
+/// not repeated.
 pub fn later_change(outcome: &SweepOutcome, point: &Point) -> Option<LaterChange> {
     let again = outcome.checked.as_ref()?;
     let first = point.repeats.first()?.start_ns;
@@ -79,7 +78,7 @@ pub fn target_missed(outcome: &SweepOutcome) -> bool {
     matches!(SweepAnalysis::of(outcome).knees.choice, Some(Choice::SloMissed(_)))
 }
 
-/// Whether the run asked for a latency that no setting and no rate kept.
+/// Whether the run had a latency target that no setting or rate met.
 pub fn misses_its_target(run: &Run) -> bool {
     run.body.as_kind::<SweepOutcome>().is_some_and(target_missed)
         || run.body.as_kind::<MaxRateOutcome>().is_some_and(|search| search.best().is_none())

@@ -15,7 +15,6 @@ use crate::output::{Form, OutputError, Outputs, Taken};
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct ManifestPlace {
-    /// As it was named.
     pub path: PathBuf,
     /// It may take the place of any file that is not precious by itself.
     pub may_replace: bool,

@@ -12,23 +12,16 @@ use crate::targets::{OwnSize, TargetBinding, TargetRequest, WriteConsent, made_b
 /// Why a target cannot be what the command line wants of it.
 #[derive(Debug, Error)]
 pub enum DiskspdTargetError {
-    /// It has the name of something that only Windows has.
     #[error("{0}")]
     OfWindows(Unsupported),
-    /// It should be there.
     #[error("Error opening file: {path} is not there")]
     NotThere {
-        /// As it was named.
         path: String,
         /// Whether a later time span makes it.
         is_made_later: bool,
     },
-    /// `-c` would put an empty file in the place of somebody else's.
     #[error("-c would replace {path}, which iostall did not make")]
-    WouldReplace {
-        /// As it was named.
-        path: String,
-    },
+    WouldReplace { path: String },
 }
 
 impl DiskspdTargetError {

@@ -1,4 +1,4 @@
-//! The cells of a matrix, in the order they are measured.
+//! The cells of a matrix in the order of measurement.
 
 use iostall_measure::{BlockSize, Percent};
 use iostall_model::profile::{Access, BlockMix};
@@ -11,7 +11,6 @@ pub struct Cell {
     pub write_pct: Percent,
     /// Random or sequential.
     pub access: Access,
-    /// Size of a request.
     pub size: BlockSize,
     /// Requests in flight.
     pub depth: u32,
@@ -20,7 +19,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// `random read 64K, depth 8`, with the target's number where there are several.
+    /// `random read 64K, depth 8`, with the target's number if there are several.
     pub(crate) fn in_words(&self) -> String {
         let access = match self.access {
             Access::Random => "random",
@@ -35,7 +34,7 @@ impl Cell {
         )
     }
 
-    /// Whether `point` is this cell's.
+    /// Whether `point` belongs to this cell.
     pub(crate) fn is(&self, point: &Point, workers: u32) -> bool {
         point.targets.iter().map(|index| *index as usize).eq([self.device])
             && point.block_size == BlockMix::single(self.size)
@@ -46,8 +45,8 @@ impl Cell {
     }
 }
 
-/// Reads before writes, which change what later cells meet; devices in turn, so that what else goes on on the machine meets
-/// them alike.
+/// Reads before writes, because writes change what later cells find; devices alternate, so that other
+/// activity on the machine affects them alike.
 pub fn cells(plan: &MatrixPlan, devices: usize) -> Vec<Cell> {
     let mut cells = Vec::new();
     for write_pct in plan.write_pcts.iter().copied() {

@@ -1,4 +1,4 @@
-//! Every size, pattern and depth in one table.
+//! Measures every size, pattern and depth, for one table.
 
 mod cells;
 mod resume;
@@ -22,23 +22,23 @@ use crate::targets::{TargetRequest, Targets};
 
 pub use cells::{Cell, cells};
 
-/// Intervals of a cell at least: two say nothing about their spread.
+/// Fewest intervals of a cell: two say nothing about their variation.
 const REPEATS_MIN: u32 = 3;
 
-/// A matrix that is asked for.
+/// What to measure.
 #[derive(Clone, Debug)]
 pub struct MatrixRequest {
-    /// Files and devices, each measured by itself; none: a scratch file.
+    /// Files and devices, each measured separately; a scratch file if empty.
     pub paths: Vec<PathBuf>,
-    /// What may be overwritten.
     pub consent: WriteConsent,
-    /// What is measured of each.
+    /// What to measure on each.
     pub plan: MatrixPlan,
-    /// As the run is called.
+    /// Name of the run.
     pub name: String,
 }
 
-/// A role for each pattern, so that targets are checked for all that will be done to them.
+/// A profile with a role for each pattern, so that targets are checked for everything that will be done to
+/// them.
 pub fn matrix_profile(plan: &MatrixPlan) -> Result<Profile, SessionError> {
     let mut profile = preset("random-read")?;
     "matrix".clone_into(&mut profile.name);
@@ -67,7 +67,7 @@ fn role(base: &RoleProfile, plan: &MatrixPlan, cell: &Cell) -> RoleProfile {
     }
 }
 
-/// Measures the cells; with `earlier`, a store, those that a stopped matrix has not measured yet.
+/// Measures the cells; with the store `earlier`, only those that an interrupted matrix has not measured yet.
 pub fn matrix(
     request: MatrixRequest,
     earlier: Option<&dyn Store>,
@@ -105,7 +105,7 @@ pub fn matrix(
             label: &label,
         };
         let point = runner.point(&job, &precision)?;
-        // A cell that was cut off is not kept: whoever resumes measures it whole.
+        // An interrupted cell is dropped; a resumed matrix measures it again.
         if runner.stopped() {
             break;
         }
@@ -119,7 +119,7 @@ pub fn matrix(
     Ok(runner.finish(&name, RunBody::Matrix(Box::new(outcome))))
 }
 
-/// Each target by itself: the cells of one must not touch the other.
+/// Each target separately: the cells of one must not touch the other.
 fn prepare(
     paths: &[PathBuf],
     consent: &WriteConsent,

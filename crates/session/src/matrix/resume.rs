@@ -1,4 +1,4 @@
-//! Going on where a matrix was stopped.
+//! Resumes an interrupted matrix.
 
 use std::path::PathBuf;
 
@@ -9,23 +9,23 @@ use super::cells::Cell;
 use crate::error::SessionError;
 use crate::targets::named_or_scratch;
 
-/// Of so many matrices the newest fitting one is looked for.
+/// How many of the newest matrices are searched for one to resume.
 const LOOK_BACK: u32 = 100;
 
-/// What a stopped matrix measured.
+/// The results of an interrupted matrix.
 pub(crate) struct Earlier {
     pub(crate) run: RunId,
     points: Vec<Point>,
 }
 
 impl Earlier {
-    /// The point of `cell`, where it was measured.
+    /// The point of `cell`, if it was measured.
     pub(crate) fn point(&self, cell: &Cell, workers: u32) -> Option<&Point> {
         self.points.iter().find(|point| cell.is(point, workers))
     }
 }
 
-/// The newest stopped matrix with this plan and these targets.
+/// The newest interrupted matrix with this plan and these targets.
 pub(crate) fn newest(
     store: &dyn Store,
     plan: &MatrixPlan,
@@ -43,7 +43,7 @@ pub(crate) fn newest(
 }
 
 fn fitting(run: &Run, plan: &MatrixPlan, paths: &[PathBuf]) -> Option<Earlier> {
-    // Without a name it was the scratch file, which is made again with the same content.
+    // Without a path it was the scratch file, which is created again with the same content.
     let paths = named_or_scratch(paths);
     let same_targets = run.targets.iter().map(|target| &target.path).eq(&paths);
     let outcome =

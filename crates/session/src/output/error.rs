@@ -12,52 +12,22 @@ use super::form::Form;
 /// See the module. The text says what and where; [`OutputError::hint`] says what next.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// Two options want standard output.
     #[error("{one} and {two} both want standard output")]
-    StdoutTwice {
-        /// The option that came first.
-        one: &'static str,
-        /// The one after it.
-        two: &'static str,
-    },
-    /// Two options name one file.
+    StdoutTwice { one: &'static str, two: &'static str },
     #[error("{one} {} and {two} {} are one file", first.display(), second.display())]
-    OneFile {
-        /// The option that came first.
-        one: &'static str,
-        /// What it names.
-        first: PathBuf,
-        /// The one after it.
-        two: &'static str,
-        /// What that names.
-        second: PathBuf,
-    },
-    /// One file cannot be written, or writing it would destroy something.
+    OneFile { one: &'static str, first: PathBuf, two: &'static str, second: PathBuf },
     #[error("{flag} {}: {why}", path.display())]
-    Refused {
-        /// The option that names it.
-        flag: &'static str,
-        /// As it was named.
-        path: PathBuf,
-        /// Why it is refused.
-        why: RefusalReason,
-    },
-    /// The same, before anything was measured or copied.
+    Refused { flag: &'static str, path: PathBuf, why: RefusalReason },
     #[error(transparent)]
     AtStart(Box<OutputError>),
-    /// Writing failed.
     #[error("cannot write {flag} {}", path.display())]
     Write {
-        /// The option that names the file.
         flag: &'static str,
-        /// As it was named.
         path: PathBuf,
         /// Whether it is the one result that is not in the run.
         is_manifest: bool,
-        /// What the system said.
         source: io::Error,
     },
-    /// Standard output failed.
     #[error("cannot write to standard output")]
     Stdout(#[source] io::Error),
 }
@@ -65,22 +35,16 @@ pub enum OutputError {
 /// Why one file is refused. The texts go on after the option and the path.
 #[derive(Debug, Error)]
 pub enum RefusalReason {
-    /// No document can be written there.
     #[error(transparent)]
     Place(OutputRefusal),
-    /// The command works on it.
     #[error("{0}")]
     Taken(String),
-    /// The shell has opened it for our text or our messages.
     #[error("{0} goes to the same file")]
     Redirected(&'static str),
-    /// What is there cannot be read.
     #[error("what is there cannot be read: {0}")]
     Unread(io::Error),
-    /// What is there is a database.
     #[error("that file belongs to a database: {0}")]
     Database(DatabaseFile),
-    /// What is there is no former result of this form.
     #[error("that file is there, and is no {}", .0.name())]
     OtherForm(Form),
 }
@@ -124,23 +88,10 @@ impl RefusalReason {
 /// Why a table that is to grow during a run cannot be begun.
 #[derive(Debug, Error)]
 pub enum TableError {
-    /// The file could not be made.
     #[error("cannot make {}", path.display())]
-    Make {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Its header could not be written.
+    Make { path: PathBuf, source: io::Error },
     #[error("cannot write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// There is no thread to write it.
+    Write { path: PathBuf, source: io::Error },
     #[error("cannot start the thread that writes the table")]
     Thread(#[source] io::Error),
 }

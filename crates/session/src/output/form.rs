@@ -16,13 +16,10 @@ const CSV_COLUMNS: [&str; 4] = ["start_s", "elapsed_s", "in_flight", "stall_is"]
 pub enum Form {
     /// A document of a run, a comparison or a window.
     Json,
-    /// A table.
     Csv,
-    /// A page.
     Html,
     /// A text with marks, for tickets.
     Markdown,
-    /// A picture.
     Svg,
     /// Checksums of copied files; with `may_replace` in the place of any file that is not precious by itself.
     Manifest {

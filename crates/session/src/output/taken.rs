@@ -11,7 +11,6 @@ pub struct Taken {
     trees: Vec<Tree>,
 }
 
-/// One file, there or not.
 #[derive(Debug)]
 struct TakenFile {
     /// What it is to the command, as the rest of "that is".

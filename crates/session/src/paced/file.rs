@@ -1,4 +1,4 @@
-//! The file that a paced writing writes: made, or given up by the user, and afterwards removed or given back.
+//! The file of a paced write: created or overwritten with consent, and removed or kept afterwards.
 
 use std::path::PathBuf;
 
@@ -15,18 +15,17 @@ use super::request::PacedRequest;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 
-/// See the module. Nobody else writes to it meanwhile, and whatever its path leads to by then, it is this file that is
-/// written.
+/// See the module. Nobody else writes to it meanwhile, and it stays the same file even if its path leads
+/// elsewhere.
 pub(crate) struct PacedFile {
     grant: WriteGrant,
-    /// As it was named.
     path: PathBuf,
-    /// One that goes at the end, for an end of the process that comes before.
+    /// Removes a new file if the process exits early.
     _listed: Option<UnfinishedFile>,
 }
 
 impl PacedFile {
-    /// Makes the file, if it may be written.
+    /// Creates or opens the file, if it may be written.
     pub(crate) fn prepare(request: &PacedRequest) -> Result<Self, SessionError> {
         let consent = WriteConsent { overwrite: request.overwrite.clone(), ..WriteConsent::none() };
         let path = request.file.clone();
@@ -42,12 +41,12 @@ impl PacedFile {
         Ok(file)
     }
 
-    /// Whether it is, or becomes, iostall's. A file that the user has given up stays the user's.
+    /// Whether iostall created it. A file that the user allowed to be overwritten stays the user's.
     fn is_ours(&self) -> bool {
         self.grant.is_made_by_iostall() || *self.grant.reason() == GrantReason::Empty
     }
 
-    /// Takes everything out of it, and marks it where it is ours: a next run then may write it even if this one dies.
+    /// Truncates it, and marks it if it is ours: a later run may then write it even if this one dies.
     fn empty(&self) -> Result<(), SessionError> {
         let file = self.grant.file();
         let mark = || if self.is_ours() { mark_made_by_iostall(file) } else { Ok(()) };
@@ -55,7 +54,7 @@ impl PacedFile {
         made.map_err(|source| SessionError::MakePaced { path: self.path.clone(), source })
     }
 
-    /// Empties the file and opens it as the method wants it.
+    /// Truncates the file and opens it as the method requires.
     pub(crate) fn open(&self, method: WriteMethod) -> Result<OpenTarget, SessionError> {
         self.empty()?;
         let caching = if method == WriteMethod::Buffered { Caching::Buffered } else { Caching::Direct };
@@ -65,12 +64,12 @@ impl PacedFile {
         open_target(&self.grant.open_path(), &options).map_err(|error| SessionError::Run(error.into()))
     }
 
-    /// What its first packet begins with.
+    /// The header of its first packet.
     pub(crate) fn first_header(&self) -> HeaderKind {
         if self.is_ours() { HeaderKind::MadeFile } else { HeaderKind::Block }
     }
 
-    /// Whether the path still leads to the file.
+    /// Whether the path no longer leads to the file.
     pub(crate) fn replaced(&self) -> Option<Warning> {
         let message = match PathNow::of(self.grant.file(), &self.path).ok()? {
             PathNow::Same => return None,
@@ -82,7 +81,7 @@ impl PacedFile {
         Some(Warning::new(WarningCode::TargetReplaced, message).about(self.path.display().to_string()))
     }
 
-    /// Removes what iostall made, and leaves what was there before: an empty file empty, the user's where it is.
+    /// Removes a file that iostall created; keeps one that was there before, empty or with the user's name.
     pub(crate) fn give_back(self, observer: &dyn Observer) {
         let given_back = match self.grant.reason() {
             GrantReason::Created | GrantReason::MadeByIostall => self.grant.remove(),

@@ -1,4 +1,4 @@
-//! The methods, one after the other, each at every pace. One that fails does not take the others with it.
+//! Runs the methods one after the other, each at every pace. A failing method does not affect the others.
 
 use std::error::Error;
 use std::io;
@@ -16,7 +16,7 @@ use super::request::PacedRequest;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 
-/// All that is to be written.
+/// Everything to be written.
 pub(crate) struct Methods<'a> {
     pub(crate) request: &'a PacedRequest,
     pub(crate) file: &'a PacedFile,
@@ -77,7 +77,7 @@ impl Methods<'_> {
     }
 }
 
-/// The error and what it came from, in one line.
+/// The error and its causes in one line.
 fn with_causes(error: &SessionError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -88,7 +88,7 @@ fn with_causes(error: &SessionError) -> String {
     text
 }
 
-/// Opens the file as each method will, so that one that cannot work is refused before another has written for hours.
+/// Opens the file as each method will, so that an impossible one fails before another has written for hours.
 pub(crate) fn check(request: &PacedRequest, file: &PacedFile) -> Result<(), SessionError> {
     for method in request.methods.iter().copied() {
         let opened = file.open(method)?;

@@ -1,4 +1,4 @@
-//! Paced writes: one method after the other at one pace after the other, on a file that grows.
+//! Paced writes: each method at each pace, on a growing file.
 
 mod file;
 mod methods;
@@ -20,16 +20,16 @@ use methods::Methods;
 pub use pace::{PaceError, PaceRequest, paces};
 pub use request::PacedRequest;
 
-/// A paced write that may begin: all that can be checked before is in order.
+/// A paced write that has passed all checks.
 pub struct PacedWrite<'a> {
     request: &'a PacedRequest,
     file: PacedFile,
-    /// Limits the memory of the process for as long as it is there.
+    /// Limits the memory of the process while it exists.
     _group: Option<MemoryGroup>,
 }
 
 impl<'a> PacedWrite<'a> {
-    /// Makes the file, and opens it as each method will.
+    /// Creates the file, and opens it as each method will.
     pub fn prepare(request: &'a PacedRequest, observer: &dyn Observer) -> Result<Self, SessionError> {
         let group = request.memory_limit.map(|limit| enter_group(limit.bytes())).transpose()?;
         let write = Self { request, file: PacedFile::prepare(request)?, _group: group };
@@ -42,9 +42,9 @@ impl<'a> PacedWrite<'a> {
         }
     }
 
-    /// Leaves no file behind that was not there, unless it is to stay.
+    /// Removes a new file, unless it is to be kept.
     pub fn give_up(self, observer: &dyn Observer) {
-        // What was measured is not lost over a file that may not be removed.
+        // Failing to remove the file must not lose the measurements.
         if !self.request.keep {
             self.file.give_back(observer);
         }
@@ -78,7 +78,7 @@ fn enter_group(limit_bytes: u64) -> Result<MemoryGroup, SessionError> {
     MemoryGroup::enter(limit_bytes).map_err(|source| SessionError::MemoryLimit { limit_bytes, source })
 }
 
-/// The failure, where nothing was written at all.
+/// The error, if nothing was written at all.
 fn nothing_written(outcome: &PacedOutcome) -> Option<SessionError> {
     let cause =
         |method: &MethodOutcome| Some(format!("{}: {}", method.method.name(), method.failed.as_ref()?));

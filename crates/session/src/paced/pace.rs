@@ -16,7 +16,6 @@ const PACKET_BYTES: std::ops::RangeInclusive<u32> = 8..=1 << 30;
 pub struct PaceRequest {
     /// Bytes of a packet: one write.
     pub packet: ByteCount,
-    /// Packets of a burst.
     pub burst: u32,
     /// From the start of one burst to that of the next; `None`: no pause.
     pub period: Option<Nanos>,
@@ -29,28 +28,14 @@ pub struct PaceRequest {
 /// Why there is no such pace.
 #[derive(Debug, Error)]
 pub enum PaceError {
-    /// Too small for its header, or more than one write can take.
     #[error("--packet {packet}: a packet has 8 bytes to 1 GiB")]
-    PacketSize {
-        /// As it was asked for.
-        packet: ByteCount,
-    },
-    /// No whole number of sectors.
+    PacketSize { packet: ByteCount },
     #[error(
         "--packet {packet_bytes}: past the page cache a packet must be a multiple of {DIRECT_ALIGN} bytes"
     )]
-    Alignment {
-        /// Bytes of a packet.
-        packet_bytes: u32,
-    },
-    /// An interval without a packet.
+    Alignment { packet_bytes: u32 },
     #[error("--interval {interval}: an interval is at least one packet")]
-    Interval {
-        /// As it was asked for.
-        interval: ByteCount,
-        /// Bytes of a packet.
-        packet_bytes: u32,
-    },
+    Interval { interval: ByteCount, packet_bytes: u32 },
 }
 
 impl PaceError {

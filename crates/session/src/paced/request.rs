@@ -1,28 +1,26 @@
-//! What a user asks a paced write to do.
+//! The request for a paced write.
 
 use std::path::PathBuf;
 
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::paced::{Pace, WriteMethod};
 
-/// A paced write that is asked for.
+/// What to write, and how.
 #[derive(Clone, Debug)]
 pub struct PacedRequest {
-    /// The file.
     pub file: PathBuf,
-    /// How it is written, one after the other.
+    /// Used one after the other.
     pub methods: Vec<WriteMethod>,
-    /// At which paces, each method at every one.
+    /// Each method runs at every pace.
     pub paces: Vec<Pace>,
-    /// Bytes that each writes; `None`: as many as fit into `duration`.
+    /// Bytes per method and pace; `None`: as many as fit into `duration`.
     pub total_bytes: Option<u64>,
-    /// How long each writes.
+    /// Time limit per method and pace.
     pub duration: Option<Nanos>,
-    /// Bytes of an interval.
     pub interval: ByteCount,
-    /// Memory that the process may use, page cache included.
+    /// Memory limit of the process, page cache included.
     pub memory_limit: Option<ByteCount>,
-    /// Files of others that may be overwritten.
+    /// Existing files that may be overwritten.
     pub overwrite: Vec<PathBuf>,
     /// The file stays.
     pub keep: bool,

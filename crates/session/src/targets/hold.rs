@@ -1,4 +1,4 @@
-//! What keeps a target the one that was looked at for as long as the run lasts, and says afterwards what became of it.
+//! Keeps a target unchanged for the length of a run, and reports afterwards what became of it.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -11,18 +11,24 @@ use iostall_engine::open::OpenTarget;
 /// See the module.
 pub(super) struct Hold {
     kept: Kept,
-    /// What the user's path leads to should stay this.
+    /// The user's path, which should keep leading to this target.
     path: PathBuf,
     least_seen: Cell<Option<FileNow>>,
 }
 
 enum Kept {
-    /// A stand-in that no file is behind.
+    /// A synthetic target without a file.
     Nothing,
-    /// A target that is written. A scratch file goes with it; it is listed for an end of the process that comes before.
-    Written { grant: WriteGrant, is_scratch: bool, _listed: Option<UnfinishedFile> },
-    /// A target that is only read.
-    Read { opened: OpenTarget, _lock: Option<FileLock> },
+    /// A target that is written. A scratch file is removed with it, also if the process exits early.
+    Written {
+        grant: WriteGrant,
+        is_scratch: bool,
+        _listed: Option<UnfinishedFile>,
+    },
+    Read {
+        opened: OpenTarget,
+        _lock: Option<FileLock>,
+    },
 }
 
 impl Hold {
@@ -43,7 +49,7 @@ impl Hold {
         Self::of(Kept::Read { opened, _lock: lock }, path)
     }
 
-    /// The permission, where the target is written.
+    /// The grant, if the target is written.
     pub(super) fn grant(&self) -> Option<&WriteGrant> {
         match &self.kept {
             Kept::Written { grant, .. } => Some(grant),
@@ -51,7 +57,7 @@ impl Hold {
         }
     }
 
-    /// What the very first block begins with when it is written: what iostall made is known again by it.
+    /// The header of the block at offset 0: it identifies files that iostall created.
     pub(super) fn first_header(&self) -> HeaderKind {
         match &self.kept {
             Kept::Written { grant, .. } if is_ours(grant) => HeaderKind::MadeFile,
@@ -59,7 +65,7 @@ impl Hold {
         }
     }
 
-    /// Looks at the file once more.
+    /// Looks at the file again.
     pub(super) fn look(&self) {
         if let Some(now) = self.now() {
             let least = self.least_seen.get().map_or(now, |before| before.least_with(now));
@@ -67,24 +73,23 @@ impl Hold {
         }
     }
 
-    /// The least that was ever seen of the file; `None` where it is no file.
+    /// The smallest values ever seen for the file; `None` if it is no file.
     pub(super) fn least_seen(&self) -> Option<FileNow> {
         self.look();
         self.least_seen.get()
     }
 
-    /// The file as it is now.
     pub(super) fn now(&self) -> Option<FileNow> {
-        // A file system that does not answer says so to the load, too.
+        // If the file system does not answer, the load will fail too.
         FileNow::of(self.file()?).ok()
     }
 
-    /// What the path leads to now.
+    /// What the path currently leads to.
     pub(super) fn path_now(&self) -> PathNow {
         self.file().and_then(|file| PathNow::of(file, &self.path).ok()).unwrap_or(PathNow::Same)
     }
 
-    /// The open file; `None` where it is a device or nothing.
+    /// The open file; `None` for a device or nothing.
     fn file(&self) -> Option<&File> {
         let file = match &self.kept {
             Kept::Nothing => return None,
@@ -100,14 +105,15 @@ impl Drop for Hold {
         if let Kept::Written { grant, is_scratch: true, .. } = &self.kept
             && is_ours(grant)
         {
-            // While the lock is still held: the next run finds either this file, locked, or none.
-            // One that cannot be removed is found by the next run, which makes use of it.
+            // While the lock is still held: the next run finds either this file, locked, or none. If it
+            // cannot be removed, the next run reuses it.
             let _ = grant.remove();
         }
     }
 }
 
-/// Whether what is written to the file makes it iostall's. What the user has given up stays the user's.
+/// Whether writing to the file makes it iostall's. A file that the user allowed to be overwritten stays the
+/// user's.
 pub(super) fn is_ours(grant: &WriteGrant) -> bool {
     grant.is_made_by_iostall() || *grant.reason() == GrantReason::Empty
 }

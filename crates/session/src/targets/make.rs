@@ -1,4 +1,4 @@
-//! Checks one target, makes it where it is not there, opens and describes it.
+//! Checks one target, creates it if it does not exist, opens and describes it.
 
 use std::fs;
 use std::path::Path;
@@ -23,17 +23,17 @@ use crate::error::SessionError;
 use crate::event::{Event, Observer};
 use crate::names::is_named;
 
-/// A scratch file is no larger than this, so that the first run does not keep anybody waiting.
+/// Largest scratch file, so that the first run does not take long to start.
 const SCRATCH_BYTES_MAX: u64 = 4 << 30;
 
-/// What files are made with.
+/// The engine for creating files.
 pub(crate) struct Maker<'a> {
     pub(crate) kind: &'a EngineKind,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) stop: &'a StopToken,
 }
 
-/// As large as one would like (twice the memory), as the file system has room for, and as one would wait for.
+/// The ideal size (twice the memory), limited by free space and by the time to write it.
 pub(super) fn scratch_size() -> Result<ByteCount, SessionError> {
     let here = Path::new(".");
     let space = host::file_system_of(here).ok_or(SessionError::NoFileSystem)?;
@@ -46,7 +46,6 @@ pub(super) struct Making<'a> {
     pub(super) maker: &'a Maker<'a>,
     pub(super) seed: u64,
     pub(super) consent: &'a WriteConsent,
-    /// As asked for.
     pub(super) size: Option<ByteCount>,
 }
 
@@ -78,8 +77,8 @@ impl Making<'_> {
         describe(target, written, size, found_bytes)
     }
 
-    /// Whether a file is to be made, or made larger: one of ours, or one that has a size of its own and that the user has named
-    /// as one to overwrite.
+    /// Whether a file must be created or extended: one of ours, or one with a size of its own that the user
+    /// allowed to be overwritten.
     fn is_too_small(&self, target: &Named, found_bytes: Option<u64>, size: Option<ByteCount>) -> bool {
         let Some(found_bytes) = found_bytes else { return fs::metadata(&target.path).is_err() };
         let may_grow = || {
@@ -89,7 +88,7 @@ impl Making<'_> {
         found_bytes < size.map_or(0, ByteCount::bytes) && may_grow()
     }
 
-    /// Writes the file to its size; one that was not there before goes again when that fails.
+    /// Writes the file to its size; if that fails, a new file is removed again.
     fn make_file(
         &self,
         shown: &Path,
@@ -100,7 +99,7 @@ impl Making<'_> {
         let _listed = is_new.then(|| UnfinishedFile::at(grant.path()));
         let made = self.write_file(shown, grant, size);
         if made.is_err() && is_new {
-            // What cannot be removed is left marked as ours, or empty.
+            // If it cannot be removed, it stays marked as ours, or empty.
             drop(grant.remove());
         }
         made
@@ -114,7 +113,7 @@ impl Making<'_> {
     ) -> Result<(), SessionError> {
         let wanted = size.unwrap_or(DEFAULT_SIZE).bytes().next_multiple_of(SIZE_ALIGN);
         let found = grant.file().metadata()?.len();
-        // What the user has given up is written from its start, so that nothing of it is left.
+        // A file of the user's is overwritten from its start, so that nothing of it is left.
         let from = if is_ours(grant) { found } else { 0 };
         check_free_space(grant.path().parent().unwrap_or(Path::new(".")), wanted.saturating_sub(found))?;
         let mut first_header = HeaderKind::Block;

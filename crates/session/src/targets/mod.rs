@@ -1,4 +1,4 @@
-//! The targets of a run: checked, made where they are not there, opened, described.
+//! The targets of a run: checked, created if missing, opened, described.
 
 mod hold;
 mod make;
@@ -26,13 +26,13 @@ pub use iostall_engine::guard::{WriteConsent, made_by_iostall};
 pub(crate) use make::Maker;
 pub use request::{OwnSize, SCRATCH_NAME, TargetBinding, TargetRequest, named_or_scratch};
 
-/// All targets of a run. The scratch file, where there is one, goes with this value.
+/// All targets of a run. A scratch file is removed when this is dropped.
 pub struct Targets {
     ready: Vec<Ready>,
 }
 
 impl Targets {
-    /// Checks, makes and describes what is asked for.
+    /// Checks, creates and describes the requested targets.
     pub(crate) fn prepare(
         request: &TargetRequest,
         profile: &Profile,
@@ -49,7 +49,8 @@ impl Targets {
         Ok(Self { ready })
     }
 
-    /// Stand-ins for the null engine, which opens nothing: one for each name that roles ask for, or one for all.
+    /// Synthetic targets for the null engine, which opens nothing: one for each name that roles use, or one
+    /// for all.
     pub(crate) fn synthetic(request: &TargetRequest) -> Self {
         let stand_in = |name: Option<String>, path: PathBuf, size: Option<ByteCount>| {
             let size_bytes = size.or(request.size).unwrap_or(DEFAULT_SIZE).bytes();
@@ -70,7 +71,7 @@ impl Targets {
         Self { ready }
     }
 
-    /// The files of a simulated device, for the names that are asked for in their order; without any, all of them.
+    /// The files of a simulated device, assigned in order to the requested names; without any, all of them.
     pub(crate) fn simulated(request: &TargetRequest, device: &SimDevice) -> Self {
         let bound = request.bindings.iter().map(|binding| (Some(binding.name.clone()), binding.path.clone()));
         let plain = request.paths.iter().map(|path| (None, path.clone()));
@@ -90,7 +91,7 @@ impl Targets {
         Self { ready: named.into_iter().zip(&sizes).map(ready).collect() }
     }
 
-    /// How many there are.
+    /// Number of targets.
     pub fn count(&self) -> usize {
         self.ready.len()
     }
@@ -109,12 +110,12 @@ impl Targets {
         self.ready.iter().map(of_span).collect()
     }
 
-    /// What they are, for the run's record.
+    /// Their description for the run's record.
     pub(crate) fn facts(&self) -> Vec<Target> {
         self.ready.iter().map(|ready| ready.facts.clone()).collect()
     }
 
-    /// Names of the block devices under them, each once, the lowest layers included.
+    /// Distinct names of the block devices under them, including the lowest layers.
     pub(crate) fn devices(&self) -> Vec<String> {
         fn collect(device: &iostall_measure::platform::Device, names: &mut Vec<String>) {
             if !names.contains(&device.name) {
@@ -130,7 +131,6 @@ impl Targets {
         names
     }
 
-    /// Their sizes now.
     pub(crate) fn sizes_now(&self) -> Vec<Option<u64>> {
         let size = |ready: &Ready| match ready.facts.kind {
             TargetKind::File => ready.hold.now().map(|now| now.size_bytes),
@@ -139,17 +139,16 @@ impl Targets {
         self.ready.iter().map(size).collect()
     }
 
-    /// Looks whether the files are still what they were. Cheap enough for every tick of a run.
+    /// Checks whether the files are unchanged. Cheap enough for every tick of a run.
     pub(crate) fn look(&self) {
         self.ready.iter().for_each(|ready| ready.hold.look());
     }
 
-    /// What the path of each leads to now.
+    /// What each path currently leads to.
     pub(crate) fn paths_now(&self) -> Vec<PathNow> {
         self.ready.iter().map(|ready| ready.hold.path_now()).collect()
     }
 
-    /// The least that was seen of each file.
     pub(crate) fn least_seen(&self) -> Vec<Option<FileNow>> {
         self.ready.iter().map(|ready| ready.hold.least_seen()).collect()
     }

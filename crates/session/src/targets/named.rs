@@ -12,11 +12,10 @@ use crate::error::SessionError;
 pub(super) struct Named {
     pub(super) name: Option<String>,
     pub(super) path: PathBuf,
-    /// Size of its own, where it has one.
     pub(super) own: Option<OwnSize>,
     pub(super) roles_write: bool,
     pub(super) buffered: bool,
-    /// Named by nobody: made for this run, and removed after it.
+    /// Unnamed: created for this run and removed after it.
     pub(super) is_scratch: bool,
 }
 

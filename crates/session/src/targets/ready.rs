@@ -1,4 +1,4 @@
-//! A target that may be loaded.
+//! A target that is ready for load.
 
 use iostall_load::LoadTarget;
 use iostall_measure::ByteCount;
@@ -6,13 +6,13 @@ use iostall_measure::platform::Target;
 
 use super::hold::Hold;
 
-/// Size of a file that is made where no size is given.
+/// Size of a new file if none is given.
 pub(super) const DEFAULT_SIZE: ByteCount = ByteCount(1 << 30);
 
-/// One target, ready.
+/// One ready target.
 pub(super) struct Ready {
     pub(super) load: LoadTarget,
-    /// How much of it each span uses; spans beyond the last use what `load` says.
+    /// How much of it each span uses; later spans use what `load` says.
     pub(super) span_bytes: Vec<u64>,
     pub(super) facts: Target,
     pub(super) hold: Hold,

@@ -1,54 +1,51 @@
-//! What a user asks to load.
+//! The request for targets.
 
 use std::path::PathBuf;
 
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::ByteCount;
 
-/// Name of the file that is made where none is named.
+/// Name of the file that is created if none is given.
 pub const SCRATCH_NAME: &str = "iostall-scratch.dat";
 
-/// What is loaded where `paths` are named: they, or else the scratch file.
+/// The paths to load: `paths`, or else the scratch file.
 pub fn named_or_scratch(paths: &[PathBuf]) -> Vec<PathBuf> {
     if paths.is_empty() { vec![PathBuf::from(SCRATCH_NAME)] } else { paths.to_vec() }
 }
 
-/// A file or device that roles ask for by name.
+/// A file or device that roles refer to by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetBinding {
-    /// As roles call it.
     pub name: String,
-    /// What it is.
     pub path: PathBuf,
 }
 
 /// What the user asked to load.
 #[derive(Clone, Debug)]
 pub struct TargetRequest {
-    /// Files and devices without a name. Neither these nor bindings: a scratch file in the working directory.
+    /// Files and devices without a name. Without these and bindings: a scratch file in the working directory.
     pub paths: Vec<PathBuf>,
-    /// Files and devices that roles ask for by name.
+    /// Files and devices that roles refer to by name.
     pub bindings: Vec<TargetBinding>,
-    /// Sizes of bound files that have some of their own, by name.
+    /// Individual sizes of bound files, by name.
     pub sizes: Vec<(String, OwnSize)>,
-    /// Size of a file that is made; of an existing target, how much of it is used.
+    /// Size of a new file; of an existing target, how much of it is used.
     pub size: Option<ByteCount>,
-    /// What may be overwritten.
     pub consent: WriteConsent,
 }
 
 impl TargetRequest {
-    /// Plain targets, all with one size.
+    /// Plain targets of one size.
     pub fn of_paths(paths: Vec<PathBuf>, size: Option<ByteCount>, consent: WriteConsent) -> Self {
         Self { paths, bindings: Vec::new(), sizes: Vec::new(), size, consent }
     }
 }
 
-/// The size of one target, for itself alone.
+/// An individual size of one target.
 #[derive(Clone, Debug, Default)]
 pub struct OwnSize {
-    /// A file is made in this size, and one of ours made as large.
+    /// A file is created with this size, or one of ours extended to it.
     pub made: Option<ByteCount>,
-    /// How much of it each span uses; `None`: as much as was found. Spans beyond the last use all.
+    /// How much of it each span uses; `None`: all of it. Later spans use all.
     pub in_spans: Vec<Option<ByteCount>>,
 }

@@ -1,12 +1,12 @@
-//! Kneedle: the point where a curve turns, as the largest distance from the diagonal of its unit square
+//! Kneedle: finds where a curve bends most, as the largest distance from the diagonal of its unit square
 //! (Satopaa, Albrecht, Irwin and Raghavan, "Finding a 'Kneedle' in a Haystack", 2011).
 
-/// How the curve bends.
+/// The shape of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bend {
-    /// Rises, ever less: throughput against requests in flight.
+    /// Rises and flattens: throughput over queue depth.
     ConcaveRising,
-    /// Rises, ever more: latency against throughput.
+    /// Rises and steepens: latency over throughput.
     ConvexRising,
     /// Falls, ever less.
     ConvexFalling,
@@ -14,14 +14,14 @@ pub enum Bend {
     ConcaveFalling,
 }
 
-/// Index of the first knee of `points`, which are `(x, y)` with rising x. `sensitivity` is the paper's S: how many mean
-/// steps of x the curve must drop behind the diagonal before a maximum counts; 1 is its advice. `None` where the curve
-/// has no knee, fewer than three points, or no extent.
+/// Index of the first knee of `points`, which are `(x, y)` with ascending x. `sensitivity` is S in the paper:
+/// how many mean steps of x the curve must drop below the diagonal before a maximum counts; the paper
+/// recommends 1. `None` if the curve has no knee, fewer than three points, or no extent.
 pub fn kneedle(points: &[(f64, f64)], bend: Bend, sensitivity: f64) -> Option<usize> {
     let last = points.len().checked_sub(1).filter(|last| *last >= 2)?;
     let xs = unit(points.iter().map(|point| point.0))?;
     let ys = unit(points.iter().map(|point| point.1))?;
-    // Turned so that every bend is a concave rising one, with the point `place(i)` at step i.
+    // Mirrored so that every shape becomes concave and rising, with the point `place(i)` at step i.
     let mirrored = matches!(bend, Bend::ConvexRising | Bend::ConcaveFalling);
     let upside_down = matches!(bend, Bend::ConvexRising | Bend::ConvexFalling);
     let place = |step: usize| if mirrored { last - step } else { step };
@@ -46,7 +46,7 @@ pub fn kneedle(points: &[(f64, f64)], bend: Bend, sensitivity: f64) -> Option<us
     None
 }
 
-/// The values moved and scaled to 0..1; `None` where they are all the same or not finite.
+/// The values scaled to 0..1; `None` if they are all equal or not finite.
 fn unit(values: impl Iterator<Item = f64> + Clone) -> Option<Vec<f64>> {
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let extent = values.clone().fold(f64::NEG_INFINITY, f64::max) - low;

@@ -1,5 +1,5 @@
-//! The knee of a throughput and latency curve: where more requests in flight stop to buy throughput and only buy
-//! latency. Four definitions, because each fails somewhere, and what they say together.
+//! The knee of a throughput and latency curve: the queue depth beyond which more requests in flight add
+//! latency and no throughput. Uses four definitions, because each fails in some case, and combines them.
 
 mod kneedle;
 mod usl;
@@ -9,26 +9,24 @@ use iostall_measure::{Histogram, Percentile};
 pub use kneedle::{Bend, kneedle};
 pub use usl::{POINTS_MIN as USL_POINTS_MIN, UslFit, fit as fit_usl};
 
-/// Largest difference, as a share, between requests in flight and what Little's law makes of throughput and latency.
+/// Largest relative difference between the requests in flight and their number by Little's law.
 pub const LITTLE_SHARE_MAX: f64 = 0.05;
-/// The curve still rises where its last point has this share more throughput than the one before.
+/// The curve is still rising if the last point has this share more throughput than the one before.
 const STILL_RISING: f64 = 0.05;
 
-/// One setting of a sweep and what it gave.
+/// The result of one setting of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// Requests kept in flight.
     pub in_flight: u64,
     /// Requests a second.
     pub iops: f64,
-    /// Mean latency, nanoseconds.
     pub latency_ns_mean: f64,
     /// 99th percentile of the latency, nanoseconds.
     pub latency_ns_p99: f64,
 }
 
 impl CurvePoint {
-    /// A setting as measured; `None` where nothing completed.
+    /// The point for a measured setting; `None` if nothing completed.
     pub fn measured(in_flight: u64, iops: Option<f64>, latency_ns: &Histogram) -> Option<Self> {
         Some(Self {
             in_flight,
@@ -38,7 +36,7 @@ impl CurvePoint {
         })
     }
 
-    /// Kleinrock's power: throughput over mean latency, requests a second per second.
+    /// Kleinrock's power: throughput divided by mean latency, requests a second per second.
     pub fn power(&self) -> f64 {
         self.iops / (self.latency_ns_mean / 1e9)
     }
@@ -48,8 +46,8 @@ impl CurvePoint {
         self.iops * self.latency_ns_mean / 1e9
     }
 
-    /// How far Little's law is from what was asked, as a share of that. In a closed loop with all places taken the two are
-    /// the same; beyond 5 % the generator, not the device, set the pace.
+    /// Relative difference between Little's law and the configured depth. In a saturated closed loop they are
+    /// equal; beyond 5 % the generator was the bottleneck, not the device.
     pub fn little_deviation(&self) -> f64 {
         let asked = self.in_flight as f64;
         (self.in_flight_by_little() - asked).abs() / asked
@@ -61,8 +59,8 @@ impl CurvePoint {
     }
 }
 
-/// The points that make the curve, as indices into `points`: by rising requests in flight, and of several settings with
-/// the same number in flight the one with the most throughput.
+/// The points of the curve as indices into `points`: by ascending requests in flight, and for several
+/// settings with the same number the one with the highest throughput.
 pub fn curve_of(points: &[CurvePoint]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|left, right| {
@@ -73,27 +71,27 @@ pub fn curve_of(points: &[CurvePoint]) -> Vec<usize> {
     order
 }
 
-/// Whether the knee can be trusted.
+/// How clear the knee is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharpness {
-    /// The power knee and Kneedle's are at most one step of the sweep apart.
+    /// The power knee and Kneedle's are at most one step apart.
     Sharp,
-    /// They are further apart: the curve bends slowly, and any setting between them is as good.
+    /// They are further apart: the curve bends slowly, and any setting between them is about as good.
     NotSharp,
-    /// Throughput was still rising at the last point: the knee may lie beyond.
+    /// Throughput was still rising at the last point, so the knee may lie beyond.
     StillRising,
-    /// Too few points to tell.
+    /// Too few points to decide.
     TooFewPoints,
 }
 
-/// Why a setting is the one to use.
+/// The recommended setting, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The most throughput that keeps the latency target.
+    /// The highest throughput that meets the latency target.
     Slo(usize),
-    /// No point keeps the latency target; this one has the lowest 99th percentile.
+    /// No point meets the latency target; this one has the lowest 99th percentile.
     SloMissed(usize),
-    /// There is no target: the best throughput for its latency.
+    /// Without a target: the best ratio of throughput to latency.
     Power(usize),
 }
 
@@ -106,27 +104,28 @@ impl Choice {
     }
 }
 
-/// The knees of a sweep; every index is one into the points given to [`Knees::of`].
+/// The knees of a sweep, as indices into the points given to [`Knees::of`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Knees {
     /// The curve, see [`curve_of`].
     pub curve: Vec<usize>,
-    /// Most throughput whose 99th percentile meets the target; `None` without a target or where none meets it.
+    /// Highest throughput whose 99th percentile meets the target; `None` without a target or if no point
+    /// meets it.
     pub slo: Option<usize>,
-    /// Largest throughput over latency.
+    /// Highest ratio of throughput to latency.
     pub power: Option<usize>,
-    /// Kneedle on throughput against requests in flight (not their logarithm), with sensitivity 1.
+    /// Kneedle on throughput over queue depth (not its logarithm), with sensitivity 1.
     pub kneedle: Option<usize>,
-    /// The universal scalability law through the curve.
+    /// The universal scalability law fitted to the curve.
     pub usl: Option<UslFit>,
     /// Whether power and Kneedle agree.
     pub sharpness: Sharpness,
-    /// Which to use; `None` without points.
+    /// `None` without points.
     pub choice: Option<Choice>,
 }
 
 impl Knees {
-    /// The knees of `points`, in any order, with the latency target where there is one.
+    /// The knees of `points` (in any order), with an optional latency target.
     pub fn of(points: &[CurvePoint], p99_ns_target: Option<f64>) -> Self {
         let curve = curve_of(points);
         let best_by = |value: &dyn Fn(&CurvePoint) -> f64| {
@@ -177,7 +176,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A device of `units` parallel units that each take `service_ns`, asked in a closed loop without think time.
+    /// A device of `units` parallel units that each take `service_ns`, in a closed loop without think time.
     fn closed(in_flight: u64, units: u64, service_ns: f64) -> CurvePoint {
         let iops = in_flight.min(units) as f64 / (service_ns / 1e9);
         let latency_ns_mean = in_flight as f64 / iops * 1e9;

@@ -1,8 +1,8 @@
-//! The universal scalability law (Gunther): throughput with N requests in flight is
-//! `X(N) = g N / (1 + a (N - 1) + b N (N - 1))`, with g the throughput of one, a the share that is serial
-//! (contention), b the cost of keeping in step (coherence).
+//! The universal scalability law (Gunther): throughput with N requests in flight is `X(N) = g N / (1 + a (N -
+//! 1) + b N (N - 1))`, where g is the throughput of one request, a the serial share (contention) and b the
+//! cost of coordination (coherence).
 
-/// Fewest points that a fit of three parameters is worth something with.
+/// Fewest points for a fit of three parameters.
 pub const POINTS_MIN: usize = 6;
 
 /// A fitted law.
@@ -14,7 +14,7 @@ pub struct UslFit {
     pub coherence: f64,
     /// Throughput of one request in flight.
     pub throughput_of_one: f64,
-    /// Standard deviation of what is left (three degrees of freedom used).
+    /// Standard deviation of the residuals (three degrees of freedom used).
     pub residual: f64,
 }
 
@@ -24,18 +24,18 @@ impl UslFit {
         self.throughput_of_one * shape(in_flight, self.contention, self.coherence)
     }
 
-    /// In flight at the largest throughput; `None` where throughput rises for ever.
+    /// Requests in flight at the highest throughput; `None` if throughput rises without limit.
     pub fn peak(&self) -> Option<f64> {
         (self.coherence > 0.0 && self.contention < 1.0)
             .then(|| ((1.0 - self.contention) / self.coherence).sqrt())
     }
 
-    /// Throughput that contention alone would allow; `None` without contention.
+    /// Throughput limit by contention alone; `None` without contention.
     pub fn limit(&self) -> Option<f64> {
         (self.contention > 0.0).then(|| self.throughput_of_one / self.contention)
     }
 
-    /// In flight where the straight line of the first request meets [`UslFit::limit`].
+    /// Requests in flight at which linear scaling from one request would reach [`UslFit::limit`].
     pub fn optimum(&self) -> Option<f64> {
         (self.contention > 0.0).then(|| 1.0 / self.contention)
     }
@@ -45,8 +45,8 @@ fn shape(n: f64, contention: f64, coherence: f64) -> f64 {
     n / (1.0 + contention * (n - 1.0) + coherence * n * (n - 1.0))
 }
 
-/// Fits the law to `(in flight, throughput)` by least squares on throughput, with both coefficients held at 0 or more.
-/// `None` for fewer than [`POINTS_MIN`] points or points that are not positive and finite.
+/// Fits the law to `(in flight, throughput)` by least squares on throughput, with both coefficients kept at 0
+/// or more. `None` for fewer than [`POINTS_MIN`] points, or if some are not positive and finite.
 pub fn fit(points: &[(f64, f64)]) -> Option<UslFit> {
     let sound = |value: f64| value.is_finite() && value > 0.0;
     if points.len() < POINTS_MIN || !points.iter().all(|(n, x)| sound(*n) && sound(*x)) {
@@ -63,7 +63,7 @@ pub fn fit(points: &[(f64, f64)]) -> Option<UslFit> {
     })
 }
 
-/// A pair of coefficients, the best throughput of one for it, and the sum of squares left.
+/// A pair of coefficients, the best throughput of one request for them, and the remaining sum of squares.
 #[derive(Clone, Copy)]
 struct Trial {
     at: (f64, f64),
@@ -72,7 +72,8 @@ struct Trial {
 }
 
 impl Trial {
-    /// For given coefficients the law is linear in g, so its best value is known: two unknowns are left to search.
+    /// For given coefficients the law is linear in g, which has a closed form: only two unknowns must be
+    /// searched.
     fn new(points: &[(f64, f64)], at: (f64, f64)) -> Self {
         let (mut cross, mut square) = (0.0, 0.0);
         for (n, x) in points {
@@ -90,7 +91,7 @@ impl Trial {
     }
 }
 
-/// Levenberg–Marquardt from `start`, with steps cut at the bounds.
+/// Levenberg–Marquardt from `start`, with steps cut off at the bounds.
 fn descend(points: &[(f64, f64)], start: (f64, f64)) -> Trial {
     const ROUNDS: usize = 300;
     let mut here = Trial::new(points, start);
@@ -114,7 +115,7 @@ fn descend(points: &[(f64, f64)], start: (f64, f64)) -> Trial {
     here
 }
 
-/// The damped Gauss–Newton step; a coefficient at 0 that wants to be less stays.
+/// The damped Gauss–Newton step; a coefficient at 0 with a negative step stays at 0.
 fn step(points: &[(f64, f64)], here: &Trial, damping: f64) -> (f64, f64) {
     let residuals = here.residuals(points);
     let slope = |nudge: (f64, f64), by: f64| -> Vec<f64> {

@@ -1,7 +1,8 @@
-//! Samples of one source as columns: the form in which history goes from store to store, and out of stores.
+//! Samples of one source as columns: the form in which history moves between stores and is exported.
 //!
-//! A row of one sample has one entry in each column of [`RowColumns`]; how many rows a sample has stands with it. What
-//! hardly changes, subjects and epochs, is there once and referred to by its place.
+//! A row of a sample has one entry in each column of [`RowColumns`]; the sample has its number of rows.
+//! Subjects and
+//! epochs, which hardly change, are stored once and referred to by index.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,78 +16,73 @@ use crate::identity::SeriesId;
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
-    /// Whose samples.
     pub source: Source,
-    /// Its number among the batches of its source, from 1 on. Numbers rise in the order in which batches are appended;
-    /// some may be left out.
+    /// Number among the batches of its source, from 1. Numbers increase in the order of appending; some may
+    /// be skipped.
     pub sequence: u64,
-    /// What the rows are about, each once.
+    /// The subjects of the rows, each once.
     pub series: Vec<Subject>,
-    /// What must be the same for samples to be compared, without the uptime, and the clock that timed them.
+    /// Epochs without their uptime, with the clock that timed the samples. Samples can be compared only
+    /// within an epoch.
     pub epochs: Vec<(Epoch, String)>,
-    /// One entry a sample, in the order they were taken.
+    /// One entry per sample, in the order they were taken.
     pub samples: SampleColumns,
-    /// One entry a row, those of a sample together.
+    /// One entry per row, grouped by sample.
     pub rows: RowColumns,
-    /// What the source could not tell.
     pub warnings: Vec<SeenWarning>,
-    /// Missed samples.
     pub gaps: Vec<Gap>,
-    /// How far an import came with this batch.
+    /// How far an import got with this batch.
     pub import: Option<ImportMark>,
 }
 
-/// The columns of samples, all of one length.
+/// The columns of samples, all of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleColumns {
-    /// When each was taken, for calendars.
+    /// Calendar time of each sample.
     pub taken_utc: Vec<Timestamp>,
     /// The same on the clock of its epoch, nanoseconds.
     pub clock_ns: Vec<u64>,
-    /// The place of its epoch.
+    /// Index of its epoch.
     pub epoch: Vec<u32>,
-    /// How long the server said it had been up, seconds.
+    /// Uptime reported by the server, seconds.
     pub uptime_s: Vec<Option<u64>>,
-    /// How many rows it has.
+    /// Number of its rows.
     pub row_count: Vec<u32>,
 }
 
-/// The columns of rows, all of one length.
+/// The columns of rows, all of equal length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowColumns {
-    /// The place of its series.
+    /// Index of its series.
     pub series: Vec<u32>,
-    /// How long the thing has existed, milliseconds, where the server tells.
+    /// Age of the subject, milliseconds, if the server reports it.
     pub age_ms: Vec<Option<u64>>,
-    /// Cumulative values, gauges and marks, as read. A counter that no row has is not there.
+    /// Cumulative values, gauges and marks as read. A counter that no row has is left out.
     pub counters: BTreeMap<Counter, Vec<Option<u64>>>,
 }
 
-/// A warning, and when it was first and last true.
+/// A warning, with the first and last time it applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenWarning {
-    /// The warning.
     pub warning: Warning,
-    /// When it was first seen.
     pub first: Timestamp,
-    /// When it was last seen.
     pub last: Timestamp,
 }
 
 impl Batch {
-    /// One of `samples`, numbered `sequence`.
+    /// A batch of `samples`, numbered `sequence`.
     pub fn of<'a>(source: Source, sequence: u64, samples: impl IntoIterator<Item = &'a Sample>) -> Self {
         let mut builder = Builder::new(source, sequence);
         samples.into_iter().for_each(|sample| builder.add(sample));
         builder.batch
     }
 
-    /// Its number as stores keep it.
+    /// Its number in the form that stores keep.
     pub(crate) fn number(&self) -> Result<i64, BatchError> {
         i64::try_from(self.sequence).ok().filter(|number| *number > 0).ok_or(BatchError::Number)
     }
 
-    /// What each series is called everywhere, in their order.
+    /// Ids of the series, in their order.
     pub fn series_ids(&self) -> Vec<SeriesId> {
         self.series.iter().map(|subject| SeriesId::of(self.source.id, subject)).collect()
     }
@@ -147,7 +143,7 @@ impl Batch {
     }
 }
 
-/// Fills the columns, sample by sample.
+/// Builds the columns, sample by sample.
 pub(crate) struct Builder {
     batch: Batch,
     places: HashMap<Subject, u32>,
@@ -210,7 +206,7 @@ impl Builder {
         }
     }
 
-    /// The place of the epoch of `sample`, which is nearly always that of the sample before.
+    /// Index of the epoch of `sample`, nearly always that of the sample before.
     fn epoch(&mut self, sample: &Sample) -> u32 {
         let lasting = Epoch { uptime_s: None, ..sample.epoch.clone() };
         let epochs = &mut self.batch.epochs;
@@ -223,7 +219,7 @@ impl Builder {
     }
 }
 
-/// No batch comes near to so many.
+/// No batch comes close to overflowing.
 fn place(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! What every history must do, whatever it stands on. Each implementation calls [`run_all`] in a test.
+//! The contract of every history. Each implementation calls [`run_all`] in a test.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::error::StoreError;
 
-/// Runs the whole suite. `make` gives an empty history each time it is called.
+/// Runs the whole suite. `make` returns a new empty history each time.
 pub(crate) fn run_all<H: History>(mut make: impl FnMut() -> H) {
     a_source_keeps_its_id_and_its_name_is_its_stores_own(make());
     a_batch_comes_out_as_it_went_in(make());
@@ -37,8 +37,8 @@ fn minutes(count: u64) -> SignedDuration {
     SignedDuration::from_mins(count.cast_signed())
 }
 
-/// Minute `minute` of a host and a server in one: things that come and go, columns that not all have, an age, a restart
-/// in minute 40.
+/// Minute `minute` of a source that is a host and a server in one: subjects that come and go, columns that
+/// not all have, an age, a restart in minute 40.
 fn sample(minute: u64) -> Sample {
     let subject = |kind, scope, name: &str| Subject {
         kind,
@@ -86,7 +86,7 @@ fn caution() -> Warning {
     Warning::new(WarningCode::SettingOff, "timing is off").hint("switch it on")
 }
 
-/// Batch `number` of ten: samples, a warning, a gap, and how far an import came.
+/// Batch `number` of ten: samples, a warning, a gap, and an import mark.
 fn batch(number: u64) -> Batch {
     let samples: Vec<Sample> = (number * 10 - 10..number * 10).map(sample).collect();
     let mut batch = Batch::of(foreign("linux:"), number, &samples);
@@ -98,10 +98,10 @@ fn batch(number: u64) -> Batch {
     batch
 }
 
-/// One interval: its end, and what each thing did.
+/// One interval: its end, and the changes of each series.
 type Interval = (SampleTime, Vec<(SeriesId, Row, Change)>);
 
-/// Everything that can be asked of one source.
+/// Everything that can be read about one source.
 #[derive(Debug, PartialEq)]
 struct Kept {
     intervals: Vec<Interval>,
@@ -173,7 +173,7 @@ fn a_batch_comes_out_as_it_went_in(mut history: impl History) {
         sequence = next.sequence;
         out.extend(next.to_samples().unwrap());
     }
-    // The order of rows and the ages of what was there before are not kept.
+    // The order of rows and the ages of earlier series are not stored.
     let plain = |samples: Vec<Sample>| -> Vec<Sample> {
         let sorted = |mut sample: Sample| {
             sample.rows.sort_by(|one, other| one.subject.cmp(&other.subject));
@@ -230,7 +230,7 @@ fn batches_and_samples_one_by_one_make_one_history(mut single: impl History, mut
     assert_eq!(kept(&whole, source.id), one, "roll-ups made anew are the same");
 }
 
-/// Sends what `from` has and `to` lacks. Every batch goes twice; of every third nobody hears that it arrived.
+/// Sends what `to` lacks from `from`. Every batch goes twice; the confirmation of every third is lost.
 fn send(from: &impl History, to: &mut impl History, source: SourceId, heard: &mut u64, rounds: u32) {
     for round in 0..rounds {
         let Some(batch) = from.batch_after(source, *heard, 4).unwrap() else { return };
@@ -259,7 +259,7 @@ fn what_is_sent_again_and_again_arrives_once(mut from: impl History, mut to: imp
             send(&from, &mut to, source.id, &mut heard, 2);
         }
     }
-    // The sender comes back and knows only what the receiver tells.
+    // The sender restarts and knows only what the receiver reports.
     heard = to.last_appended(source.id).unwrap();
     send(&from, &mut to, source.id, &mut heard, u32::MAX);
     assert!(from.batch_after(source.id, heard, 4).unwrap().is_none());
@@ -286,7 +286,7 @@ fn sources_of_one_name_in_two_stores_stay_apart(mut here: impl History, mut ther
     assert_eq!(here.source("linux:").unwrap(), ours, "the name alone is the store's own source");
 }
 
-/// A way to spoil a batch, and what is said of it then.
+/// A way to damage a batch, and the expected error.
 type Break<'a> = (&'a dyn Fn(&mut Batch), BatchError);
 
 fn a_batch_that_does_not_hold_together_is_refused_whole(mut history: impl History) {

@@ -2,19 +2,19 @@
 
 use jiff::SignedDuration;
 
-/// How long each tier is kept. Raw samples go only once they are rolled up.
+/// How long each tier is kept. Raw samples are deleted only once they are rolled up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Raw samples.
     pub raw: SignedDuration,
-    /// Hours; those of a day go together.
+    /// Hourly roll-ups, deleted a day at a time.
     pub hours: SignedDuration,
-    /// Days; `None`: for ever.
+    /// Daily roll-ups; `None` keeps them forever.
     pub days: Option<SignedDuration>,
 }
 
 impl Default for Retention {
-    /// Two weeks raw, two years of hours, days for ever.
+    /// Two weeks of raw samples, two years of hours, days forever.
     fn default() -> Self {
         Self {
             raw: SignedDuration::from_hours(14 * 24),

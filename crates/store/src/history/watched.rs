@@ -1,57 +1,54 @@
-//! What a history holds of its sources.
+//! The sources in a history.
 
 use iostall_model::{Rollup, Subject};
 use jiff::Timestamp;
 
 use crate::identity::{SourceId, StoreId};
 
-/// A watched source as every store knows it.
+/// A watched source, as known to every store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What it is called everywhere.
     pub id: SourceId,
-    /// The store that it is sampled into. Two hosts may each have a source `linux:`.
+    /// The store that samples it. Two hosts may each have a source `linux:`.
     pub store: StoreId,
     /// Its URL without login, password and transport.
     pub name: String,
 }
 
-/// A watched source as listings show it.
+/// A watched source in listings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// What it is called.
     pub source: Source,
     /// When the oldest raw sample was taken.
     pub first: Option<Timestamp>,
-    /// When the newest was.
     pub last: Option<Timestamp>,
 }
 
-/// How far the history of another database has been taken over.
+/// How far an import from another database got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportMark {
-    /// The number that the last sample has there.
+    /// Number of the last sample in that database.
     pub sample: i64,
     /// The latest time among the samples.
     pub taken: Timestamp,
 }
 
-/// One hour or day of one thing.
+/// One hour or day of one subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RollupRow {
     /// When the hour or day began.
     pub beginning: Timestamp,
-    /// What it is about, as it is called now.
+    /// Under its current name.
     pub subject: Subject,
     /// Sums, maxima, distributions.
     pub rollup: Rollup,
 }
 
-/// What an append did.
+/// The result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// The batch is there now.
+    /// The batch was added.
     Added,
-    /// It was there before, and nothing changed.
+    /// It was there already; nothing changed.
     AlreadyThere,
 }

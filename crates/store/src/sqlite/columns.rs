@@ -2,7 +2,7 @@
 
 use rusqlite::Row;
 
-/// A text column read by `parse`.
+/// Reads a text column with `parse`.
 pub(super) fn parsed<T, E: std::error::Error + Send + Sync + 'static>(
     row: &Row<'_>,
     column: &str,
@@ -11,17 +11,17 @@ pub(super) fn parsed<T, E: std::error::Error + Send + Sync + 'static>(
     parse(row.get_ref(column)?.as_str()?).map_err(not_readable)
 }
 
-/// A column that holds no negative number.
+/// Reads a column without negative numbers.
 pub(super) fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
     row.get::<_, Option<i64>>(column)?.map(|value| u64::try_from(value).map_err(not_readable)).transpose()
 }
 
-/// A value that has no form in the file.
+/// The error for a value that cannot be stored.
 pub(super) fn not_writable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
-/// A column whose text is not what we wrote.
+/// The error for a column with unexpected text.
 pub(super) fn not_readable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
 }

@@ -1,16 +1,17 @@
-//! The file's schema, step by step.
+//! Migrations of the file's schema.
 //!
-//! The version of a file is SQLite's `user_version`: how many of these it has had. A step that has been
-//! released is never edited; what it got wrong, a later one mends.
+//! The version of a file is SQLite's `user_version`: the number of migrations applied. A released migration
+//! is never
+//! edited; mistakes are fixed by a later one.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::statements;
 
-/// `iost`: what SQLite's `application_id` says in a file of ours.
+/// `iost`: SQLite's `application_id` in our files.
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
-/// All steps in order.
+/// All migrations in order.
 const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
@@ -20,28 +21,28 @@ const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/0104_keep_capacities.sql"),
 ];
 
-/// The newest version this program knows.
+/// The newest version that this program knows.
 #[expect(clippy::cast_possible_wrap, reason = "there will never be 2^63 migrations")]
 pub(super) const KNOWN_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// What a database file is, as it says itself.
+/// What a database file is, by its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
-    /// Nothing was ever put in.
+    /// A new, empty database.
     Empty,
-    /// A store of ours, with its version.
+    /// A store, with its version.
     Store {
-        /// How many migrations it has had.
+        /// Number of migrations applied.
         version: i64,
     },
-    /// A database of something else, with its `application_id`.
+    /// Another program's database.
     Foreign {
-        /// 0 where its maker set none.
+        /// 0 if none was set.
         application_id: i64,
     },
 }
 
-/// What the database behind `connection` is. Inside a transaction, since it takes several looks.
+/// Identifies the database behind `connection`. In a transaction, because it takes several reads.
 fn identity_in(transaction: &rusqlite::Transaction<'_>) -> rusqlite::Result<Identity> {
     let application_id = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -53,21 +54,20 @@ fn identity_in(transaction: &rusqlite::Transaction<'_>) -> rusqlite::Result<Iden
     })
 }
 
-/// What the database behind `connection` is.
+/// Identifies the database behind `connection`.
 pub(super) fn identity(connection: &Connection) -> rusqlite::Result<Identity> {
     identity_in(&connection.unchecked_transaction()?)
 }
 
-/// Brings an empty database or an older store to [`KNOWN_VERSION`], all steps in one transaction; leaves anything
-/// else alone. Takes the write lock before it looks: two processes may find the same file empty, and only one may fill it.
+/// Migrates an empty database or an older store to [`KNOWN_VERSION`] in one transaction; leaves anything else
+/// alone. Takes the write lock first: two processes may find the same empty file, and only one may fill it.
 pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     migrate_to(connection, MIGRATIONS.len())
 }
 
-/// The same up to `newest` only.
 pub(super) fn migrate_to(connection: &mut Connection, newest: usize) -> rusqlite::Result<()> {
     let newest_version = i64::try_from(newest).unwrap_or(KNOWN_VERSION);
-    // Almost always there is nothing to do, and then nobody should wait for a writer.
+    // Usually there is nothing to do, and then it should not wait for a writer.
     if matches!(identity(connection)?, Identity::Store { version } if version >= newest_version) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Making and opening the file.
+//! Creates and opens the file.
 
 use std::fs;
 use std::io;
@@ -16,19 +16,20 @@ use super::migrations::{self, Identity, KNOWN_VERSION};
 use super::room;
 use crate::error::StoreError;
 
-/// Held while a file is made: its closing must not fall into another thread's use of it, see [`refuse_other_files`].
+/// Held while a file is created: closing it must not interfere with another thread's use of it, see
+/// [`refuse_other_files`].
 static MAKING: Mutex<()> = Mutex::new(());
 
-/// One page of the smallest size. SQLite takes a shorter file for an empty database and would write over it.
+/// One page of the smallest size. SQLite would treat a shorter file as an empty database and overwrite it.
 const SMALLEST_DATABASE_BYTES: u64 = 512;
 
-/// What a file is that does not begin as a database does.
+/// Description of a file without an SQLite header.
 const NO_DATABASE: &str = "not an SQLite database, or the first page of one is damaged";
 
-/// Pause between two attempts to switch the journal, nanoseconds.
+/// Pause between two attempts to switch the journal mode, nanoseconds.
 const RETRY_PAUSE_NS: u64 = 5_000_000;
 
-/// A connection to the store at `path`, which is made where nothing is there.
+/// Connects to the store at `path`, creating it if it does not exist.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let unopened = |source: io::Error| match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -42,13 +43,13 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = connect(path)?;
     refuse_other_databases(path, &connection)?;
     prepare(&mut connection).map_err(fault(path, "open"))?;
-    // Again, because another program may have filled an empty file in between.
+    // Check again, because another program may have filled an empty file in between.
     refuse_other_databases(path, &connection)?;
     Ok(connection)
 }
 
-/// Makes the directories and an empty file, for this user alone: runs name hosts, paths and serial numbers.
-/// SQLite gives its -wal and -shm files the mode of the file they belong to.
+/// Creates the directories and an empty file with access for this user only, because runs contain host names,
+/// paths and serial numbers. SQLite gives its -wal and -shm files the same mode.
 fn create(path: &Path) -> io::Result<()> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         create_directory_for_owner(directory)?;
@@ -60,9 +61,9 @@ fn create(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses devices, directories and pipes. What is in the file is SQLite's to find out: to open and close it
-/// here would drop every lock that another connection of this process holds on it (POSIX locks end with the
-/// first closing of the file, whoever closes).
+/// Refuses devices, directories and pipes. SQLite checks the content: opening and closing the file here would
+/// drop all locks that other connections of this process hold on it (POSIX locks end with the first close of
+/// the file).
 fn refuse_other_files(path: &Path) -> Result<(), StoreError> {
     let metadata = fs::metadata(path).map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
     let what = match metadata.len() {
@@ -77,8 +78,8 @@ fn refuse_other_files(path: &Path) -> Result<(), StoreError> {
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(fault(path, "open"))?;
-    // The last connection to leave writes the -wal file back, which is none of our business while the
-    // database may prove to be somebody else's.
+    // The last connection to close writes back the -wal file, which we must not do while the database may
+    // turn out to be another program's.
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
         .and_then(|_| connection.busy_timeout(Duration::from_secs(BUSY_TIMEOUT_S)))
@@ -107,13 +108,14 @@ fn refuse_other_databases(path: &Path, connection: &Connection) -> Result<(), St
     }
 }
 
-/// Sets the connection up and brings the schema up to date.
+/// Configures the connection and migrates the schema.
 fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     switch_to_wal(connection)?;
-    // FULL, not the NORMAL that is usual with WAL: with NORMAL the last commits may vanish with the power, and a
-    // run is hours of measuring in one commit. The one flush a run that this costs comes after its last I/O.
+    // FULL instead of NORMAL, which is usual with WAL: with NORMAL the last commits may be lost in a power
+    // failure, and a run is hours of measuring in one commit. It costs one flush per run, after its last I/O.
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // Off while tables are made again under their names: dropping the old one would delete what refers to it.
+    // Off while tables are recreated under the same name: dropping the old one would delete rows that refer
+    // to it.
     connection.pragma_update(None, "foreign_keys", false)?;
     migrations::migrate(connection)?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -121,10 +123,11 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Write-ahead logging: those who list runs do not wait for those who add one. Where the file system has no
-/// shared memory SQLite stays with the rollback journal, which is as safe and only makes them wait.
+/// Write-ahead logging: listing runs does not wait for a writer. On a file system without shared memory
+/// SQLite keeps the
+/// rollback journal, which is as safe but makes readers wait.
 ///
-/// SQLite answers "busy" to the switch without asking its busy handler, hence the attempts.
+/// SQLite returns "busy" for this switch without calling its busy handler, so it is retried.
 fn switch_to_wal(connection: &Connection) -> rusqlite::Result<()> {
     let clock = MonotonicClock::new();
     let deadline_ns = BUSY_TIMEOUT_S * 1_000_000_000;

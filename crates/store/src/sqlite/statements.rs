@@ -1,4 +1,4 @@
-//! What is asked of the file. The SQL is in `queries/`, one statement a file.
+//! Statements for runs. The SQL is in `queries/`, one statement per file.
 
 pub(super) const INSERT_RUN: &str = include_str!("../../queries/insert_run.sql");
 pub(super) const INSERT_TARGET: &str = include_str!("../../queries/insert_target.sql");

@@ -1,4 +1,4 @@
-//! Names of what a copy keeps beside its destinations until they are whole, recognisable as such.
+//! Temporary names next to a destination.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use iostall_engine::files::{path_bytes, path_from_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Longest name that file systems take, bytes.
+/// Longest name on common file systems, bytes.
 const NAME_BYTES_MAX: usize = 255;
-/// What the parts around the name take: `.` + `.iostall-XXXXXXXX.journal`.
+/// Length of what is added to the name: `.` + `.iostall-XXXXXXXX.journal`.
 const AFFIX_BYTES: usize = 26;
 
-/// `.NAME.iostall-XXXXXXXX.SUFFIX` in the directory of `target`. The digits depend on the whole name, so that
-/// long names which must be cut stay apart; the same name always gives the same, so that an interrupted copy is found.
+/// `.NAME.iostall-XXXXXXXX.SUFFIX` in the directory of `target`. The digits are a hash of the full name, so
+/// that long names that must be cut do not collide. The result depends only on the name, so that an
+/// interrupted copy is found again.
 fn beside(target: &Path, suffix: &str) -> PathBuf {
     let name = path_bytes(Path::new(target.file_name().unwrap_or(OsStr::new("unnamed"))));
     let [.., a, b, c, d] = xxh3_64(name).to_be_bytes();
@@ -22,17 +23,17 @@ fn beside(target: &Path, suffix: &str) -> PathBuf {
     target.with_file_name(path_from_bytes(made))
 }
 
-/// At most `bytes` of a name, and where that cuts it, not within a character: some file systems refuse such a name.
+/// At most `bytes` of a name, cut at a character boundary: some file systems reject half a character.
 fn beginning(name: &[u8], bytes: usize) -> &[u8] {
     let end = name.len().min(bytes);
     let whole = std::str::from_utf8(name).map_or(end, |text| {
-        // A character has at most four bytes, and every text begins at a boundary.
+        // A character has at most four bytes, and offset 0 is always a boundary.
         (0..=end).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
     });
     &name[..whole]
 }
 
-/// Name of the unfinished destination of `target`.
+/// Name of the unfinished file for `target`.
 pub fn part_path(target: &Path) -> PathBuf {
     beside(target, "part")
 }
@@ -42,12 +43,12 @@ pub fn journal_path(target: &Path) -> PathBuf {
     beside(target, "journal")
 }
 
-/// Name under which a journal of `target` is begun, before it replaces another.
+/// Temporary name of a new journal of `target`, before it replaces the old one.
 pub(super) fn new_journal_path(target: &Path) -> PathBuf {
     beside(target, "fresh")
 }
 
-/// Name of a file beside `target` that is made to see what the file system keeps of its times.
+/// Name of a file next to `target` that is created to find out how precisely the file system stores times.
 pub(super) fn trial_path(target: &Path) -> PathBuf {
     beside(target, "trial")
 }
@@ -57,7 +58,7 @@ pub(super) fn mark_path(tree: &Path) -> PathBuf {
     beside(&tree.join("unfinished"), "tree")
 }
 
-/// Whether a name is one that an unfinished copy uses. Such files are left out when a tree is copied.
+/// Whether a name belongs to an unfinished copy. Such files are skipped when a tree is copied.
 pub fn is_part_name(name: &OsStr) -> bool {
     let name = path_bytes(Path::new(name));
     let suffixes: [&[u8]; 5] = [b".part", b".journal", b".fresh", b".trial", b".tree"];

@@ -1,4 +1,4 @@
-//! What all parts of one copy share and none changes.
+//! What all parts of a copy share and none changes.
 
 use iostall_engine::guard::Destinations;
 use iostall_measure::{Clock as _, MonotonicClock};
@@ -7,10 +7,10 @@ use super::options::CopyOptions;
 use super::part::{Named, Replace};
 use crate::progress::Progress;
 
-/// How long to sleep at most while the rate holds a copy back, nanoseconds: cancelling is looked for in between.
+/// Longest sleep while the rate limit holds a copy back, nanoseconds; then it checks for cancellation.
 const HOLD_POLL_NS: u64 = 100_000_000;
 
-/// The request of a copy, and what it looks at and reports to meanwhile.
+/// The options of a copy, with its clock and progress.
 pub(super) struct CopyContext<'a> {
     pub(super) options: &'a CopyOptions,
     pub(super) progress: &'a Progress,
@@ -25,7 +25,7 @@ impl<'a> CopyContext<'a> {
         Self { options, progress, clock: MonotonicClock::new(), destinations, named: Named::default() }
     }
 
-    /// Waits until the rate allows so many bytes more; `false` when the copy is cancelled.
+    /// Waits until the rate limit allows `bytes` more; `false` if the copy is cancelled.
     pub(super) fn wait_for_rate(&self, bytes: u64) -> bool {
         loop {
             if self.progress.is_cancelled() {
@@ -40,7 +40,7 @@ impl<'a> CopyContext<'a> {
         }
     }
 
-    /// What becomes of files that are at the destination.
+    /// What to do with existing files at the destination.
     pub(super) fn replace(&self) -> Replace<'_> {
         if self.options.overwrite { Replace::Older(&self.named, &self.destinations) } else { Replace::Never }
     }

@@ -1,4 +1,4 @@
-//! Which file systems stand on one device.
+//! Finds out which file systems are on the same device.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,12 +6,13 @@ use std::path::Path;
 use iostall_host as host;
 use iostall_measure::platform::Device;
 
-/// Answers that were found, by the numbers of two file systems.
+/// Cached answers by the device numbers of two file systems.
 #[derive(Default)]
 pub(super) struct SharedDevices(HashMap<(u64, u64), bool>);
 
 impl SharedDevices {
-    /// Whether source and destination share a device, the file systems being numbered `one` and `other`.
+    /// Whether source and destination share a device; `one` and `other` are the numbers of their file
+    /// systems.
     pub(super) fn share(&mut self, source: &Path, one: u64, target: &Path, other: u64) -> bool {
         if one == other {
             return true;
@@ -26,7 +27,7 @@ impl SharedDevices {
     }
 }
 
-/// Names of the devices that a device stands on in the end: two partitions of one disk share it.
+/// Names of the physical devices at the bottom: two partitions of one disk share it.
 fn bottoms_of(device: &Device) -> Vec<String> {
     if device.below.is_empty() {
         return vec![device.name.clone()];

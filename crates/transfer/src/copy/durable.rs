@@ -8,12 +8,11 @@ use iostall_engine::files;
 
 use super::error::CopyError;
 
-/// One open directory on each file system that small files and names go to. Opened before the first of them is written:
-/// the system tells through an open file what could not be written back since it was opened, and only that.
+/// An open directory on each file system that receives small files and names. Opened before the first write,
+/// because the system reports write-back errors only to descriptors that were open at the time.
 pub(super) struct FileSystems(Vec<(PathBuf, File)>);
 
 impl FileSystems {
-    /// Of these directories, which must be there.
     pub(super) fn of<'p>(directories: impl Iterator<Item = &'p Path>) -> Result<Self, CopyError> {
         let mut devices = HashSet::new();
         let mut opened = Vec::new();
@@ -27,7 +26,7 @@ impl FileSystems {
         Ok(Self(opened))
     }
 
-    /// Makes everything on them durable. An error also when anything written since they were opened was lost.
+    /// Makes everything on them durable. Fails also if anything written since they were opened was lost.
     pub(super) fn sync(&self) -> Result<(), CopyError> {
         for (path, directory) in &self.0 {
             files::sync_file_system(directory).map_err(CopyError::system("make durable", path))?;

@@ -11,18 +11,18 @@ use iostall_measure::{Caching, Durability};
 use super::error::CopyError;
 use crate::plan::PLAN_ALIGN;
 
-/// A file that is open as it should be, with what it was when it was opened.
+/// An open file, with its state at the time it was opened.
 pub(crate) struct Endpoint {
     open: OpenTarget,
     pub(super) stat: FileStamp,
-    /// What requests must be multiples of, bytes.
+    /// Requests must be multiples of this, bytes.
     pub(super) align: u32,
 }
 
 impl Endpoint {
     pub(super) fn open(path: &Path, access: Access, caching: Caching) -> Result<Self, CopyError> {
         let options = OpenOptions { access, caching, durability: Durability::None, exclusive: false };
-        // Opening reads a little to see whether direct requests are served: the last reading is the one before that.
+        // Opening reads a little to test direct I/O, so the access time comes from before.
         let before = files::stamp_of_path(path).ok();
         let open = open_target(path, &options)?;
         let mut stat = files::stamp(&open).map_err(CopyError::system("look at", path))?;
@@ -33,7 +33,7 @@ impl Endpoint {
         Ok(Self { open, stat, align })
     }
 
-    /// The device that may be written to, by the descriptor that the permission was given for.
+    /// The device to be written, through the descriptor that was granted.
     pub(super) fn of_device(
         grant: &WriteGrant,
         device: &Path,
@@ -61,17 +61,17 @@ impl Endpoint {
         &self.open.path
     }
 
-    /// Whether requests really pass the page cache.
+    /// Whether requests really bypass the page cache.
     pub(super) fn is_direct(&self) -> bool {
         self.open.direct.as_ref().is_some_and(|direct| direct.granted)
     }
 
-    /// Why not, where it was asked for.
+    /// Why direct I/O is not in use although requested.
     pub(super) fn reason(&self) -> Option<&str> {
         self.open.direct.as_ref()?.reason.as_deref()
     }
 
-    /// A handle for dropping its pages from the cache, where requests go through it.
+    /// A handle to drop its pages from the cache; `None` with direct I/O.
     pub(super) fn buffered(&self) -> Option<File> {
         if files::is_direct(&self.open) { None } else { self.file().try_clone().ok() }
     }

@@ -1,4 +1,4 @@
-//! Why a copy could not be made.
+//! Errors of a copy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,112 +10,92 @@ use thiserror::Error;
 
 use crate::pipeline::PipelineError;
 
-/// Why a file or a tree could not be copied. Whatever it was: no destination has its final name unless it is whole.
+/// Why a file or a tree could not be copied. In every case no destination has its final name unless it is
+/// complete.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum CopyError {
-    /// A call on one path failed.
     #[error("cannot {verb} {}: {source}", path.display())]
     System {
-        /// What was tried, as the rest of "cannot …".
+        /// The action that failed, to complete "cannot …".
         verb: &'static str,
         path: PathBuf,
         source: io::Error,
     },
-    /// A file could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The destination must stay what it is.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The destination has less room than is needed.
     #[error("No space left in {} for this copy: {} are free, and {} are needed", directory.display(), ByteCount(*free_bytes), ByteCount(*needed_bytes))]
     NoRoom {
         directory: PathBuf,
-        /// Free for this user.
+        /// Available to this user.
         free_bytes: u64,
-        /// To be written, beyond what is there.
+        /// To be written, beyond what is already there.
         needed_bytes: u64,
     },
-    /// A file that is larger than any that the destination's file system takes.
     #[error("{} has {}, and the file system of {} takes files of at most {}", path.display(), ByteCount(*size_bytes), directory.display(), ByteCount(*largest_bytes))]
     TooLarge { path: PathBuf, size_bytes: u64, directory: PathBuf, largest_bytes: u64 },
-    /// No engine could be made.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Data could not be moved.
     #[error("copying {} to {}: {cause}", from.display(), to.display())]
     Moving {
         from: PathBuf,
         to: PathBuf,
         cause: PipelineError,
-        /// Whether what was written is kept for `--resume`.
+        /// Whether the unfinished file is kept for `--resume`.
         kept: bool,
     },
-    /// A file could not be read to check it.
     #[error("checking {}: {cause}", path.display())]
     Reading { path: PathBuf, cause: PipelineError },
-    /// The destination is there.
     #[error("{} exists", path.display())]
     Exists { path: PathBuf },
-    /// Source and destination are one file.
     #[error("{} and {} are the same file", from.display(), to.display())]
     SameFile { from: PathBuf, to: PathBuf },
-    /// A directory would be copied into itself.
     #[error("{} lies inside {}: the copy would contain itself", to.display(), from.display())]
     IntoItself { from: PathBuf, to: PathBuf },
-    /// A tree that contains itself.
     #[error("{} is {} again: a loop of links or mounts", path.display(), ancestor.display())]
     Loop { path: PathBuf, ancestor: PathBuf },
-    /// Somebody wrote to the source.
     #[error("{} changed while it was copied: {how}", path.display())]
     SourceChanged {
         path: PathBuf,
         how: &'static str,
-        /// Whether what was written is kept for `--resume`.
+        /// Whether the unfinished file is kept for `--resume`.
         kept: bool,
     },
-    /// Another process has the unfinished destination.
     #[error("{} is being written by another process", path.display())]
     Busy { path: PathBuf },
-    /// The unfinished destination is not ours to use.
     #[error("{} is in the way: {what}", path.display())]
     PartNotOurs { path: PathBuf, what: &'static str },
-    /// `--reflink always` and the file system cannot.
     #[error("{} cannot share its blocks with {}: not one file system, or one that cannot", from.display(), to.display())]
     NoReflink { from: PathBuf, to: PathBuf },
-    /// A kind of file that is not copied.
     #[error("{} is a device, a pipe or a socket", path.display())]
     Special { path: PathBuf },
-    /// The copy is whole and durable, and only its final name could not be given.
+    /// The copy is complete and durable; only the final rename failed.
     #[error("cannot give {} its name: {cause}; the copy is whole and durable under the name {}", target.display(), part.display())]
     NotNamed { part: PathBuf, target: PathBuf, cause: Box<CopyError> },
-    /// A device was named, and the destination is none.
     #[error("{} was named as a device to write to, and the destination {} is no block device", named.display(), destination.display())]
     NoDevice { named: PathBuf, destination: PathBuf },
-    /// A device is smaller than what it was to hold. It has not been written to.
+    /// Nothing has been written to the device.
     #[error("{} has {device_bytes} bytes, and {} has {image_bytes}", device.display(), source_file.display())]
     DeviceTooSmall { source_file: PathBuf, image_bytes: u64, device: PathBuf, device_bytes: u64 },
-    /// A device was written in part.
     #[error("{} holds a part of {} and no whole image: {cause}", device.display(), source_file.display())]
     DeviceUnfinished { source_file: PathBuf, device: PathBuf, cause: Box<CopyError> },
-    /// The names do not fit together.
     #[error("{message}")]
     Names { message: String },
 }
 
 impl CopyError {
-    /// For `map_err`: a call on `path` failed.
+    /// For `map_err`: a system call on `path` failed.
     pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
         move |source| Self::System { verb, path: path.to_owned(), source }
     }
 
-    /// The user stopped the copy of `from`; what was written is `kept` or not.
+    /// The user cancelled the copy of `from`; the unfinished file is `kept` or not.
     pub(super) fn cancelled(from: &Path, to: &Path, kept: bool) -> Self {
         Self::Moving { from: from.to_owned(), to: to.to_owned(), cause: PipelineError::Cancelled, kept }
     }
 
-    /// What it is about, the source where there is one.
+    /// The file concerned, the source if there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::System { path, .. }
@@ -142,7 +122,7 @@ impl CopyError {
         }
     }
 
-    /// Whether the user stopped it.
+    /// Whether the user cancelled it.
     pub fn is_cancelled(&self) -> bool {
         if let Self::DeviceUnfinished { cause, .. } = self {
             return cause.is_cancelled();
@@ -154,15 +134,15 @@ impl CopyError {
         )
     }
 
-    /// Whether nothing else should be copied either: the user stopped it, the destination is full or another copy's, or we
-    /// cannot work.
+    /// Whether the whole copy must stop: cancelled, the destination full or in use by another copy, or no
+    /// engine.
     pub(super) fn ends_the_copy(&self) -> bool {
         match self {
             _ if self.is_of_a_full_destination() => true,
             Self::Moving { cause, .. } | Self::Reading { cause, .. } => {
                 matches!(cause, PipelineError::Cancelled | PipelineError::Engine(_))
             }
-            // Another copy to the same place: of two that went on, each would have some of the files.
+            // Another copy to the same place: if both continued, each would own some of the files.
             Self::Engine(_) | Self::Busy { .. } => true,
             _ => false,
         }
@@ -172,7 +152,7 @@ impl CopyError {
         matches!(self.write_failed(), Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
     }
 
-    /// What the system said of something that was to be written.
+    /// The error of a write, if it was one.
     fn write_failed(&self) -> Option<io::ErrorKind> {
         match self {
             Self::System { source, .. } | Self::Moving { cause: PipelineError::Journal(source), .. } => {
@@ -183,7 +163,7 @@ impl CopyError {
         }
     }
 
-    /// Whether the unfinished destination is worth going on from.
+    /// Whether the unfinished file can be resumed.
     pub(super) fn keeps_the_part(&self) -> bool {
         matches!(self, Self::Moving { kept: true, .. } | Self::SourceChanged { kept: true, .. })
     }
@@ -250,14 +230,14 @@ impl CopyError {
     }
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 fn quoted(path: &Path) -> String {
     let shown = path.display().to_string();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
     if shown.bytes().all(is_plain) { shown } else { format!("'{}'", shown.replace('\'', r"'\''")) }
 }
 
-/// What to do about a refusal of the guard, in the words of a copy.
+/// The hint of a refusal in terms of a copy's options.
 fn refused_hint(refusal: &Refusal) -> String {
     match refusal {
         Refusal::DeviceNotNamed { path } => format!(

@@ -1,4 +1,4 @@
-//! One large file: through the pipeline into an unfinished destination, made durable, checked, then named.
+//! Copies one large file: through the pipeline into an unfinished file, made durable, verified, then renamed.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub(super) struct FileCopier<'c, 'a> {
     pub(super) log: &'c mut CopyLog,
 }
 
-/// A file on its way: its source, what it is written into, and its name in the end.
+/// A file being copied: its source, the unfinished file, and its final name.
 struct Unfinished<'f> {
     from: &'f Endpoint,
     part: &'f Part,
@@ -39,8 +39,9 @@ struct Unfinished<'f> {
 impl FileCopier<'_, '_> {
     /// Copies the regular file `source` to the name `target`.
     ///
-    /// On any error `target` is what it was before. What had been written is removed, or kept under the name of
-    /// an unfinished destination where a journal makes it worth going on from.
+    /// On any error `target` stays as it was. What had been written is removed, or kept under its temporary
+    /// name if a
+    /// journal makes it worth resuming.
     pub(super) fn copy(&mut self, source: &Path, target: &Path) -> Result<(), CopyError> {
         let options = self.context.options;
         let from = Endpoint::open(source, Access::Read, options.source_caching)?;
@@ -51,7 +52,7 @@ impl FileCopier<'_, '_> {
         match self.fill_and_check(&Unfinished { from: &from, part: &part, target }) {
             Ok(Some(filled)) => {
                 part.publish(self.context.replace())?;
-                // The journal has done its work; one that stays is overruled by the finished file.
+                // The journal is no longer needed; if it stays, the finished file takes precedence.
                 let _ = remove_journal(target);
                 self.context.progress.end_file();
                 self.log.add_large_file(target, from.stat.size_bytes, filled);
@@ -72,7 +73,7 @@ impl FileCopier<'_, '_> {
         }
     }
 
-    /// `None` where the destination was read back and differs.
+    /// `None` if the destination was read back and differs.
     fn fill_and_check(&mut self, file: &Unfinished<'_>) -> Result<Option<Filled>, CopyError> {
         let Unfinished { from, part, target } = *file;
         let mut filled = self.fill(file)?;
@@ -81,7 +82,7 @@ impl FileCopier<'_, '_> {
             .map_err(CopyError::system("set the size of", part.path()))?;
         let copied =
             if filled.is_clone { Copied::Shared } else { Copied::Moved(filled.hashes.whole.as_ref()) };
-        // After the last read of it: a change before this is in the copy only in part.
+        // After the last read of the source: an earlier change would be only partly in the copy.
         let recheck = Recheck { context: self.context, from, part, target };
         let losses = recheck.complete(self.mover, self.log, copied)?;
         self.log.losses.extend(losses.into_iter().map(|loss| (target.to_owned(), loss)));
@@ -95,16 +96,16 @@ impl FileCopier<'_, '_> {
         }
     }
 
-    /// Whether the destination, read again from the media, is equal.
+    /// Whether the destination, read back from the media, is equal.
     fn is_read_back(&mut self, file: &Unfinished<'_>, filled: &mut Filled) -> Result<bool, CopyError> {
         let Unfinished { from, part, target } = *file;
         let found = self
             .read_again(target, part.path(), from.stat.size_bytes)
             .map_err(|error| kept_where_cancelled(error, from.path(), target))?;
-        // Reading has moved its access time. That it cannot be set was noted when it was set first.
+        // Reading has changed its access time. A failure to set times was recorded the first time.
         let _ = files::set_times(part.file(), &from.stat);
         if filled.is_clone {
-            // One set of blocks: there is nothing to compare it with, but a checksum to give.
+            // Both share their blocks: nothing to compare, but a checksum to report.
             filled.hashes = found;
             return Ok(self.log.note_compared(None));
         }
@@ -112,7 +113,7 @@ impl FileCopier<'_, '_> {
         Ok(self.log.note_compared(differs))
     }
 
-    /// The checksums of a copy from the media; `shown` is its name in the progress.
+    /// Reads the copy from the media and returns its checksums; `shown` is its name in the progress display.
     pub(super) fn read_again(
         &mut self,
         shown: &Path,
@@ -126,7 +127,7 @@ impl FileCopier<'_, '_> {
         Ok(found)
     }
 
-    /// Puts the data into the unfinished destination, by whatever way is best.
+    /// Writes the data to the unfinished file in the best available way.
     fn fill(&mut self, file: &Unfinished<'_>) -> Result<Filled, CopyError> {
         if self.share_blocks(file)? {
             return Ok(Filled { is_clone: true, ..Filled::default() });
@@ -161,7 +162,7 @@ impl FileCopier<'_, '_> {
         Ok(Filled { hashes, hole_bytes, kept_bytes, is_clone: false })
     }
 
-    /// Shares the blocks of the source where that is wanted and can be had.
+    /// Shares the blocks of the source if requested and possible.
     fn share_blocks(&self, file: &Unfinished<'_>) -> Result<bool, CopyError> {
         let Unfinished { from, part, target } = *file;
         let (reflink, size_bytes) = (self.context.options.reflink, from.stat.size_bytes);
@@ -178,13 +179,13 @@ impl FileCopier<'_, '_> {
         Ok(is_shared)
     }
 
-    /// Room for everything that will be written, so that a full file system is met before the first byte.
+    /// Reserves space for everything to be written, so that a full file system fails before the first byte.
     fn reserve(&mut self, plan: &Plan, to: &Endpoint) -> Result<(), CopyError> {
         let begun_ns = self.context.clock.now_ns();
         let ranges = plan.ranges_to_write();
         let in_memory = host::file_system_of(to.path()).is_some_and(|found| found.kind == "tmpfs");
         if in_memory {
-            // Reserving there means zeroing memory that is written over at once: only ask whether it fits.
+            // Reserving there zeroes memory that is overwritten at once, so only check whether it fits.
             let wanted: u64 = ranges.iter().map(|range| range.end - range.start).sum();
             let free = files::free_bytes(directory_of(to.path()))
                 .map_err(CopyError::system("ask for free space at", to.path()))?;

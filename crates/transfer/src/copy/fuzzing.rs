@@ -1,4 +1,4 @@
-//! The reader of journals, as the fuzzer calls it: a copy may go on from a damaged one.
+//! Entry point for fuzzing the journal reader: a copy may resume from a damaged journal.
 
 use iostall_engine::files::{FileKind, FileStamp};
 
@@ -20,7 +20,7 @@ const SOURCE: FileStamp = FileStamp {
     special_device: 0,
 };
 
-/// Lines of a journal, without their checksums: what is claimed lies within the source, in order.
+/// Lines of a journal, without checksums. Claims must lie within the source, in order.
 pub fn journal(lines: &str) {
     let mut text = String::new();
     for line in lines.lines() {

@@ -1,7 +1,8 @@
-//! A file written onto a block device, from its first byte on.
+//! Writes a file onto a block device, from its first byte on.
 //!
-//! A device has no unfinished name: what is on it is lost with the first write. So everything that can be known is asked
-//! before it, the guard's permission holds the device for us alone, and what ends the writing early says what is left.
+//! A device has no temporary name: its content is lost with the first write. So everything is checked before
+//! that, the
+//! grant keeps the device exclusive, and an early end reports what is left on it.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ use super::recheck::{expect_no_writers, source_is_unmodified};
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
 
-/// An image and the device that it may be written to.
+/// An image, and the device that may be written.
 #[derive(Debug)]
 pub(super) struct ImagePlan {
     source: PathBuf,
@@ -32,7 +33,7 @@ pub(super) struct ImagePlan {
 }
 
 impl ImagePlan {
-    /// `None` where the destination is no block device.
+    /// `None` if the destination is no block device.
     pub(super) fn find(
         context: &CopyContext<'_>,
         sources: &[PathBuf],
@@ -71,7 +72,7 @@ impl ImagePlan {
         Ok(Some(plan))
     }
 
-    /// Writes the image, holes as zeros, flushes the device and reads it again where that was asked for.
+    /// Writes the image, with holes as zeros, flushes the device, and reads it back if requested.
     pub(super) fn write(&self, copier: &mut FileCopier<'_, '_>) -> Result<(), CopyError> {
         let options = copier.context.options;
         let from = Endpoint::open(&self.source, Access::Read, options.source_caching)?;
@@ -101,7 +102,7 @@ impl ImagePlan {
         Ok(())
     }
 
-    /// `None` where it was read back and differs.
+    /// `None` if it was read back and differs.
     fn fill(
         &self,
         copier: &mut FileCopier<'_, '_>,

@@ -1,9 +1,12 @@
-//! What of an unfinished destination is on stable media: what an interrupted copy goes on from.
+//! The journal of an unfinished file: which ranges are on stable media, so that a copy can resume.
 //!
-//! A text file beside the unfinished destination. The first line names the source as it was; each further
-//! line one range that was written and synced, with its checksum. Every line ends in a checksum of itself, so
-//! that a line torn by a crash counts as not there. The journal is synced after the data; and what it says
-//! is believed only when the destination, read again past the cache, agrees.
+//! A text file next to the unfinished one. The first line identifies the source; each further line is one
+//! range that was
+//! written and synced, with its checksum. Every line ends in a checksum of itself, so that a line torn by a
+//! crash is
+//! ignored. The journal is synced after the data, and a claim counts only if the destination, read again past
+//! the cache,
+//! confirms it.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -19,10 +22,10 @@ use super::beside::{journal_path, new_journal_path};
 
 const MAGIC: &str = "iostall-journal 1";
 
-/// The ranges of some twenty terabytes; whatever else lies under that name is not read into memory.
+/// Enough for the ranges of some twenty terabytes; a larger file under that name is not read.
 const JOURNAL: Input = Input { what: "journal", limit: ByteCount(1 << 30) };
 
-/// What a journal says about its source. Without the device number: it may be another after a restart.
+/// Identifies the source. Without the device number, which may change at a reboot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     inode: u64,
@@ -55,14 +58,13 @@ impl Identity {
     }
 }
 
-/// How the source of a journal and the source at hand are related.
+/// How the source in a journal relates to the source at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// It is what it was.
     Same,
-    /// Something beside its content was changed, as far as size and time tell.
+    /// Something other than the content changed, judging by size and time.
     Touched,
-    /// The same file with another content.
+    /// The same file with different content.
     Modified,
     Another,
 }
@@ -88,7 +90,7 @@ fn checked(line: &str) -> Option<&str> {
     (sum.len() == 16 && u64::from_str_radix(sum, 16).ok()? == xxh3_64(line.as_bytes())).then_some(line)
 }
 
-/// A range of a destination that is on stable media.
+/// A range of the destination that is on stable media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DurableRange {
     pub(super) offset: u64,
@@ -104,20 +106,20 @@ pub(super) struct FileJournal {
 }
 
 impl FileJournal {
-    /// Whether there is anything to go on from.
+    /// Whether there is anything to resume from.
     pub(super) fn has_ranges(&self) -> bool {
         self.ranges > 0
     }
 
-    /// Begins one for a copy of `source` to `target`, with the ranges that are already known to be there.
+    /// Starts a journal for a copy of `source` to `target`, with the ranges already known to be there.
     pub(super) fn begin(
         target: &Path,
         source: &FileStamp,
         kept: &[DurableRange],
         interval_bytes: u64,
     ) -> io::Result<Self> {
-        // Never half of an old one and half of a new one: the new one is written under another name first. Only the
-        // holder of the unfinished destination gets here, so what has that name is a dead process's.
+        // Written under a temporary name first, so that it is never half old and half new. Only the owner of
+        // the unfinished file gets here, so an existing file of that name was left by a dead process.
         let fresh = new_journal_path(target);
         match std::fs::remove_file(&fresh) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -133,12 +135,12 @@ impl FileJournal {
         Ok(journal)
     }
 
-    /// How many bytes are written between two entries.
+    /// Bytes written between two entries.
     pub(super) fn interval_bytes(&self) -> u64 {
         self.interval_bytes
     }
 
-    /// These ranges are on stable media: the destination was synced after they were written.
+    /// Records ranges that are on stable media: the destination was synced after they were written.
     pub(super) fn append(&mut self, ranges: &[DurableRange]) -> io::Result<()> {
         let mut text = String::with_capacity(ranges.len() * 64);
         for range in ranges {
@@ -151,12 +153,12 @@ impl FileJournal {
     }
 }
 
-/// Whether an unfinished copy to `target` has anything that says what of it is there.
+/// Whether an unfinished copy to `target` has a journal.
 pub(super) fn has_journal(target: &Path) -> bool {
     journal_path(target).exists()
 }
 
-/// Removes the journal of `target`, and what a dead process left of one it was about to begin.
+/// Removes the journal of `target`, and a temporary one left by a dead process.
 pub(super) fn remove_journal(target: &Path) -> io::Result<()> {
     for path in [journal_path(target), new_journal_path(target)] {
         match std::fs::remove_file(path) {
@@ -168,13 +170,12 @@ pub(super) fn remove_journal(target: &Path) -> io::Result<()> {
 }
 
 pub(super) struct Claims {
-    /// What became of its source since.
+    /// What has happened to the source since.
     pub(super) source: Source,
-    /// What was written and synced, ascending and without overlap, within the source as it is now.
+    /// What was written and synced: ascending, without overlap, within the current source.
     pub(super) ranges: Vec<DurableRange>,
 }
 
-/// What the journal of `target` claims of `source`; `None` where there is no journal.
 pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Option<Claims>> {
     let text = match JOURNAL.read(&journal_path(target)) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -187,7 +188,6 @@ pub(super) fn read_journal(target: &Path, source: &FileStamp) -> io::Result<Opti
     Ok(claims_of(&text, source))
 }
 
-/// What the journal with this text claims of `source`; `None` where it is no journal.
 pub(super) fn claims_of(text: &str, source: &FileStamp) -> Option<Claims> {
     let mut lines = text.lines();
     let named = lines.next().and_then(checked).and_then(Identity::parse)?;
@@ -205,7 +205,7 @@ pub(super) fn claims_of(text: &str, source: &FileStamp) -> Option<Claims> {
     Some(Claims { source: named.related_to(&Identity::of(source)), ranges })
 }
 
-/// Whether an earlier try to copy `source` to `target` has left something to go on from.
+/// Whether an earlier attempt to copy `source` to `target` can be resumed.
 pub(super) fn is_unfinished(target: &Path, source: &FileStamp) -> bool {
     let claims = read_journal(target, source).ok().flatten();
     claims.is_some_and(|claims| matches!(claims.source, Source::Same | Source::Touched))

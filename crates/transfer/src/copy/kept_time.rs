@@ -1,4 +1,4 @@
-//! Which times of modification a file system can keep: a file copied to FAT has its source's time cut to two seconds.
+//! Which modification times a file system can store: on FAT a copy's time is truncated to two seconds.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,22 +9,24 @@ use iostall_engine::files;
 
 use super::beside::trial_path;
 
-/// Steps that file systems have, nanoseconds: shares of Windows 100 ns, exFAT 10 ms, ext4 with small inodes a second, FAT two.
+/// Resolutions of file systems, nanoseconds: Windows shares 100 ns, exFAT 10 ms, ext4 with small inodes one
+/// second, FAT two.
 const STEPS_NS: [i128; 7] = [1, 100, 1_000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000];
-/// A time that every step cuts to another one: the second is odd, and no digit is zero.
+/// A time that every resolution changes: the second is odd, and no digit is zero.
 const TRIAL: Duration = Duration::new(1_234_567_891, 987_654_321);
 
-/// The steps of file systems, each found out when it is first asked for.
+/// Time resolution by file system, measured when first needed.
 #[derive(Debug, Default)]
 pub(super) struct TimeSteps(HashMap<u64, Option<i128>>);
 
 impl TimeSteps {
-    /// Whether `target`, on the file system numbered `device`, has the time `kept_ns` because it was given `given_ns`.
+    /// Whether `target`, on the file system numbered `device`, has the time `kept_ns` because it was set to
+    /// `given_ns`.
     pub(super) fn is_kept_as(&mut self, given_ns: i128, kept_ns: i128, target: &Path, device: u64) -> bool {
         if given_ns == kept_ns {
             return true;
         }
-        // Most files differ by more than any file system cuts away: no need to ask it.
+        // Most times differ by more than any file system truncates, so there is no need to test.
         let may_be_cut = STEPS_NS.iter().any(|step| cut(given_ns, *step) == kept_ns);
         may_be_cut
             && self
@@ -39,7 +41,7 @@ fn cut(time_ns: i128, step: i128) -> i128 {
     time_ns.div_euclid(step) * step
 }
 
-/// The step of the file system that `target` is on, by what it keeps of a time that a file beside it is given.
+/// Measures the resolution of the file system of `target` by setting a time on a file next to it.
 fn step_at(target: &Path) -> io::Result<Option<i128>> {
     let path = trial_path(target);
     let file = files::create_new_private(&path)?;
@@ -62,8 +64,8 @@ mod tests {
         assert_eq!(cuts.len(), STEPS_NS.len());
     }
 
-    /// `--resume` took a file that was up to two seconds older than its source for the copy of it, on every file system; and
-    /// before that it found no file of an earlier try where the file system keeps no nanoseconds.
+    /// `--resume` treated a file up to two seconds older than its source as an up-to-date copy, on every file
+    /// system; and before that it recognised no earlier result on a file system without nanoseconds.
     #[test]
     fn a_time_is_known_again_where_the_file_system_cuts_it_and_only_there() {
         let dir = tempfile::tempdir().unwrap();
@@ -79,12 +81,12 @@ mod tests {
                 assert!(!steps.is_kept_as(given, given + 1, &target, 7));
             }
         }
-        // Here, where the tests run, times are exact; and the trial leaves nothing.
+        // Times are exact on the test machine, and the trial file is removed.
         let mut here = TimeSteps::default();
         assert!(!here.is_kept_as(1_500_000_001_987_654_321, 1_500_000_000_000_000_000, &target, 7));
         assert_eq!(here.0[&7], Some(1));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        // Where nothing can be tried, only the same time is the same.
+        // If nothing can be tested, only identical times count.
         let nowhere = dir.path().join("absent/x");
         assert!(!here.is_kept_as(1_500_000_001_987_654_321, 1_500_000_000_000_000_000, &nowhere, 8));
     }

@@ -1,4 +1,4 @@
-//! What is not copied but made again: further names of a file, symbolic links, pipes, sockets and devices.
+//! Entries that are created rather than copied: hard links, symbolic links, pipes, sockets and devices.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -15,10 +15,10 @@ use super::log::CopiedFile;
 use super::part::remove_dead;
 use super::walk::{Action, Entry, Inventory};
 
-/// Makes what is not copied, after every file has its name.
+/// Creates links and special files after every file has its name.
 pub(super) struct LinkMaker<'l, 'c, 'a> {
     copier: &'l mut FileCopier<'c, 'a>,
-    /// Where in the log a copied file is that others are further names of.
+    /// Position in the log of each file that has hard links.
     copied_at: HashMap<PathBuf, usize>,
     failed: HashSet<PathBuf>,
 }
@@ -34,7 +34,7 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
         Self { copier, copied_at, failed }
     }
 
-    /// Makes one, if it is one; notes what failed with it, where that does not end the copy.
+    /// Creates the entry if it is a link or special file; records a failure unless it ends the copy.
     pub(super) fn make_or_note(&mut self, entry: &Entry) -> Result<(), CopyError> {
         let made = self.make(entry);
         self.copier.log.note(self.copier.context.options, entry.paths(), made)
@@ -61,18 +61,18 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
     fn make_hard_link(&mut self, first: &Path, entry: &Entry) -> Result<(), CopyError> {
         let (log, shown) = (&mut *self.copier.log, first.display().to_string());
         if log.mismatches.iter().any(|mismatch| mismatch.path == shown) {
-            // It came back different and has no name: what has that name is another file, or none.
+            // The copy came back different and was not renamed: that name is missing or an older file.
             return Ok(());
         }
         if self.failed.contains(first) {
-            // What has that name, if anything, is not what this is a further name of.
+            // That name does not refer to the file that this is a hard link of.
             return self.copier.copy(&entry.source, &entry.target);
         }
         let is_linked = files::stamp_of_link(first)
             .is_ok_and(|one| files::stamp_of_link(&entry.target).is_ok_and(|other| one.is_same_file(&other)));
         if !is_linked {
             match put(self.copier.context, entry, |path| fs::hard_link(first, path)) {
-                // A file system on which no file has two names.
+                // The file system has no hard links.
                 Err(CopyError::System { source, .. }) if files::has_no_links(&source) => {
                     let cause = "the file system has no hard links: copied once more".to_owned();
                     log.losses.push((entry.target.clone(), Loss { what: "the hard link".into(), cause }));
@@ -82,7 +82,7 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
             }
         }
         log.counts.hard_links += 1;
-        // A list of the copy has every name that a file can be read by.
+        // The list of checksums includes every name of a file.
         if let Some(file) = self.copied_at.get(first).and_then(|at| log.files.get(*at)).cloned() {
             log.files.push(CopiedFile { path: entry.target.clone(), ..file });
         }
@@ -101,7 +101,7 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
     }
 }
 
-/// Makes something at its destination. What may be replaced there stays until the new one is whole, as it does for files.
+/// Creates an entry at its destination. What it replaces stays until the new one is complete, as with files.
 fn put(
     context: &CopyContext<'_>,
     entry: &Entry,

@@ -1,4 +1,4 @@
-//! What a copy has done so far.
+//! The log of a copy.
 
 use std::path::{Path, PathBuf};
 
@@ -14,69 +14,63 @@ use crate::pipeline::FileHashes;
 /// A file that has its final name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedFile {
-    /// Where it is.
     pub path: PathBuf,
-    /// Size, bytes.
     pub bytes: u64,
-    /// Its checksum, where one was asked for.
+    /// Its checksum, if requested.
     pub digest: Option<Digest>,
-    /// XXH3 of each block of [`Self::block_bytes`], where it was read back.
+    /// XXH3 of each block of [`Self::block_bytes`], if it was read back.
     pub blocks: Vec<u64>,
-    /// Size of those blocks.
     pub block_bytes: u64,
 }
 
-/// Something that was not copied while the rest was.
+/// A file that could not be copied while others were.
 #[derive(Debug)]
 pub struct CopyFailure {
-    /// What it is in the source.
     pub source: PathBuf,
-    /// What it would have become.
+    /// Its intended destination.
     pub target: PathBuf,
-    /// Why not.
     pub error: CopyError,
 }
 
-/// What a copy has done so far; whole also when it ends in an error.
+/// The results of a copy so far; valid also if it ends with an error.
 #[derive(Debug, Default)]
 pub struct CopyLog {
     /// How data was moved.
     pub shape: Option<TransferShape>,
-    /// How many of what.
     pub counts: CopyCounts,
-    /// Sizes of the files copied.
+    /// Total size of the copied files.
     pub bytes: u64,
-    /// Of them, in holes.
+    /// Of these, bytes in holes.
     pub hole_bytes: u64,
-    /// Kept from an earlier try.
+    /// Kept from an earlier attempt.
     pub kept_bytes: u64,
     /// Time spent on preallocation, nanoseconds.
     pub prepare_ns: u64,
-    /// Time spent on the sync calls at the end of files, nanoseconds.
+    /// Time spent on final syncs, nanoseconds.
     pub sync_ns: u64,
     /// Time spent on reading back, nanoseconds.
     pub verify_ns: u64,
-    /// Files found equal when they were read back.
+    /// Files that were equal when read back.
     pub verified_files: u64,
-    /// Files found different.
+    /// Files that differed.
     pub mismatches: Vec<Mismatch>,
-    /// The device that was written to.
+    /// The device that was written.
     pub image: Option<DeviceImage>,
-    /// What was not copied, and why. What ended the whole copy is not in it.
+    /// What was not copied, and why. Does not include the error that ended the copy.
     pub failures: Vec<CopyFailure>,
-    /// How many of them were known before anything was written.
+    /// How many failures were known before anything was written.
     pub failed_at_start: usize,
-    /// Files, links and nodes that were still to be copied when the copy ended.
+    /// Files, links and special files left when the copy ended.
     pub remaining: u64,
-    /// Metadata that could not be kept.
+    /// Metadata that could not be copied.
     pub losses: Vec<(PathBuf, Loss)>,
     /// Sources that another process had open for writing while they were read.
     pub in_use: Vec<PathBuf>,
-    /// Files, in the order in which they were finished.
+    /// In the order in which they were finished.
     pub files: Vec<CopiedFile>,
 }
 
-/// What has been put into an unfinished destination.
+/// What was written to an unfinished file.
 #[derive(Default)]
 pub(super) struct Filled {
     pub(super) hashes: FileHashes,
@@ -86,12 +80,12 @@ pub(super) struct Filled {
 }
 
 impl CopyLog {
-    /// Whether everything that was tried is at the destination.
+    /// Whether everything requested is at the destination.
     pub fn is_whole(&self) -> bool {
         self.mismatches.is_empty() && self.failures.is_empty()
     }
 
-    /// A large file has its final name.
+    /// Records a large file that has its final name.
     pub(super) fn add_large_file(&mut self, target: &Path, bytes: u64, filled: Filled) {
         self.counts.files += 1;
         self.counts.reflinked_files += u64::from(filled.is_clone);
@@ -102,14 +96,14 @@ impl CopyLog {
         self.add_checked(target, bytes, filled.hashes);
     }
 
-    /// Lists a file with its checksums.
+    /// Records a file with its checksums.
     pub(super) fn add_checked(&mut self, target: &Path, bytes: u64, hashes: FileHashes) {
         let FileHashes { whole: digest, blocks } = hashes;
         let (path, block_bytes) = (target.to_owned(), BLOCK_BYTES);
         self.files.push(CopiedFile { path, bytes, digest, blocks, block_bytes });
     }
 
-    /// Notes what a comparison of a copy with its source has found; whether they are equal.
+    /// Records the result of comparing a copy with its source; returns whether they are equal.
     pub(super) fn note_compared(&mut self, found: Option<Mismatch>) -> bool {
         let is_equal = found.is_none();
         self.verified_files += u64::from(is_equal);
@@ -117,7 +111,7 @@ impl CopyLog {
         is_equal
     }
 
-    /// A batch of small files is through.
+    /// Adds the results of a batch of small files.
     pub(super) fn add_batch(&mut self, mut batch: CopyLog) {
         let files = batch.files.len() as u64;
         self.counts.files += files;
@@ -132,7 +126,7 @@ impl CopyLog {
         self.files.append(&mut batch.files);
     }
 
-    /// Notes what failed with one entry; an error where that ends the copy.
+    /// Records a failure of one entry; returns an error if it ends the copy.
     pub(super) fn note(
         &mut self,
         options: &CopyOptions,
@@ -147,7 +141,7 @@ impl CopyLog {
         Ok(())
     }
 
-    /// How many files, links and nodes have come to an end, good or bad.
+    /// Files, links and special files that have succeeded or failed.
     pub(super) fn completed(&self) -> u64 {
         let counts = &self.counts;
         let made =

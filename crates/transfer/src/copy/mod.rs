@@ -1,4 +1,4 @@
-//! Copying files and trees.
+//! Copies files and trees.
 
 mod beside;
 mod context;
@@ -49,7 +49,7 @@ pub use walk::pair_names;
 
 use crate::progress::Progress;
 
-/// Copies, and remembers what it has done.
+/// Copies files and trees, and keeps a log.
 pub struct Copier<'a> {
     context: context::CopyContext<'a>,
     mover: mover::Mover<'a>,
@@ -57,13 +57,13 @@ pub struct Copier<'a> {
 }
 
 impl<'a> Copier<'a> {
-    /// One that has done nothing.
+    /// A copier with an empty log.
     pub fn new(options: &'a CopyOptions, progress: &'a Progress) -> Self {
         let context = context::CopyContext::new(options, progress);
         Self { context, mover: mover::Mover::new(options, progress), log: CopyLog::default() }
     }
 
-    /// What it has done so far.
+    /// The log so far.
     pub fn log(&self) -> &CopyLog {
         &self.log
     }
@@ -73,21 +73,22 @@ impl<'a> Copier<'a> {
         CopyLog { shape: self.mover.into_described(), ..self.log }
     }
 
-    /// Copies files and trees: each source to `destination`, or into it where it is a directory.
+    /// Copies files and trees: each source to `destination`, or into it if it is a directory.
     ///
-    /// What cannot be copied is noted in the log, and the rest is copied. An error is what ended the copy.
+    /// Files that cannot be copied are recorded in the log, and the rest is copied. An error means that the
+    /// copy stopped.
     pub fn copy_all(&mut self, sources: &[PathBuf], destination: &Path) -> Result<(), CopyError> {
         let plan = self.plan(sources, destination)?;
         self.carry_out(plan)
     }
 
-    /// Looks at everything. What is known by then not to be copied is in the log; an error is what makes the whole copy
+    /// Examines everything without writing. Known failures go to the log; an error makes the whole copy
     /// impossible.
     pub fn plan(&mut self, sources: &[PathBuf], destination: &Path) -> Result<CopyPlan, CopyError> {
         CopyPlan::make(&self.context, &mut self.log, sources, destination)
     }
 
-    /// Does what was planned.
+    /// Carries out the plan.
     pub fn carry_out(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
         let Self { context, mover, log } = self;
         tree::TreeCopier { files: file::FileCopier { context, mover, log } }.carry_out(plan)

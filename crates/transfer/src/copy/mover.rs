@@ -21,9 +21,9 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::shape::{Shape, ShapeReason, TUNING_STEPS};
 
-/// How often tuning tries each shape: the first read of a place may have filled a cache below us.
+/// How often tuning tries each shape, because the first read may have warmed a cache below us.
 const ROUNDS: u32 = 2;
-/// A file is worth measuring for when it has this many samples in it.
+/// Tuning pays off for a file with at least this many samples.
 const SAMPLES_IN_FILE: u64 = 32;
 /// Smallest and largest sample, bytes.
 const SAMPLE_BYTES: (u64, u64) = (8 << 20, 256 << 20);
@@ -32,20 +32,20 @@ const SAMPLE_BYTES: (u64, u64) = (8 << 20, 256 << 20);
 pub(super) struct Transfer<'t> {
     pub(super) from: &'t Endpoint,
     pub(super) to: &'t Endpoint,
-    /// The name that errors give the destination.
+    /// The destination's name in errors.
     pub(super) target: &'t Path,
     pub(super) plan: Plan,
     pub(super) journal: Option<FileJournal>,
     pub(super) same_device: bool,
 }
 
-/// Moves and hashes files. It keeps its buffers from one to the next.
+/// Moves and hashes files. It reuses its buffers.
 pub(super) struct Mover<'a> {
     options: &'a CopyOptions,
     progress: &'a Progress,
     clock: MonotonicClock,
     buffers: Option<(Shape, BufferSet)>,
-    /// The fastest shape, once it was measured.
+    /// The fastest shape, once measured.
     tuned: Option<Shape>,
     /// How the first file was moved.
     described: Option<TransferShape>,
@@ -95,7 +95,7 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// The buffers, mapped when they are first needed, and again where another pair of devices wants others.
+    /// The buffers, mapped when first needed, and again if another pair of devices needs different ones.
     pub(super) fn buffers(
         &mut self,
         same_device: bool,
@@ -111,7 +111,7 @@ impl<'a> Mover<'a> {
         Ok((shape, buffers))
     }
 
-    /// Carries out a transfer; the checksums that the options ask for.
+    /// Carries out a transfer and returns the checksums that the options ask for.
     pub(super) fn run(&mut self, transfer: Transfer<'_>) -> Result<FileHashes, CopyError> {
         let Transfer { from, to, target, plan, mut journal, same_device } = transfer;
         let wanted = self.wanted(journal.is_some());
@@ -181,13 +181,13 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// The checksums of a file that the options ask for, from the media.
+    /// Reads a file from the media and returns the checksums that the options ask for.
     pub(super) fn read_back(&mut self, path: &Path, size_bytes: u64) -> Result<FileHashes, CopyError> {
         let wanted = self.wanted(false);
         self.hashes_of(path, size_bytes, wanted)
     }
 
-    /// Those checksums of a file that are wanted, from the media.
+    /// Reads a file from the media and returns the requested checksums.
     pub(super) fn hashes_of(
         &mut self,
         path: &Path,
@@ -200,9 +200,9 @@ impl<'a> Mover<'a> {
         Reader { buffers, clock: &clock, progress, rate, transfer_bytes }.hashes(path, size_bytes, wanted)
     }
 
-    /// Chooses sizes and depths by measuring, once, on the first file that is large enough: its beginning is copied with each
-    /// of a few shapes. What is written meanwhile are the file's own bytes in their own places, and they are written again by
-    /// the copy.
+    /// Measures sizes and depths once, on the first file that is large enough, by copying its beginning with
+    /// each of a few shapes. That writes the file's own bytes to their final places, and the copy writes them
+    /// again.
     pub(super) fn tune(&mut self, from: &Endpoint, to: &Endpoint) -> Result<(), CopyError> {
         let sample_bytes = (from.stat.size_bytes / SAMPLES_IN_FILE).min(SAMPLE_BYTES.1);
         if !self.options.tune || self.tuned.is_some() || sample_bytes < SAMPLE_BYTES.0 {
@@ -226,7 +226,7 @@ impl<'a> Mover<'a> {
         Ok(())
     }
 
-    /// How long a sample takes with one shape, nanoseconds.
+    /// Time for a sample with one shape, nanoseconds.
     fn try_shape(
         &self,
         from: &Endpoint,
@@ -238,7 +238,7 @@ impl<'a> Mover<'a> {
         let mut buffers = BufferSet::new(shape.buffer_count(), shape.transfer_bytes)
             .map_err(CopyError::system("map buffers for", path))?;
         let engine = buffers.engine(&[from.handle(), to.handle()])?;
-        // Its own: what is tried is not what is done.
+        // A separate one, so that trials do not count as progress.
         let progress = Progress::default();
         let mut plan = Plan::whole(sample_bytes, shape.transfer_bytes);
         let mut sink = FileSink { writes_max: shape.writes_max, journal: None, dropper: None };

@@ -1,4 +1,4 @@
-//! What a copy is asked to do.
+//! Options of a copy.
 
 use std::sync::Arc;
 
@@ -9,89 +9,80 @@ use iostall_model::transfer::{CopySettings, HashKind, Reflink, VerifyMode};
 use super::error::CopyError;
 use crate::rate::RateLimit;
 
-/// What becomes of symbolic links.
+/// How symbolic links are copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Symlinks {
-    /// A link stays a link.
+    /// As a link.
     #[default]
     Keep,
-    /// What it leads to is copied.
+    /// As the file it leads to.
     Follow,
-    /// Left out.
     Skip,
 }
 
-/// What becomes of devices, pipes and sockets.
+/// How devices, pipes and sockets are copied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Specials {
-    /// Left out, and counted.
+    /// Skipped, and counted.
     #[default]
     Skip,
-    /// Made again at the destination.
+    /// Recreated at the destination.
     Keep,
-    /// An error.
     Refuse,
 }
 
-/// What becomes of what an earlier try has left.
+/// What to do with the results of an earlier attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resume {
-    /// An unfinished copy of this source is continued, and a tree that this very copy has begun.
+    /// Resumes an unfinished copy of this source, and a tree that this same copy started.
     #[default]
     Matching,
-    /// Likewise; and every file that is whole is left as it is, and what a source that changed still has in common with its
-    /// unfinished copy is kept.
+    /// As above; also leaves complete files alone, and if the source has changed, keeps what its unfinished
+    /// copy still has in common with it.
     Always,
-    /// Everything is copied.
+    /// Copies everything again.
     Never,
 }
 
-/// Files below this go by the path for small files, bytes.
+/// Files below this size are copied as small files, bytes.
 pub const SMALL_FILE_BYTES: u64 = 1 << 20;
-/// How much is written between two entries of the journal, bytes.
+/// Bytes written between two journal entries.
 pub const CHECKPOINT_BYTES: u64 = 512 << 20;
 
-/// What a copy is asked to do. Start from the default and change what matters.
+/// Options of a copy. Start from the default and change what matters.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
-    /// When it is checked.
     pub verify: VerifyMode,
-    /// With which checksum.
     pub hash: HashKind,
-    /// Block sharing.
     pub reflink: Reflink,
     /// Existing files may be replaced.
     pub overwrite: bool,
-    /// What of databases and devices may be destroyed.
+    /// Database files and devices that may be overwritten.
     pub consent: WriteConsent,
-    /// What an earlier try has left.
     pub resume: Resume,
-    /// The first thing that cannot be copied ends the copy.
+    /// The first failure ends the copy.
     pub fail_fast: bool,
-    /// How fast.
     pub rate: Option<Arc<RateLimit>>,
-    /// Past the page cache of the source where that can be had, or through it.
+    /// Direct I/O on the source if possible, or through the page cache.
     pub source_caching: Caching,
     /// The same for the destination.
     pub target_caching: Caching,
-    /// Bytes a request; chosen from the devices where `None`.
+    /// Bytes per request; chosen from the devices if `None`.
     pub transfer_bytes: Option<u32>,
-    /// Requests in flight on each side; chosen from the devices where `None`.
+    /// Requests in flight on each side; chosen from the devices if `None`.
     pub depth: Option<u32>,
-    /// Sizes and depth are measured on the first large file instead of chosen by rule.
+    /// Measure sizes and depth on the first large file instead of choosing by rule.
     pub tune: bool,
-    /// Files below this go by the path for small files, bytes.
+    /// Files below this size are copied as small files, bytes.
     pub small_file_bytes: u64,
-    /// How much is written between two entries of the journal, bytes; 0 keeps none, and such a copy cannot be resumed.
-    /// Files below twice this have none either: they are copied again sooner than checked.
+    /// Bytes written between two journal entries; 0 disables the journal, and such a copy cannot be resumed.
+    /// Files below twice this have no journal either: copying them again is faster than checking them.
     pub checkpoint_bytes: u64,
-    /// Symbolic links.
     pub symlinks: Symlinks,
-    /// Devices, pipes and sockets.
     pub specials: Specials,
-    /// Mounts below the sources are left out.
+    /// Skip other file systems mounted below the sources.
     pub one_file_system: bool,
-    /// Workers for small files.
+    /// Threads for small files.
     pub workers: u32,
 }
 
@@ -117,19 +108,19 @@ impl Default for CopyOptions {
             symlinks: Symlinks::Keep,
             specials: Specials::Skip,
             one_file_system: false,
-            // Small files wait for the file system, not for the processor: more workers than processors pay.
+            // Small files wait for the file system, not for the CPU, so more threads than CPUs help.
             workers: u32::try_from(processors * 2).unwrap_or(8).clamp(2, 32),
         }
     }
 }
 
 impl CopyOptions {
-    /// Whether the rest is copied after `error` has kept one file from it.
+    /// Whether to continue with other files after `error`.
     pub(super) fn goes_on_after(&self, error: &CopyError) -> bool {
         !self.fail_fast && !error.ends_the_copy()
     }
 
-    /// As they are stored; the rate is the caller's, who knows it as a number.
+    /// The options in their stored form; the caller passes the rate, which it knows as a number.
     pub fn settings(&self, limit_bytes_per_second: Option<u64>) -> CopySettings {
         CopySettings {
             verify: self.verify,

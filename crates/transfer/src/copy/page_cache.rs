@@ -1,4 +1,4 @@
-//! Keeps the page cache small where a transfer goes through it.
+//! Limits the use of the page cache by a buffered transfer.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -8,11 +8,11 @@ use iostall_engine::files;
 use crate::pipeline::{Extent, Source, Step};
 use crate::plan::{Plan, SOURCE};
 
-/// Dirty bytes that may be on their way to the destination before the oldest are waited for: enough for the
-/// device to have work, too little to be in anybody's way.
+/// Dirty bytes allowed before waiting for the oldest: enough to keep the device busy, too few to disturb
+/// other programs.
 const WINDOW_BYTES: u64 = 64 << 20;
 
-/// The steps of a plan; what was read of a buffered source leaves the page cache.
+/// The steps of a plan; drops pages of a buffered source after reading them.
 pub(super) struct PlannedSource {
     plan: Plan,
     buffered: Option<File>,
@@ -36,7 +36,7 @@ impl Source for PlannedSource {
     }
 }
 
-/// Starts the write-back of what was written to a buffered destination, and drops its pages a little later.
+/// Starts write-back of a buffered destination, and drops its pages a little later.
 pub(super) struct PageCacheDropper {
     file: File,
     on_the_way: VecDeque<Extent>,

@@ -1,4 +1,4 @@
-//! The unfinished destination: beside the final name, recognisable, and one process's at a time.
+//! The unfinished file: next to the final name, recognisable, and owned by one process at a time.
 
 use std::collections::HashSet;
 use std::fs::{File, TryLockError};
@@ -13,41 +13,41 @@ use iostall_engine::guard::Destinations;
 use super::beside::{journal_path, part_path};
 use super::error::CopyError;
 
-/// Files that this copy has given names, by device and inode.
+/// Files that this copy has renamed, by device and inode.
 #[derive(Default)]
 pub(super) struct Named(Mutex<HashSet<(u64, u64)>>);
 
-/// What becomes of a file that has the name already.
+/// What to do with an existing file of the final name.
 #[derive(Clone, Copy)]
 pub(super) enum Replace<'a> {
-    /// It stays, and that is an error.
+    /// Keep it and fail.
     Never,
-    /// It goes, unless it was named by this very copy: then the file system takes two names of the source for one, as
-    /// those do that do not tell capitals, and one of two files would be lost.
+    /// Replace it, unless this copy created it. In that case the file system treats two names of the source
+    /// as one (because it ignores case, for example), and one of two files would be lost.
     Older(&'a Named, &'a Destinations),
 }
 
-/// An unfinished destination that this process has to itself.
+/// An unfinished file owned by this process.
 pub(super) struct Part {
     path: PathBuf,
     target: PathBuf,
     file: File,
     armed: AtomicBool,
-    /// For an end of the process that comes before this value's.
+    /// Removes it if the process exits early.
     listed: UnfinishedFile,
 }
 
 impl Part {
-    /// Makes it or takes over one that a dead process left, with what is in it. In a directory that others may write
-    /// to, one that belongs neither to this user nor to `owner`, whose the copy will be, is refused: somebody has put
-    /// it there, and may have it open.
+    /// Creates it, or takes over one left by a dead process, with its content. In a directory that others may
+    /// write to, refuses a file that belongs neither to this user nor to `owner` (the owner of the future
+    /// copy): someone put it there and may have it open.
     pub(super) fn acquire(target: &Path, owner: u32) -> Result<Self, CopyError> {
         let path = part_path(target);
         loop {
-            // In a directory that others may write to, a link planted there must not lead elsewhere.
+            // In a directory that others may write to, a planted link must not redirect us.
             let file = files::open_or_create_private(&path).map_err(CopyError::system("create", &path))?;
             lock(&file, &path)?;
-            // Whoever had the lock may have given the file its final name since we opened it.
+            // The previous holder of the lock may have renamed the file since we opened it.
             if !is_named(&file, &path)? {
                 continue;
             }
@@ -63,7 +63,8 @@ impl Part {
             if let Some(what) = what {
                 return Err(CopyError::PartNotOurs { path, what });
             }
-            // A try that died late has given it the source's mode, and the source may be another by now.
+            // An attempt that died late has already set the source's mode, and the source may be a different
+            // one now.
             if ours.mode & 0o077 != 0 {
                 files::make_private(&file).map_err(CopyError::system("keep to ourselves", &path))?;
             }
@@ -73,7 +74,7 @@ impl Part {
         }
     }
 
-    /// Makes an empty one; what a dead process left there goes first.
+    /// Creates an empty one; removes one left by a dead process.
     ///
     /// It has its source's permissions from the start: whoever may read the copy may read the source.
     pub(super) fn create(target: &Path, mode: u32) -> Result<Self, CopyError> {
@@ -92,7 +93,7 @@ impl Part {
             other => other.map_err(CopyError::system("create", &path))?,
         };
         lock(&file, &path)?;
-        // Between its making and its lock another process may have taken it for a dead one's.
+        // Between creation and lock another process may have taken it for an abandoned one.
         if !is_named(&file, &path)? {
             return Err(CopyError::Busy { path });
         }
@@ -108,8 +109,8 @@ impl Part {
         &self.file
     }
 
-    /// Gives it its final name. Before this everything in it must be durable; the name itself is not yet. The lock stays
-    /// until this value goes: so nobody takes the file under its old name.
+    /// Renames it to its final name. Everything in it must be durable by now; the name itself is not yet. The
+    /// lock is held until this value is dropped, so that nobody takes over the file under its old name.
     pub(super) fn name(&self, replace: Replace<'_>) -> Result<(), CopyError> {
         let renamed = match replace {
             Replace::Never => files::rename_new(&self.path, &self.target),
@@ -126,9 +127,9 @@ impl Part {
 
     fn name_over(&self, named: &Named, destinations: &Destinations) -> Result<io::Result<()>, CopyError> {
         let ours = files::stamp(&self.file).map_err(CopyError::system("look at", &self.path))?;
-        // Again, for hours may have passed: what has the name now need not be what had it then.
+        // Checked again, because hours may have passed and a different file may have that name now.
         destinations.check_name(&self.target, &ours)?;
-        // Held over the renaming, so that of two at once the second sees the first.
+        // Held during the rename, so that of two at once the second sees the first.
         let mut named = named.0.lock().unwrap_or_else(PoisonError::into_inner);
         if files::stamp_of_link(&self.target).is_ok_and(|there| named.contains(&(there.device, there.inode)))
         {
@@ -145,8 +146,8 @@ impl Part {
         Ok(renamed)
     }
 
-    /// Gives it its final name and makes the name durable. Where only the name cannot be given, the whole and durable file
-    /// stays under its unfinished one: what took hours is not thrown away for a name.
+    /// Renames it and makes the name durable. If only the rename fails, the complete file stays under its
+    /// temporary name, so that hours of copying are not lost.
     pub(super) fn publish(self, replace: Replace<'_>) -> Result<(), CopyError> {
         if let Err(cause) = self.name(replace) {
             if !matches!(cause, CopyError::Exists { .. } | CopyError::Refused(_) | CopyError::System { .. }) {
@@ -160,46 +161,46 @@ impl Part {
         files::sync_directory(directory).map_err(CopyError::system("make durable", directory))
     }
 
-    /// Leaves it for another try.
+    /// Keeps it for another attempt.
     pub(super) fn keep(self) {
         self.armed.store(false, Ordering::Relaxed);
     }
 }
 
 impl Drop for Part {
-    /// What was neither finished nor kept goes.
+    /// Removes it if it was neither finished nor kept.
     fn drop(&mut self) {
         if *self.armed.get_mut() {
-            // Already failing; a part that stays has a name that says what it is.
+            // Already failing; a leftover is recognisable by its name.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether others may make files in the directory of `path`. (Elsewhere a strange owner is the file system's own doing,
-/// as of a share that is mounted for one user.)
+/// Whether others may create files in the directory of `path`. Elsewhere a foreign owner comes from the file
+/// system itself, such as a share mounted for one user.
 pub(super) fn is_open_to_others(path: &Path) -> bool {
     files::stamp_of_path(directory_of(path)).is_ok_and(|directory| directory.mode & 0o022 != 0)
 }
 
-/// Locks an unfinished destination, which says that a living process has it.
+/// Locks an unfinished file, which shows that a living process owns it.
 fn lock(file: &File, path: &Path) -> Result<(), CopyError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(CopyError::Busy { path: path.to_owned() }),
-        // A file system without locks: two copies to one name at once are then not kept apart.
+        // A file system without locks: two simultaneous copies to one name are then not kept apart.
         Err(TryLockError::Error(error)) if files::has_no_locks(&error) => Ok(()),
         Err(TryLockError::Error(error)) => Err(CopyError::system("lock", path)(error)),
     }
 }
 
-/// Whether `path` still names the open file.
+/// Whether `path` still refers to the open file.
 fn is_named(file: &File, path: &Path) -> Result<bool, CopyError> {
     let ours = files::stamp(file).map_err(CopyError::system("look at", path))?;
     Ok(files::stamp_of_link(path).is_ok_and(|named| named.is_same_file(&ours)))
 }
 
-/// Removes an unfinished destination that no living process has.
+/// Removes an unfinished file that no living process owns.
 pub(super) fn remove_dead(path: &Path) -> Result<(), CopyError> {
     let gone = |result: io::Result<()>| match result {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -209,7 +210,7 @@ pub(super) fn remove_dead(path: &Path) -> Result<(), CopyError> {
     };
     match files::stamp_of_link(path) {
         Ok(there) if there.kind == FileKind::Regular => {}
-        // A link or a pipe that was to be renamed over another: nothing is being written to it.
+        // A link or a pipe that was to be renamed: nobody writes to it.
         Ok(_) => return gone(std::fs::remove_file(path)),
         Err(error) => return gone(Err(error)),
     }
@@ -218,7 +219,7 @@ pub(super) fn remove_dead(path: &Path) -> Result<(), CopyError> {
         Err(error) => return gone(Err(error)),
     };
     lock(&file, path)?;
-    // With the lock in hand nobody else may take the name away or give it to another file.
+    // While we hold the lock, nobody else can rename or replace the file.
     if is_named(&file, path)? { gone(std::fs::remove_file(path)) } else { Ok(()) }
 }
 
@@ -259,7 +260,7 @@ mod tests {
 
     #[test]
     fn of_two_names_that_the_file_system_takes_for_one_the_second_is_refused() {
-        // As if `Data` and `data` were copied with --overwrite to a place that does not tell capitals.
+        // As if `Data` and `data` were copied with --overwrite to a file system that ignores case.
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("data");
         std::fs::write(&target, b"older").unwrap();

@@ -1,4 +1,4 @@
-//! Decides what a copy will do, before anything is written.
+//! Plans a copy before anything is written.
 
 use std::path::{Path, PathBuf};
 
@@ -14,18 +14,18 @@ use super::part::directory_of;
 use super::room::check_room;
 use super::walk::{Inventory, pair_names};
 
-/// What a copy will do. Nothing is written until it is carried out.
+/// The plan of a copy. Nothing is written until it is carried out.
 #[derive(Debug, Default)]
 pub struct CopyPlan {
     pub(super) inventory: Inventory,
-    /// Directories that must be there for it.
+    /// Directories that must exist.
     pub(super) into: Vec<PathBuf>,
-    /// Instead of all this: one file onto a device.
+    /// Instead of everything else: one file onto a device.
     pub(super) image: Option<ImagePlan>,
 }
 
 impl CopyPlan {
-    /// Looks at everything. What is known by then not to be copied is in the log.
+    /// Examines everything. Known failures go to the log.
     pub(super) fn make(
         context: &CopyContext<'_>,
         log: &mut CopyLog,

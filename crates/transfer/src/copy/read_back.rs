@@ -1,4 +1,4 @@
-//! Reading a finished destination again, from the media, and saying where it differs.
+//! Reads a finished destination back from the media and reports where it differs.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
-/// Blocks by which a difference is found, bytes.
+/// Block size for locating a difference, bytes.
 pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
 
-/// What a file is read with.
+/// What is needed to read a file.
 pub(crate) struct Reader<'a, C> {
     pub(crate) buffers: &'a mut BufferSet,
     pub(crate) clock: &'a C,
@@ -29,8 +29,9 @@ pub(crate) struct Reader<'a, C> {
 }
 
 impl<C: Clock> Reader<'_, C> {
-    /// The checksums of the first `size_bytes` of a file, past the page cache: direct where that can be had, else
-    /// after its pages were written and given back. Holes are not read: the file system has nothing there.
+    /// The checksums of the first `size_bytes` of a file, bypassing the page cache: with direct I/O if
+    /// possible, otherwise after writing and dropping its pages. Skips holes, because there is nothing to
+    /// read.
     pub(crate) fn hashes(
         &mut self,
         path: &Path,
@@ -66,7 +67,7 @@ impl<C: Clock> Reader<'_, C> {
     }
 }
 
-/// Compares what was read from the source with what the destination holds. `None`: equal.
+/// Compares what was read from the source with what the destination holds. `None` if equal.
 pub(super) fn compare(
     shown: &Path,
     source: &Path,
@@ -93,7 +94,7 @@ pub(super) fn compare(
     Some(Mismatch { path: shown.display().to_string(), first_offset: exact.or(start), message })
 }
 
-/// The first byte from `start` within `length` in which two files differ.
+/// The first byte from `start` within `length` at which two files differ.
 fn first_difference(source: &Path, copy: &Path, start: u64, length: u64) -> Option<u64> {
     let length = usize::try_from(length).ok()?;
     let read = |path: &Path| -> Option<Vec<u8>> {
@@ -109,7 +110,7 @@ fn first_difference(source: &Path, copy: &Path, start: u64, length: u64) -> Opti
         data.truncate(filled);
         Some(data)
     };
-    // The copy from the media again: what the cache has is what was meant to be written.
+    // Reads the copy from the media again: the cache holds what was meant to be written.
     let _ = files::drop_from_cache(copy);
     let (one, other) = (read(source)?, read(copy)?);
     let differs = one.iter().zip(&other).position(|(one, other)| one != other);

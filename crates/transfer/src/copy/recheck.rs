@@ -1,4 +1,4 @@
-//! Whether the source is still what was copied, after the last read of it.
+//! Checks that the source is unchanged after it was last read.
 
 use std::path::Path;
 
@@ -19,25 +19,26 @@ use super::steady::unproven_ns;
 use crate::hash::Digest;
 use crate::pipeline::HashWanted;
 
-/// How often the content is compared again because somebody changed something else of the source. Who changes it every minute
-/// would have a large file compared for ever.
+/// How often the content is compared again because other attributes of the source changed. If they changed
+/// every minute, a large file would be compared forever.
 const COMPARISONS: u32 = 3;
 
-/// Makes the time of modification of the source one that every further write changes; notes who else could write to it.
+/// Ensures that every further write changes the modification time of the source; records whether others could
+/// write to it.
 pub(super) fn expect_no_writers(from: &Endpoint, clock: &MonotonicClock, log: &mut CopyLog) {
     let writers = files::writers(from.file());
     if writers == Writers::Some {
         log.in_use.push(from.path().to_owned());
     }
     if writers != Writers::None {
-        // A page that is dirty already could be written to through a mapping and would not give the file a new time.
+        // Writing through a mapping to a page that is already dirty would not update the modification time.
         files::write_back(from.file(), &(0..from.stat.size_bytes));
     }
     let wait_ns = unproven_ns(from.stat.modified_ns, utc_now().as_nanosecond());
     clock.sleep_until(clock.now_ns() + wait_ns);
 }
 
-/// An unfinished destination that has all its content, and the source that it must still be equal to.
+/// An unfinished file with all its content, and the source that it must still match.
 pub(super) struct Recheck<'c, 'a> {
     pub(super) context: &'c CopyContext<'a>,
     pub(super) from: &'c Endpoint,
@@ -46,9 +47,9 @@ pub(super) struct Recheck<'c, 'a> {
 }
 
 impl Recheck<'_, '_> {
-    /// Gives the unfinished destination what the source has beside its content, and makes it durable. Who changes the mode, an
-    /// attribute or a name of the source meanwhile has not spoilt the copy: but since the time of modification can be set
-    /// back, the content is compared once more.
+    /// Copies the source's metadata to the unfinished file and makes it durable. If only the mode, an
+    /// attribute or a name of the source has changed meanwhile, the copy is still good; but since the
+    /// modification time can be set back, the content is compared once more.
     pub(super) fn complete(
         &self,
         mover: &mut Mover<'_>,
@@ -80,12 +81,12 @@ impl Recheck<'_, '_> {
         }
     }
 
-    /// Whether the source still has what was copied of it.
+    /// Whether the source still has the content that was copied.
     fn is_same_content(&self, mover: &mut Mover<'_>, copied: Copied<'_>) -> Result<bool, CopyError> {
         let Self { context, from, part, target } = self;
         let size_bytes = from.stat.size_bytes;
         let (known, kind) = match copied {
-            // What shares its blocks was taken in one moment, whatever is in the source by now.
+            // Blocks are shared at one instant, whatever the source holds now.
             Copied::Shared => return Ok(true),
             Copied::Moved(Some(digest)) => (Some(digest), digest.kind()),
             Copied::Moved(None) => (None, HashKind::default()),
@@ -108,15 +109,16 @@ impl Recheck<'_, '_> {
     }
 }
 
-/// How the content came into the unfinished destination.
+/// How the content got into the unfinished file.
 #[derive(Clone, Copy)]
 pub(super) enum Copied<'a> {
     Shared,
-    /// It was moved; with its checksum, where one was made.
+    /// It was moved; with its checksum if one was computed.
     Moved(Option<&'a Digest>),
 }
 
-/// The source as it is now, if it has the content that it was opened with, as far as size and time tell, and still its name.
+/// The current stamp of the source, if its content is the same as when it was opened (by size and time) and
+/// it still has its name.
 fn unmodified(from: &Endpoint, target: &Path) -> Result<FileStamp, CopyError> {
     let now = files::stamp(from.file()).map_err(CopyError::system("look at", from.path()))?;
     if let Some(how) = now.content_change_since(&from.stat) {
@@ -129,12 +131,12 @@ fn unmodified(from: &Endpoint, target: &Path) -> Result<FileStamp, CopyError> {
     }
 }
 
-/// With a journal the next try finds what the source still has in common with what was copied.
+/// With a journal, the next attempt can keep what the source still has in common with the copy.
 fn changed(from: &Endpoint, target: &Path, how: &'static str) -> CopyError {
     CopyError::SourceChanged { path: from.path().to_owned(), how, kept: has_journal(target) }
 }
 
-/// Whether the content of the source is still what it was, by its open handle and by its name.
+/// Checks by open handle and by name that the content of the source is unchanged.
 pub(super) fn source_is_unmodified(from: &Endpoint) -> Result<(), CopyError> {
     match unmodified(from, from.path()) {
         Err(CopyError::SourceChanged { path, how, .. }) => {

@@ -1,4 +1,4 @@
-//! Going on from an unfinished destination: what of it the media confirm, and that the rest is as a new one's would be.
+//! Resumes an unfinished file: finds out which ranges the media confirm, and clears the rest.
 
 use std::fs::File;
 use std::io;
@@ -18,8 +18,8 @@ use super::options::Resume;
 use crate::pipeline::PipelineError;
 use crate::plan::PLAN_ALIGN;
 
-/// What an earlier try has left and the destination, read past the cache, confirms. Where anything of the source was
-/// changed since, it has to confirm it as well.
+/// Ranges that an earlier attempt wrote and that the destination, read past the cache, confirms. If anything
+/// about the source has changed, the source must confirm them as well.
 pub(super) fn resumed_ranges(
     context: &CopyContext<'_>,
     mover: &mut Mover<'_>,
@@ -60,7 +60,7 @@ pub(super) fn resumed_ranges(
     Ok(confirmed)
 }
 
-/// What the journal of an earlier try claims, where that may be gone on from.
+/// The claims of an earlier attempt's journal, if it may be resumed.
 fn claims(resume: Resume, from: &Endpoint, target: &Path) -> Result<Option<Claims>, CopyError> {
     if resume == Resume::Never {
         return Ok(None);
@@ -74,8 +74,8 @@ fn claims(resume: Resume, from: &Endpoint, target: &Path) -> Result<Option<Claim
     }))
 }
 
-/// Whether the range is in the file. Read part by part, since an earlier try may have had larger buffers; one that
-/// cannot be read is not there.
+/// Whether the file holds the range. Read in parts, because an earlier attempt may have had larger buffers;
+/// an unreadable range counts as missing.
 fn is_there(file: &File, range: &DurableRange, buffer: &mut [u8]) -> bool {
     let align = usize::try_from(PLAN_ALIGN).unwrap_or(4096);
     let mut state = Xxh3::new();
@@ -93,8 +93,7 @@ fn is_there(file: &File, range: &DurableRange, buffer: &mut [u8]) -> bool {
     state.digest() == range.hash
 }
 
-/// Makes holes of these ranges of an unfinished destination that was taken over: nothing is written there, so whatever
-/// is there would stay.
+/// Turns these ranges of a resumed file into holes: nothing will be written there, so old content would stay.
 pub(super) fn clear_holes(file: &File, holes: &[Range<u64>]) -> io::Result<()> {
     let length = file.metadata()?.len();
     for hole in holes {
@@ -113,7 +112,7 @@ pub(super) fn clear_holes(file: &File, holes: &[Range<u64>]) -> io::Result<()> {
     Ok(())
 }
 
-/// The same with neighbours joined.
+/// Joins adjacent ranges.
 pub(super) fn joined(durable: &[DurableRange]) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for one in durable {
@@ -126,7 +125,8 @@ pub(super) fn joined(durable: &[DurableRange]) -> Vec<Range<u64>> {
     ranges
 }
 
-/// A copy that is interrupted while it is checked needs nothing but the check: where there is a journal, the part is kept.
+/// A copy cancelled during verification only needs to be verified again, so with a journal the unfinished
+/// file is kept.
 pub(super) fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path) -> CopyError {
     let kept = has_journal(target);
     match error {

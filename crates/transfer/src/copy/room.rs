@@ -1,4 +1,4 @@
-//! Whether what is to be copied fits its destination, told before the first byte.
+//! Checks before the first byte whether a copy fits its destination.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,24 +14,24 @@ use super::options::CopyOptions;
 use super::part::directory_of;
 use super::walk::{Action, Entry, Inventory};
 
-/// File systems on which a byte of a file takes a byte of room: none that compresses or keeps its bytes elsewhere.
+/// File systems on which a byte of data takes a byte of space: no compression, no remote storage.
 const PLAIN: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "tmpfs", "vfat", "exfat", "fuseblk"];
-/// A file system that something is copied to.
+/// A destination file system.
 struct Place {
     directory: PathBuf,
     device: u64,
     largest_bytes: Option<u64>,
     /// Whether files on it may share blocks.
     shares: bool,
-    /// Beyond what is there; less than nothing where more is replaced than comes.
+    /// Beyond what is there; negative if more is replaced than added.
     needed_bytes: i128,
 }
 
-/// The file systems that a copy goes to.
+/// The destination file systems of a copy.
 #[derive(Default)]
 struct Places {
     all: Vec<Place>,
-    /// Which of them a directory is on. One that is not there yet will be on its parent's.
+    /// The file system of each directory; one that does not exist yet is on its parent's.
     of_directory: HashMap<PathBuf, usize>,
 }
 
@@ -61,8 +61,8 @@ impl Places {
     }
 }
 
-/// Leaves out files that are too large for their file system, and refuses all where the rest does not fit. What cannot
-/// be known here (compression, quotas, what others write meanwhile) is met when it is there.
+/// Skips files that are too large for their file system, and refuses the copy if the rest does not fit.
+/// Compression, quotas and other writers cannot be predicted and fail when they occur.
 pub(super) fn check_room(options: &CopyOptions, inventory: &mut Inventory) -> Result<(), CopyError> {
     let mut places = Places::default();
     let mut too_large = Vec::new();
@@ -89,7 +89,7 @@ pub(super) fn check_room(options: &CopyOptions, inventory: &mut Inventory) -> Re
     places.all.iter().try_for_each(check_fits)
 }
 
-/// What a file takes beyond what it replaces and what an earlier try has left of it.
+/// Space that a file needs beyond what it replaces and what an earlier attempt left of it.
 fn more_bytes(options: &CopyOptions, entry: &Entry, place: &Place) -> i128 {
     if place.shares && options.reflink != Reflink::Never && entry.stat.device == place.device {
         return 0;
@@ -102,7 +102,7 @@ fn more_bytes(options: &CopyOptions, entry: &Entry, place: &Place) -> i128 {
 fn check_fits(place: &Place) -> Result<(), CopyError> {
     let Ok(needed_bytes) = u64::try_from(place.needed_bytes) else { return Ok(()) };
     let Some(found) = host::file_system_of(&place.directory) else { return Ok(()) };
-    // One without a size (a tmpfs without a limit) does not say what is free.
+    // A file system without a size (a tmpfs without a limit) does not report free space.
     if !PLAIN.contains(&&*found.kind) || found.total_bytes == 0 {
         return Ok(());
     }

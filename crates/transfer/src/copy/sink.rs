@@ -7,7 +7,7 @@ use super::page_cache::PageCacheDropper;
 use crate::pipeline::{Checkpoint, Extent, Frame, Placement, Sink, Written};
 use crate::plan::TARGET;
 
-/// One file in which every frame goes where it came from.
+/// One file in which every frame goes to the offset it came from.
 pub(super) struct FileSink<'a> {
     pub(super) writes_max: u32,
     pub(super) journal: Option<&'a mut FileJournal>,
@@ -21,7 +21,7 @@ impl Sink for FileSink<'_> {
 
     fn place(&mut self, frame: &mut Frame) -> Placement {
         let Extent { file, offset, .. } = frame.origin();
-        // A resumed range was read from the destination for its checksum, and is there.
+        // A resumed range was read from the destination only for its checksum.
         if file == TARGET { Placement::Skip } else { Placement::Write { file: TARGET, offset } }
     }
 

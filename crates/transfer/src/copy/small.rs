@@ -1,8 +1,9 @@
-//! Small files: plain reads and writes by a few workers, made durable and named by the batch.
+//! Small files: plain reads and writes by a few threads, synced and renamed in batches.
 //!
-//! What a small file costs is its names and its inode, not its data. A file of its own to sync for each would
-//! cost a device flush each; so a batch of unfinished files is made durable by one call for the file system,
-//! and only then does each get its final name.
+//! The cost of a small file is in its name and inode, not its data. Syncing each one would cost a device
+//! flush per
+//! file; so one call per file system makes a batch of unfinished files durable, and only then are they
+//! renamed.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -26,7 +27,7 @@ use super::walk::Entry;
 use crate::hash::{Digest, Hasher};
 
 const BATCH_FILES_MAX: usize = 16_384;
-/// Open files that are left for everything else.
+/// File descriptors reserved for everything else.
 const OTHER_FILES: u64 = 128;
 const BATCH_BYTES: u64 = 1 << 30;
 pub(super) struct SmallFiles<'a> {
@@ -34,15 +35,15 @@ pub(super) struct SmallFiles<'a> {
     pub(super) file_systems: &'a FileSystems,
 }
 
-/// An unfinished small file. It stays open, and with that locked, until it has its name or goes: another copy to the same
-/// name could otherwise take its place, and be named as this one.
+/// An unfinished small file. It stays open, and therefore locked, until it is renamed or removed: otherwise
+/// another copy to the same name could take its place and be renamed instead.
 struct Unfinished<'e> {
     entry: &'e Entry,
     part: Part,
     digest: Option<Digest>,
 }
 
-/// How many files a batch may have: two of them are in hand at a time, and all their files are open.
+/// Largest batch: two are in progress at a time, with all their files open.
 fn batch_files_max() -> usize {
     let each = files::raise_open_file_limit().saturating_sub(OTHER_FILES) / 2;
     usize::try_from(each).unwrap_or(usize::MAX).clamp(16, BATCH_FILES_MAX)
@@ -65,14 +66,14 @@ pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
     batches
 }
 
-/// A file of a batch that was written, and what is to be said of it.
+/// A file of a batch that has been written, with what to log about it.
 struct Written<'e> {
     part: Unfinished<'e>,
     losses: Vec<Loss>,
     is_in_use: bool,
 }
 
-/// A batch whose files are written and not yet durable, nor named.
+/// A batch whose files are written but neither durable nor renamed.
 #[derive(Default)]
 pub(super) struct WrittenBatch<'e> {
     parts: Vec<Unfinished<'e>>,
@@ -82,11 +83,14 @@ pub(super) struct WrittenBatch<'e> {
 }
 
 impl SmallFiles<'_> {
-    /// Copies all batches, and hands each finished one to `note`; what fails with one file is noted with its batch. Whatever
-    /// ends it, a full device or a signal: what was written by then is made durable and named, and nothing unfinished stays.
+    /// Copies all batches and passes each finished one to `note`; a failure of one file is logged with its
+    /// batch. Whatever ends
+    /// it, a full device or a signal, the files written by then are synced and renamed, and nothing
+    /// unfinished is left.
     ///
-    /// While one batch is made durable, the next is written: a sync is a wait for the device and one processor's
-    /// work in the file system, and leaves the others idle.
+    /// While one batch is being synced, the next is written: a sync waits for the device, occupies one CPU
+    /// with file system
+    /// work, and leaves the others idle.
     pub(super) fn copy_batches<'e>(
         &self,
         batches: &[&'e [&'e Entry]],
@@ -118,7 +122,7 @@ impl SmallFiles<'_> {
         })
     }
 
-    /// Writes the unfinished destinations of one batch: all of them, or as many as it comes to.
+    /// Writes the unfinished files of one batch, or as many as it can.
     fn write_batch<'e>(&self, batch: &'e [&'e Entry]) -> (WrittenBatch<'e>, Result<(), CopyError>) {
         let unfinished = Mutex::new(Vec::with_capacity(batch.len()));
         let (failures, ended) = self.for_each(
@@ -142,20 +146,20 @@ impl SmallFiles<'_> {
         (whole, ended)
     }
 
-    /// Makes a batch durable, checks it where that was asked for, and names its files.
+    /// Makes a batch durable, verifies it if requested, and renames its files.
     fn finish_batch(&self, batch: WrittenBatch<'_>) -> (CopyLog, Result<(), CopyError>) {
         let WrittenBatch { parts, losses, in_use, failures } = batch;
         let mut log = CopyLog { failures, losses, in_use, ..CopyLog::default() };
         let begun_ns = self.context.clock.now_ns();
         let synced = self.file_systems.sync();
         log.sync_ns += self.context.clock.now_ns() - begun_ns;
-        // Whatever has no name by the end of this goes with the list.
+        // Anything not renamed by the end of this function is removed with the list.
         let finished = synced.and_then(|()| self.finish(&parts, &mut log));
         (log, finished)
     }
 
-    /// Checks what is durable, where that was asked for, and gives each file its final name. What was named is noted,
-    /// whatever became of the others.
+    /// Verifies the durable files, if requested, and renames each. What was renamed is logged, whatever
+    /// happens to the others.
     fn finish(&self, parts: &[Unfinished<'_>], log: &mut CopyLog) -> Result<(), CopyError> {
         let results = Mutex::new(Vec::with_capacity(parts.len()));
         let (mut failures, ended) = self.for_each(
@@ -191,11 +195,13 @@ impl SmallFiles<'_> {
         ended
     }
 
-    /// Runs `work` on every item, by several threads. What fails with one item is handed back with the others; an error that
-    /// ends the copy stops all of them.
+    /// Runs `work` on every item with several threads. A failure of one item is returned with the others; an
+    /// error that ends
+    /// the copy stops all threads.
     ///
-    /// Each thread begins in a section of its own and then helps with the others: items are in the order of the
-    /// tree, so threads mostly make names in different directories and do not wait for one directory's lock.
+    /// Each thread starts in its own section and then helps with the others. Items are in tree order, so
+    /// threads mostly create
+    /// names in different directories and do not compete for one directory's lock.
     fn for_each<'i, T: Sync>(
         &self,
         items: &'i [T],
@@ -239,7 +245,7 @@ impl SmallFiles<'_> {
         (failures.into_inner().unwrap_or_else(PoisonError::into_inner), ended.map_or(Ok(()), Err))
     }
 
-    /// Reads a source and writes its unfinished destination.
+    /// Reads a source and writes its unfinished file.
     fn write_part<'e>(&self, buffer: &mut Vec<u8>, entry: &'e Entry) -> Result<Written<'e>, CopyError> {
         let Entry { source, target, stat, .. } = entry;
         if !self.context.wait_for_rate(stat.size_bytes) {
@@ -279,7 +285,7 @@ impl SmallFiles<'_> {
             if Some(self.digest(buffer)) != part.digest {
                 return Ok(Some(differs(&part.entry.source, &part.entry.target, buffer)));
             }
-            // Reading has moved its access time. That it cannot be set was noted when it was set first.
+            // Reading has changed its access time. A failure to set times was recorded the first time.
             let _ = files::set_times(part.part.file(), &part.entry.stat);
         }
         part.part.name(self.context.replace())?;
@@ -288,7 +294,7 @@ impl SmallFiles<'_> {
     }
 }
 
-/// Waits for a batch and hands over what became of it.
+/// Waits for a batch and passes on its result.
 fn noted(
     batch: ScopedJoinHandle<'_, (CopyLog, Result<(), CopyError>)>,
     note: &mut impl FnMut(CopyLog),
@@ -298,7 +304,7 @@ fn noted(
     finished
 }
 
-/// What is said of a small file that came back different.
+/// The mismatch for a small file that was read back different.
 fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
     let expected = std::fs::read(source).unwrap_or_default();
     let at = expected.iter().zip(found).position(|(one, other)| one != other);

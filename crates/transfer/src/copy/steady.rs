@@ -1,9 +1,13 @@
-//! A small file as it was at one moment.
+//! Reads a small file as it was at one point in time.
 //!
-//! Size and time of modification alone do not tell. A write through a mapping sets the time when it finds a clean page, and
-//! not again until the page was written back; and two writes within one tick of the file system's clock have one time. So
-//! the time counts only where nobody can write to the file and it is older than a tick; else the file is read twice, and with
-//! a pause in between where somebody seems to be writing to it: in the middle of a change nobody writes for a moment either.
+//! Size and modification time alone are not enough. A write through a mapping updates the time only when it
+//! hits a clean
+//! page, and not again until that page is written back; and two writes within one tick of the file system's
+//! clock get the
+//! same time. So the time is trusted only if nobody can write to the file and it is older than a tick.
+//! Otherwise the file
+//! is read twice, with a pause in between if someone seems to be writing: a writer may also pause in
+//! mid-change.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -15,23 +19,23 @@ use iostall_measure::{Clock, MonotonicClock};
 
 use super::error::CopyError;
 
-/// How often a file is tried that is being written to.
+/// How often a file is tried that is being written.
 const TRIES: u32 = 5;
 /// Longer than a tick of any kernel's clock, nanoseconds.
 const TICK_NS: i128 = 20_000_000;
-/// The pause before a file is read once more, nanoseconds: a tick.
+/// The pause before reading a file again, nanoseconds: one tick.
 const WAIT_NS_MIN: u64 = 20_000_000;
-/// The step of the coarsest file system, nanoseconds.
+/// The resolution of the coarsest file system, nanoseconds.
 const COARSE_NS: i128 = 2_000_000_000;
-/// How long somebody who is writing may be kept from it, by other processes or by the page that is written back.
+/// How long a writer may be delayed by other processes or by write-back.
 const PAUSE_NS: u64 = 100_000_000;
-/// Pages are written back by then, nanoseconds: half a minute and what that takes.
+/// Dirty pages are written back within this time, nanoseconds: half a minute plus the write itself.
 const DIRTY_NS: i128 = 60_000_000_000;
-/// What is read at a time to compare, bytes.
+/// Comparison buffer, bytes.
 const COMPARED_BYTES: usize = 64 << 10;
 
-/// Reads the whole of `from` into `buffer`, as it was at one moment, and answers its file stat and who can write to it. An error
-/// where it is no longer what `expected` says, or never holds still.
+/// Reads all of `from` into `buffer` as of one point in time; returns its stamp and who can write to it.
+/// Fails if it no longer matches `expected`, or never stops changing.
 pub(super) fn read_steady(
     from: &File,
     path: &Path,
@@ -57,7 +61,8 @@ pub(super) fn read_steady(
         }
         let is_same = writers == Writers::None
             || reads_the_same(from, buffer).map_err(CopyError::system("read", path))?;
-        // Who has opened and mapped it meanwhile: the first write through a new mapping gives it a new time.
+        // If someone has opened and mapped it meanwhile, the first write through the new mapping updates its
+        // time.
         let now = files::stamp(from).map_err(CopyError::system("look at", path))?;
         if let Some(how) = now.content_change_since(expected) {
             return Err(changed(how));
@@ -67,7 +72,7 @@ pub(super) fn read_steady(
         }
         let wait_ns = unproven_ns(now.modified_ns, begun_ns);
         if is_same && wait_ns == 0 {
-            // Reading has moved the access time since.
+            // Reading has changed the access time since.
             return Ok((FileStamp { accessed_ns: expected.accessed_ns, ..now }, writers));
         }
         clock.sleep_until(clock.now_ns() + wait_ns.max(WAIT_NS_MIN));
@@ -75,23 +80,23 @@ pub(super) fn read_steady(
     Err(changed("it is being written to, and was never the same twice"))
 }
 
-/// How long to wait until a file that was last modified at `modified_ns` shows every further write by a new time, nanoseconds;
-/// 0 where it did so at `begun_ns` already. A time of the future was set by hand: no write will have it.
+/// How long to wait until every further write to a file last modified at `modified_ns` would show as a new
+/// time, nanoseconds; 0 if that was already so at `begun_ns`. A time in the future was set by hand, and no
+/// write will get it.
 pub(super) fn unproven_ns(modified_ns: i128, begun_ns: i128) -> u64 {
-    // Whole seconds are all that some file systems keep.
+    // Some file systems store only whole seconds.
     let step_ns = if modified_ns % 1_000_000_000 == 0 { COARSE_NS } else { TICK_NS };
     let age_ns = begun_ns - modified_ns;
     if age_ns < -step_ns { 0 } else { u64::try_from(step_ns - age_ns).unwrap_or(0) }
 }
 
-/// Reads all there is, and one byte more than expected: that tells a file that grew.
+/// Reads everything and tries one byte more than expected, to detect a file that grew.
 fn read_whole(from: &File, size_bytes: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
     from.take(size_bytes + 1).read_to_end(buffer)?;
     Ok(())
 }
 
-/// Whether another reading gives the same.
 fn reads_the_same(from: &File, expected: &[u8]) -> io::Result<bool> {
     let mut found = vec![0; expected.len().min(COMPARED_BYTES)];
     let mut at = 0;

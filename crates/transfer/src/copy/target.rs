@@ -1,4 +1,4 @@
-//! What may not be given to a copy, whatever else is asked.
+//! Destinations that a copy must not replace, whatever the options.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use iostall_engine::guard::Destinations;
 
 use super::error::CopyError;
 
-/// Refuses what must not be taken away: the source itself, what a copy never replaces, and what exists unless it may be
+/// Refuses the source itself, files that a copy never replaces, and existing files unless they may be
 /// replaced.
 pub(super) fn check_target(
     source: &Path,
@@ -19,7 +19,8 @@ pub(super) fn check_target(
     let there = match files::stamp_of_link(target) {
         Ok(there) => there,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        // Such as a name that is too long, or a file in the place of a directory: it would be met at the end again.
+        // Such as a name that is too long, or a file where a directory should be: it would fail at the end
+        // anyway.
         Err(error) => return Err(CopyError::system("name", target)(error)),
     };
     let followed = files::stamp_of_path(target).unwrap_or(there);
@@ -30,7 +31,7 @@ pub(super) fn check_target(
         let message = format!("{} is a directory, and {} is not", target.display(), source.display());
         return Err(CopyError::Names { message });
     }
-    // Before it is said that --overwrite would replace it.
+    // First, so that the user is not told to use --overwrite in vain.
     destinations.check_name(target, stat)?;
     if !overwrite {
         return Err(CopyError::Exists { path: target.to_owned() });

@@ -1,4 +1,5 @@
-//! Traps on the way of a copy: what others do meanwhile, what earlier tries left, and what lies at the destination.
+//! Race conditions and leftovers: what other processes do during a copy, what earlier attempts left, and what
+//! is at the destination.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, symlink};
@@ -16,8 +17,8 @@ use super::*;
 use crate::hash::{Hasher, piece_hash};
 use crate::pipeline::PipelineError;
 
-/// Small files had unfinished destinations that nobody locked. A second copy to the same names removed them and made its
-/// own, the first gave those their final names while they were being written, and ended with success.
+/// Unfinished small files were not locked. A second copy to the same names removed them and created its own;
+/// the first renamed those while they were still being written, and reported success.
 #[test]
 fn a_small_file_that_another_copy_is_writing_is_refused_and_left_alone() {
     let room = Room::new();
@@ -37,7 +38,7 @@ fn a_small_file_that_another_copy_is_writing_is_refused_and_left_alone() {
     assert_eq!(fs::read(&to).unwrap(), content(1000));
 }
 
-/// Of a resumed copy only data was written again: what somebody had put where the source has holes stayed.
+/// A resumed copy rewrote only data: what someone had put where the source has holes stayed.
 #[test]
 fn what_somebody_wrote_into_an_unfinished_copy_does_not_get_into_the_finished_one() {
     let room = Room::new();
@@ -61,7 +62,7 @@ fn what_somebody_wrote_into_an_unfinished_copy_does_not_get_into_the_finished_on
     }
 }
 
-/// A resumed copy threw away every piece that was larger than its own requests.
+/// A resumed copy discarded every piece larger than its own requests.
 #[test]
 fn an_interrupted_copy_is_continued_with_smaller_requests_too() {
     let room = Room::new();
@@ -93,7 +94,8 @@ fn whoever_interrupts_the_reading_back_keeps_what_a_journal_vouches_for() {
     assert!(kept(resume::kept_where_cancelled(cancelled(), &from, &to)));
 }
 
-/// After `--resume` the list left out what an earlier try had finished, and nothing of it was checked.
+/// After `--resume` the checksum list left out the files that an earlier attempt had finished, and none of
+/// them was verified.
 #[test]
 fn what_an_earlier_try_has_finished_is_checked_and_listed_like_the_rest() {
     let room = Room::new();
@@ -115,7 +117,7 @@ fn what_an_earlier_try_has_finished_is_checked_and_listed_like_the_rest() {
             assert_eq!(file.digest, Some(expected.finish()), "{}", file.path.display());
         }
     }
-    // Of the same size and time, and another content: only reading tells.
+    // Same size and time, different content: only reading shows it.
     let copy = File::options().write(true).open(room.path("into/tree/large")).unwrap();
     let time = copy.metadata().unwrap().modified().unwrap();
     copy.write_all_at(&[content(300_000)[200_001] ^ 1], 200_001).unwrap();
@@ -128,7 +130,7 @@ fn what_an_earlier_try_has_finished_is_checked_and_listed_like_the_rest() {
     assert_eq!(log.files.len(), 2);
 }
 
-/// A directory of the source went through a link of the destination to wherever that led.
+/// A directory of the source followed a link at the destination to wherever it led.
 #[test]
 fn a_link_in_the_place_of_a_directory_is_refused_and_not_followed() {
     let room = Room::new();
@@ -157,7 +159,7 @@ fn a_pipe_that_is_named_is_never_left_out_in_silence() {
     assert_eq!(copy_with(&keep, &socket, &room.path("to")).unwrap().counts.specials, 1);
 }
 
-/// Links and further names were replaced in two steps: removed, then made.
+/// Links and hard links were replaced in two steps: removed, then created.
 #[test]
 fn links_are_replaced_in_one_step_and_leave_nothing_beside_them() {
     let room = Room::new();
@@ -172,7 +174,7 @@ fn links_are_replaced_in_one_step_and_leave_nothing_beside_them() {
         assert_eq!(room.names("into/tree"), ["a", "b", "to-a"], "round {round}");
         let inode = |name: &str| fs::metadata(room.path(name)).unwrap().ino();
         assert_eq!(inode("into/tree/a"), inode("into/tree/b"));
-        // What another process is about to put there, and what a dead one left.
+        // One file that another process is about to rename, and one left by a dead process.
         fs::write(part_path(&room.path("into/tree/b")), b"left").unwrap();
         symlink("nowhere", part_path(&room.path("into/tree/to-a"))).unwrap();
     }
@@ -183,7 +185,7 @@ fn links_are_replaced_in_one_step_and_leave_nothing_beside_them() {
     assert_eq!(fs::read(room.path("into/tree/b")).unwrap(), content(10));
 }
 
-/// The file had come back different and has no name; what has it is an older one, to which no name must lead.
+/// The copy came back different and was not renamed; that name is an older file, to which no link must point.
 #[test]
 fn a_further_name_of_a_file_that_came_back_different_is_not_made() {
     let room = Room::new();
@@ -208,7 +210,7 @@ fn a_further_name_of_a_file_that_came_back_different_is_not_made() {
     assert_eq!(room.names("elsewhere"), ["a"]);
 }
 
-/// The name of a new journal was four bytes longer than any other, and did not fit.
+/// The name of a new journal was four bytes longer than any other and did not fit.
 #[test]
 fn the_longest_name_is_copied_with_a_journal() {
     let room = Room::new();
@@ -245,7 +247,7 @@ fn a_hole_of_one_block_in_a_small_file_stays_and_its_times_are_those_before_the_
     }
 }
 
-/// UBCopy waited with one call for all its threads, and 65 were too many.
+/// UBCopy waited for all its threads with one call, which cannot handle 65.
 #[test]
 fn many_workers_copy_as_one_does() {
     let room = Room::new();

@@ -1,4 +1,4 @@
-//! Carries out the plan of a copy, from the first directory to the last.
+//! Carries out the plan of a copy.
 
 use std::fs;
 use std::io;
@@ -19,8 +19,8 @@ use super::tree_mark;
 use super::up_to_date::confirm_up_to_date;
 use super::walk::{Action, Entry, Inventory, refuse_other_kind};
 
-/// Copies files and trees. Small files go first, in parallel; then large ones, one after the other at the speed of the
-/// devices; then links; the times of directories come last.
+/// Copies files and trees. Small files first, in parallel; then large ones, one after another at full device
+/// speed; then links; directory times last.
 pub(super) struct TreeCopier<'c, 'a> {
     pub(super) files: FileCopier<'c, 'a>,
 }
@@ -55,7 +55,8 @@ impl TreeCopier<'_, '_> {
         workers.copy_batches(&batches(&small), |batch| log.add_batch(batch))?;
         for entry in large {
             if context.progress.is_cancelled() {
-                // Files that share their blocks with the source never come to the pipeline, which would see it.
+                // Files that share blocks with the source bypass the pipeline, which would notice the
+                // cancellation.
                 return Err(CopyError::cancelled(&entry.source, &entry.target, false));
             }
             let copied = self.files.copy(&entry.source, &entry.target);
@@ -73,7 +74,7 @@ impl TreeCopier<'_, '_> {
         self.files.log.note(self.files.context.options, entry.paths(), done)
     }
 
-    /// Makes them. What is in one that cannot be made is left out of the copy.
+    /// Creates the directories. If one fails, its content is left out of the copy.
     fn make_directories(&mut self, inventory: &mut Inventory) -> Result<(), CopyError> {
         let mut failed: Vec<PathBuf> = Vec::new();
         for entry in inventory.directories() {
@@ -92,7 +93,7 @@ impl TreeCopier<'_, '_> {
         Ok(())
     }
 
-    /// Modes, owners and times of directories, the innermost first; then everything is made durable.
+    /// Sets modes, owners and times of directories, innermost first; then makes everything durable.
     fn finish_directories(
         &mut self,
         inventory: &Inventory,
@@ -104,7 +105,7 @@ impl TreeCopier<'_, '_> {
         }
         let options = self.files.context.options;
         if inventory.entries.iter().all(|entry| entry.action == Action::File && !entry.is_small(options)) {
-            // Each large file was made durable, and its directory with it, when it was named.
+            // Each large file and its directory were synced when it was renamed.
             return Ok(());
         }
         for entry in inventory.up_to_date() {
@@ -129,8 +130,8 @@ impl TreeCopier<'_, '_> {
         Ok(())
     }
 
-    /// Takes the mark of an unfinished tree away when everything in it is durable. One that is not whole keeps it: the same
-    /// command then goes on with it.
+    /// Removes the mark of an unfinished tree once everything in it is durable. An incomplete tree keeps it,
+    /// so that the same command can resume.
     fn finish_tree(&self, source: &Path, tree: &Path, file_systems: &FileSystems) -> Result<(), CopyError> {
         if !self.files.log.is_whole() || !tree_mark::is_of(tree, source) {
             return Ok(());
@@ -140,14 +141,14 @@ impl TreeCopier<'_, '_> {
     }
 }
 
-/// Makes one. That of a whole source gets a mark, by which the same command finds it again.
+/// Creates a directory. The root of a tree gets a mark, by which the same command finds it again.
 fn make_directory(entry: &Entry, is_root: bool) -> Result<(), CopyError> {
-    // Writable for us until it is full; its own mode comes at the end.
+    // Writable for us until it is complete; its own mode is set at the end.
     match files::create_new_directory_private(&entry.target) {
         Ok(()) if is_root => tree_mark::set(&entry.target, &entry.source)
             .map_err(CopyError::system("put a mark into", &entry.target)),
         Ok(()) => Ok(()),
-        // One that was there is looked at again: since the inventory a link may have taken its place.
+        // Check an existing one again: a link may have taken its place since the inventory.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             refuse_other_kind(&entry.source, &entry.target)
         }
@@ -155,11 +156,11 @@ fn make_directory(entry: &Entry, is_root: bool) -> Result<(), CopyError> {
     }
 }
 
-/// Removes what an earlier try left beside a file that is whole by now: it may have died between naming the file and
-/// removing its journal.
+/// Removes what an earlier attempt left next to a complete file: it may have died between renaming the file
+/// and removing its journal.
 fn forget_unfinished(target: &Path) -> Result<(), CopyError> {
     if part_path(target).exists() {
-        // To be dropped at once, and the file with it; not while another process has it.
+        // Dropped at once, which removes the file, unless another process owns it.
         Part::acquire(target, files::effective_user())?;
     }
     remove_journal(target).map_err(CopyError::system("remove the journal of", target))

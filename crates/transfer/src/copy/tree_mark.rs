@@ -1,7 +1,8 @@
-//! The mark of an unfinished tree: a small file in a directory that a copy has made, which says of what it is the copy.
+//! The mark of an unfinished tree: a small file in a directory that a copy created, naming its source.
 //!
-//! The second time a command is given, the directory that it made is there, and by the rule of `cp` the copy would go into it,
-//! as another one. The mark tells that this is the same command.
+//! When the same command is repeated, that directory exists, and by the rule of `cp` the copy would go into
+//! it, as a
+//! second one. The mark shows that it is the same copy.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,10 +17,10 @@ use super::part::is_open_to_others;
 use crate::hash::{from_hex, hex};
 
 const MAGIC: &str = "iostall-tree 1";
-/// More than the longest path in hexadecimal, bytes.
+/// Longer than the longest path in hexadecimal, bytes.
 const MARK_BYTES_MAX: u64 = 16 << 10;
 
-/// Puts the mark of a copy of `source` into the new directory `tree`.
+/// Marks the new directory `tree` as a copy of `source`.
 pub(super) fn set(tree: &Path, source: &Path) -> io::Result<()> {
     let mut line = format!("{MAGIC} source={}", hex(files::path_bytes(&fs::canonicalize(source)?)));
     let sum = xxh3_64(line.as_bytes());
@@ -43,7 +44,7 @@ pub(super) fn remove(tree: &Path) -> io::Result<()> {
     }
 }
 
-/// The source that the mark in `tree` names; `None` where it is damaged, or somebody else has put it there.
+/// The source named by the mark in `tree`; `None` if it is damaged, or belongs to another user.
 fn read(tree: &Path) -> io::Result<Option<PathBuf>> {
     let path = mark_path(tree);
     let file = files::open_in_shared_directory(&path)?;
@@ -81,7 +82,7 @@ mod tests {
         assert!(!is_of(&tree, &odd));
         set(&tree, &odd).unwrap();
         assert!(is_of(&tree, &odd) && !is_of(&tree, &other));
-        // By another name of the same directory too.
+        // Also under another name of the same directory.
         std::os::unix::fs::symlink(&odd, dir.path().join("link")).unwrap();
         assert!(is_of(&tree, &dir.path().join("link")));
         let whole = fs::read(mark_path(&tree)).unwrap();

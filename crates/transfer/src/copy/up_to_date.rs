@@ -1,4 +1,5 @@
-//! Files that an earlier try has finished: counted, and where a check or a list was asked for, read like all others.
+//! Files that an earlier attempt has finished: counted, and read like all others if verification or a
+//! checksum list was requested.
 
 use iostall_engine::Access;
 use iostall_engine::files::FileKind;
@@ -11,8 +12,8 @@ use super::read_back::{BLOCK_BYTES, compare};
 use super::recheck::source_is_unmodified;
 use super::walk::{Entry, Inventory};
 
-/// Counts what is up to date. That it has its name, size and time proves that a copy finished it; where checksums were
-/// asked for, they are made of the source, and with `read-back` the destination is compared.
+/// Counts up-to-date files. Name, size and time prove that a copy finished them. If checksums were requested,
+/// they are computed from the source, and with `read-back` the destination is compared.
 pub(super) fn confirm_up_to_date(
     copier: &mut FileCopier<'_, '_>,
     inventory: &Inventory,

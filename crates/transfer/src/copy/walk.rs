@@ -1,4 +1,4 @@
-//! What a copy will do, found out before anything is written.
+//! Takes inventory of the sources before anything is written.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -20,14 +20,14 @@ use super::tree_mark;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Made, and given its metadata when everything in it is there.
+    /// Created, with its metadata set once everything in it is there.
     Directory,
     File,
-    /// A further name of a file that is copied under this one.
+    /// A hard link to a file that is copied under this name.
     HardLink(PathBuf),
     Symlink,
     Special,
-    /// Whole and unchanged since an earlier try.
+    /// Complete and unchanged since an earlier attempt.
     UpToDate,
 }
 
@@ -50,36 +50,36 @@ impl Entry {
         (&self.source, &self.target)
     }
 
-    /// Whether a file goes by the path for small files. Holes, and sharing blocks where it is a must, need the other.
+    /// Whether a file is copied as a small file. Files with holes, and those that must share blocks, are not.
     pub(super) fn is_small(&self, options: &CopyOptions) -> bool {
         let FileStamp { size_bytes, allocated_bytes, .. } = self.stat;
-        // One of no more than a block has no holes, or is kept in its inode.
+        // A file of up to one block has no holes, or is stored in its inode.
         let has_holes = size_bytes > 4096 && allocated_bytes + 4096 <= size_bytes;
         size_bytes < options.small_file_bytes && !has_holes && options.reflink != Reflink::Always
     }
 }
 
-/// Everything to copy; a directory stands before what is in it.
+/// Everything to copy; a directory comes before its content.
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
     pub(super) entries: Vec<Entry>,
     pub(super) skipped_specials: u64,
-    /// What is known already not to be copied.
+    /// Files already known to fail.
     pub(super) failures: Vec<CopyFailure>,
-    /// Destinations of the directories that were named.
+    /// Destinations of the directories named as sources.
     pub(super) roots: HashSet<PathBuf>,
-    /// Files that are whole at the destination are left as they are.
+    /// Complete files at the destination are left as they are.
     leaves_finished: bool,
     time_steps: TimeSteps,
-    /// First names of files with several, by device and inode.
+    /// First names of files with several hard links, by device and inode.
     first_names: HashMap<(u64, u64), PathBuf>,
 }
 
-/// Where each source goes: to `destination` itself, or into it where it is a directory.
+/// The destination of each source: `destination` itself, or inside it if it is a directory.
 pub fn pair_names(sources: &[PathBuf], destination: &Path) -> Result<Vec<(PathBuf, PathBuf)>, CopyError> {
     let names = |message: String| CopyError::Names { message };
     let is_directory = files::stamp_of_path(destination).is_ok_and(|stat| stat.kind == FileKind::Directory);
-    // The directory that an earlier try has made is what it was to be, and not something to copy into.
+    // A directory left by an earlier attempt is the destination itself, not a directory to copy into.
     let into = is_directory
         && match sources {
             [only] => !tree_mark::is_of(destination, only),
@@ -99,7 +99,7 @@ pub fn pair_names(sources: &[PathBuf], destination: &Path) -> Result<Vec<(PathBu
     let mut pairs: Vec<(PathBuf, PathBuf)> = Vec::with_capacity(sources.len());
     for source in sources {
         let target = if into {
-            // `.` and `/` have no name of their own; their real path has, or it has none at all.
+            // `.` and `/` have no name of their own; take it from their real path.
             let name = match source.file_name() {
                 Some(name) => name.to_owned(),
                 None => fs::canonicalize(source)
@@ -124,15 +124,15 @@ pub fn pair_names(sources: &[PathBuf], destination: &Path) -> Result<Vec<(PathBu
     Ok(pairs)
 }
 
-/// Whether a path says by its end that it is of a directory. (`Path` does not tell: it leaves such an end out.)
+/// Whether a path ends as one of a directory does (`Path` drops such an ending).
 fn names_a_directory(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     [&b"/"[..], b"/.", b"/.."].iter().any(|end| bytes.ends_with(end))
 }
 
 impl Inventory {
-    /// Looks through all sources. What could not end well is noted and left out: a file that exists, a tree into itself, a
-    /// loop. An error is what ends the copy before it has begun.
+    /// Walks all sources. Entries that must fail are recorded and left out: an existing file, a tree into
+    /// itself, a loop. An error means that the copy cannot start.
     pub(super) fn take(
         pairs: &[(PathBuf, PathBuf)],
         options: &CopyOptions,
@@ -152,7 +152,7 @@ impl Inventory {
     }
 
     fn take_source(&mut self, source: &Path, target: &Path, walk: &Walk<'_>) -> Result<(), CopyError> {
-        // What the user names is meant itself: a link on the command line is followed, as `cp -H` does.
+        // A link on the command line is followed, as with `cp -H`.
         let stat = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
         if stat.kind == FileKind::Directory {
             refuse_into_itself(source, &stat, target)?;
@@ -160,14 +160,14 @@ impl Inventory {
             let walk = Walk { device: Some(stat.device), ..*walk };
             return walk.directory(self, source, target, stat, &mut Vec::new());
         }
-        // What is left out of a tree is no answer to who asks for this one.
+        // A special file that is skipped inside a tree is an error if named directly.
         if stat.kind == FileKind::Special && walk.options.specials == Specials::Skip {
             return Err(CopyError::Special { path: source.to_owned() });
         }
         self.add(source, target, stat, walk)
     }
 
-    /// Notes what failed with one source; an error where the copy does not go on after it.
+    /// Records the failure of one source; returns an error if it ends the copy.
     fn noted(
         &mut self,
         source: &Path,
@@ -184,17 +184,16 @@ impl Inventory {
         Ok(())
     }
 
-    /// Entries that an earlier try has finished.
+    /// Entries that an earlier attempt has finished.
     pub(super) fn up_to_date(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.action == Action::UpToDate)
     }
 
-    /// Directories, each before those in it.
     pub(super) fn directories(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.action == Action::Directory)
     }
 
-    /// Regular files that will be copied.
+    /// Regular files to copy.
     pub(super) fn files(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.action == Action::File)
     }
@@ -230,7 +229,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// A finished file of an earlier try: it got its name when it was whole, and its times with it.
+    /// Whether an earlier attempt finished the file: it was renamed once complete, with its times set.
     fn is_up_to_date(&mut self, stat: &FileStamp, target: &Path) -> bool {
         let Ok(there) = files::stamp_of_link(target) else { return false };
         there.kind == stat.kind
@@ -251,16 +250,16 @@ impl Inventory {
     }
 }
 
-/// Whether an earlier try of this copy has left something unfinished: a tree with its mark, or a file with its journal.
+/// Whether an earlier attempt at this copy left a tree with its mark, or a file with its journal.
 fn is_begun(source: &Path, target: &Path) -> bool {
     tree_mark::is_of(target, source)
         || files::stamp_of_path(source).is_ok_and(|stat| is_unfinished(target, &stat))
 }
 
-/// Whether the destination would lie in the source: found by walking up from it, whatever links and mounts are between.
+/// Refuses a destination inside the source: walks up from it, through any links and mounts.
 fn refuse_into_itself(source: &Path, stat: &FileStamp, target: &Path) -> Result<(), CopyError> {
     let mut at = target.to_owned();
-    // The part of the path that does not exist yet will be made in the part that does.
+    // The part of the path that does not exist yet will be created in the part that does.
     while files::stamp_of_path(&at).is_err() {
         at = directory_of(&at).to_owned();
     }
@@ -276,8 +275,8 @@ fn refuse_into_itself(source: &Path, stat: &FileStamp, target: &Path) -> Result<
     }
 }
 
-/// Refuses a destination of a directory that is there and none. A link to one is none: what it leads to was not named, and
-/// may be anywhere.
+/// Refuses an existing destination that is no directory. A link to one is refused too: what it leads to was
+/// not named and may be anywhere.
 pub(super) fn refuse_other_kind(source: &Path, target: &Path) -> Result<(), CopyError> {
     let what = match files::stamp_of_link(target).map(|there| there.kind) {
         Err(_) | Ok(FileKind::Directory) => return Ok(()),
@@ -288,12 +287,12 @@ pub(super) fn refuse_other_kind(source: &Path, target: &Path) -> Result<(), Copy
     Err(CopyError::Names { message })
 }
 
-/// How sources are looked through.
+/// State of a walk through the sources.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     options: &'a CopyOptions,
     destinations: &'a Destinations,
-    /// File system of the source that is a directory.
+    /// File system of the source directory.
     device: Option<u64>,
 }
 
@@ -313,13 +312,13 @@ impl Walk<'_> {
         if files::stamp_of_link(target).is_ok() {
             self.destinations.check_directory(target)?;
         }
-        // Before it is made at the destination: one that cannot be read is not there as an empty one.
+        // Before the directory is created at the destination: an unreadable one must not become an empty one.
         let listed: Result<Vec<_>, _> = fs::read_dir(source).and_then(Iterator::collect);
         let listed = listed.map_err(CopyError::system("read the directory", source))?;
         inventory.add(source, target, stat, self)?;
         above.push((stat, source.to_owned()));
         let mut names: Vec<_> = listed.into_iter().map(|entry| entry.file_name()).collect();
-        // In one order on every file system, so that what a copy did up to an error can be told.
+        // Sorted, so that the order of a copy does not depend on the file system.
         names.sort_unstable();
         for name in names.iter().filter(|name| !is_part_name(name)) {
             let (path, copy) = (source.join(name), target.join(name));

@@ -1,4 +1,4 @@
-//! What the name of a manifest says.
+//! What the name of a manifest implies.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,16 @@ use iostall_model::transfer::HashKind;
 
 use super::error::ManifestError;
 
-/// What the name of a list ends in where the copy did not finish, or not with every file.
+/// Suffix for the list of a copy that did not complete.
 const PARTIAL: &str = "partial";
-/// Checksums that names of lists often tell, and that are not made here.
+/// Algorithms that often appear in names of lists and are not supported.
 const OTHER_HASHES: [&str; 13] = [
     "sha1", "sha224", "sha384", "sha512", "sha3", "b2", "blake2", "xxh32", "xxh64", "crc32", "crc", "sfv",
     "md4",
 ];
 
-/// Which checksum a list at `path` has: the one that is asked for, or the one that its name says. Both must not say
-/// different things, or every file would be called different by whoever goes by the name.
+/// The algorithm for a list at `path`: the requested one, or the one in its name. They must not contradict
+/// each other, because anyone who goes by the name would find every file different.
 pub fn hash_for(path: &Path, asked: Option<HashKind>) -> Result<HashKind, ManifestError> {
     if is_json(path) {
         return Ok(asked.unwrap_or_default());
@@ -26,12 +26,12 @@ pub fn hash_for(path: &Path, asked: Option<HashKind>) -> Result<HashKind, Manife
     }
 }
 
-/// Whether a manifest of this name has the JSON form.
+/// Whether a manifest of this name is JSON.
 pub fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// Where the list of a copy goes that did not finish: beside the whole one, which stays.
+/// Where the list of an incomplete copy goes: next to the complete one, which stays.
 pub fn partial_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
@@ -39,7 +39,7 @@ pub fn partial_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// What the name of a list says about its checksums: `x.md5`, `x.sha256sum`, `MD5SUMS`, and each of them with `.txt`.
+/// The algorithm in the name of a list: `x.md5`, `x.sha256sum`, `MD5SUMS`, each also with `.txt`.
 pub(super) fn named_hash(path: &Path) -> Result<Option<HashKind>, ManifestError> {
     let Some(name) = path.file_name() else { return Ok(None) };
     let name = name.to_string_lossy().to_ascii_lowercase();
@@ -48,7 +48,7 @@ pub(super) fn named_hash(path: &Path) -> Result<Option<HashKind>, ManifestError>
     let (stem, extension) = name.rsplit_once('.').map_or(("", name), |(stem, extension)| (stem, extension));
     let word = |text: &str| {
         let bare = ["sums", "sum"].iter().find_map(|end| text.strip_suffix(end));
-        // A name that is nothing but `md5` names a file, and no checksum.
+        // The bare name `md5` is a file name and no suffix.
         let word = bare.or((!stem.is_empty()).then_some(text))?;
         Some(word.trim_end_matches(['_', '-']).to_owned())
     };
@@ -64,7 +64,8 @@ pub(super) fn named_hash(path: &Path) -> Result<Option<HashKind>, ManifestError>
 mod tests {
     use super::*;
 
-    /// `--manifest x.md5` had XXH3 sums unless `--hash md5` was given too, and md5sum called every good file different.
+    /// `--manifest x.md5` contained XXH3 sums unless `--hash md5` was given too, and md5sum reported every
+    /// good file as different.
     #[test]
     fn the_name_of_a_list_says_its_checksum_and_what_contradicts_it_is_refused() {
         for (name, kind) in [

@@ -1,27 +1,28 @@
-//! How much a source that cannot wait must be able to hold.
+//! The buffer that a source needs if it cannot wait.
 
 use iostall_model::paced::Pace;
 
-/// Follows what has arrived and what has been written.
+/// Tracks what has arrived and what has been written.
 ///
-/// The source produces evenly, a burst's worth each period, and hands over the first burst when writing
-/// begins. A byte is held until the write that it is part of has completed: so what is held is largest
-/// just before a write completes.
+/// The source produces evenly, one burst per period, and hands over the first burst when writing begins. A
+/// byte is
+/// held until its write has completed, so the backlog peaks just before a write completes.
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
     pace: Pace,
-    /// What the source will produce in all, bytes; `None` while it goes on.
+    /// What the source will produce in total, bytes; `None` if it does not end.
     total_bytes: Option<u64>,
     largest_bytes: u64,
 }
 
 impl Backlog {
-    /// For a source of this pace.
+    /// For a source at this pace.
     pub fn new(pace: Pace, total_bytes: Option<u64>) -> Self {
         Self { pace, total_bytes, largest_bytes: 0 }
     }
 
-    /// A write completed `since_start_ns` after the first burst; before it, `written_bytes` were written.
+    /// Records a write that completed `since_start_ns` after the first burst; `written_bytes` were written
+    /// before it.
     pub fn note(&mut self, since_start_ns: u64, written_bytes: u64) {
         let Some(bytes_per_second) = self.pace.bytes_per_second() else { return };
         let first = u64::from(self.pace.packet_bytes) * u64::from(self.pace.packets_per_burst);
@@ -31,7 +32,7 @@ impl Backlog {
         self.largest_bytes = self.largest_bytes.max(produced.saturating_sub(written_bytes));
     }
 
-    /// The most that was held at one moment, bytes; `None` without a pause, when the source waits.
+    /// The largest backlog, bytes; `None` without a pause, when the source can wait.
     pub fn largest_bytes(&self) -> Option<u64> {
         self.pace.bytes_per_second().map(|_| self.largest_bytes)
     }
@@ -56,7 +57,7 @@ mod tests {
     fn a_stall_adds_what_arrives_during_it() {
         let mut backlog = Backlog::new(PACE, None);
         backlog.note(0, 0);
-        // The second write stalls for 10 periods: 20,000 bytes arrive, and it holds what was there.
+        // The second write stalls for 10 periods: 20,000 bytes arrive while the earlier ones are held.
         backlog.note(10_000_000, 1000);
         assert_eq!(backlog.largest_bytes(), Some(2000 + 20_000 - 1000));
     }

@@ -1,19 +1,20 @@
-//! Finding where writing changed its speed for good.
+//! Finds where the write speed changed for good.
 
 use iostall_model::paced::{ChangePoint, PacedInterval};
 use iostall_stats::permutation::shift;
 
-/// Intervals on each side of a change: fewer are an episode, not a level.
+/// Fewest intervals on each side of a change; fewer are an episode, not a level.
 const SIDE_MIN: usize = 3;
-/// A change that chance alone shows more often than this is none.
+/// A change must have a lower p-value than this.
 const P_VALUE_MAX: f64 = 0.01;
-/// A change of less than this factor is of no interest, however certain.
+/// A smaller factor is of no interest, however significant.
 const FACTOR_MIN: f64 = 1.25;
 
-/// The one change of level that explains the intervals' speed best, if it is clear and large.
+/// The one change of level that explains the write speed of the intervals best, if it is clear and large.
 ///
-/// Levels are means of the logarithm of bytes a second of writing time, so that a fall from 4 to 2 GB/s weighs
-/// as much as one from 400 to 200 MB/s. `seed` makes the random orders of the permutation test repeatable.
+/// Levels are means of the logarithm of bytes per second of writing time, so that a drop from 4 to 2 GB/s
+/// weighs as
+/// much as one from 400 to 200 MB/s. `seed` makes the permutation test repeatable.
 pub fn find_change(intervals: &[PacedInterval], seed: u64) -> Option<ChangePoint> {
     let logs: Vec<f64> =
         intervals.iter().filter_map(PacedInterval::writing_bytes_per_second).map(f64::ln).collect();
@@ -49,7 +50,7 @@ mod tests {
             .collect()
     }
 
-    /// Noise of up to a fifth on each side, from a seed.
+    /// Seeded noise of up to a fifth on each side.
     fn noisy(level: f64, seed: u64, count: usize) -> Vec<f64> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         (0..count).map(|_| level * (0.8 + 0.4 * (random.next_u64() % 1000) as f64 / 1000.0)).collect()

@@ -1,5 +1,5 @@
-//! The paced writer: data that arrives in bursts at fixed times, written by one method after the other, every
-//! write timed.
+//! The paced writer: data arrives in bursts at fixed times and is written with one method after another,
+//! timing every write.
 
 mod backlog;
 mod change;
@@ -11,7 +11,7 @@ pub use change::find_change;
 pub use sweep::sweet_spots;
 pub use writer::{PacedJob, write_paced};
 
-/// Fills a packet with bytes that no device can compress: what a real-time source sends is compressed already.
+/// Fills a packet with incompressible bytes, because data from a real-time source is already compressed.
 pub fn fill_packet(packet: &mut [u8]) {
     use rand_core::{Rng as _, SeedableRng as _};
     rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(packet.len() as u64).fill_bytes(packet);

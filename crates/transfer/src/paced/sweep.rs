@@ -1,13 +1,13 @@
-//! The sweet spot of a sweep over the packets of a burst.
+//! The best burst size of a sweep over packets per burst.
 
 use iostall_model::kinds::SweetSpot;
 use iostall_model::paced::{MethodOutcome, WriteMethod};
 use iostall_stats::summary::median;
 
-/// A peak write time above this many times the usual one has jumped.
+/// A peak write time above this multiple of the usual one counts as a jump.
 const JUMP_FACTOR: f64 = 4.0;
 
-/// The sweet spot of each method that was tried at more than one pace.
+/// The sweet spot of each method that was tried at several paces.
 pub fn sweet_spots(steps: &[MethodOutcome]) -> Vec<SweetSpot> {
     let mut spots = Vec::new();
     for method in WriteMethod::ALL {
@@ -22,9 +22,11 @@ pub fn sweet_spots(steps: &[MethodOutcome]) -> Vec<SweetSpot> {
 
 /// Index of the step with the highest throughput before the peak write time jumps or the pace is lost.
 ///
-/// Steps are of one method, with more and more packets a burst. A jump is a peak of more than four times the median
-/// of the peaks before it, counted for each packet of the burst that waits for it. `None` where the first
-/// step already lost its pace, or there is none.
+/// The steps use one method with an increasing number of packets per burst. A jump is a peak of more than
+/// four times the
+/// median of the peaks before it, per packet of the burst that waits for it. `None` if the first step already
+/// lost its
+/// pace, or there is none.
 fn sweet_spot(steps: &[&MethodOutcome]) -> Option<usize> {
     let mut peaks: Vec<f64> = Vec::new();
     let mut best: Option<(usize, f64)> = None;
@@ -65,7 +67,7 @@ mod tests {
 
     #[test]
     fn it_is_the_last_step_before_the_peak_jumps() {
-        // The published shape: 125 MB/s at 16 ms, then several hundred ms.
+        // The published result: 125 MB/s at 16 ms, then several hundred ms.
         let steps = [step(40, 12, 0), step(80, 15, 0), step(125, 16, 0), step(140, 350, 0), step(150, 17, 0)];
         let steps: Vec<_> = steps.iter().collect();
         assert_eq!(sweet_spot(&steps), Some(2));

@@ -10,62 +10,62 @@ use super::backlog::Backlog;
 use super::change::find_change;
 use crate::progress::Progress;
 
-/// A burst is never called late before this, nanoseconds: far more than a thread takes to wake.
+/// Minimum delay for a late burst, nanoseconds: far more than a thread takes to wake.
 const LATE_NS_MIN: u64 = 1_000_000;
-/// With more intervals than this, neighbours are joined: 108,000 are 25 hours at 120 MB/s in intervals of 100 MB.
+/// Beyond this many, neighbouring intervals are merged: 108,000 are 25 hours at 120 MB/s in intervals of 100
+/// MB.
 const INTERVALS_MAX: usize = 1 << 17;
-/// How long to sleep at most between two looks for cancelling, nanoseconds.
+/// Longest sleep between two checks for cancellation, nanoseconds.
 const POLL_NS: u64 = 100_000_000;
 
 /// What to write.
 pub struct PacedJob<'a> {
-    /// How the file was opened.
     pub method: WriteMethod,
     /// How data arrives.
     pub pace: Pace,
-    /// Bytes to write; `None` until the time is over.
+    /// Bytes to write; `None` writes until the time is over.
     pub total_bytes: Option<u64>,
-    /// How long to write at most, nanoseconds.
+    /// Longest writing time, nanoseconds.
     pub duration_ns: Option<u64>,
-    /// What the file begins with: iostall knows a file that it made by it, also when this is killed in between.
+    /// The header at the start of the file, by which iostall recognises a file that it created even after a
+    /// kill.
     pub first_header: HeaderKind,
-    /// Bytes of a sampling interval.
+    /// Bytes per reporting interval.
     pub interval_bytes: u64,
-    /// What the kernel has yet to write, asked at the end of each interval.
+    /// Dirty bytes in the page cache, read at the end of each interval.
     pub dirty_bytes: &'a dyn Fn() -> Option<u64>,
-    /// Told each interval when it ends. It must not wait: the next burst may be due.
+    /// Called at the end of each interval. Must not block, because the next burst may be due.
     pub on_interval: &'a dyn Fn(&PacedInterval),
-    /// Who looks on, and may cancel.
+    /// Reports progress and carries the cancellation.
     pub progress: &'a Progress,
 }
 
 /// Why writing stopped.
 #[derive(Debug, Error)]
 enum PacedError {
-    /// The system failed a write.
     #[error("writing {length} bytes at offset {offset}: {cause}")]
     Write { offset: u64, length: u32, cause: IoFailure },
-    /// The system wrote less than a packet: the file system is full, or at its largest file.
     #[error("only {moved} of {length} bytes were written at offset {offset}: the file system is full")]
     Short { offset: u64, length: u32, moved: u32 },
-    /// The final sync failed.
     #[error("making the file durable: {0}")]
     Sync(IoFailure),
-    /// The engine broke.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
-/// Writes the file with index 0 from its start, packet after packet, and times every write. The packet is what
-/// is in `buffer`, with its number in its first eight bytes; the first one begins with a header instead.
+/// Writes the file with index 0 from its start, packet by packet, and times every write. The packet is the
+/// content of
+/// `buffer`, with its number in the first eight bytes; the first one begins with a header instead.
 ///
-/// Bursts are due at fixed times from the start (open loop): one that begins late counts from when it was due,
-/// and those behind it do not wait any longer for it.
+/// Bursts are due at fixed times from the start (open loop): a late one is timed from when it was due, and
+/// does not delay
+/// the ones after it.
 ///
-/// A failure ends the writing, and the outcome says so beside what was measured until then: it may have taken a day.
+/// An error ends the writing; the outcome includes it together with everything measured so far, which may be
+/// a day's worth.
 ///
 /// # Panics
-/// When the buffer is smaller than a packet.
+/// If the buffer is smaller than a packet.
 pub fn write_paced<E: Engine, C: Clock>(
     engine: &mut E,
     clock: &C,
@@ -77,8 +77,7 @@ pub fn write_paced<E: Engine, C: Clock>(
     writing.finish(failure)
 }
 
-/// When a burst counts as late, nanoseconds after it was due: at half the period, when the writer no longer has
-/// time to itself.
+/// Delay at which a burst counts as late, nanoseconds: half the period, when the writer has no slack left.
 fn late_after_ns(period_ns: u64) -> u64 {
     (period_ns / 2).max(LATE_NS_MIN)
 }
@@ -137,7 +136,7 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
             || self.job.duration_ns.is_some_and(|duration_ns| elapsed_ns >= duration_ns)
     }
 
-    /// Waits for the next burst; answers when it was due, or `None` at the end.
+    /// Waits for the next burst; returns when it was due, or `None` at the end.
     fn next_burst(&mut self) -> Option<u64> {
         let due_ns = self.start_ns + self.outcome.bursts * self.job.pace.period_ns;
         loop {
@@ -173,7 +172,7 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
         let (offset, length) = (self.outcome.bytes, self.job.pace.packet_bytes);
         let number = offset / u64::from(length);
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
-        // Packets that differ: a device that finds equal blocks and keeps them once is not to be flattered.
+        // Every packet is different, so that a deduplicating device gains no advantage.
         buffer[..8].copy_from_slice(&number.to_le_bytes());
         if offset == 0 {
             write_header(&mut buffer, offset, number, 0);
@@ -235,7 +234,7 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
 
     fn finish(mut self, failure: Option<PacedError>) -> MethodOutcome {
         self.outcome.elapsed_ns = self.last_end_ns - self.start_ns;
-        // What is left belongs to the record, but not beside whole intervals.
+        // The rest goes into the record, but not next to complete intervals.
         self.end_interval();
         self.outcome.failed = failure.map(|failure| failure.to_string());
         self.outcome.buffer_bytes = self.backlog.largest_bytes();

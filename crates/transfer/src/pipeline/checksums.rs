@@ -1,4 +1,4 @@
-//! The checksums of a file, made on its way from reading to writing.
+//! Computes checksums of a file between reading and writing.
 
 use iostall_model::transfer::HashKind;
 
@@ -6,34 +6,33 @@ use super::frame::Frame;
 use super::stage::{OrderedStage, StageFailure};
 use crate::hash::{BlockHashes, Digest, Hasher, piece_hash};
 
-/// Which checksums are wanted.
+/// Which checksums to compute.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HashWanted {
     /// Of the whole file.
     pub whole: Option<HashKind>,
-    /// Of each block of so many bytes, to find where files differ.
+    /// Of each block of this many bytes, to locate differences.
     pub block_bytes: Option<u64>,
     /// Of each frame, for the journal.
     pub frames: bool,
 }
 
 impl HashWanted {
-    /// Whether there is nothing to do.
+    /// Whether nothing is requested.
     pub fn is_nothing(&self) -> bool {
         self.whole.is_none() && self.block_bytes.is_none() && !self.frames
     }
 }
 
-/// The checksums of a whole file.
+/// The checksums of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileHashes {
-    /// Of the whole.
     pub whole: Option<Digest>,
     /// XXH3 of each block, in order.
     pub blocks: Vec<u64>,
 }
 
-/// The stage that makes them. Reads complete in any order and a checksum of a file needs them in one.
+/// The stage that computes them. Reads complete in any order, but a file's checksum needs them in sequence.
 pub struct Checksums {
     whole: Option<Hasher>,
     blocks: Option<BlockHashes>,
@@ -50,7 +49,7 @@ impl Checksums {
         }
     }
 
-    /// The checksums of everything that came through.
+    /// The checksums of everything that passed through.
     pub fn finish(self) -> FileHashes {
         FileHashes {
             whole: self.whole.map(Hasher::finish),

@@ -5,9 +5,8 @@ use iostall_engine::{Buffer, FileIndex};
 /// A part of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Which of the engine's files.
+    /// Index among the engine's files.
     pub file: FileIndex,
-    /// Where it begins, bytes.
     pub offset: u64,
     /// Bytes; never 0.
     pub length: u32,
@@ -20,7 +19,7 @@ pub struct Frame {
     pub(super) buffer: Buffer,
 }
 
-/// A frame without its bytes, while the engine has them.
+/// A frame without its buffer, while the engine has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) sequence: u64,
@@ -30,21 +29,21 @@ pub(super) struct Head {
 }
 
 impl Frame {
-    /// A frame whose bytes are the first of `buffer`, as many as `origin` is long.
+    /// A frame with the first bytes of `buffer`, as many as `origin` is long.
     ///
     /// # Panics
-    /// When the buffer is smaller than that.
+    /// If the buffer is smaller.
     pub fn new(sequence: u64, origin: Extent, buffer: Buffer) -> Self {
         assert!(origin.length as usize <= buffer.len(), "a frame is larger than its buffer");
         Self { head: Head { sequence, origin, length: origin.length, checksum: 0 }, buffer }
     }
 
-    /// Its place in the order of the source, from 0, holes counted.
+    /// Its position in the source, from 0, including holes.
     pub fn sequence(&self) -> u64 {
         self.head.sequence
     }
 
-    /// Where its bytes come from. A stage that decodes what another has stored says here what they are again.
+    /// Where its bytes come from. A decoding stage sets the original extent here.
     pub fn origin(&self) -> Extent {
         self.head.origin
     }
@@ -54,12 +53,12 @@ impl Frame {
         self.head.origin = origin;
     }
 
-    /// What a stage has put there for the sink, such as the XXH3 of the bytes; 0 until then.
+    /// A checksum from a stage for the sink, such as the XXH3 of the bytes; 0 if none.
     pub fn checksum(&self) -> u64 {
         self.head.checksum
     }
 
-    /// Gives the sink a checksum.
+    /// Sets the checksum for the sink.
     pub fn set_checksum(&mut self, checksum: u64) {
         self.head.checksum = checksum;
     }
@@ -74,10 +73,11 @@ impl Frame {
         &mut self.buffer[..self.head.length as usize]
     }
 
-    /// Makes the first `length` bytes of `spare` its bytes; `spare` becomes the buffer that held them. Nothing is copied.
+    /// Makes the first `length` bytes of `spare` the frame's bytes; `spare` becomes the old buffer. Nothing
+    /// is copied.
     ///
     /// # Panics
-    /// When `spare` is smaller than that.
+    /// If `spare` is smaller.
     pub fn replace(&mut self, spare: &mut Buffer, length: u32) {
         assert!(length as usize <= spare.len(), "a frame is larger than its buffer");
         std::mem::swap(&mut self.buffer, spare);

@@ -1,4 +1,4 @@
-//! What a pipeline is asked to do, what it does it with, and what it has done.
+//! A job: what to move, with what, and the result.
 
 use iostall_engine::{Buffer, Completion};
 use iostall_model::transfer::BufferTime;
@@ -11,29 +11,27 @@ use crate::rate::RateLimit;
 
 /// What to move.
 pub struct Job<'a> {
-    /// What is read.
     pub source: &'a mut dyn Source,
-    /// What happens to each frame, one stage after the other.
+    /// Applied to each frame in this order.
     pub stages: Vec<StageWorkers<'a>>,
-    /// Where frames go; with none, they are only read.
+    /// Destinations; without any, frames are only read.
     pub sinks: Vec<&'a mut dyn Sink>,
-    /// For each of the engine's files, what offsets and lengths of requests must be multiples of, bytes: a power of
-    /// two, 1 for buffered ones. The last write to a file is padded with zeros up to it: trim the file afterwards.
+    /// For each of the engine's files, the required alignment of offsets and lengths, bytes: a power of two,
+    /// 1 for buffered files. The last write to a file is padded with zeros up to it; truncate the file
+    /// afterwards.
     pub aligns: &'a [u32],
-    /// Most reads in flight.
     pub reads_max: u32,
-    /// How fast bytes may be read.
+    /// Limits how fast bytes are read.
     pub rate: Option<&'a RateLimit>,
-    /// Is told what is done, and stops the job when it is cancelled.
+    /// Receives progress, and stops the job when cancelled.
     pub progress: &'a Progress,
 }
 
 /// What a job did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes written, padding not counted.
+    /// Without padding.
     pub written_bytes: u64,
     /// Bytes in holes.
     pub hole_bytes: u64,
@@ -41,12 +39,12 @@ pub struct Moved {
     pub time: BufferTime,
 }
 
-/// An engine, a clock and the buffers that go around.
+/// An engine, a clock and the circulating buffers.
 pub(super) struct Equipment<E, C> {
     pub(super) engine: E,
     pub(super) clock: C,
     pub(super) free: Vec<Buffer>,
     pub(super) buffer_count: u32,
-    /// Kept from one wait to the next, so that none is allocated for each.
+    /// Reused, to avoid an allocation per wait.
     pub(super) completions: Vec<Completion>,
 }

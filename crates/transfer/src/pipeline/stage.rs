@@ -1,4 +1,4 @@
-//! What happens to frames between reading and writing.
+//! Processing of frames between reading and writing.
 
 use std::error::Error;
 
@@ -6,28 +6,29 @@ use iostall_engine::Buffer;
 
 use super::frame::Frame;
 
-/// Why a stage could not work on a frame.
+/// Why a stage failed.
 pub type StageFailure = Box<dyn Error + Send + Sync>;
 
-/// Works on frames one by one, in whatever order they come: checksums of frames, compression, encryption.
+/// Processes frames one by one in any order: checksums of frames, compression, encryption.
 ///
-/// Each worker has one of its own, so it may keep state (a compressor's tables), but none that depends on the order.
+/// Each worker has its own instance, so it may keep state (a compressor's tables), but none that depends on
+/// the order.
 pub trait Stage: Send {
-    /// Works on one frame. Where its length changes, the result goes into `spare`, a buffer of the same size with
-    /// anything in it, and [`Frame::replace`] swaps the two.
+    /// Processes one frame. If its length changes, the result goes into `spare`, a buffer of the same size
+    /// with arbitrary content, and [`Frame::replace`] swaps the two.
     fn apply(&mut self, frame: &mut Frame, spare: &mut Buffer) -> Result<(), StageFailure>;
 }
 
-/// Sees every frame and hole in the order of the source: checksums of whole files.
+/// Sees every frame and hole in source order, for checksums of whole files.
 pub trait OrderedStage: Send {
-    /// The next frame. It may be given a checksum; its bytes stay as they are.
+    /// The next frame. May set its checksum but not change its bytes.
     fn frame(&mut self, frame: &mut Frame) -> Result<(), StageFailure>;
 
-    /// The next hole, bytes.
+    /// The next hole, in bytes.
     fn hole(&mut self, length: u64);
 }
 
-/// A stage of a job with those who work for it.
+/// A stage of a job with its workers.
 pub struct StageWorkers<'a> {
     pub(super) workers: Vec<StageWorker<'a>>,
     pub(super) in_order: bool,
@@ -40,24 +41,25 @@ pub(super) enum StageWorker<'a> {
 }
 
 impl<'a> StageWorkers<'a> {
-    /// A stage that sees everything in order, on a thread of its own; on the caller's where there is but one processor.
+    /// A stage that sees everything in order, on its own thread; on the caller's thread if there is only one
+    /// CPU.
     pub fn in_order(stage: &'a mut dyn OrderedStage) -> Self {
-        // A second thread on one processor only costs switches.
+        // On one CPU a second thread only costs context switches.
         let on_caller = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) == 1;
         Self { workers: vec![StageWorker::Ordered(stage)], in_order: true, on_caller }
     }
 
-    /// A stage with a thread for each of these workers. Each keeps one of the pipeline's buffers as its spare one.
+    /// A stage with a thread for each worker. Each keeps one of the pipeline's buffers as a spare.
     ///
     /// # Panics
-    /// When there is none.
+    /// If there is no worker.
     pub fn any_order(stages: impl IntoIterator<Item = &'a mut dyn Stage>) -> Self {
         let workers: Vec<_> = stages.into_iter().map(StageWorker::AnyOrder).collect();
         assert!(!workers.is_empty(), "a stage needs a worker");
         Self { workers, in_order: false, on_caller: false }
     }
 
-    /// The same on the thread that does the I/O, by the first worker alone.
+    /// Runs it on the I/O thread, with only the first worker.
     #[must_use]
     pub fn on_caller(mut self) -> Self {
         self.workers.truncate(1);
@@ -65,14 +67,14 @@ impl<'a> StageWorkers<'a> {
         self
     }
 
-    /// The same on threads of its own, however many processors there are.
+    /// Runs it on its own threads, whatever the number of CPUs.
     #[must_use]
     pub fn on_threads(mut self) -> Self {
         self.on_caller = false;
         self
     }
 
-    /// Buffers that its workers keep.
+    /// Number of spare buffers of its workers.
     pub(super) fn spare_buffers(&self) -> usize {
         self.workers.iter().filter(|worker| matches!(worker, StageWorker::AnyOrder(_))).count()
     }

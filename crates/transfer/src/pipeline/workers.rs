@@ -1,4 +1,4 @@
-//! A stage at work: its threads, what they have in hand, and the order of what reaches them.
+//! A running stage: its threads, their frames, and the order of frames.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -17,7 +17,7 @@ enum Work {
     Hole(u64),
 }
 
-/// A frame that a worker is through with.
+/// A frame that a worker has finished.
 pub(super) struct Finished {
     pub(super) frame: Frame,
     pub(super) result: Result<(), StageFailure>,
@@ -30,7 +30,7 @@ enum Message {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// A worker with the buffer that it writes results into.
+/// A worker with its output buffer.
 struct Worker<'a> {
     stage: StageWorker<'a>,
     spare: Option<Buffer>,
@@ -54,14 +54,14 @@ impl Worker<'_> {
         Some(Finished { frame, result })
     }
 
-    /// What its thread does until nobody sends any more.
+    /// The loop of its thread, until the sender is gone.
     fn work(mut self, index: usize, inbox: &Receiver<Work>, outbox: &Sender<Message>) {
-        // When nobody listens any more, buffers are of no use to anybody either.
+        // If the receiver is gone, nobody needs the buffers any more.
         for work in inbox {
             let message = match catch_unwind(AssertUnwindSafe(|| self.apply(work))) {
                 Ok(None) => continue,
                 Ok(Some(finished)) => Message::Finished(index, finished),
-                // The frame is lost with it: who waits for it must know.
+                // The frame is lost; the receiver must know.
                 Err(panic) => Message::Panicked(panic),
             };
             let _ = outbox.send(message);
@@ -77,10 +77,10 @@ enum Crew<'a> {
     Threads { inboxes: Vec<Sender<Work>>, in_hand: Vec<u32>, outbox: Receiver<Message> },
 }
 
-/// One stage of a job that is running.
+/// One stage of a running job.
 pub(super) struct RunningStage<'a> {
     crew: Crew<'a>,
-    /// For a stage in order: what has come before its turn, by sequence, and whose turn it is.
+    /// For an ordered stage: frames that came early, by sequence number, and the next number.
     early: Option<(u64, BTreeMap<u64, Work>)>,
     finished: VecDeque<Finished>,
     early_frames: usize,
@@ -128,7 +128,7 @@ impl<'a> RunningStage<'a> {
     }
 
     pub(super) fn offer_hole(&mut self, sequence: u64, length: u64) {
-        // Only order makes a hole worth knowing of.
+        // Only an ordered stage needs to know about holes.
         if self.early.is_some() {
             self.arrive(sequence, Work::Hole(length));
         }
@@ -157,26 +157,26 @@ impl<'a> RunningStage<'a> {
                     in_hand[index] += 1;
                     self.at_work += 1;
                 }
-                // A worker ends only when this sender is gone.
+                // A worker ends only after this sender is dropped.
                 let _ = inboxes[index].send(work);
             }
         }
     }
 
-    /// Frames that threads have in hand; those that wait for their turn are not among them.
+    /// Frames that threads are working on, without those waiting for their turn.
     pub(super) fn at_work(&self) -> u32 {
         self.at_work
     }
 
-    /// Frames here: in hand, waiting for their turn, or finished and not taken.
+    /// All frames here: in progress, waiting for their turn, or finished.
     pub(super) fn held(&self) -> usize {
         self.early_frames + self.at_work as usize + self.finished.len()
     }
 
-    /// A frame that is through; with `wait`, stays for it as long as one is in hand.
+    /// A finished frame; with `wait`, blocks while one is in progress.
     ///
     /// # Panics
-    /// With the panic of a worker.
+    /// If a worker panicked.
     pub(super) fn take(&mut self, wait: bool) -> Option<Finished> {
         if let Some(finished) = self.finished.pop_front() {
             return Some(finished);
@@ -198,7 +198,7 @@ impl<'a> RunningStage<'a> {
         }
     }
 
-    /// Gives back the frames whose turn will not come.
+    /// Returns the frames whose turn will not come.
     pub(super) fn abandon(&mut self) -> Vec<Frame> {
         let Some((_, early)) = &mut self.early else { return Vec::new() };
         self.early_frames = 0;
@@ -211,7 +211,7 @@ impl<'a> RunningStage<'a> {
             .collect()
     }
 
-    /// Ends its threads, and gives back the spare buffers.
+    /// Ends its threads and returns the spare buffers.
     pub(super) fn close(self) -> Vec<Buffer> {
         match self.crew {
             Crew::Caller(worker) => worker.spare.into_iter().collect(),

@@ -1,4 +1,4 @@
-//! What comes out of the sampling loop.
+//! Events of the sampling loop.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -10,64 +10,58 @@ use jiff::Timestamp;
 /// What to read, how often and how long.
 #[derive(Clone, Debug)]
 pub struct SamplerOptions {
-    /// From tick to tick; at least a second makes sense.
+    /// Time between ticks; useful from one second on.
     pub interval: Duration,
-    /// The last tick; `None`: until told to stop.
+    /// The last tick; `None` runs until stopped.
     pub until: Option<Timestamp>,
     /// Which rows to keep.
     pub filter: Filter,
 }
 
-/// What a source did at a tick.
+/// The result of a source at a tick.
 #[derive(Debug)]
 pub enum Event {
-    /// It answered.
     Step {
-        /// Place of the source in the list that was given.
+        /// Index of the source.
         source: usize,
-        /// Its answer, filtered, compared with the one before.
+        /// The filtered sample, compared with the previous one.
         step: Step,
     },
-    /// It did not.
     Missed(Missed),
 }
 
-/// A gap as it comes up.
+/// A gap as it occurs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// Place of the source in the list that was given.
+    /// Index of the source.
     pub source: usize,
-    /// What is kept of it.
+    /// What is stored about it.
     pub gap: Gap,
-    /// What to do about it.
     pub hint: String,
-    /// When the source is asked again; `None` where that is being done already.
+    /// When the source is tried again; `None` if that is already under way.
     pub retry: Option<Retry>,
 }
 
 /// The next try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// At which tick.
     pub at: Timestamp,
-    /// How many ticks that is after the last try: more, the more often a server has refused.
+    /// How many ticks after the last attempt: more, the more often a server has refused.
     pub ticks: u64,
 }
 
-/// What came within a limit of time.
+/// What arrived within a time limit.
 #[derive(Debug)]
 pub enum Next {
-    /// Something.
     Event(Event),
-    /// Nothing yet.
     Nothing,
-    /// The last tick is over, or the sampling was stopped.
+    /// The last tick is over, or sampling was stopped.
     Ended,
 }
 
-/// Where events come from.
+/// Provides sampling events.
 pub trait Sampling {
-    /// Waits for the next event, no longer than `limit`.
+    /// Waits at most `limit` for the next event.
     fn next(&mut self, limit: Duration) -> Next;
 }
 

@@ -1,4 +1,4 @@
-//! The sampling loop: when each source is read, and what that brings.
+//! The sampling loop: when each source is read, and the results.
 
 mod event;
 mod sampler;

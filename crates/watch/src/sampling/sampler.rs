@@ -1,7 +1,8 @@
 //! Reads many sources at common ticks of the clock.
 //!
-//! Each source has a thread: a server that hangs delays its own next reading and nobody else's. What a source
-//! could not be asked or did not answer is an event too, so that a hole in the history has its reason.
+//! Each source has a thread: a server that hangs delays only its own next reading. Missed and failed readings
+//! are events too,
+//! so that every hole in the history has a reason.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -14,18 +15,18 @@ use super::event::{Event, SamplerOptions};
 use super::ticker::Ticker;
 use crate::clock::{MachineClock, WatchClock, utc_ns};
 
-/// How many events may wait for the reader before sources wait too.
+/// How many events may be queued before sources wait.
 const EVENTS_WAITING_MAX: usize = 256;
 
-/// The threads that read.
+/// The reading threads.
 pub struct Sampler {
     stop: Arc<Stop>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Sampler {
-    /// Starts a thread for every source. Events arrive until the last tick is over or [`Stopper::stop`] is
-    /// called; then the channel closes.
+    /// Starts a thread for every source. Events arrive until the last tick or [`Stopper::stop`]; then the
+    /// channel closes.
     pub fn start(sources: Vec<Box<dyn Source>>, options: &SamplerOptions) -> (Self, Receiver<Event>) {
         let (sender, receiver) = sync_channel(EVENTS_WAITING_MAX);
         let stop = Arc::new(Stop::default());
@@ -38,32 +39,33 @@ impl Sampler {
         (Self { stop, threads }, receiver)
     }
 
-    /// A handle that ends the sampling from anywhere, a signal's thread included.
+    /// A handle to stop sampling from anywhere, including a signal handler's thread.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
     }
 
-    /// Waits for the threads to end. Ends at once only after [`Stopper::stop`] and with the channel drained.
+    /// Waits for the threads to end. Returns at once only after [`Stopper::stop`] and with the channel
+    /// drained.
     pub fn join(self) {
         for thread in self.threads {
-            // What panics in a source is a gap; nothing else here does.
+            // A panic in a source becomes a gap; nothing else here panics.
             let _ = thread.join();
         }
     }
 }
 
-/// Ends the sampling.
+/// Stops sampling.
 #[derive(Clone)]
 pub struct Stopper(Arc<Stop>);
 
 impl Stopper {
-    /// No tick begins after this; readings under way end within their limit.
+    /// No tick begins after this; readings in progress end within their limit.
     pub fn stop(&self) {
         self.0.set();
     }
 }
 
-/// One source's thread.
+/// The loop of one source's thread.
 fn run(mut ticker: Ticker, sender: &SyncSender<Event>, stop: &Stop) {
     let clock = MachineClock::default();
     while let Some(due) = ticker.next(clock.now()) {
@@ -89,7 +91,6 @@ impl Stop {
         self.changed.notify_all();
     }
 
-    /// Waits for `length` or until stopped; whether it was stopped.
     fn wait(&self, length: Duration) -> bool {
         let guard = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
         let (guard, _) = self
@@ -99,8 +100,8 @@ impl Stop {
         *guard
     }
 
-    /// Waits for the tick by the calendar; whether to stop instead. A clock set back ends the wait: the next tick is
-    /// then another one.
+    /// Waits for the tick by the calendar; returns whether to stop instead. A clock set back ends the wait,
+    /// because the next tick is then a different one.
     fn comes_before(&self, tick_ns: u64, interval_ns: u64, clock: &MachineClock) -> bool {
         loop {
             let now_ns = utc_ns(clock.now().utc);

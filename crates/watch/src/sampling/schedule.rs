@@ -1,19 +1,19 @@
-//! When to sample: at ticks of the wall clock, so that sources and hosts meet and hours begin with a sample.
+//! Ticks of the wall clock, so that sources and hosts are sampled together and hours begin with a sample.
 
-/// The tick after `now_ns` (since the epoch, UTC): a whole number of intervals. `last_ns` is the tick that was
-/// sampled; it is not given twice when the clock was set back a little.
+/// The tick after `now_ns` (since the epoch, UTC): a whole number of intervals. `last_ns` is the last sampled
+/// tick, which is not repeated if the clock was set back a little.
 pub(super) fn next_tick_ns(now_ns: u64, interval_ns: u64, last_ns: Option<u64>) -> u64 {
     let next = (now_ns / interval_ns + 1) * interval_ns;
     if last_ns == Some(next) { next + interval_ns } else { next }
 }
 
-/// How many ticks lie after `last_ns` and before `next_ns`: those that were missed.
+/// How many ticks between `last_ns` and `next_ns` were missed.
 pub(super) fn ticks_missed(last_ns: u64, next_ns: u64, interval_ns: u64) -> u64 {
     (next_ns.saturating_sub(last_ns) / interval_ns).saturating_sub(1)
 }
 
-/// How many ticks after its last of `failures` failures in a row a source is asked again: one, two, four and so
-/// on, as many as fit into `longest_ns`, but never none.
+/// After how many ticks a source is retried that has failed `failures` times in a row: one, two, four and so
+/// on, limited by `longest_ns`, and at least one.
 pub(super) fn ticks_until_retry(failures: u32, interval_ns: u64, longest_ns: u64) -> u64 {
     let most = (longest_ns / interval_ns.max(1)).max(1);
     1_u64.checked_shl(failures.saturating_sub(1)).map_or(most, |ticks| ticks.min(most))

@@ -1,4 +1,4 @@
-//! The ticks of one source: everything but the waiting for them.
+//! The ticks of one source, except the waiting.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,28 +17,26 @@ pub(super) const READ_TOO_LONG: (&str, &str) = (
     "the reading before took longer than the interval",
     "a longer --interval, or fewer databases and files, gives it time",
 );
-/// … or it was not, and we were …
 pub(super) const HELD_UP: (&str, &str) = (
     "iostall itself was held up",
     "see whether this machine is short of processors, or slow to write the store",
 );
-/// … or the time never was.
+/// … or the machine was suspended.
 pub(super) const SLEPT: (&str, &str) = (
     "this machine slept, or its clock was set forward",
     "let a time service move the clock little by little",
 );
 
-/// A tick that is to come.
+/// An upcoming tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
-    /// By the calendar, nanoseconds since 1970.
+    /// Calendar time, nanoseconds since 1970.
     pub(crate) at_ns: u64,
-    /// From the beginning of the last reading until the wait for this tick began, by the clock that stands still while
-    /// the machine sleeps.
+    /// Time from the start of the last reading to the start of the wait for this tick, on the clock that
+    /// stops while the machine sleeps.
     awake_ns: u64,
 }
 
-/// A tick that is over.
 struct Last {
     due_ns: u64,
     began_ns: u64,
@@ -52,24 +50,22 @@ pub(crate) struct Ticker {
     source: Box<dyn Source>,
     options: SamplerOptions,
     last: Option<Last>,
-    /// Tries that failed one after the other, those not counted after which the next tick tries again.
+    /// Consecutive failures, except those after which the next tick tries again.
     failures: u32,
-    /// Ticks for which the source is still left alone, and the gap that each of them is.
+    /// Ticks for which the source is still left alone, and the gap for each.
     rest: Option<(u64, Missed)>,
-    /// The newest sample.
     before: Option<Arc<Sample>>,
-    /// What is missing since then.
+    /// Gaps since then.
     gaps: Vec<Gap>,
 }
 
 impl Ticker {
-    /// Of `source`, which has this place in the list.
+    /// For `source` with this index.
     pub(crate) fn new(index: usize, mut source: Box<dyn Source>, options: SamplerOptions) -> Self {
         source.narrow(&options.filter);
         Self { index, source, options, last: None, failures: 0, rest: None, before: None, gaps: Vec::new() }
     }
 
-    /// From tick to tick.
     pub(crate) fn interval_ns(&self) -> u64 {
         u64::try_from(self.options.interval.as_nanos()).unwrap_or(u64::MAX).max(1)
     }
@@ -83,8 +79,8 @@ impl Ticker {
         (!is_over).then_some(Due { at_ns, awake_ns })
     }
 
-    /// It is time for `due`: what it brings. Called after [`Ticker::missed_before`], whose answer need not wait for a
-    /// reading that may take long.
+    /// The result of the tick `due`. Called after [`Ticker::missed_before`], whose result need not wait for a
+    /// long reading.
     pub(crate) fn tick(&mut self, due: Due, clock: &impl WatchClock) -> Event {
         let began_ns = clock.now().clock_ns;
         let event = self.read(timestamp(due.at_ns), clock);
@@ -93,7 +89,7 @@ impl Ticker {
         event
     }
 
-    /// Ticks that went by while this source was read or nobody ran.
+    /// Ticks that passed during a long reading or while the process did not run.
     pub(crate) fn missed_before(&mut self, due: Due) -> Option<Event> {
         let interval_ns = self.interval_ns();
         let last = self.last.as_ref()?;
@@ -125,7 +121,7 @@ impl Ticker {
             let again = Missed { gap, ..missed.clone() };
             return self.report(again);
         }
-        // A panic in one source's thread would end it unnoticed, while the others go on for months.
+        // A panic in a source's thread would end it unnoticed, while the others continue for months.
         let read = catch_unwind(AssertUnwindSafe(|| self.source.read()));
         match read.unwrap_or(Err(SourceError::Defect)) {
             Ok(sample) => Event::Step { source: self.index, step: self.step(sample) },
@@ -136,7 +132,7 @@ impl Ticker {
         }
     }
 
-    /// The one place where samples of a running source are compared.
+    /// The only place where samples of a running source are compared.
     fn step(&mut self, mut sample: Sample) -> Step {
         (self.failures, self.rest) = (0, None);
         sample.rows.retain(|row| self.options.filter.keeps(&row.subject));
@@ -150,7 +146,7 @@ impl Ticker {
         step
     }
 
-    /// The gap of a try that failed, and how many ticks go by until the next.
+    /// The gap for a failed attempt, and how many ticks to wait before the next.
     fn failed(&mut self, at: Timestamp, error: &SourceError, now: Now) -> Missed {
         let interval_ns = self.interval_ns();
         let longest = error.longest_pause().map(|pause| u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX));

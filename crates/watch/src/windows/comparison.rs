@@ -1,6 +1,6 @@
-//! Two windows compared: what a change did to the load, and to the stall under that load.
+//! Compares two windows: how a change affected the load, and the stall under that load.
 //!
-//! Windows may differ in length and in how much of them is covered, so rates are compared, never sums.
+//! Windows may differ in length and coverage, so rates are compared, never sums.
 
 use std::collections::BTreeSet;
 
@@ -9,62 +9,50 @@ use iostall_model::{Counter, Kind, Totals};
 use super::group::{Group, GroupKey};
 use super::report::{WatchReport, share_of};
 
-/// Two windows of the same level.
+/// Two windows at the same level.
 #[derive(Clone, Debug)]
 pub struct WatchComparison {
-    /// What was before the change.
+    /// Before the change.
     pub before: WatchReport,
-    /// What was after it.
     pub after: WatchReport,
 }
 
-/// A group in both windows, or in one.
+/// A group in one or both windows.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
-    /// Which group.
     pub key: &'a GroupKey,
-    /// What it did before.
     pub before: Option<&'a Group>,
-    /// What it did after.
     pub after: Option<&'a Group>,
 }
 
-/// In which windows a group is.
+/// In which windows a group occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// In both.
     Both,
-    /// Only in the one before.
     Before,
-    /// Only in the one after.
     After,
 }
 
 /// One number in both windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Values {
-    /// In the window before.
     pub before: Option<f64>,
-    /// In the window after.
     pub after: Option<f64>,
 }
 
-/// Every group of a source and kind together, reads and writes of each weighted as they were before.
+/// All groups of a source and kind together, with reads and writes weighted as in the first window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overall {
-    /// The source.
     pub source: String,
-    /// What its groups are.
     pub kind: Kind,
-    /// Stall per I/O, nanoseconds.
     pub stall_ns: Values,
-    /// The share of the I/O of before that is in both numbers, 0 to 1.
+    /// The share of the first window's I/O that both numbers cover, 0 to 1.
     pub ops_share: f64,
 }
 
 impl WatchComparison {
-    /// At most as many groups as are to be shown, those first whose stall grew most: by the stall that was added to
-    /// each I/O at one mix, times the I/O there is. Those that cannot be told come last, in the order of their names.
+    /// At most the requested number of groups, sorted by how much their stall grew: the added stall per I/O
+    /// at the same mix, times the I/O. Groups without a result come last, by name.
     pub fn pairs(&self) -> Vec<Pair<'_>> {
         let keys: BTreeSet<&GroupKey> =
             self.before.window.groups.keys().chain(self.after.window.groups.keys()).collect();
@@ -88,7 +76,7 @@ impl WatchComparison {
         all.map(|source| source.name.as_str()).collect()
     }
 
-    /// All groups together, by source and kind, where that counts nothing twice: devices stand on each other.
+    /// All groups together, by source and kind, unless that would count I/O twice: devices are stacked.
     pub fn overall(&self) -> Vec<Overall> {
         let groups = self.before.window.groups.iter();
         let mut parts: BTreeSet<(&str, Kind)> =
@@ -123,15 +111,15 @@ impl WatchComparison {
     }
 }
 
-/// Stall per operation, nanoseconds; `None` where there was none of it or its stall is not told.
+/// Stall per operation, nanoseconds; `None` if there were none or the stall is not reported.
 type StallPer = fn(&Totals) -> Option<f64>;
 
-/// The operations that have a stall, each with that.
+/// Operations with a stall, and how to compute it.
 const OPS: [(Counter, StallPer); 2] =
     [(Counter::Reads, Totals::read_stall_ns_mean), (Counter::Writes, Totals::write_stall_ns_mean)];
 
-/// The stall per I/O of `after` as it would have been with the reads and writes of `before`, nanoseconds: a change
-/// of the mix alone leaves it as it is. `None` where `after` has no stall of an operation that `before` has.
+/// The stall per I/O of `after` as it would be with the reads and writes of `before`, nanoseconds, so that a
+/// change of the mix alone has no effect. `None` if `after` has no stall for an operation that `before` has.
 pub fn stall_ns_at_mix(before: &Totals, after: &Totals) -> Option<f64> {
     let (mut ops, mut sum_ns) = (0.0, 0.0);
     for (op, stall_ns) in OPS {
@@ -145,7 +133,7 @@ pub fn stall_ns_at_mix(before: &Totals, after: &Totals) -> Option<f64> {
 }
 
 impl Pair<'_> {
-    /// In which windows it is.
+    /// In which windows it occurs.
     pub fn presence(&self) -> Presence {
         match (self.before, self.after) {
             (Some(_), None) => Presence::Before,
@@ -154,7 +142,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether it read and wrote nothing in either window.
+    /// Whether it did no reads or writes in either window.
     pub fn is_idle(&self) -> bool {
         [self.before, self.after]
             .into_iter()
@@ -162,7 +150,7 @@ impl Pair<'_> {
             .all(|group| group.totals.iops().is_some_and(|iops| iops <= 0.0))
     }
 
-    /// Stall per I/O, milliseconds, of both windows at the mix of the first.
+    /// Stall per I/O in both windows at the mix of the first, milliseconds.
     pub fn stall_ms_at_mix(&self) -> Values {
         let before = self.before.and_then(|group| stall_ns_at_mix(&group.totals, &group.totals));
         let after = self
@@ -172,7 +160,7 @@ impl Pair<'_> {
         Values { before: before.map(|ns| ns / 1e6), after: after.map(|ns| ns / 1e6) }
     }
 
-    /// The share of each window that the group's numbers are about, in percent.
+    /// How much of each window the group's numbers cover, in percent.
     pub fn covered_pct(&self, of: &WatchComparison) -> Values {
         let pct = |group: Option<&Group>, report: &WatchReport| {
             group.map(|group| share_of(group.totals.covered_ns, report.length_ns()) * 100.0)
@@ -180,19 +168,19 @@ impl Pair<'_> {
         Values { before: pct(self.before, &of.before), after: pct(self.after, &of.after) }
     }
 
-    /// Milliseconds a second that I/O waits longer than before, at one mix.
+    /// Additional wait per second of wall time, milliseconds, at the same mix.
     fn added_stall(&self) -> Option<f64> {
         self.stall_ms_at_mix().change().zip(self.after?.totals.iops()).map(|(ms, iops)| ms * iops)
     }
 }
 
 impl Values {
-    /// After less before.
+    /// After minus before.
     pub fn change(self) -> Option<f64> {
         Some(self.after? - self.before?)
     }
 
-    /// The change in percent of before; `None` where that was nothing.
+    /// The change in percent of before; `None` if that was zero.
     pub fn change_pct(self) -> Option<f64> {
         let before = self.before.filter(|before| *before > 0.0)?;
         self.change().map(|change| change / before * 100.0)

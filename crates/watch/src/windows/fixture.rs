@@ -42,7 +42,8 @@ pub fn row(name: &str, volume: Option<&str>) -> Row {
     Row { subject, counters: Counters::new(), age_ms: None }
 }
 
-/// `reads` reads of 8 KiB that stalled `stall_ms` in all, over `seconds`; a tenth as many writes of 64 KiB.
+/// `reads` reads of 8 KiB with a total stall of `stall_ms` over `seconds`, plus a tenth as many writes of 64
+/// KiB.
 pub fn delta(seconds: u64, reads: u64, stall_ms: u64) -> Change {
     let amounts = Counters::new()
         .with(Counter::Reads, reads)
@@ -54,7 +55,7 @@ pub fn delta(seconds: u64, reads: u64, stall_ms: u64) -> Change {
     Change::Delta(Totals { covered_ns: seconds * 1_000_000_000, amounts })
 }
 
-/// 30 writes of 16 KiB, 0.2 ms each, and no read.
+/// 30 writes of 16 KiB with 0.2 ms each, and no reads.
 fn writes_alone() -> Change {
     let amounts = Counters::new()
         .with(Counter::Reads, 0)
@@ -65,8 +66,8 @@ fn writes_alone() -> Change {
     Change::Delta(Totals { covered_ns: 60_000_000_000, amounts })
 }
 
-/// Twenty minutes: the third file writes in the first alone, nobody answered in the fifth, the first file's counters
-/// began anew in the twelfth; minute 15 is idle. `slower` multiplies stall.
+/// Twenty minutes: the third file writes only in the first, a sample is missing in the fifth, the first
+/// file's counters are reset in the twelfth; minute 15 is idle. `slower` multiplies the stall.
 fn intervals(slower: u64) -> Vec<Interval> {
     let mut all = Vec::new();
     let minutes: Vec<i64> = (0..20).filter(|minute| *minute != 4).collect();
@@ -89,7 +90,7 @@ fn intervals(slower: u64) -> Vec<Interval> {
     all
 }
 
-/// The window, with stall times `slower`.
+/// The window, with the stall multiplied by `slower`.
 pub fn report_of(slower: u64) -> WatchReport {
     let mut window = WatchWindow::new(Level::Files, None);
     for interval in intervals(slower) {
@@ -113,7 +114,7 @@ pub fn report() -> WatchReport {
     report_of(1)
 }
 
-/// The lines of the window.
+/// The series of the window.
 pub fn series() -> WatchSeries {
     let mut series = WatchSeries::of(&report(), 8);
     for interval in intervals(1) {
@@ -123,10 +124,10 @@ pub fn series() -> WatchSeries {
     series
 }
 
-/// The same load with three times the stall; a file of before is gone, another is new.
+/// The same load with three times the stall; one file is gone, another is new.
 ///
 /// # Panics
-/// Where the fixture has no such file.
+/// If the fixture has no such file.
 pub fn comparison() -> WatchComparison {
     let (mut before, mut after) = (report_of(1), report_of(3));
     let gone = before.window.groups.keys().find(|key| key.name.contains("t.ibd")).unwrap().clone();

@@ -1,4 +1,4 @@
-//! What the rows of a window are summed to.
+//! The groups that the rows of a window are summed into.
 
 use std::collections::BTreeMap;
 
@@ -7,39 +7,36 @@ use serde::Serialize;
 
 use super::volumes::OnVolumes;
 
-/// A group: whose, of what kind, and what it is called.
+/// Identifies a group: its source, kind and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct GroupKey {
-    /// The source's name.
     pub source: String,
-    /// What its rows are.
     pub kind: Kind,
-    /// Its name.
     pub name: String,
 }
 
-/// The group that `row` belongs to; `None` where it does not count at this level.
+/// The group of `row`; `None` if it does not count at this level.
 pub fn key_of(level: Level, source: &str, row: &Row) -> Option<GroupKey> {
     let name = level.group(&row.subject)?;
     Some(GroupKey { source: source.to_owned(), kind: level.kind(row.subject.kind), name })
 }
 
-/// What a group did in the window.
+/// The totals of a group in the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     /// Sums over rows and time.
     pub totals: Totals,
-    /// The largest stall per I/O of any one interval, nanoseconds.
+    /// Highest stall per I/O of any one interval, nanoseconds.
     pub stall_ns_max: Option<f64>,
     /// How long the stall per I/O was above the threshold, nanoseconds.
     pub over_ns: u64,
-    /// The longest time it stayed there without a break, nanoseconds.
+    /// The longest time above the threshold without a break, nanoseconds.
     pub over_ns_longest: u64,
     /// Reads and writes by the mean stall of their interval.
     pub ops_by_stall: StallHistogram,
-    /// Intervals of rows about which nothing can be said, by reason.
+    /// Row intervals lost to resets, by reason.
     pub resets: BTreeMap<ResetReason, u64>,
-    /// Where it lies, and what else was done there.
+    /// Its volumes, and their total I/O.
     pub on_volumes: OnVolumes,
     pub(super) streak_ns: u64,
 }

@@ -1,24 +1,21 @@
-//! What happened between two moments, and the part of it that lies in a window.
+//! An interval between two samples, and the part of it in a window.
 
 use iostall_model::{Change, Row, Totals};
 use jiff::Timestamp;
 
-/// What the rows of one source did between two moments.
+/// The changes of one source's rows between two times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// Beginning.
     pub start: Timestamp,
-    /// End.
     pub end: Timestamp,
-    /// Each row with what it did.
     pub rows: Vec<(Row, Change)>,
-    /// Whether it is an hour or a day of which only sums are kept: it may be covered in part.
+    /// Whether it is an hour or a day with only sums: it may be partly covered.
     pub is_rollup: bool,
 }
 
 impl Interval {
-    /// The part that lies between `from` and `to`, as if the work had been even, which is all that is known;
-    /// `None` where there is none. The parts of neighbouring windows add up to the whole, unit by unit.
+    /// The part between `from` and `to`, assuming an even load because nothing more is known; `None` if there
+    /// is none. The parts of neighbouring windows add up to the whole, unit by unit.
     pub fn within(mut self, from: Timestamp, to: Timestamp) -> Option<Self> {
         let (start, end) = (self.start.max(from), self.end.min(to));
         if start >= end {
@@ -42,8 +39,8 @@ impl Interval {
     }
 }
 
-/// What of `totals`, counted in `whole`, falls in `piece`, which lies inside. A reading covers its interval whole;
-/// an hour may be covered in part, nobody knows which.
+/// The share of `totals`, counted in `whole`, that falls in `piece`, which lies inside. A sample interval is
+/// fully covered; an hour may be partly covered, at unknown times.
 fn part(totals: &Totals, whole: (Timestamp, Timestamp), piece: (Timestamp, Timestamp)) -> Option<Totals> {
     let length_ns = ns_between(whole.0, whole.1);
     let at = |at: Timestamp| {
@@ -53,7 +50,7 @@ fn part(totals: &Totals, whole: (Timestamp, Timestamp), piece: (Timestamp, Times
     totals.cut(&[at(piece.0), at(piece.1)]).into_iter().nth(1).filter(|part| part.covered_ns > 0)
 }
 
-/// Nanoseconds from `earlier` to `later`; zero where that is not so.
+/// Nanoseconds from `earlier` to `later`; zero if they are reversed.
 pub(super) fn ns_between(earlier: Timestamp, later: Timestamp) -> u64 {
     u64::try_from(later.duration_since(earlier).as_nanos()).unwrap_or(0)
 }

@@ -1,4 +1,5 @@
-//! What watched files, databases, volumes and servers did in a window of time, and what changed from one to another.
+//! Watched files, databases, volumes and servers in a window of time, and how they changed between two
+//! windows.
 
 mod comparison;
 #[cfg(any(test, feature = "fixture"))]

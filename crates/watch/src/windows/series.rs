@@ -1,5 +1,5 @@
-//! How some groups went over time, for charts: a second look at a window whose worst groups are known by now, so
-//! that nobody keeps a line for each of ten thousand files.
+//! Series of some groups over time, for charts: a second pass over a window after its worst groups are known,
+//! so that there is no need to keep a series for each of ten thousand files.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -11,15 +11,15 @@ use super::interval::{Interval, ns_between};
 use super::report::WatchReport;
 use super::source_history::SourceHistory;
 
-/// A line has about so many points at most: more than a screen has room for only make the page heavy.
+/// Approximate maximum of points per line: more than fit on a screen only make the page slow.
 const POINTS_MAX: u64 = 600;
 
-/// The lines of some groups, and what interrupts them.
+/// The series of some groups, and what interrupts them.
 #[derive(Clone, Debug)]
 pub struct WatchSeries {
-    /// One for each group asked for, in that order.
+    /// One for each requested group, in that order.
     pub lines: Vec<Line>,
-    /// Resets and gaps, in the order they came up.
+    /// Resets and gaps in order of time.
     pub marks: Vec<Mark>,
     level: Level,
     from: Timestamp,
@@ -28,50 +28,42 @@ pub struct WatchSeries {
     gaps: BTreeMap<String, VecDeque<Gap>>,
 }
 
-/// How one group went.
+/// The series of one group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The group.
     pub key: GroupKey,
-    /// In order; where one does not begin at the end of the one before, nothing is known between.
+    /// In order; if one does not begin at the end of the previous one, there is no data in between.
     pub pieces: Vec<Piece>,
 }
 
-/// What a group did in one or more neighbouring intervals.
+/// A group in one or more neighbouring intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
-    /// Beginning.
     pub start: Timestamp,
-    /// End.
     pub end: Timestamp,
-    /// Sums.
     pub totals: Totals,
 }
 
-/// A time in which lines are broken.
+/// A period in which lines are interrupted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Whose.
     pub source: String,
-    /// Beginning.
     pub start: Timestamp,
-    /// End.
     pub end: Timestamp,
-    /// What happened.
     pub cause: Cause,
 }
 
-/// Why a line is broken.
+/// Why a line is interrupted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
-    /// Missed samples: the reason.
+    /// Missed samples, with the reason.
     Gap(String),
-    /// Counters of these groups began anew.
+    /// The counters of these groups were reset.
     Reset(ResetReason, BTreeSet<String>),
 }
 
 impl WatchSeries {
-    /// Empty lines for the worst groups of `report` that did anything, `count` at most.
+    /// Empty series for the worst groups of `report` with any I/O, at most `count`.
     pub fn of(report: &WatchReport, count: usize) -> Self {
         let is_busy = |totals: &Totals| totals.iops().is_none_or(|iops| iops > 0.0);
         let worst = report.window.worst_first().into_iter().take(report.top);
@@ -104,7 +96,7 @@ impl WatchSeries {
             }
         }
         for (place, (totals, reset)) in groups {
-            // A sum without one of its members would look like a fall in load.
+            // A sum without one of its members would look like a drop in load.
             match reset {
                 Some(reason) => self.mark_reset(source, interval, reason, place),
                 None if has_gap || totals.covered_ns == 0 => {}
@@ -122,8 +114,8 @@ impl WatchSeries {
         }
     }
 
-    /// Marks the gaps up to the end of `interval`. Whether one lies in it, so that its mean is of a time in which
-    /// nobody looked; an hour or a day has many samples beside its gaps.
+    /// Marks the gaps up to the end of `interval`. Returns whether one lies in it, so that its mean includes
+    /// time without samples; an hour or a day has many samples besides its gaps.
     fn mark_gaps(&mut self, source: &str, interval: &Interval) -> bool {
         let mut inside = None;
         while let Some(gap) = self.gaps.get_mut(source).and_then(|gaps| {

@@ -1,4 +1,4 @@
-//! What belongs to a window beside its numbers: gaps, warnings, and how far back raw samples reach.
+//! Gaps, warnings and tier boundaries that belong to a window.
 
 use iostall_model::{Gap, Warning};
 use jiff::Timestamp;
@@ -7,35 +7,34 @@ use serde::Serialize;
 /// One source in one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SourceHistory {
-    /// Its name.
     pub name: String,
-    /// Up to here the numbers come day by day, because neither hours nor raw samples are kept any more.
+    /// Until here there are only daily numbers, because neither hours nor raw samples are kept.
     pub days_until: Option<Timestamp>,
-    /// Up to here, from there on, they come hour by hour, because raw samples are no longer kept.
+    /// From there until here there are only hourly numbers, because raw samples are no longer kept.
     pub hours_until: Option<Timestamp>,
-    /// Missed samples, in order.
+    /// In order.
     pub gaps: Vec<Gap>,
-    /// What the source could not tell.
+    /// What the source could not read.
     pub warnings: Vec<Warning>,
 }
 
-/// Gaps one after the other that have the same reason.
+/// Consecutive gaps with the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GapRun {
-    /// The first of them, with the samples that all of them missed.
+    /// The first of them, with the number of samples missed by all.
     pub gap: Gap,
     /// When the last of them began.
     pub until: Timestamp,
 }
 
 impl SourceHistory {
-    /// Whether there is anything to say beside the numbers.
+    /// Whether there are gaps or warnings to show.
     pub fn has_remarks(&self) -> bool {
         let is_coarse = self.days_until.is_some() || self.hours_until.is_some();
         is_coarse || !self.gaps.is_empty() || !self.warnings.is_empty()
     }
 
-    /// The gaps with neighbours of one reason joined: a server that is down for an hour is one run.
+    /// The gaps with neighbours of the same reason merged: a server that is down for an hour is one run.
     pub fn gap_runs(&self) -> Vec<GapRun> {
         let mut runs: Vec<GapRun> = Vec::new();
         for gap in &self.gaps {

@@ -1,24 +1,24 @@
-//! How much of a volume's I/O a file or a database makes.
+//! The share of a file or database in the I/O of its volume.
 //!
-//! A source tells on which volume a file lies; the volume's I/O is the sum over all files of that source on it, in
-//! the very intervals in which the group was counted. It is not the device's own count, which has other users too.
+//! A source reports the volume of each file; the volume's I/O is the sum over all files of that source on it,
+//! in the same
+//! intervals in which the group was counted. It is not the device's own count, which includes other users.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iostall_model::{Change, Counter, Kind, Level, Row, Totals};
 
-/// The volumes a group lies on, and what all files on them did while the group was counted.
+/// The volumes of a group, and the I/O of all files on them while the group was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnVolumes {
-    /// Their names.
     pub names: BTreeSet<String>,
-    /// Whether some of the group lies on a volume that the source does not name: then there is no share.
+    /// Whether part of the group is on an unknown volume: then there is no share.
     pub is_unknown: bool,
     totals: Totals,
 }
 
 impl OnVolumes {
-    /// Share of the reads and writes, 0 to 1, of a group that did `own`.
+    /// Share of the reads and writes, 0 to 1, of a group with the totals `own`.
     pub fn ops_share(&self, own: &Totals) -> Option<f64> {
         self.share(own, Counter::Reads, Counter::Writes)
     }
@@ -34,7 +34,7 @@ impl OnVolumes {
         Some(own as f64 / all as f64)
     }
 
-    /// Adds an interval in which the group lay on `volumes`.
+    /// Adds an interval in which the group was on `volumes`.
     pub(super) fn then(&mut self, volumes: &BTreeSet<Option<&str>>, kind: Kind, interval: &ByVolume<'_>) {
         for volume in volumes {
             match volume {
@@ -52,10 +52,10 @@ impl OnVolumes {
     }
 }
 
-/// What the files of each volume did in one interval. Files whose kinds count different things are kept apart.
+/// Totals of the files on each volume in one interval. Kinds that count different things are kept apart.
 pub(super) type ByVolume<'a> = BTreeMap<(Kind, &'a str), Totals>;
 
-/// Sums the files of an interval by volume; empty at levels that have no share of one.
+/// Sums the files of an interval by volume; empty at levels without a share.
 pub(super) fn by_volume<'a>(level: Level, rows: &[(&'a Row, &Change)]) -> ByVolume<'a> {
     let mut volumes = ByVolume::new();
     if !has_share(level) {
@@ -73,12 +73,12 @@ pub(super) fn by_volume<'a>(level: Level, rows: &[(&'a Row, &Change)]) -> ByVolu
     volumes
 }
 
-/// Whether groups of `level` lie on volumes, and are not volumes or more themselves.
+/// Whether groups of `level` are on volumes, as opposed to being volumes or servers.
 fn has_share(level: Level) -> bool {
     matches!(level, Level::Files | Level::Databases)
 }
 
-/// The sum of two amounts, `None` where neither was told.
+/// The sum of two amounts, `None` if neither was reported.
 fn sum_of(totals: &Totals, a: Counter, b: Counter) -> Option<u64> {
     match (totals.amounts.get(a), totals.amounts.get(b)) {
         (None, None) => None,

@@ -1,7 +1,8 @@
 //! Groups of one level in one window of time.
 //!
-//! Rows are summed over a group first, interval by interval, and over time then: a maximum or a threshold is
-//! that of the group, not a sum of its members' maxima.
+//! Rows are first summed over a group, interval by interval, and then over time: a maximum or a threshold is
+//! that of the
+//! group, not a sum of its members' maxima.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +14,17 @@ use super::volumes;
 /// All groups of one level in one window.
 #[derive(Clone, Debug)]
 pub struct WatchWindow {
-    /// What the rows are summed to.
+    /// The level at which rows are summed.
     pub level: Level,
-    /// Stall per I/O above which an interval is too slow, nanoseconds.
+    /// An interval with a higher stall per I/O is too slow, nanoseconds.
     pub threshold_ns: Option<u64>,
-    /// The groups.
     pub groups: BTreeMap<GroupKey, Group>,
-    /// By source, the time about which anything is known, nanoseconds.
+    /// The time with data, by source, nanoseconds.
     pub covered_ns: BTreeMap<String, u64>,
 }
 
 impl WatchWindow {
-    /// A window in which nothing has happened yet.
+    /// An empty window.
     pub fn new(level: Level, threshold_ns: Option<u64>) -> Self {
         Self { level, threshold_ns, groups: BTreeMap::new(), covered_ns: BTreeMap::new() }
     }
@@ -47,7 +47,7 @@ impl WatchWindow {
                 Change::Reset(reason) => {
                     let group = self.groups.entry(key).or_default();
                     *group.resets.entry(*reason).or_default() += 1;
-                    // Nobody knows whether it stayed above the threshold meanwhile.
+                    // It is unknown whether the stall stayed above the threshold meanwhile.
                     group.streak_ns = 0;
                 }
                 Change::Baseline => {}
@@ -64,7 +64,7 @@ impl WatchWindow {
         }
     }
 
-    /// The groups, the largest stall per I/O first; those without one by the bytes they moved.
+    /// The groups sorted by stall per I/O, highest first; those without one by bytes.
     pub fn worst_first(&self) -> Vec<(&GroupKey, &Group)> {
         let mut groups: Vec<_> = self.groups.iter().collect();
         let rank = |group: &Group| (stall_ns(group), group.totals.bytes_per_second().unwrap_or(0.0));
@@ -81,7 +81,7 @@ impl WatchWindow {
     }
 }
 
-/// What a group did in one interval, and where.
+/// A group in one interval, with its volumes.
 #[derive(Default)]
 struct Part<'a> {
     totals: Totals,

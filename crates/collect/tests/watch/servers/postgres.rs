@@ -140,7 +140,6 @@ impl Postgres {
         self.sql_in("postgres", text);
     }
 
-    /// The same in `database`.
     pub(crate) fn sql_in(&self, database: &str, text: &str) {
         let (backend, _) = self.try_sql(database, text).unwrap();
         until("the end of a session", || (!Path::new("/proc").join(&backend).exists()).then_some(()));
@@ -151,7 +150,6 @@ impl Postgres {
         self.number_in("postgres", text)
     }
 
-    /// The same in `database`.
     pub(crate) fn number_in(&self, database: &str, text: &str) -> u64 {
         let (_, rows) = self.try_sql(database, text).unwrap();
         first(&rows).unwrap().parse().unwrap()

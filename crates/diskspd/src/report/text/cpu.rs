@@ -5,7 +5,7 @@ use iostall_measure::platform::CpuTicks;
 use super::lines::line;
 use crate::report::input::{CpuTopology, Processor};
 
-/// Time of one processor in percent of the time the machine had: what a hypervisor took is in none of them.
+/// Time of one processor in percent of the machine's time, without what a hypervisor took.
 pub(in crate::report) struct CpuShares {
     pub(in crate::report) user: f64,
     pub(in crate::report) kernel: f64,
@@ -36,7 +36,7 @@ impl CpuShares {
     }
 }
 
-/// A column that is there only on machines with more than one of its kind.
+/// A column that is shown only on machines with more than one of its kind.
 struct PlaceColumn {
     heading: &'static str,
     cell: fn(&Processor, &CpuTopology) -> String,

@@ -1,4 +1,4 @@
-//! Distributions of random requests: as asked, and as they came out.
+//! Distributions of random requests: as requested, and as they turned out.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use crate::report::input::TimeSpanResult;
 use crate::size::show_size_aligned;
 use crate::{DiskspdTarget, EffectiveRange, SpanKind};
 
-/// A place in a column of sizes.
+/// An offset in a column of sizes.
 fn place(bytes: u64) -> String {
     if bytes == 0 { "     0   ".to_owned() } else { show_size_aligned(bytes) }
 }
 
-/// The list of `-rd`, among the target's parameters.
+/// The `-rd` list among the target's parameters.
 pub(super) fn write_asked(out: &mut String, target: &DiskspdTarget) {
     let Some(distribution) = target.access.distribution() else { return };
     line(out, "\t\tIO Distribution:");
@@ -36,7 +36,7 @@ pub(super) fn write_asked(out: &mut String, target: &DiskspdTarget) {
     }
 }
 
-/// Threads whose requests were distributed alike over a target are shown together.
+/// Threads with the same distribution over a target are shown together.
 pub(super) fn write_effective(out: &mut String, result: &TimeSpanResult) {
     let mut groups: Vec<(&str, &[EffectiveRange], BTreeSet<u32>)> = Vec::new();
     for thread in &result.threads {
@@ -70,7 +70,7 @@ pub(super) fn write_effective(out: &mut String, result: &TimeSpanResult) {
     }
 }
 
-/// Numbers with runs of three and more drawn together: ` 0 - 3 7`.
+/// Numbers with runs of three and more abbreviated: ` 0 - 3 7`.
 fn format_ranges(threads: &BTreeSet<u32>) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for thread in threads {

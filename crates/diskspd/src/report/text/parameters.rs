@@ -1,4 +1,4 @@
-//! "Input parameters": what was asked.
+//! "Input parameters": the settings.
 
 use super::distribution;
 use super::lines::line;

@@ -6,7 +6,7 @@ use crate::report::input::{IntervalBucket, OpResult, TargetResult, TimeSpanResul
 use crate::report::iops;
 use crate::size::show_size;
 
-/// Which requests a table is about.
+/// Which requests a table covers.
 #[derive(Clone, Copy)]
 enum Kind {
     Total,
@@ -23,7 +23,7 @@ impl Kind {
         }
     }
 
-    /// The series of the whole span, for when threads have none of their own.
+    /// The series of the whole time span, if threads have none of their own.
     fn span_buckets(self, result: &TimeSpanResult) -> Vec<IntervalBucket> {
         match self {
             Self::Total => iops::merge(&result.read_buckets, &result.write_buckets),

@@ -1,4 +1,5 @@
-//! Latency and interval statistics. DiskSpd writes `Stdev` in one place and `StdDev` in another; so do we.
+//! Latency and interval statistics. DiskSpd writes `Stdev` in one place and `StdDev` in another, and so do
+//! we.
 
 use std::fmt::Display;
 
@@ -12,7 +13,7 @@ fn millis(ns: f64) -> String {
     format!("{:.3}", ns / 1e6)
 }
 
-/// Mean and deviation of `histogram` under two names; nothing where it is empty.
+/// Mean and deviation of `histogram` under two names; nothing if it is empty.
 fn write_pair(xml: &mut XmlWriter, names: [&str; 2], histogram: &Histogram) {
     if let (Some(mean), Some(stdev)) = (histogram.mean(), histogram.stdev()) {
         xml.leaf(names[0], millis(mean));
@@ -26,14 +27,14 @@ fn both(read: &Histogram, write: &Histogram) -> Histogram {
     total
 }
 
-/// Of one target of one thread.
+/// For one target of one thread.
 pub(super) fn write_target_latency(xml: &mut XmlWriter, read: &Histogram, write: &Histogram) {
     write_pair(xml, ["AverageReadLatencyMilliseconds", "ReadLatencyStdev"], read);
     write_pair(xml, ["AverageWriteLatencyMilliseconds", "WriteLatencyStdev"], write);
     write_pair(xml, ["AverageLatencyMilliseconds", "LatencyStdev"], &both(read, write));
 }
 
-/// Of a whole time span, with its 108 percentiles.
+/// For a whole time span, with its 108 percentiles.
 pub(super) fn write_total_latency(xml: &mut XmlWriter, read: &Histogram, write: &Histogram) {
     let total = both(read, write);
     let filled = |histogram: &Histogram| histogram.filled().count();
@@ -72,7 +73,7 @@ fn at(histogram: &Histogram, percent: f64) -> Option<u64> {
     histogram.value_at(Percentile::new(percent)?)
 }
 
-/// Deviations, then the series. A figure that was not kept is left out.
+/// Deviations, then the series. A missing figure is left out.
 pub(super) fn write_iops(
     xml: &mut XmlWriter,
     reads: &[IntervalBucket],

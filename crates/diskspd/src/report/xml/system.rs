@@ -18,7 +18,7 @@ pub(super) fn write(xml: &mut XmlWriter, report: &DiskspdReport) {
     xml.close();
 }
 
-/// A 64-bit mask of processors. Windows' groups have at most 64; those beyond cannot be in one.
+/// A 64-bit mask of processors. Windows' groups have at most 64, so a mask cannot hold more.
 fn mask<'a>(processors: impl Iterator<Item = &'a Processor>) -> String {
     let bits = processors.filter(|cpu| cpu.id < 64).fold(0_u64, |bits, cpu| bits | 1 << cpu.id);
     format!("0x{bits:x}")

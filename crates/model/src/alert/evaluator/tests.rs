@@ -25,7 +25,6 @@ enum Tick {
     Reads(u64, u64),
     Idle,
     Reset,
-    /// No sample.
     Gap,
     /// One slow delta over two ticks.
     Long,

@@ -8,15 +8,15 @@ use iostall_watch::windows::{Pair, WatchComparison};
 use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, trace_name};
 use crate::watch::columns::stall_label;
 
-/// More bars than this cannot be read.
+/// More bars cannot be read.
 const GROUPS_MAX: usize = 12;
 
-/// The charts; none where no group did anything.
+/// The charts; none if no group did any I/O.
 pub(super) fn charts(comparison: &WatchComparison) -> Vec<Chart> {
     let mut pairs = comparison.pairs();
     pairs.retain(|pair| !pair.is_idle());
     pairs.truncate(GROUPS_MAX);
-    // Two bars of one name would be one bar.
+    // Two bars of the same name would be merged.
     let several = comparison.sources().len() > 1;
     let name = |pair: &Pair<'_>| {
         let name = trace_name(&group_name(pair.key, several), &stall_label(pair.key.kind));

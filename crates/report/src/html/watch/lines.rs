@@ -1,4 +1,4 @@
-//! The charts of a window: how the worst groups went.
+//! The charts of a window: the worst groups over time.
 
 use iostall_model::{Counter, Totals};
 use jiff::Timestamp;
@@ -9,10 +9,10 @@ use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, seconds, t
 use crate::watch::columns::stall_label;
 use iostall_watch::windows::{Cause, Line, Mark, WatchReport, WatchSeries};
 
-/// A number of a piece of a line; `None` where it has none.
+/// A number of a piece of a line; `None` if it has none.
 type Of = fn(&Totals) -> Option<f64>;
 
-/// One of the lines that each group has in a chart: what it is called, how it is dashed, and its number.
+/// One of a group's lines in a chart: label, dash, and number.
 type Side = (&'static str, &'static str, Of);
 
 /// A chart over time.
@@ -23,7 +23,7 @@ struct Plot {
     sides: &'static [Side],
     hover: &'static str,
     axis: fn() -> Value,
-    /// Whether its numbers are made of stall, which is not the same thing everywhere.
+    /// Whether its numbers are stalls, whose meaning depends on the kind.
     is_stall: bool,
 }
 
@@ -83,7 +83,7 @@ const PLOTS: [Plot; 5] = [
     },
 ];
 
-/// The charts; none where nothing was done.
+/// The charts; none if there was no I/O.
 pub(super) fn charts(report: &WatchReport, series: &WatchSeries) -> Vec<Chart> {
     let shades = shapes(series);
     let over_time = |plot: &Plot| {
@@ -123,8 +123,8 @@ fn ms(at: Timestamp) -> i64 {
     at.as_millisecond()
 }
 
-/// The line of one number, as steps: each mean lasts from the beginning to the end of its piece, and nothing is
-/// drawn where nothing is known. `None` where no piece has the number.
+/// The line of one number, as steps: each mean lasts from the beginning to the end of its piece, and unknown
+/// periods are blank. `None` if no piece has the number.
 fn trace(line: &Line, of: Of, name: &str, colour: &str, dash: &str, hover: &str) -> Option<Value> {
     let (mut x, mut y): (Vec<i64>, Vec<Option<f64>>) = (Vec::new(), Vec::new());
     for (index, piece) in line.pieces.iter().enumerate() {
@@ -146,7 +146,7 @@ fn trace(line: &Line, of: Of, name: &str, colour: &str, dash: &str, hover: &str)
     })
 }
 
-/// Shades what is marked.
+/// Shades marked periods.
 fn shapes(series: &WatchSeries) -> Value {
     let shape = |mark: &Mark| {
         let colour = match mark.cause {
@@ -162,10 +162,10 @@ fn shapes(series: &WatchSeries) -> Value {
     series.marks.iter().map(shape).collect()
 }
 
-/// Share of the reads and writes whose interval's mean stall was at most so long.
+/// Share of reads and writes by the mean stall of their interval.
 fn distribution(report: &WatchReport, series: &WatchSeries) -> Chart {
     const SHARES: std::ops::RangeInclusive<u8> = 1..=100;
-    // A logarithmic axis has no zero, which is what sources that count whole milliseconds often tell.
+    // A logarithmic axis has no zero, which sources that count whole milliseconds often report.
     const SHORTEST_NS: u64 = 1_000;
     let several = report.sources.len() > 1;
     let lines = series.lines.iter().zip(COLOURS.iter().cycle());

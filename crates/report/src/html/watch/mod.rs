@@ -1,4 +1,4 @@
-//! The pages of watched sources: a window, and two windows held against each other.
+//! The pages of watched sources: a window, and two compared windows.
 
 mod bars;
 mod group_name;
@@ -89,7 +89,7 @@ fn foot() -> Markup {
     html! { footer { "Made by iostall " (env!("CARGO_PKG_VERSION")) ". Times are UTC." } }
 }
 
-/// Where lines are broken, and why.
+/// Where lines are interrupted, and why.
 fn marks(series: &WatchSeries) -> Table {
     let columns = ["from", "to", "source", "what", "why"].map(Column::words).to_vec();
     let mut table = Table::new("Where lines are broken", columns);

@@ -1,4 +1,4 @@
-//! The charts of a span of a load.
+//! The charts of a span in a load.
 
 use iostall_measure::{Histogram, Op, Percentile};
 use iostall_model::figures::{LatencyKind, RowKind, per_second, rows};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::series::ops_of;
 use crate::chart::{COLOURS, Chart, drawn, figure, latency_axis, rate_axis, rounded, seconds, trace_name};
 
-/// The charts of a span; empty where nothing completed.
+/// The charts of a span; empty if nothing completed.
 pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
     let all = [
         Chart {
@@ -66,7 +66,7 @@ fn time_axis() -> Value {
     json!({"title": {"text": "seconds from the start of the measured part"}, "rangemode": "tozero"})
 }
 
-/// Percentiles at even steps for each nine: the axis is the logarithm of `1 / (1 - p)`.
+/// Percentiles with equal distances between nines: the axis is the logarithm of `1 / (1 - p)`.
 fn percentile_axis() -> Value {
     let shares =
         [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999, 0.999_999_9, 0.999_999_99, 0.999_999_999];
@@ -81,8 +81,8 @@ fn percentile_axis() -> Value {
     })
 }
 
-/// Every latency of the span: name, colour, dash and histogram. A row keeps its colour; where it has both
-/// kinds, service is dashed and response is drawn through.
+/// Every latency of the span: name, colour, dash and histogram. A row keeps its colour; if it has both kinds,
+/// service is dashed and response is solid.
 fn latency_sets(span: &SpanOutcome) -> Vec<(String, &'static str, &'static str, Histogram)> {
     let mut sets = Vec::new();
     let mut colours = COLOURS.iter().cycle();
@@ -109,7 +109,7 @@ fn percentile_traces(span: &SpanOutcome) -> Vec<Value> {
         let mut seen = 0_u64;
         for (_, high, bucket) in histogram.filled() {
             seen += bucket;
-            // The middle of the last sample's rank: the maximum stays at a finite place.
+            // The middle of the last sample's rank, so that the maximum has a finite position.
             let beyond = (count - seen as f64 + 0.5) / count;
             x.push(rounded(1.0 / beyond));
             y.push(seconds(high.min(histogram.max().unwrap_or(high)) as f64));
@@ -124,7 +124,7 @@ fn percentile_traces(span: &SpanOutcome) -> Vec<Value> {
     latency_sets(span).into_iter().map(trace).collect()
 }
 
-/// A share in percent with as many digits as it has nines, and two more.
+/// A percentage with as many digits as it has nines, plus two.
 fn percent_words(share: f64) -> String {
     let beyond = (1.0 - share).max(1e-12);
     let nines = Percentile::LEVELS.iter().filter(|(step, _)| 1.0 - step.percent() / 100.0 > beyond).count();
@@ -151,7 +151,7 @@ fn distribution_traces(span: &SpanOutcome) -> Vec<Value> {
     latency_sets(span).into_iter().map(trace).collect()
 }
 
-/// Every operation that shows in a series, with its colour: the same that its latency has.
+/// Every operation in a series with its colour, the same as for its latency.
 fn series_ops(span: &SpanOutcome) -> Vec<(&RoleOutcome, Op, &'static str)> {
     let mut ops = Vec::new();
     let mut colours = COLOURS.iter().cycle();
@@ -177,14 +177,14 @@ fn starts(role: &RoleOutcome) -> Vec<f64> {
     role.series.iter().map(|point| seconds(point.start_ns as f64)).collect()
 }
 
-/// A line needs two points; a short series is shown by its points.
+/// A line needs two points; a short series is drawn with markers.
 fn mode(role: &RoleOutcome) -> &'static str {
     if role.series.len() < 3 { "lines+markers" } else { "lines" }
 }
 
 fn rate_traces(span: &SpanOutcome, wanted: &[Op], hover: &str, amount: fn(&IntervalOp) -> f64) -> Vec<Value> {
     let of_op = |(role, op, colour): (&RoleOutcome, Op, &str)| {
-        // Nothing completed is a rate of zero, unlike a latency, which then does not exist.
+        // If nothing completed, the rate is zero, but there is no latency.
         let rate = |point: &IntervalPoint| {
             per_second(find(point, op).map_or(0.0, amount), point.length_ns).map(rounded)
         };

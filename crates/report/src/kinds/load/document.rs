@@ -1,4 +1,4 @@
-//! The figures of a load for scripts, which need no histogram code then.
+//! The figures of a load for scripts, so that they need no histogram code.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ struct LatencySummary {
     percentiles: BTreeMap<PercentileKey, PercentileSummary>,
 }
 
-/// Orders the keys by what they mean, not by how they are spelt.
+/// Orders keys by value, not alphabetically.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct PercentileKey(usize);
 

@@ -1,4 +1,4 @@
-//! Rates and latencies: the main table, and the percentiles_of_one of percentiles.
+//! Rates and latencies: the main table, and the percentile table.
 
 use iostall_measure::{Histogram, Percentile};
 use iostall_model::figures::{Row, RowKind, rows};
@@ -10,8 +10,8 @@ use crate::format::{maybe_duration, maybe_number, shown};
 use crate::percentiles::{note_cautions, percentile_cell, percentile_table};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// Rates and latencies of a span, grouped by role. Closed loops have service latency only; where a role of
-/// the span is an open loop, a column tells service from response and rows come in pairs.
+/// Rates and latencies of a span, grouped by role. Closed loops have only service latency; if a role of the
+/// span is an open loop, a column distinguishes service and response, and rows come in pairs.
 pub(super) fn results(span: &SpanOutcome, asked: Option<&SpanProfile>) -> Table {
     let open = span.roles.iter().any(|role| role.open_loop.is_some());
     let mut columns = vec![Column::words("")];
@@ -80,13 +80,13 @@ fn result_lines(table: &mut Table, row: &Row, measured_ns: u64, open: bool) {
     }
 }
 
-/// A total stands out, but a doubt about it still shows.
+/// A total is emphasised, but keeps its warning.
 fn strengthen(cell: TableCell) -> TableCell {
     if cell.severity == Severity::Plain { cell.severity(Severity::Strong) } else { cell }
 }
 
-/// The percentiles_of_one of percentiles of a role, a column for each row of [`rows`] and each kind of latency.
-/// `None` where nothing completed.
+/// The percentile table of a role, with a column for each row of [`rows`] and each kind of latency. `None` if
+/// nothing completed.
 pub(super) fn percentiles(role: &RoleOutcome) -> Option<Table> {
     let rows = rows(role);
     let sets: Vec<(String, &Histogram)> = rows

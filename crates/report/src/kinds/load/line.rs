@@ -7,7 +7,7 @@ use iostall_model::outcome::SpanOutcome;
 
 use crate::format::{rates, shown};
 
-/// Each role of its last span, where a sweep of spans ends.
+/// The roles of its last span, where a sequence of spans ends.
 pub(super) fn line(load: &LoadOutcome) -> String {
     let found = load.spans.last().map_or_else(|| "nothing measured".to_owned(), span_line);
     match load.profile.spans.len() {

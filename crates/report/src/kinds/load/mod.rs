@@ -1,4 +1,4 @@
-//! The report of a load: a section a span, with rates and latencies of each role.
+//! The report of a load: a section per span, with rates and latencies of each role.
 
 mod charts;
 mod document;
@@ -16,7 +16,6 @@ use crate::format::{duration, shown};
 use crate::report::{Asked, Report};
 use crate::section::{Layout, Section, Sparkline};
 
-/// The report of a run that is a load.
 pub(super) fn report<'a>(run: &'a Run, load: &'a LoadOutcome) -> Report<'a> {
     Report {
         run,
@@ -36,7 +35,7 @@ pub(super) fn report<'a>(run: &'a Run, load: &'a LoadOutcome) -> Report<'a> {
     }
 }
 
-/// How long was measured, over all spans.
+/// Measured time over all spans.
 fn headline(load: &LoadOutcome) -> String {
     let total: u64 = load.spans.iter().map(|span| span.measured_ns).sum();
     match load.spans.len() {
@@ -85,7 +84,7 @@ fn section(run: &Run, load: &LoadOutcome, index: usize, span: &SpanOutcome) -> S
     }
 }
 
-/// The worst of the operations in each interval.
+/// The worst operation in each interval.
 fn sparkline(role: &RoleOutcome) -> Sparkline {
     let worst = role.series.iter().map(|point| point.ops.iter().map(|op| op.latency_ns_p99).max());
     Sparkline { name: shown(&role.name), latency_ns_p99: worst.collect() }

@@ -1,4 +1,4 @@
-//! What the load cost and how its plan was kept: open loop, processor, devices, errors.
+//! The cost of the load and how well its schedule was kept: open loop, CPU, devices, errors.
 
 use iostall_measure::platform::{DeviceCounters, Target};
 use iostall_model::figures::{CpuUse, machine_busy, per_second};
@@ -10,13 +10,13 @@ use crate::format::{
 };
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// Those that have something to say.
+/// The tables that are not empty.
 pub(super) fn tables(span: &SpanOutcome, targets: &[Target]) -> Vec<Table> {
     let tables = [open_loop(span), cpu(span), devices(span), errors(span, targets)];
     tables.into_iter().flatten().collect()
 }
 
-/// How each open loop of the span kept its plan; `None` where all loops are closed.
+/// How well each open loop of the span kept its schedule; `None` if all loops are closed.
 fn open_loop(span: &SpanOutcome) -> Option<Table> {
     let mut table = Table::new(
         "Open loop",
@@ -57,7 +57,7 @@ fn open_loop(span: &SpanOutcome) -> Option<Table> {
     Some(table)
 }
 
-/// What the load cost in processor time; `None` where none was counted.
+/// The CPU time of the load; `None` if it was not measured.
 fn cpu(span: &SpanOutcome) -> Option<Table> {
     let process = CpuUse::of_process(span);
     if process.total_ns() == 0 {
@@ -105,7 +105,7 @@ fn cpu_line(table: &mut Table, name: &str, used: CpuUse, batch: Option<f64>) {
     ]);
 }
 
-/// The block layer's view; `None` where no device was seen or nothing was measured.
+/// The block layer's figures; `None` without devices or measurements.
 fn devices(span: &SpanOutcome) -> Option<Table> {
     if span.devices.is_empty() || span.measured_ns == 0 {
         return None;
@@ -141,12 +141,12 @@ fn device_line(table: &mut Table, device: &DeviceCounters, measured_ns: u64) {
         size(device.write_request_bytes_mean()),
         rate(device.flush_requests),
         count(device.read_merges + device.write_merges).into(),
-        // The kernel's clock ticks and ours differ by a few milliseconds: more than all is all.
+        // The kernel's clock ticks differ from ours by a few milliseconds, so limit it to 100 %.
         busy.map_or_else(|| NONE.to_owned(), |busy| percent(busy.min(1.0))).into(),
     ]);
 }
 
-/// What failed, the first of each kind described; `None` where nothing did.
+/// Failures, with the first of each kind described; `None` if there were none.
 fn errors(span: &SpanOutcome, targets: &[Target]) -> Option<Table> {
     let mut table = Table::new(
         "Errors",

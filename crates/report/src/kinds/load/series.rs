@@ -1,4 +1,5 @@
-//! The series of a load: a row a span, interval, role and operation. The columns are drawn in `docs/formats.md`.
+//! The series of a load: one row per span, interval, role and operation. The columns are described in
+//! `docs/formats.md`.
 
 use std::collections::BTreeSet;
 
@@ -38,12 +39,12 @@ pub(super) fn series(load: &LoadOutcome) -> Series<'_> {
     Series { header: &HEADER, rows: Box::new(rows) }
 }
 
-/// The operations that a role did in any interval, in the order they are shown.
+/// The operations of a role in any interval, in the order in which they are shown.
 pub(super) fn ops_of(role: &RoleOutcome) -> BTreeSet<Op> {
     role.series.iter().flat_map(|point| &point.ops).map(|op| op.op).collect()
 }
 
-/// An interval in which the operation completed nothing has zero requests and no latency.
+/// An interval without completions has zero requests and no latency.
 fn row<'a>(span: u64, role: &'a RoleOutcome, op: Op, point: &IntervalPoint) -> Vec<Field<'a>> {
     let found = point.ops.iter().find(|found| found.op == op);
     let (count, bytes) = found.map_or((0, 0), |found| (found.count, found.bytes));

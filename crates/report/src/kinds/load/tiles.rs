@@ -1,4 +1,4 @@
-//! The largest numbers of a span's page.
+//! The headline numbers of a span's page.
 
 use iostall_measure::Percentile;
 use iostall_model::Run;
@@ -9,7 +9,7 @@ use crate::format::{count, duration, maybe_duration, maybe_number, shown};
 use crate::section::Tile;
 use crate::table::Severity;
 
-/// Percentiles of so many roles fit beside the rest; the table has them all.
+/// Percentiles of this many roles fit; the table has them all.
 const ROLES_MAX: usize = 3;
 
 pub(super) fn tiles(run: &Run, span: &SpanOutcome) -> Vec<Tile> {
@@ -45,7 +45,7 @@ fn tile(label: &str, value: &str, under: &str) -> Tile {
     }
 }
 
-/// The 99th percentile that matters most of a role: of commits where it has them, else of all its I/O.
+/// The most important 99th percentile of a role: of commits if it has them, otherwise of all its I/O.
 fn p99(role: &RoleOutcome) -> Option<Tile> {
     let rows = rows(role);
     let by_kind = |kind: RowKind| rows.iter().find(|row| row.kind == kind);

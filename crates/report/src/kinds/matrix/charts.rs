@@ -1,4 +1,4 @@
-//! The figures of a matrix: a heat map a device, and a family of curves a pattern.
+//! The figures of a matrix: a heat map per device, and a set of curves per pattern.
 
 use iostall_measure::Percentile;
 use iostall_model::profile::BlockMix;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::{Grid, Pattern};
 use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds};
 
-/// How lines of different devices are told apart; their colour is that of the size.
+/// Devices have different dashes, sizes different colours.
 const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
 
-/// The charts of a matrix; empty where nothing was measured.
+/// The charts of a matrix; empty if nothing was measured.
 pub(super) fn charts(run: &Run, outcome: &MatrixOutcome) -> Vec<Chart> {
     if outcome.points.is_empty() {
         return Vec::new();

@@ -32,7 +32,7 @@ impl Pattern {
 /// A matrix with the names of its devices.
 pub(super) struct Grid<'a> {
     pub(super) outcome: &'a MatrixOutcome,
-    /// `A`, `B`, …, and each one's path; a single device has no letter.
+    /// `A`, `B`, …, with the path of each; a single device has no letter.
     pub(super) devices: Vec<(String, String)>,
     /// How much of each device is used, bytes.
     pub(super) used_bytes: Vec<u64>,
@@ -57,7 +57,7 @@ impl<'a> Grid<'a> {
         patterns.collect()
     }
 
-    /// The cell of a device, where it was measured.
+    /// The cell of a device, if it was measured.
     pub(super) fn cell(
         &self,
         device: usize,
@@ -81,7 +81,7 @@ impl<'a> Grid<'a> {
         cells.max_by(|left, right| iops(left).total_cmp(&iops(right)))
     }
 
-    /// `64K`, or `64K A` where there are several devices.
+    /// `64K`, or `64K A` with several devices.
     pub(super) fn column(&self, size: BlockSize, device: usize) -> String {
         format!("{} {}", BlockMix::single(size), self.devices[device].0).trim_end().to_owned()
     }

@@ -1,5 +1,5 @@
-//! The report of a matrix: SQLIO's rows for each pattern with sizes as columns, then every cell with its percentiles, and
-//! where there are several devices, one beside the other.
+//! The report of a matrix: SQLIO's rows for each pattern with sizes as columns, then every cell with its
+//! percentiles, and several devices side by side.
 
 mod charts;
 mod grid;
@@ -19,10 +19,9 @@ use crate::report::Report;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// Beyond this ratio the parts of two devices that are used are of different sizes.
+/// Beyond this ratio, the used parts of two devices count as different in size.
 const SIZES_APART: f64 = 1.1;
 
-/// The report of a run that is a matrix.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a> {
     Report {
         run,
@@ -40,7 +39,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a>
     }
 }
 
-/// A table a pattern, devices side by side, and every cell.
+/// A table per pattern with the devices side by side, and every cell.
 fn section(run: &Run, outcome: &MatrixOutcome) -> Section {
     let grid = Grid::of(run, outcome);
     let measured = |pattern: &Pattern| {
@@ -79,7 +78,8 @@ fn notes(grid: &Grid<'_>) -> Vec<Note> {
     notes
 }
 
-/// Devices of which more and less is used: the smaller part is answered from caches sooner, and disks seek less far in it.
+/// A note if different amounts of the devices are used: a smaller part is cached sooner, and disks seek less
+/// in it.
 fn different_sizes(grid: &Grid<'_>) -> Option<Note> {
     let (least, most) = (*grid.used_bytes.iter().min()?, *grid.used_bytes.iter().max()?);
     (most as f64 > least as f64 * SIZES_APART).then(|| {
@@ -113,7 +113,7 @@ fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Opti
     )))
 }
 
-/// A limit that shows as the same IOPS, or the same bandwidth, at several sizes.
+/// A limit that shows as equal IOPS, or equal bandwidth, at several sizes.
 fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
     let sizes = grid.outcome.plan.sizes.iter();
     let best: Vec<(f64, f64)> = sizes
@@ -129,7 +129,7 @@ fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Opt
     )))
 }
 
-/// SQLIO's five rows, a group a depth, a column a size and device.
+/// SQLIO's five rows, grouped by depth, with a column per size and device.
 fn sqlio(grid: &Grid<'_>, pattern: Pattern) -> Table {
     let plan = &grid.outcome.plan;
     let columns: Vec<(BlockSize, usize)> =
@@ -168,7 +168,7 @@ fn name_devices(table: &mut Table, grid: &Grid<'_>) {
     }
 }
 
-/// Every cell of every device, with how the others compare to the first.
+/// Every cell of every device, compared with the first device.
 fn side_by_side(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
     let mut columns = vec![Column::numbers("size"), Column::numbers("depth")];
     for (index, (letter, _)) in grid.devices.iter().enumerate() {
@@ -261,7 +261,7 @@ fn figures(point: &Point) -> Vec<TableCell> {
     ]
 }
 
-/// What a matrix was asked to measure, in words.
+/// The plan of a matrix in words.
 fn asked(outcome: &MatrixOutcome) -> String {
     let plan = &outcome.plan;
     let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).to_string()).collect();

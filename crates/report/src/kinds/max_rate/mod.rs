@@ -14,7 +14,7 @@ use crate::report::Report;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The report of a run that is such a search.
+/// The report of a search for the highest rate.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a MaxRateOutcome) -> Report<'a> {
     Report {
         run,
@@ -39,7 +39,7 @@ fn rate(point: &Point) -> f64 {
     point.rate_iops.unwrap_or(0.0)
 }
 
-/// The rate that can be promised, and what was tried.
+/// The confirmed rate, and what was tried.
 fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
     let details = outcome.best().and_then(|point| {
         percentiles_of_one("Response time percentiles at the highest rate", &point.latency_ns)
@@ -142,7 +142,7 @@ struct Summary {
     max_rate: MaxRateSummary,
 }
 
-/// What a search found, for scripts.
+/// The result of a search, for scripts.
 #[derive(Debug, Serialize)]
 struct MaxRateSummary {
     rate_iops: Option<f64>,

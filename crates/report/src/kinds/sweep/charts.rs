@@ -1,4 +1,4 @@
-//! The figures of a sweep: latency against throughput, and both against requests in flight.
+//! The figures of a sweep: latency over throughput, and both over requests in flight.
 
 use iostall_measure::Percentile;
 use iostall_model::SweepOutcome;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::chart::{COLOURS, Chart, figure, latency_axis, rate_axis, rounded, seconds, target_trace};
 
-/// The charts of a sweep; empty where nothing completed.
+/// The charts of a sweep; empty if nothing completed.
 pub(super) fn charts(outcome: &SweepOutcome) -> Vec<Chart> {
     let found = SweepAnalysis::of(outcome);
     if found.points.is_empty() {
@@ -68,7 +68,7 @@ fn curve_traces(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> Vec<Value>
     traces
 }
 
-/// A ring around the setting to use.
+/// A ring around the recommended setting.
 fn knee_trace(found: &SweepAnalysis<'_>) -> Option<Value> {
     let index = found.knees.choice?.index();
     let p99 = found.points[index].latency_ns.value_at(Percentile::P99)?;

@@ -1,4 +1,4 @@
-//! The setting to use as a command line of DiskSpd's that puts the same load on the same part of the same targets.
+//! The recommended setting as a DiskSpd command line for the same load on the same part of the same targets.
 
 use iostall_diskspd::{
     Access as DiskspdAccess, CacheMode, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan,
@@ -11,12 +11,12 @@ use iostall_model::{Point, RoleProfile, Run, SweepOutcome};
 
 use crate::facts;
 
-/// As long as a first look should be.
+/// Long enough for a first look.
 const DURATION_S: u32 = 60;
-/// What is written comes from a buffer of random bytes of this size, because DiskSpd's own pattern compresses.
+/// Writes use a buffer of random bytes of this size, because DiskSpd's own pattern is compressible.
 const WRITE_BUFFER_BYTES: u64 = 1 << 20;
 
-/// The command line; or what DiskSpd does not have that the load needs.
+/// The command line; or what the load needs that DiskSpd does not have.
 pub(super) fn diskspd(run: &Run, outcome: &SweepOutcome, point: &Point) -> Result<String, &'static str> {
     let role = outcome.profile.spans.first().and_then(|span| span.roles.first());
     let role = role.ok_or("load without a role")?;
@@ -29,7 +29,7 @@ pub(super) fn diskspd(run: &Run, outcome: &SweepOutcome, point: &Point) -> Resul
             ..target_of(role, point, target, run.used_bytes(index))?
         });
     }
-    // Workers work on all targets: in DiskSpd that is a pool.
+    // Our workers use all targets, which in DiskSpd is a pool.
     let thread_count = if several { point.workers } else { 0 };
     let span = DiskspdTimeSpan {
         duration_s: DURATION_S,
@@ -58,7 +58,7 @@ fn target_of(
         Access::Random => {
             DiskspdAccess::Random { align_bytes: step, random_pct: 100, distribution: distribution(role)? }
         }
-        // Our workers have a piece of the target each, DiskSpd's threads would all read the same.
+        // Our workers each have a piece of the target; DiskSpd's threads would all read the same one.
         Access::Sequential => {
             DiskspdAccess::Sequential { stride_bytes: step, interlocked: point.workers > 1 }
         }
@@ -115,7 +115,6 @@ fn whole_share(share: Percent) -> Result<u32, &'static str> {
     whole(share).ok_or("shares of requests with decimals")
 }
 
-/// A share that is a whole number of percent.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
 fn whole(share: Percent) -> Option<u32> {
     let percent = share.percent();
@@ -128,7 +127,7 @@ mod tests {
     use crate::fixture;
     use iostall_model::RunBody;
 
-    /// The command line for the fixture's sweep with another role, and as many workers as asked.
+    /// The command line for the fixture's sweep with another role and number of workers.
     fn command(
         workers: u32,
         change: impl FnOnce(&mut Run, &mut SweepOutcome),
@@ -148,7 +147,7 @@ mod tests {
 
     #[test]
     fn the_part_of_the_target_and_the_pattern_are_in_the_command_line() {
-        // The story: it named the whole target uniformly, whatever --size, --region and --distribution had said.
+        // The command line used the whole target uniformly, ignoring --size, --region and --distribution.
         let path = "/var/lib/db/data.bin";
         let plain = with_role(1, |_| {}).unwrap();
         assert_eq!(plain, format!("diskspd -d60 -L -b8K -o4 -t1 -w0 -Su -r8K {path}"));

@@ -1,4 +1,4 @@
-//! The report of a sweep: which setting to use and why, the knees, the points.
+//! The report of a sweep: the recommended setting and why, the knees, the points.
 
 mod charts;
 mod command;
@@ -17,7 +17,6 @@ use crate::percentiles::percentiles_of_one;
 use crate::report::Report;
 use crate::section::Section;
 
-/// The report of a run that is a sweep.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> {
     Report {
         run,
@@ -35,7 +34,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> 
     }
 }
 
-/// Which setting to use, and what it rests on.
+/// The recommended setting, and the reasons for it.
 fn section(run: &Run, outcome: &SweepOutcome) -> Section {
     let found = SweepAnalysis::of(outcome);
     let chosen = found.knees.choice.map(|choice| found.points[choice.index()]);

@@ -1,4 +1,4 @@
-//! What a sweep found, in words.
+//! The results of a sweep in words.
 
 use iostall_model::{Point, Run, SweepOutcome};
 use iostall_session::analysis::sweep::{LaterChange, SweepAnalysis, later_change};
@@ -9,7 +9,7 @@ use crate::format::{NONE, duration, maybe_duration, number};
 use crate::point::in_words;
 use crate::section::Note;
 
-/// Which setting to use first, then what it rests on.
+/// The recommended setting first, then the reasons for it.
 pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &SweepAnalysis<'_>) -> Vec<Note> {
     let Some(choice) = found.knees.choice else {
         return vec![Note::caution("Nothing completed: there is no curve to find a knee on.")];
@@ -47,7 +47,7 @@ fn why(outcome: &SweepOutcome, choice: Choice) -> Note {
     })
 }
 
-/// The setting as this program and as DiskSpd take it.
+/// The setting as options of this program and of DiskSpd.
 fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Note {
     let whole = match diskspd(run, outcome, point) {
         Ok(line) => format!("As a whole: {line}"),
@@ -95,7 +95,7 @@ fn limited(found: &SweepAnalysis<'_>) -> Option<Note> {
     )))
 }
 
-/// The chosen setting was measured again at the end: whether it gave the same.
+/// Whether the chosen setting gave the same result when measured again at the end.
 fn changed(outcome: &SweepOutcome, point: &Point) -> Option<Note> {
     let LaterChange { later_ns: later, change: found } = later_change(outcome, point)?;
     let (verb, cause) = if found.after < found.before {

@@ -9,7 +9,7 @@ use crate::percentiles::percentile_cell;
 use crate::point::precision;
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The setting that each way of finding a knee chooses.
+/// The setting that each kind of knee selects.
 pub(super) fn knees_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> Table {
     let mut table = Table::new(
         "Knees",
@@ -55,7 +55,7 @@ pub(super) fn knees_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> 
     table
 }
 
-/// Every setting, by how much it keeps in flight.
+/// Every setting, by requests in flight.
 pub(super) fn points_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> Table {
     let columns = vec![
         Column::numbers("depth"),

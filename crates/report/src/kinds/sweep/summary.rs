@@ -1,4 +1,4 @@
-//! What a sweep found, for scripts.
+//! The results of a sweep for scripts.
 
 use iostall_model::{Run, SweepOutcome};
 use iostall_session::analysis::sweep::SweepAnalysis;
@@ -20,7 +20,7 @@ pub(super) fn summary(run: &Run, outcome: &SweepOutcome) -> Summary {
     Summary { points: PointsSummary::of(run, &outcome.points), sweep: SweepSummary::of(run, outcome) }
 }
 
-/// What a sweep found, for scripts.
+/// The results of a sweep for scripts.
 #[derive(Debug, Serialize)]
 struct SweepSummary {
     knees: Vec<KneeSummary>,
@@ -39,7 +39,6 @@ struct KneeSummary {
     in_flight: u64,
     iops: f64,
     latency_ns_p99: f64,
-    /// This is the one to use.
     recommended: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The charts of a paced writing.
+//! The charts of a paced write.
 
 use iostall_model::PacedOutcome;
 use iostall_model::paced::PacedInterval;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::methods::method_name;
 use crate::chart::{COLOURS, Chart, drawn, figure, latency_axis, rate_axis, rounded, seconds};
 
-/// Peak write time and throughput against the data written, methods overlaid.
+/// Peak write time and throughput over the data written, with methods overlaid.
 pub(super) fn charts(paced: &PacedOutcome) -> Vec<Chart> {
     let trace = |value: fn(&PacedInterval) -> Option<f64>, hover: &str| -> Vec<Value> {
         let drawn = paced.methods.iter().filter(|method| !method.intervals.is_empty());

@@ -1,4 +1,4 @@
-//! The table of a paced writing line by line, for one that is written while it grows: the same lines as at its end.
+//! The table of a paced write, produced line by line while it grows, with the same lines as at its end.
 
 use iostall_model::paced::{MethodOutcome, PacedInterval, WriteMethod};
 
@@ -20,7 +20,7 @@ pub fn interval(
     line(&interval_row(method, packets_per_burst, interval))
 }
 
-/// What comes behind the intervals of a method: why it failed, where it did.
+/// The row after the intervals of a method: its error, if it failed.
 pub fn end(method: &MethodOutcome) -> Result<Vec<u8>, CsvError> {
     if method.failed.is_none() { Ok(Vec::new()) } else { line(&failure_row(method)) }
 }

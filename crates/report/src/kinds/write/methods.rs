@@ -1,4 +1,4 @@
-//! The methods of a paced writing in a table.
+//! The methods of a paced write in a table.
 
 use iostall_measure::Percentile;
 use iostall_model::PacedOutcome;
@@ -7,7 +7,7 @@ use iostall_model::paced::{MethodOutcome, PacedInterval};
 use crate::format::{bytes, count, maybe_duration, number};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// A method and, where several paces were tried, its packets a burst.
+/// A method, with its packets per burst if several paces were tried.
 pub(super) fn method_name(paced: &PacedOutcome, method: &MethodOutcome) -> String {
     let name = method.method.name();
     let packets = method.pace.packets_per_burst;
@@ -45,7 +45,7 @@ pub(super) fn table(paced: &PacedOutcome) -> Table {
     );
     for method in &paced.methods {
         let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| number(rate / 1e6));
-        // The last one may be a rest that says little.
+        // The last interval may be too short to say much.
         let whole_bytes = method.whole_interval_bytes(paced.interval_bytes);
         let whole = method.intervals.iter().filter(|interval| interval.is_most_of(whole_bytes));
         let speeds = whole.filter_map(PacedInterval::bytes_per_second);

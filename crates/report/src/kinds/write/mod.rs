@@ -1,4 +1,4 @@
-//! The report of a paced writing.
+//! The report of a paced write.
 
 mod charts;
 pub mod growing;
@@ -13,7 +13,7 @@ use crate::format::bytes;
 use crate::report::Report;
 use crate::section::{Layout, Section};
 
-/// The report of a run that is a paced writing.
+/// The report of a paced write.
 pub(super) fn report<'a>(run: &'a Run, paced: &'a PacedOutcome) -> Report<'a> {
     Report {
         run,

@@ -1,4 +1,4 @@
-//! What a paced writing has found, in words.
+//! The results of a paced write in words.
 
 use iostall_model::PacedOutcome;
 use iostall_model::kinds::SweetSpot;
@@ -9,7 +9,7 @@ use crate::kinds::moved::megabytes;
 use crate::section::Note;
 use crate::table::Severity;
 
-/// What a sweep over the packets of a burst has found.
+/// The result of a sweep over packets per burst.
 fn spot_note(paced: &PacedOutcome, spot: &SweetSpot) -> Note {
     let method = spot.method.name();
     match paced.step_of(spot) {

@@ -1,4 +1,4 @@
-//! The table of a paced writing: a row for each sampling interval of each method, and one for its failure.
+//! The table of a paced write: a row for each interval of each method, and one for a failure.
 
 use iostall_model::PacedOutcome;
 use iostall_model::paced::{MethodOutcome, PacedInterval, WriteMethod};
@@ -50,7 +50,7 @@ pub(super) fn interval_row(
     ]
 }
 
-/// The cause, and nothing that was measured.
+/// The error without measurements.
 pub(super) fn failure_row(method: &MethodOutcome) -> Vec<Field<'static>> {
     let packets = u64::from(method.pace.packets_per_burst);
     let mut row = vec![method.method.name().into(), packets.into(), method.bytes.into()];

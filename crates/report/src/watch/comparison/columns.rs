@@ -4,7 +4,7 @@ use iostall_watch::windows::{Group, Pair, Presence, Values};
 
 use crate::watch::columns::{Figures, NUMBERS, Number};
 
-/// The columns of a report that are compared.
+/// The columns that are compared.
 const COMPARED: [&str; 9] = [
     "reads_per_s",
     "writes_per_s",
@@ -17,7 +17,7 @@ const COMPARED: [&str; 9] = [
     "queue_depth_mean",
 ];
 
-/// The columns that are compared, in their order.
+/// The columns that are compared, in order.
 pub(super) fn compared() -> impl Iterator<Item = &'static Number> {
     NUMBERS.iter().filter(|number| COMPARED.contains(&number.name))
 }
@@ -28,7 +28,7 @@ pub(super) fn values(pair: &Pair<'_>, number: &Number) -> Values {
     Values { before: of(pair.before), after: of(pair.after) }
 }
 
-/// The word for the windows a group is in.
+/// The windows of a group in words.
 pub(super) fn word(presence: Presence) -> &'static str {
     match presence {
         Presence::Both => "both",

@@ -10,7 +10,7 @@ use super::columns::{compared, values as values_of, word};
 use crate::watch::columns::stall_is;
 use crate::watch::forms::sources;
 
-/// Every number of a pair by the name of its column.
+/// Every number of a pair by column name.
 fn numbers(pair: &Pair<'_>, of: &WatchComparison) -> Vec<(&'static str, Values)> {
     let mut all: Vec<_> = compared().map(|number| (number.name, values_of(pair, number))).collect();
     all.push(("stall_ms_per_io_at_mix_before", pair.stall_ms_at_mix()));
@@ -18,7 +18,7 @@ fn numbers(pair: &Pair<'_>, of: &WatchComparison) -> Vec<(&'static str, Values)>
     all
 }
 
-/// One line a group and number, absent values empty.
+/// One line per group and number; absent values are empty.
 pub fn write_comparison_csv(comparison: &WatchComparison, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record([
@@ -71,7 +71,7 @@ fn side(report: &WatchReport) -> Value {
     })
 }
 
-/// Both windows, what all groups did together, and an object for each group; absent values null.
+/// Both windows, all groups together, and an object per group; absent values are null.
 pub fn write_comparison_json(comparison: &WatchComparison, out: &mut dyn Write) -> io::Result<()> {
     let group = |pair: &Pair<'_>| {
         let metrics: Map<String, Value> = numbers(pair, comparison)

@@ -1,4 +1,4 @@
-//! How two compared windows are shown.
+//! Output formats of two compared windows.
 
 mod columns;
 mod forms;

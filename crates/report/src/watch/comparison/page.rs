@@ -1,4 +1,4 @@
-//! A comparison as sections, which text and HTML lay out alike.
+//! A comparison as sections, with the same layout in text and HTML.
 
 use iostall_watch::windows::{Overall, Pair, Presence, Values, WatchComparison, WatchReport};
 use jiff::Unit;
@@ -12,12 +12,12 @@ use crate::watch::columns::{maybe_short, short, stall_is};
 use crate::watch::page::{COVERAGE_ENOUGH, level_word};
 use crate::watch::sentences;
 
-/// What the comparison is called.
+/// The title of the comparison.
 pub fn title(comparison: &WatchComparison) -> String {
     format!("{}, two windows held against each other", level_word(comparison.after.window.level))
 }
 
-/// The windows, then a section a source.
+/// The windows, then a section per source.
 pub fn sections(comparison: &WatchComparison) -> Vec<Section> {
     let pairs = comparison.pairs();
     let overall = comparison.overall();
@@ -43,7 +43,7 @@ pub fn sections(comparison: &WatchComparison) -> Vec<Section> {
     sections
 }
 
-/// When the windows are, how much of each is covered, and what there is to doubt.
+/// Times and coverage of both windows, and reasons for doubt.
 fn windows(comparison: &WatchComparison) -> Section {
     let mut notes = Vec::new();
     for (word, report) in [("before", &comparison.before), ("after", &comparison.after)] {

@@ -1,4 +1,4 @@
-//! The numbers of one side, by what they are about.
+//! Collects the numbers of one side by subject.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,15 @@ use iostall_model::{IntervalFigures, Measured, Run};
 
 use super::metric::{Metric, value_of};
 
-/// What one subject (a role's operation, a setting) gave in all runs of a side.
+/// What one subject (a role's operation, or a setting) gave in all runs of a side.
 #[derive(Default)]
 pub(super) struct Gathered {
     count: u64,
     bytes: u64,
     measured_ns: u64,
     latency_ns: Histogram,
-    /// By metric: one value a run.
     pub(super) runs: BTreeMap<Metric, Vec<f64>>,
-    /// By metric: one value a second, or an interval of a point.
+    /// By metric: one value per second, or per interval of a point.
     pub(super) seconds: BTreeMap<Metric, Vec<f64>>,
 }
 
@@ -50,7 +49,7 @@ fn interval_value(metric: Metric, interval: &IntervalFigures) -> Option<f64> {
     }
 }
 
-/// Subjects in the order they come up first.
+/// Subjects in order of first appearance.
 #[derive(Default)]
 pub(super) struct Subjects(pub(super) Vec<(String, Gathered)>);
 

@@ -3,28 +3,26 @@
 use iostall_measure::{Histogram, Percentile};
 use serde::Serialize;
 
-/// One of the numbers of a subject.
+/// A metric of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Requests a second.
     Iops,
-    /// 2^20 bytes a second.
+    /// MiB a second.
     MibPerS,
-    /// Mean latency, nanoseconds.
     LatencyNsMean,
-    /// Median latency, nanoseconds.
     LatencyNsP50,
     /// 99th percentile of latency, nanoseconds.
     LatencyNsP99,
 }
 
 impl Metric {
-    /// All of them, in the order they are shown.
+    /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 5] =
         [Self::Iops, Self::MibPerS, Self::LatencyNsMean, Self::LatencyNsP50, Self::LatencyNsP99];
 
-    /// Its head in tables.
+    /// Its column heading.
     pub fn name(self) -> &'static str {
         match self {
             Self::Iops => "IOPS",
@@ -35,13 +33,13 @@ impl Metric {
         }
     }
 
-    /// Whether more of it is better.
+    /// Whether higher is better.
     pub fn is_rate(self) -> bool {
         matches!(self, Self::Iops | Self::MibPerS)
     }
 }
 
-/// Its value over all that was measured; `None` where nothing was.
+/// Its value over everything measured; `None` if nothing was.
 pub(super) fn value_of(
     metric: Metric,
     count: u64,

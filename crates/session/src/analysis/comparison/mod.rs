@@ -1,4 +1,4 @@
-//! Runs compared: every metric of the first side beside the others', with an interval and whether it is significant.
+//! Compares runs: every metric of the first side with the others', with an interval and its significance.
 
 mod gathered;
 mod metric;
@@ -15,34 +15,29 @@ use crate::comparison::MeasuredSide;
 pub struct MetricRow {
     /// A role's operation, or a setting.
     pub subject: String,
-    /// Which number.
     pub metric: Metric,
-    /// On the first side.
     pub first: f64,
-    /// On the other.
     pub second: f64,
-    /// What is known of their difference; `None` where there are too few samples.
+    /// The statistics of the difference; `None` with too few samples.
     pub found: Option<Difference>,
 }
 
 impl MetricRow {
-    /// The other over the first; `None` over nothing.
+    /// The other divided by the first; `None` if the first is zero.
     pub fn ratio(&self) -> Option<f64> {
         (self.first > 0.0).then(|| self.second / self.first)
     }
 
-    /// Whether the difference is no chance.
+    /// Whether the difference is significant.
     pub fn is_significant(&self) -> bool {
         self.found.is_some_and(|found| found.is_significant())
     }
 }
 
-/// The second side, or a later one, against the first.
+/// The second or a later side, compared with the first.
 #[derive(Clone, Debug)]
 pub struct ComparedSide {
-    /// What it is called.
     pub label: String,
-    /// Every metric that both have.
     pub rows: Vec<MetricRow>,
     /// Why they may not be comparable, one sentence each.
     pub differences: Vec<String>,
@@ -53,9 +48,7 @@ pub struct ComparedSide {
 /// A comparison of sides with the first of them.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// What the first is called.
     pub first: String,
-    /// The others.
     pub others: Vec<ComparedSide>,
     /// The bootstrap's.
     pub seed: u64,

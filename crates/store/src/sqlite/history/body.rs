@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! body   := zstd( gone row* )
-//! gone   := count, then the series that are there no more, each as the distance to the one before
+//! gone   := count, then the series that disappeared, each as the distance to the one before
 //! row    := distance to the series before, shape, values
-//! shape  := 0, present, age + 1 or 0       every value follows: a series not there before, or with other columns
+//! shape  := 0, present, age + 1 or 0       all values follow: a new series, or one with other columns
 //!         | changed                        bit n: the n-th present value follows, as a difference
 //! ```
 //!
-//! All numbers are those of [`super::bytes`]. A row without a change is not written; a whole body is written as
-//! if nothing had been there before.
+//! Numbers are encoded as in [`super::bytes`]. An unchanged row is not written; a whole body is written as if
+//! nothing
+//! had been there before.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +18,15 @@ use iostall_model::{Counter, Counters};
 
 use super::bytes::{Reader, put, put_difference};
 
-/// The rows of a sample by the number of their series.
+/// The rows of a sample by series number.
 pub(super) type Rows = BTreeMap<u32, (Counters, Option<u64>)>;
 
-/// zstd's level: bodies are small and written every second.
+/// zstd level: bodies are small and written every second.
 const LEVEL: i32 = 1;
-/// More than any body of ours: a damaged length must not take all memory.
+/// Larger than any valid body: a damaged length must not use up memory.
 const BODY_BYTES_MAX: usize = 1 << 30;
 
-/// Writes `now` as what changed since `before`.
+/// Encodes `now` as changes since `before`.
 pub(super) fn encode(before: &Rows, now: &Rows) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::with_capacity(now.len() * 16);
     let gone: Vec<u32> = before.keys().filter(|series| !now.contains_key(series)).copied().collect();
@@ -72,8 +73,7 @@ fn put_changed(out: &mut Vec<u8>, earlier: &Counters, counters: &Counters) {
     }
 }
 
-/// Applies a body to the rows of the sample before; `None` where it is damaged. Ages are those of series that
-/// appear.
+/// Applies a body to the rows of the previous sample; `None` if it is damaged. Only new series have ages.
 pub(super) fn decode(rows: &mut Rows, body: &[u8]) -> Option<()> {
     let size = zstd::bulk::Decompressor::upper_bound(body).unwrap_or(BODY_BYTES_MAX).min(BODY_BYTES_MAX);
     let body = zstd::bulk::decompress(body, size).ok()?;
@@ -145,7 +145,7 @@ mod tests {
         )
     }
 
-    /// Ages are kept only for series that appear, or whose columns change.
+    /// Ages are stored only for series that appear or whose columns change.
     fn without_ages(rows: &Rows) -> BTreeMap<u32, Counters> {
         rows.iter().map(|(series, (counters, _))| (*series, *counters)).collect()
     }

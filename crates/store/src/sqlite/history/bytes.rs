@@ -1,4 +1,4 @@
-//! Numbers of any size in few bytes: seven bits a byte, the lowest first.
+//! Variable-length numbers: seven bits per byte, lowest first.
 
 /// Writes `value`.
 pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
@@ -9,17 +9,17 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(u8::try_from(value).unwrap_or(0));
 }
 
-/// Writes what `after` is above or below `before`: small either way.
+/// Appends the difference between `before` and `after`, which is short if it is small in either direction.
 pub(super) fn put_difference(out: &mut Vec<u8>, before: u64, after: u64) {
     let difference = after.wrapping_sub(before).cast_signed();
     put(out, ((difference << 1) ^ (difference >> 63)).cast_unsigned());
 }
 
-/// Reads a body from its beginning to its end.
+/// Reads a body from start to end.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl Reader<'_> {
-    /// The next number; `None` at the end or where it is none of ours.
+    /// The next number; `None` at the end or if it is invalid.
     pub(super) fn take(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -37,7 +37,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The next number that was written as a difference to `before`.
+    /// The next number, which was written as a difference to `before`.
     pub(super) fn take_from(&mut self, before: u64) -> Option<u64> {
         let zigzag = self.take()?;
         let difference = (zigzag >> 1) ^ (zigzag & 1).wrapping_neg();

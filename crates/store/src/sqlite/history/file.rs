@@ -23,7 +23,7 @@ pub struct SqliteHistory {
 }
 
 impl SqliteHistory {
-    /// Opens the store at `path`, the same file that keeps the runs, and makes it where nothing is there.
+    /// Opens the store at `path`, the file that also holds the runs; creates it if it does not exist.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let path = path.into();
         let connection = open_connection(&path)?;
@@ -37,7 +37,7 @@ impl SqliteHistory {
     }
 }
 
-/// What the file is called everywhere.
+/// The id of the store in this file.
 fn store_id(connection: &Connection) -> rusqlite::Result<StoreId> {
     connection.query_row(statements::FIND_STORE, [], |row| parsed(row, "id", str::parse))
 }

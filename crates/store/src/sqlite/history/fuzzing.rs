@@ -1,4 +1,4 @@
-//! The readers of bodies, as the fuzzer calls them.
+//! Entry points for fuzzing the readers of bodies.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use iostall_model::Counters;
 use super::body::{self, Rows};
 use super::rollup_body;
 
-/// The body of a sample, as it is stored and as what is in its compression. What is accepted is the same when it is written
-/// and read again.
+/// The body of a sample, compressed and uncompressed. Whatever is accepted must survive writing and reading.
 pub fn sample_body(input: &[u8]) {
     let _ = body::decode(&mut Rows::new(), input);
     let Ok(compressed) = zstd::bulk::compress(input, 1) else { return };
@@ -25,7 +24,7 @@ pub fn sample_body(input: &[u8]) {
     assert_eq!(counters(&again), counters(&rows));
 }
 
-/// The body of a roll-up. What is accepted is the same when it is written and read again.
+/// The body of a roll-up. Whatever is accepted must survive writing and reading.
 pub fn rollup_body(input: &[u8]) {
     if let Some(rollup) = rollup_body::decode(input) {
         assert_eq!(rollup_body::decode(&rollup_body::encode(&rollup)), Some(rollup));

@@ -1,4 +1,4 @@
-//! What is in no stored roll-up yet, and writing it there.
+//! Collects deltas for roll-ups and writes them.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,24 @@ use rusqlite::{OptionalExtension, Transaction, named_params};
 use super::columns::{SourceNumber, damage};
 use super::{rollup_body, statements};
 
-/// Deltas that are in no stored roll-up yet.
+/// Deltas that are not in a stored roll-up yet.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     hours: BTreeMap<(Timestamp, u32), Rollup>,
-    /// The hour the newest sample was taken in.
+    /// The hour of the newest sample.
     pub(super) open_hour: Option<Timestamp>,
-    /// The sample up to which the stored roll-ups go, as far as this process knows.
+    /// The last sample in the stored roll-ups, as far as this process knows.
     pub(super) rolled_up_to: i64,
 }
 
 impl Pending {
-    /// Nothing yet, where the stored roll-ups go up to the sample numbered `rolled_up_to`.
+    /// Empty, if the stored roll-ups end at the sample numbered `rolled_up_to`.
     pub(super) fn after(rolled_up_to: i64) -> Self {
         Self { rolled_up_to, ..Self::default() }
     }
 
-    /// Adds what the rows of `now` did since the sample before. `number_of` tells the series of the row at a place.
+    /// Adds the changes of the rows of `now` since the previous sample. `number_of` returns the series of a
+    /// row.
     pub(super) fn absorb(
         &mut self,
         now: &Sample,
@@ -42,7 +43,7 @@ impl Pending {
         }
     }
 
-    /// What is waiting, for those who make roll-ups anew.
+    /// The pending roll-ups, for a rebuild.
     pub(super) fn into_hours(self) -> BTreeMap<(Timestamp, u32), Rollup> {
         self.hours
     }
@@ -54,7 +55,7 @@ impl Pending {
     }
 }
 
-/// Adds everything pending to the stored roll-ups, which then go up to the sample numbered `last`.
+/// Adds everything pending to the stored roll-ups, which then end at the sample numbered `last`.
 pub(super) fn flush(
     transaction: &Transaction<'_>,
     source: SourceNumber,
@@ -71,7 +72,7 @@ pub(super) fn flush(
     Ok(())
 }
 
-/// Adds `rollup` to what is stored of that hour or day.
+/// Adds `rollup` to the stored one of that hour or day.
 pub(super) fn merge(
     transaction: &Transaction<'_>,
     tier: Tier,

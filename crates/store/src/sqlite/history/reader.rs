@@ -1,4 +1,4 @@
-//! Reading history back.
+//! Reads history.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// What `source` could not tell at some time in the window, and when that was.
+    /// Warnings about `source` that applied at some time in the window, with their times.
     pub(super) fn warnings_of(
         &self,
         source: SourceNumber,
@@ -131,7 +131,8 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// Gives `each` the samples with numbers from `first` to `last`, and those before them back to a whole one.
+    /// Calls `each` with the samples numbered `first` to `last`, and with those before them back to a
+    /// complete one.
     pub(super) fn each_sample(
         &self,
         source: SourceNumber,
@@ -159,14 +160,14 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// What the series of `source` are about.
+    /// The subjects of the series of `source`.
     fn subjects(&self, source: SourceNumber) -> Result<HashMap<u32, Subject>, StoreError> {
         let all = || {
             let mut statement = self.connection.prepare_cached(statements::LIST_SERIES)?;
             let mut rows = statement.query(named_params! {":source": source.0})?;
             let mut subjects = HashMap::new();
             while let Some(row) = rows.next()? {
-                // A kind of a newer iostall is left out: this one would not know its units.
+                // Skip a kind from a newer iostall: its units are unknown here.
                 let Some(kind) = Kind::from_number(row.get(1)?) else { continue };
                 let Some(scope) = Scope::from_stored(row.get(2)?, row.get(3)?) else { continue };
                 let (identity, name, volume) = (row.get(4)?, row.get(5)?, row.get(6)?);
@@ -178,12 +179,11 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// The series of `source`.
     pub(super) fn series(&self, source: SourceNumber) -> Result<Series, StoreError> {
         self.subjects(source).map(Series::of)
     }
 
-    /// The last sample of `source` that is in the roll-ups, and the last one there is.
+    /// The last sample of `source` in the roll-ups, and the last one overall.
     pub(super) fn ends(&self, source: SourceNumber) -> Result<(i64, i64), StoreError> {
         let parameters = named_params! {":source": source.0};
         self.connection
@@ -202,7 +202,6 @@ impl SqliteHistory {
     }
 }
 
-/// A sample from its row, its rows and what they are about.
 fn sample(
     row: &rusqlite::Row<'_>,
     rows: &Rows,

@@ -1,4 +1,4 @@
-//! Forgetting what is old, and making roll-ups anew.
+//! Deletes old history and rebuilds roll-ups.
 
 use iostall_model::{Sample, Tier, delta};
 use jiff::{SignedDuration, Timestamp};
@@ -64,7 +64,7 @@ impl SqliteHistory {
             transaction.commit()
         };
         all().map_err(failed)?;
-        // What the writer had pending is in the roll-ups now.
+        // The pending roll-ups of the writer are stored now.
         self.resume_if_open(source)
     }
 }
@@ -75,7 +75,7 @@ fn replace_hours(
     pending: Pending,
     first: Timestamp,
 ) -> rusqlite::Result<()> {
-    // An hour that began before the oldest sample is there already, or never was; unless nothing older is.
+    // An hour that began before the oldest sample is already there or never was, unless nothing older exists.
     let is_all = is_whole_history(transaction, source)?;
     let start = if is_all { Timestamp::MIN } else { ceiling(Tier::Hour, first) };
     delete(transaction, source, Tier::Hour, Some(start), Timestamp::MAX)?;
@@ -87,12 +87,12 @@ fn replace_hours(
     Ok(())
 }
 
-/// Whether no raw sample of `source` was ever forgotten: then every roll-up can be made anew.
+/// Whether no raw sample of `source` was ever deleted, so that every roll-up can be rebuilt.
 fn is_whole_history(transaction: &Transaction<'_>, source: SourceNumber) -> rusqlite::Result<bool> {
     transaction.query_row(statements::FORGOT_NOTHING, named_params! {":source": source.0}, |row| row.get(0))
 }
 
-/// Makes the days anew whose hours are all there.
+/// Rebuilds the days for which all hours exist.
 fn replace_days(
     transaction: &Transaction<'_>,
     source: SourceNumber,
@@ -118,7 +118,7 @@ fn replace_days(
     Ok(())
 }
 
-/// Deletes the roll-ups of a tier that begin in the window, and tells how many there were.
+/// Deletes the roll-ups of a tier that begin in the window; returns how many.
 fn delete(
     transaction: &Transaction<'_>,
     source: SourceNumber,

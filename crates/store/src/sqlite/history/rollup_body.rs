@@ -1,4 +1,4 @@
-//! The body of a roll-up: the numbers of its sums, maxima and distributions, one after the other.
+//! The body of a roll-up: its sums, maxima and distributions in sequence.
 
 use iostall_model::{Counter, Counters, Peak, Rollup, StallHistogram, Totals};
 
@@ -14,7 +14,7 @@ pub(super) fn encode(rollup: &Rollup) -> Vec<u8> {
         put(&mut out, amount);
     }
     for peak in &rollup.peaks {
-        // The bits of a float that is never negative, the zeros of its fraction dropped; 0 is "none".
+        // The bits of a non-negative float without the trailing zeros of its fraction; 0 means "none".
         put(&mut out, peak.map_or(0, |peak| peak.to_bits().swap_bytes().saturating_add(1)));
     }
     for histogram in [&rollup.reads_by_stall, &rollup.writes_by_stall] {
@@ -27,7 +27,7 @@ pub(super) fn encode(rollup: &Rollup) -> Vec<u8> {
     out
 }
 
-/// Reads it back; `None` where it is damaged.
+/// Decodes a roll-up; `None` if it is damaged.
 pub(super) fn decode(body: &[u8]) -> Option<Rollup> {
     let mut reader = Reader(body);
     let (covered_ns, intervals, present) = (reader.take()?, reader.take()?, reader.take()?);

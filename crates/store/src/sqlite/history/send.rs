@@ -1,4 +1,4 @@
-//! What is sent to another store: a piece of the history of one source.
+//! Batches of history to send to another store.
 
 use jiff::Timestamp;
 use rusqlite::named_params;
@@ -8,19 +8,19 @@ use crate::error::StoreError;
 use crate::history::{Batch, Builder, SeenWarning, SourceId};
 use crate::sqlite::fault;
 
-/// The samples of a batch.
+/// The range of samples in a batch.
 struct Ends {
-    /// The number of the first and of the last.
+    /// Numbers of the first and the last.
     numbers: (i64, i64),
-    /// When the sample before the first was taken; the beginning of all time where there is none.
+    /// When the sample before the first was taken; the minimum timestamp if there is none.
     since: Timestamp,
     /// When the first and the last were taken.
     taken: (Timestamp, Timestamp),
 }
 
 impl SqliteHistory {
-    /// See [`History::batch_after`](crate::History::batch_after). Samples are numbered as they are added, and no number
-    /// is given twice: that of its last sample is a batch's.
+    /// See [`History::batch_after`](crate::History::batch_after). Samples are numbered in order, and numbers
+    /// are never reused; the number of a batch is that of its last sample.
     pub(super) fn batch_of(
         &self,
         id: SourceId,
@@ -37,7 +37,7 @@ impl SqliteHistory {
             }
         })?;
         let mut batch = builder.finish();
-        // A gap is kept before the sample that ends it: later samples bring no earlier gaps.
+        // A gap is stored before the sample that ends it, so later samples bring no earlier gaps.
         batch.gaps = self.gaps_of(source, ends.since, ends.taken.1)?;
         let clipped = |seen: SeenWarning| SeenWarning {
             first: seen.first.max(ends.taken.0),

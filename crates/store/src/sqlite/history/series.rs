@@ -1,11 +1,11 @@
-//! The numbers of the series of a source, by what they are about.
+//! Numbers of the series of a source, by subject.
 
 use std::collections::HashMap;
 
 use iostall_model::Subject;
 
-/// See the module. A number has one subject: under a name that a thing had once nothing is found, so that a thing
-/// which gets it back is written down again.
+/// See the module. Each number has one current subject. An earlier name leads nowhere, so that a subject
+/// which gets it back is stored again.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     numbers: HashMap<Subject, u32>,
@@ -13,18 +13,18 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Those of the subjects as they are stored.
+    /// Creates it from the stored subjects.
     pub(super) fn of(subjects: HashMap<u32, Subject>) -> Self {
         let numbers = subjects.iter().map(|(number, subject)| (subject.clone(), *number)).collect();
         Self { numbers, subjects }
     }
 
-    /// The number of `subject`, if it is called now as it is stored.
+    /// The number of `subject`, if its stored name is current.
     pub(super) fn number(&self, subject: &Subject) -> Option<u32> {
         self.numbers.get(subject).copied()
     }
 
-    /// Series `number` is about `subject` from now on.
+    /// Sets the subject of series `number`.
     pub(super) fn put(&mut self, number: u32, subject: Subject) {
         if let Some(earlier) = self.subjects.insert(number, subject.clone()) {
             self.numbers.remove(&earlier);

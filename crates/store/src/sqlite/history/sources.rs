@@ -1,4 +1,4 @@
-//! The sources of a file: their numbers here, and what they are called everywhere.
+//! The sources in a file: their numbers and ids.
 
 use iostall_measure::clock::utc_now;
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
@@ -10,7 +10,7 @@ use crate::history::{Source, SourceId, Watched};
 use crate::sqlite::{begin, fault, parsed};
 
 impl SqliteHistory {
-    /// The number that `source` has in this file.
+    /// The number of `source` in this file.
     pub(super) fn number(&self, source: SourceId) -> Result<SourceNumber, StoreError> {
         let find = || {
             self.connection
@@ -22,7 +22,7 @@ impl SqliteHistory {
         number.map(SourceNumber).ok_or_else(|| StoreError::NoSource { path: self.path.clone(), id: source })
     }
 
-    /// The source of this store's own called `name`, which is made where it is not there.
+    /// This store's own source named `name`; created if it does not exist.
     pub(super) fn own_source(&self, name: &str) -> Result<(SourceNumber, Source), StoreError> {
         let (id, store) = (SourceId::new(utc_now()).to_string(), self.id.to_string());
         let find = || {
@@ -39,7 +39,6 @@ impl SqliteHistory {
         find().map_err(fault(&self.path, "write to"))
     }
 
-    /// The numbers of all sources.
     pub(super) fn numbers(&self) -> Result<Vec<SourceNumber>, StoreError> {
         let all = || {
             let mut statement = self.connection.prepare_cached(statements::LIST_NUMBERS)?;
@@ -49,7 +48,7 @@ impl SqliteHistory {
         all().map_err(fault(&self.path, "read"))
     }
 
-    /// The source with this id, as every store knows it.
+    /// The source with this id.
     pub(super) fn described(&self, source: SourceId) -> Result<Source, StoreError> {
         self.connection
             .query_row(statements::DESCRIBE_SOURCE, named_params! {":id": source.to_string()}, described)
@@ -57,7 +56,6 @@ impl SqliteHistory {
     }
 }
 
-/// The number of `source`, which is made where it is not there.
 pub(super) fn put(connection: &Connection, source: &Source) -> rusqlite::Result<SourceNumber> {
     let parameters = named_params! {
         ":id": source.id.to_string(),
@@ -80,12 +78,12 @@ pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<Watched>> {
     rows.collect()
 }
 
-/// The number of the last batch that was appended to `source`.
+/// Number of the last batch that was appended to `source`.
 pub(super) fn last_appended(connection: &Connection, source: SourceNumber) -> rusqlite::Result<i64> {
     connection.query_row(statements::FIND_APPENDED, named_params! {":source": source.0}, |row| row.get(0))
 }
 
-/// Batch `sequence` of `source` is there now.
+/// Records that batch `sequence` of `source` is there.
 pub(super) fn mark_appended(
     connection: &Connection,
     source: SourceNumber,

@@ -1,4 +1,4 @@
-//! What is asked of the file. The SQL is in `queries/watch/`, one statement a file.
+//! Statements for history. The SQL is in `queries/watch/`, one statement per file.
 
 pub(super) const ADD_EPOCH: &str = include_str!("../../../queries/watch/add_epoch.sql");
 pub(super) const ADD_GAP: &str = include_str!("../../../queries/watch/add_gap.sql");

@@ -1,4 +1,4 @@
-//! Writing samples, and the roll-ups with them.
+//! Writes samples and their roll-ups.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::error::StoreError;
 use crate::history::{Appended, Batch, ImportMark, SeenWarning};
 use crate::sqlite::{begin, fault};
 
-/// A body that holds every row comes after this many that hold only changes.
+/// One complete body follows this many bodies with changes.
 pub(super) const WHOLE_EVERY: u32 = 64;
 
 impl SqliteHistory {
-    /// Takes up the history of `source` if that has not been done.
+    /// Loads the state of `source` if it is not loaded.
     pub(super) fn resume_if_closed(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         if !self.chains.contains_key(&source) {
             let chain = self.resume(source)?;
@@ -27,7 +27,7 @@ impl SqliteHistory {
         Ok(())
     }
 
-    /// Takes up the history of `source` anew if it is being written.
+    /// Reloads the state of `source` if it is loaded.
     pub(super) fn resume_if_open(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         if self.chains.remove(&source).is_some() {
             let chain = self.resume(source)?;
@@ -36,7 +36,7 @@ impl SqliteHistory {
         Ok(())
     }
 
-    /// Takes up the history of `source` where an earlier process left it, roll-ups it could not write included.
+    /// Loads the state of `source` as an earlier process left it, including roll-ups that it could not write.
     fn resume(&self, source: SourceNumber) -> Result<Chain, StoreError> {
         let (rolled_up_to, _) = self.ends(source)?;
         let mut chain = Chain::new(source, rolled_up_to);
@@ -44,8 +44,8 @@ impl SqliteHistory {
         Ok(chain)
     }
 
-    /// Takes in what is in the file beyond the end of `chain`. The next body is a whole one: what it would be a
-    /// change to is not known as it was written.
+    /// Reads what is in the file beyond the end of `chain`. The next body will be complete, because the
+    /// previous rows are not known as written.
     fn follow(&self, source: SourceNumber, chain: &mut Chain) -> Result<(), StoreError> {
         chain.series = self.series(source)?;
         chain.numbers.clear();
@@ -63,9 +63,9 @@ impl SqliteHistory {
         })
     }
 
-    /// The chain of `source`, with all that is in the file. Another process may have sampled the same source into
-    /// it: a change to a sample of ours would be read as a change to one of its samples. Or it has made the
-    /// roll-ups anew, in which what was pending here is then.
+    /// The chain of `source`, including everything in the file. Another process may have added samples of the
+    /// same source: a change relative to our sample would be read as relative to theirs. Or it may have
+    /// rebuilt the roll-ups, which then include what was pending here.
     fn caught_up(&self, source: SourceNumber, chain: Option<Chain>) -> Result<Chain, StoreError> {
         let (rolled_up_to, last) = self.ends(source)?;
         match chain {
@@ -94,8 +94,8 @@ impl SqliteHistory {
             .map_err(fault(&self.path, "write to"))
     }
 
-    /// See [`History::append`](crate::History::append). The number of the last batch is written with its samples, so that
-    /// a process which dies has done both or neither.
+    /// See [`History::append`](crate::History::append). The batch number is written with its samples, so that
+    /// both are there or neither.
     pub(super) fn append_batch(
         &mut self,
         batch: &Batch,
@@ -127,15 +127,15 @@ impl SqliteHistory {
         )
     }
 
-    /// Runs `work` on the chain of the source that `find` gives, and keeps what it wrote. Where that fails the chain may
-    /// be ahead of the file: it is dropped, and the next call takes it up from what is really there.
+    /// Runs `work` on the chain of the source that `find` returns, and commits. If that fails the chain may
+    /// be ahead of the file: it is dropped, and the next call reloads it from the file.
     fn in_one_transaction<T>(
         &mut self,
         find: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<SourceNumber>,
         work: impl FnOnce(&Transaction<'_>, &mut Chain) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         let failed = || fault(&self.path, "write to");
-        // Holds the write lock from its beginning, so that what is read in it stays true.
+        // Takes the write lock at the start, so that what is read stays true.
         let transaction = begin(&self.connection, &self.path, 0).map_err(failed())?;
         let source = find(&transaction).map_err(failed())?;
         let chain = self.chains.remove(&source);
@@ -234,7 +234,8 @@ fn write(
     Ok(())
 }
 
-/// What the rows of `step` did since the last sample in the file, which is not always the one that they were compared with.
+/// The changes of the rows of `step` since the last sample in the file, which may not be the one that they
+/// were compared with.
 fn changes_since<'a>(before: &Sample, step: &'a Step) -> Cow<'a, [Change]> {
     if step.since.as_ref() == Some(&before.taken) {
         Cow::Borrowed(&step.changes)
@@ -243,7 +244,7 @@ fn changes_since<'a>(before: &Sample, step: &'a Step) -> Cow<'a, [Change]> {
     }
 }
 
-/// The numbers of the series of the rows; those not known yet get one.
+/// Series numbers of the rows; new ones are created as needed.
 fn numbers(
     transaction: &Transaction<'_>,
     source: SourceNumber,
@@ -253,7 +254,7 @@ fn numbers(
     let earlier_rows = chain.before.as_ref().map_or(&[][..], |before| &before.rows);
     let mut numbers = Vec::with_capacity(sample.rows.len());
     for (place, row) in sample.rows.iter().enumerate() {
-        // Mostly the same thing is at the same place as before, and its number, too.
+        // Usually the same subject is at the same index as before, with the same number.
         let same = earlier_rows.get(place).filter(|earlier| earlier.subject == row.subject);
         let known = same
             .and_then(|_| chain.numbers.get(place).copied())
@@ -294,7 +295,7 @@ fn epoch(
     chain: &mut Chain,
     sample: &Sample,
 ) -> rusqlite::Result<u32> {
-    // The uptime changes with every sample and is kept with it.
+    // The uptime changes with every sample and is stored with it.
     let lasting = iostall_model::Epoch { uptime_s: None, ..sample.epoch.clone() };
     let document = serde_json::to_string(&lasting).map_err(|error| damage(error.to_string()))?;
     if let Some((known, clock, number)) = &chain.epoch

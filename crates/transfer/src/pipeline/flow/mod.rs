@@ -1,4 +1,4 @@
-//! One job on its way through a pipeline.
+//! A running job.
 
 mod reads;
 mod writes;
@@ -19,15 +19,15 @@ use super::workers::{Finished, RunningStage};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
-/// How long to stay with the engine while stages are at work elsewhere, nanoseconds: short enough
-/// that a finished frame starts its write soon, long enough to cost nothing.
+/// How long to wait in the engine while stages are working, nanoseconds: short enough that a finished frame
+/// is soon written, long enough to cost nothing.
 const STAGE_POLL_NS: u64 = 200_000;
-/// How long to sleep at most while reads are held back, nanoseconds: cancelling is looked for in between.
+/// Longest sleep while reads are held back, nanoseconds; then it checks for cancellation.
 const HOLD_POLL_NS: u64 = 100_000_000;
-/// How often a request that moves nothing or is refused as interrupted is tried again.
+/// How often a request is retried that moved nothing or was interrupted.
 const TRIES_MAX: u32 = 8;
 
-/// What a token in flight stands for.
+/// The request behind a token in flight.
 #[derive(Clone, Copy, Debug)]
 enum Slot {
     Idle,
@@ -36,17 +36,17 @@ enum Slot {
     Sync { sink: usize },
 }
 
-/// A read of what is still missing of a frame.
+/// A read of the missing rest of a frame.
 #[derive(Clone, Copy, Debug)]
 struct ReadPart {
     sequence: u64,
     origin: Extent,
-    /// Bytes that were read before: they are at the end of the buffer.
+    /// Bytes read before, now at the end of the buffer.
     filled: u32,
     tries: u32,
 }
 
-/// A write of what is still missing of a frame.
+/// A write of the missing rest of a frame.
 #[derive(Clone, Copy, Debug)]
 struct WritePart {
     head: Head,
@@ -59,7 +59,7 @@ struct WritePart {
     tries: u32,
 }
 
-/// A sink and what is on its way to it.
+/// A sink and its writes in flight.
 struct SinkState<'j> {
     sink: &'j mut dyn Sink,
     writing: u32,
@@ -79,9 +79,9 @@ pub(super) struct Flow<'p, 'j, E, C> {
     progress: &'j Progress,
     slots: Vec<Slot>,
     next_sequence: u64,
-    /// The next extent to read and its sequence number.
+    /// The next extent to read, with its sequence number.
     next_read: Option<(u64, Extent)>,
-    /// Frames whose write has not begun.
+    /// Frames whose write has not started.
     ready: VecDeque<Frame>,
     /// Sinks in the order in which they are asked.
     asked: Vec<usize>,
@@ -175,7 +175,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         }
     }
 
-    /// What offsets and lengths of requests to a file must be multiples of.
+    /// Offsets and lengths of requests to a file must be multiples of this.
     fn align(&self, file: FileIndex) -> u32 {
         self.aligns.get(usize::from(file.0)).copied().unwrap_or(1)
     }
@@ -216,7 +216,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         Ok(())
     }
 
-    /// Books the time since the last look on what the buffers were doing meanwhile.
+    /// Attributes the time since the last call to what the buffers were doing.
     fn account(&mut self) {
         let now_ns = self.equipment.clock.now_ns();
         let passed_ns = now_ns - std::mem::replace(&mut self.accounted_ns, now_ns);
@@ -248,7 +248,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         }
     }
 
-    /// Takes a frame to its next stage, or where there is none to the sinks.
+    /// Passes a frame to its next stage, or to the sinks after the last one.
     fn pass_on(&mut self, frame: Frame, next_stage: usize) {
         if self.failure.is_some() {
             self.equipment.free.push(frame.buffer);
@@ -261,7 +261,7 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         }
     }
 
-    /// Takes on what stages are through with; with `wait`, stays for one where nothing is.
+    /// Takes finished frames from the stages; with `wait`, blocks until there is one.
     fn take_finished(&mut self, wait: bool) {
         for index in 0..self.stages.len() {
             let mut wait = wait;
@@ -285,11 +285,11 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
 
     fn fail(&mut self, buffer: Buffer, failure: PipelineError) {
         self.equipment.free.push(buffer);
-        // The first failure is the cause; what follows is its wake.
+        // The first failure is the cause; later ones follow from it.
         self.failure.get_or_insert(failure);
     }
 
-    /// After a failure: takes back every buffer that waits for something that will not happen.
+    /// After a failure: reclaims every buffer that waits for something that will not happen.
     fn give_up_what_waits(&mut self) {
         self.equipment.free.extend(self.ready.drain(..).map(|frame| frame.buffer));
         for stage in &mut self.stages {

@@ -1,4 +1,4 @@
-//! Frames filled from the source.
+//! Fills frames from the source.
 
 use iostall_engine::{Buffer, Engine, IoFailure, Request, RequestOp};
 use iostall_measure::Clock;
@@ -11,7 +11,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
     pub(super) fn start_reads(&mut self) {
         self.held_until_ns = None;
         while self.reading < self.reads_max {
-            // Known before a buffer is asked for: a source that has more is no end.
+            // Determined before taking a buffer: a source that has more is not at its end.
             let Some((sequence, origin)) = self.next_extent() else { return };
             if self.equipment.free.is_empty() {
                 return;
@@ -28,7 +28,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         }
     }
 
-    /// What to read next, if anything. Holes before it go to the stages.
+    /// The next extent to read, if any. Passes holes before it to the stages.
     fn next_extent(&mut self) -> Option<(u64, Extent)> {
         while self.next_read.is_none() {
             let step = self.source.next()?;
@@ -77,11 +77,12 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
             }
             Err(cause) => return self.fail(buffer, PipelineError::Read { offset, length, cause }),
         };
-        // A read of a whole block at the end of the file brings more than asked for only if the file grew; how
-        // much belongs to this job was settled when it began.
+        // A read of a whole block at the end of the file returns more than requested only if the file grew;
+        // the size for this job was fixed at its start.
         let usable = if moved >= length { length } else { whole_blocks(moved, self.align(origin.file)) };
         if usable == 0 && (moved == 0 || tries >= TRIES_MAX) {
-            // Short of a block and not at the end: either the file ends here now, or the rest comes another time.
+            // A partial block before the end: either the file now ends here, or the rest comes with the next
+            // read.
             let offset = offset + u64::from(moved);
             return self.fail(buffer, PipelineError::SourceShrank { offset });
         }
@@ -91,8 +92,8 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
             if self.failure.is_some() {
                 return self.equipment.free.push(buffer);
             }
-            // A request always begins at the start of its buffer: what is there goes to the end, behind what went there
-            // before. Short reads are rare enough for that.
+            // A request always starts at the beginning of its buffer: move what is there to the end, after
+            // what was moved before. Short reads are rare enough for that.
             buffer.rotate_left(usable as usize);
             let part = ReadPart { filled: filled + usable, tries: 0, ..part };
             return self.read(if usable == 0 { again } else { part }, buffer);

@@ -1,4 +1,4 @@
-//! Frames written where sinks want them, and made durable.
+//! Writes frames where sinks want them, and makes them durable.
 
 use iostall_engine::{Buffer, Engine, IoFailure, Request, RequestOp};
 use iostall_measure::Clock;
@@ -7,7 +7,7 @@ use super::{Flow, SinkState, Slot, TRIES_MAX, WritePart, whole_blocks};
 use crate::pipeline::frame::{Extent, Frame};
 use crate::pipeline::{PipelineError, Placement, Written};
 
-/// What the sinks say of a frame.
+/// The sinks' answer for a frame.
 enum Answer {
     Placed(usize, Placement),
     NoneTakesIt,
@@ -63,7 +63,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
     fn begin_write(&mut self, frame: Frame, sink: usize, at: Extent) {
         let Frame { head, mut buffer } = frame;
         let length = head.length.next_multiple_of(self.align(at.file));
-        // What is behind the end of the data is from an earlier frame.
+        // Beyond the end of the data there are bytes of an earlier frame.
         buffer[head.length as usize..length as usize].fill(0);
         let (file, frame_offset) = (at.file, at.offset);
         self.write(
@@ -110,7 +110,8 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         if tries > TRIES_MAX {
             return self.fail(buffer, PipelineError::NothingWritten { offset: offset + u64::from(moved) });
         }
-        // A request always begins at the start of its buffer. Short writes are rare enough to move the rest there.
+        // A request always starts at the beginning of its buffer. Short writes are rare enough to move the
+        // rest there.
         buffer.copy_within(done as usize..length as usize, 0);
         let (offset, length) = (offset + u64::from(done), length - done);
         self.write(WritePart { offset, length, tries, ..part }, buffer);
@@ -132,7 +133,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         }
     }
 
-    /// When enough has been written to a sink since it was last synced, or at a failure: makes it durable.
+    /// Syncs a sink when enough has been written since its last sync, or after a failure.
     pub(super) fn start_syncs(&mut self) {
         let is_quiet = self.reading + self.writing() == 0 && self.held_by_stages() == 0;
         for index in 0..self.sinks.len() {
@@ -140,7 +141,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
             let Some(checkpoint) = state.sink.checkpoint() else { continue };
             let due = match &self.failure {
                 None => state.unsynced_bytes >= checkpoint.interval_bytes,
-                // What is on the way out is waited for first; a destination that fails is not asked again.
+                // Writes in flight complete first; a failing destination is not asked again.
                 Some(PipelineError::Cancelled | PipelineError::Read { .. }) => {
                     !state.unsynced.is_empty() && is_quiet
                 }
