@@ -295,6 +295,28 @@ mod tests {
         assert_eq!(histogram.min(), None);
         assert_eq!(histogram.mean(), None);
         assert_eq!(histogram.value_at(Percentile::P99), None);
+        assert_eq!((histogram.stdev(), histogram.share_at_most(5)), (None, None));
+    }
+
+    /// Latencies of 2, 4, 4, 4, 5, 5, 7 and 9: their mean is 5 and their deviation 2.
+    #[test]
+    fn mean_deviation_and_shares_are_those_of_the_values() {
+        let mut histogram = Histogram::new();
+        for value in [2, 4, 4, 4, 5, 5, 7, 9] {
+            histogram.record(value);
+        }
+        assert_eq!((histogram.sum(), histogram.count(), histogram.is_empty()), (40, 8, false));
+        assert!((histogram.sum_of_squares() - 232.0).abs() < 1e-9);
+        assert_eq!((histogram.mean(), histogram.stdev()), (Some(5.0), Some(2.0)));
+        assert_eq!(
+            (histogram.share_at_most(1), histogram.share_at_most(4), histogram.share_at_most(9)),
+            (Some(0.0), Some(0.5), Some(1.0))
+        );
+        let filled: Vec<(u64, u64, u64)> = histogram.filled().collect();
+        assert_eq!(filled, [(2, 2, 1), (4, 4, 3), (5, 5, 2), (7, 7, 1), (9, 9, 1)]);
+        assert!(format!("{histogram:?}").contains("count: 8"));
+        histogram.clear();
+        assert_eq!(histogram, Histogram::new(), "nothing of it stays");
     }
 
     fn values() -> impl Strategy<Value = Vec<u64>> {

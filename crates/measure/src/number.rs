@@ -30,3 +30,24 @@ fn separate(digits: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let shown = [0, 999, 1_000, 123_456, 1_234_567].map(count);
+        assert_eq!(shown, ["0", "999", "1,000", "123,456", "1,234,567"]);
+        assert_eq!(number(-1_234.4), "-1,234");
+        assert_eq!(number(-123.0), "-123");
+    }
+
+    #[test]
+    fn a_rate_has_three_digits_at_least_and_what_is_no_number_has_none() {
+        let shown = [0.0, 0.5, 9.994, 9.995, 99.94, 99.95, 1_234.5].map(number);
+        assert_eq!(shown, ["0", "0.50", "9.99", "10.0", "99.9", "100", "1,234"]);
+        assert_eq!((number(f64::NAN), number(f64::INFINITY)), (NONE.to_owned(), NONE.to_owned()));
+        assert_eq!((number(-5.0), number(-50.0)), ("-5.00".to_owned(), "-50.0".to_owned()));
+    }
+}

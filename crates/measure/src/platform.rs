@@ -286,4 +286,57 @@ mod tests {
         // The value read back is text already, so it no longer changes.
         assert_eq!(serde_json::to_string(&back).unwrap(), text);
     }
+    fn counters(scale: u64) -> DeviceCounters {
+        DeviceCounters {
+            name: "sda".into(),
+            read_requests: 4 * scale,
+            read_merges: scale,
+            read_bytes: 32_768 * scale,
+            read_ms: 7 * scale,
+            write_requests: 2 * scale,
+            write_merges: 3 * scale,
+            write_bytes: 131_072 * scale,
+            write_ms: 9 * scale,
+            flush_requests: 5 * scale,
+            busy_ms: 6 * scale,
+        }
+    }
+
+    #[test]
+    fn what_a_device_did_is_the_difference_of_its_counters_and_nothing_where_they_began_anew() {
+        assert_eq!(counters(3).since(&counters(1)), Some(counters(2)));
+        assert_eq!(counters(1).since(&counters(3)), None);
+    }
+
+    /// A device that splits requests shows it by their mean size: one of none was shown as a size of 0.
+    #[test]
+    fn the_size_of_requests_is_a_mean_over_those_there_were() {
+        assert_eq!(counters(2).read_request_bytes_mean(), Some(8_192.0));
+        assert_eq!(counters(2).write_request_bytes_mean(), Some(65_536.0));
+        assert_eq!(counters(0).read_request_bytes_mean(), None);
+        assert_eq!(counters(0).write_request_bytes_mean(), None);
+    }
+
+    #[test]
+    fn the_time_of_a_processor_is_all_of_its_parts() {
+        let ticks = |scale: u64| CpuTicks {
+            cpu: 3,
+            user: scale,
+            system: 2 * scale,
+            idle: 3 * scale,
+            iowait: 4 * scale,
+            steal: 5 * scale,
+        };
+        assert_eq!(ticks(3).since(&ticks(1)), ticks(2));
+        assert_eq!(ticks(2).total(), 30);
+        assert_eq!(ticks(1).since(&ticks(3)).total(), 0, "a counter that went back has done nothing");
+    }
+
+    #[test]
+    fn a_control_group_without_limits_says_nothing() {
+        assert!(CgroupLimits::default().is_empty());
+        assert!(!CgroupLimits { memory_bytes: Some(1), ..CgroupLimits::default() }.is_empty());
+        assert!(!CgroupLimits { cpus: Some(0.5), ..CgroupLimits::default() }.is_empty());
+        assert!(!CgroupLimits { io: vec!["8:0 rbps=1".into()], ..CgroupLimits::default() }.is_empty());
+    }
 }

@@ -1,6 +1,6 @@
 //! Finds differences between two runs that make them hard to compare.
 
-use iostall_measure::{Caching, Durability};
+use iostall_measure::{Caching, Durability, Percent};
 
 use crate::{Profile, RoleProfile, Run, WarningCode};
 
@@ -85,7 +85,7 @@ fn role_differences(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
     let subject =
         if ours.name == theirs.name { ours.name.clone() } else { format!("{}, {}", ours.name, theirs.name) };
     let rate = |role: &RoleProfile| role.rate.map_or("closed loop".to_owned(), |rate| rate.to_string());
-    let jumps = |role: &RoleProfile| role.random_pct.map_or("100".to_owned(), |pct| pct.to_string());
+    let jumps = |role: &RoleProfile| role.random_pct.unwrap_or(Percent::HUNDRED).to_string();
     let compared: [(&str, String, String); 11] = [
         ("block sizes", ours.block_size.to_string(), theirs.block_size.to_string()),
         ("shares of writes", ours.write_pct.to_string(), theirs.write_pct.to_string()),

@@ -15,7 +15,6 @@ use crate::reset::ResetReason;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
-#[non_exhaustive]
 pub enum Kind {
     /// A file of SQL Server (`sys.dm_io_virtual_file_stats`).
     SqlServerFile = 1,
@@ -123,7 +122,17 @@ impl Kind {
             Self::LinuxDevice => timed(Unit::Milliseconds, Some(32)),
             // PostgreSQL shows milliseconds as a float with microsecond precision; microseconds are stored.
             // PSI uses microseconds too.
-            _ => timed(Unit::Microseconds, None),
+            Self::PostgresIoBlocks
+            | Self::PostgresIo
+            | Self::PostgresDatabase
+            | Self::PostgresTable
+            | Self::PostgresIndex
+            | Self::PostgresWal
+            | Self::PostgresCheckpointer
+            | Self::MysqlRedo
+            | Self::MysqlInnodb
+            | Self::LinuxCgroup
+            | Self::LinuxPressure => timed(Unit::Microseconds, None),
         }
     }
 
@@ -148,7 +157,17 @@ impl Kind {
             // counters of a device or a control group begin with its creation.
             Self::SqlServerFile | Self::LinuxDevice | Self::LinuxCgroup => ResetReason::Reattach,
             // TRUNCATE of the Performance Schema table, pg_stat_reset and the like.
-            _ => ResetReason::StatisticsReset,
+            Self::PostgresIoBlocks
+            | Self::PostgresIo
+            | Self::PostgresDatabase
+            | Self::PostgresTable
+            | Self::PostgresIndex
+            | Self::PostgresWal
+            | Self::PostgresCheckpointer
+            | Self::MysqlFile
+            | Self::MysqlRedo
+            | Self::MysqlInnodb
+            | Self::LinuxPressure => ResetReason::StatisticsReset,
         }
     }
 

@@ -60,3 +60,6 @@ pub use step::Step;
 pub use summary::Summary;
 pub use totals::Totals;
 pub use warning::{Warning, WarningCode};
+
+#[cfg(test)]
+mod tests;

@@ -41,7 +41,6 @@ pub(super) fn noun(kind: Kind) -> &'static str {
         Kind::LinuxDevice => "device",
         Kind::LinuxCgroup => "cgroup",
         Kind::LinuxPressure => "pressure",
-        other => other.name(),
     }
 }
 
@@ -69,7 +68,7 @@ pub(super) fn labels(source: &str, subject: &Subject) -> Labels {
             labels = labels.with("database", subject.scope.name()).with(noun(subject.kind), &subject.name);
         }
         // There is only one log or redo log: the noun is its name.
-        _ => {}
+        Kind::PostgresWal | Kind::PostgresCheckpointer | Kind::MysqlRedo | Kind::MysqlInnodb => {}
     }
     if let Some(volume) = &subject.volume {
         labels = labels.with("volume", volume);

@@ -1,0 +1,314 @@
+//! What a run of each kind answers.
+
+use iostall_measure::platform::Device;
+
+use super::*;
+use crate::device::{DeviceIdentity, WorldWideNames};
+use crate::kinds::SweetSpot;
+use crate::paced::{MethodOutcome, Pace, WriteMethod};
+use crate::transfer::Mismatch;
+use crate::{
+    CapacityRecord, CopyOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, PacedOutcome, Summary,
+    SweepOutcome, VerifyOutcome, Warning, WarningCode,
+};
+
+fn sweep() -> SweepOutcome {
+    SweepOutcome {
+        profile: profile(&[("data", "")]),
+        target_bytes: vec![600 * MIB],
+        engine: engine("io_uring"),
+        latency_ns_p99_target: None,
+        precision_pct: 5.0,
+        repeats_max: 5,
+        points: vec![point(1, [100, 100]), point(8, [500, 500]), point(4, [300, 300])],
+        checked: None,
+    }
+}
+
+fn matrix(size: Option<u64>) -> MatrixOutcome {
+    let plan = MatrixPlan {
+        sizes: vec!["8K".parse().unwrap()],
+        accesses: vec![Access::Random],
+        write_pcts: vec![Percent::ZERO],
+        depths: vec![1, 8, 4],
+        workers: 2,
+        caching: iostall_measure::Caching::Buffered,
+        durability: iostall_measure::Durability::WriteThrough,
+        size: size.map(iostall_measure::ByteCount),
+        seed: 1,
+        warmup: iostall_measure::Nanos(0),
+        interval: iostall_measure::Nanos(1_000 * MS),
+        precision_pct: 5.0,
+        repeats_max: 5,
+    };
+    MatrixOutcome { plan, engine: engine("io_uring"), points: sweep().points, resumed: None }
+}
+
+/// Two tried rates, then two confirmations: of these the faster answers in time.
+fn max_rate() -> MaxRateOutcome {
+    let open = |rate: f64, latency_ms: u64| Point {
+        rate_iops: Some(rate),
+        latency_ns: latencies(&[latency_ms; 200]),
+        ..point(64, [200, 200])
+    };
+    MaxRateOutcome {
+        profile: profile(&[("data", "")]),
+        target_bytes: vec![600 * MIB],
+        engine: engine("io_uring"),
+        latency_ns_p99_target: 5 * MS,
+        probe: None,
+        points: vec![open(900.0, 1), open(800.0, 50), open(500.0, 1), open(600.0, 2), open(700.0, 50)],
+        confirmations: 3,
+    }
+}
+
+fn copy() -> CopyOutcome {
+    CopyOutcome { bytes: 2_000 * MIB, elapsed_ns: 4_000 * MS, ..CopyOutcome::default() }
+}
+
+fn verify() -> VerifyOutcome {
+    let mismatch = Mismatch { path: "a".into(), first_offset: None, message: "differs".into() };
+    VerifyOutcome {
+        files: 7,
+        equal: 4,
+        mismatches: vec![mismatch],
+        bytes: 100 * MIB,
+        elapsed_ns: 1_000 * MS,
+        ..VerifyOutcome::default()
+    }
+}
+
+fn paced() -> PacedOutcome {
+    let step = |method, packets_per_burst, bytes| MethodOutcome {
+        bytes,
+        elapsed_ns: 1_000 * MS,
+        ..MethodOutcome::new(method, Pace { packet_bytes: 800_000, packets_per_burst, period_ns: 50 * MS })
+    };
+    PacedOutcome {
+        interval_bytes: 100_000_000,
+        total_bytes: None,
+        memory_limit_bytes: None,
+        methods: vec![
+            step(WriteMethod::Buffered, 1, 10 * MIB),
+            step(WriteMethod::Buffered, 6, 20 * MIB),
+            step(WriteMethod::Direct, 6, 30 * MIB),
+        ],
+        sweet_spots: Vec::new(),
+    }
+}
+
+fn all() -> Vec<Run> {
+    let RunBody::Load(of_load) = load("").body else { unreachable!() };
+    vec![
+        run(RunBody::Load(of_load)),
+        run(RunBody::Sweep(Box::new(sweep()))),
+        run(RunBody::Matrix(Box::new(matrix(Some(300 * MIB))))),
+        run(RunBody::MaxRate(Box::new(max_rate()))),
+        run(RunBody::Copy(Box::new(copy()))),
+        run(RunBody::Verify(verify())),
+        run(RunBody::Write(paced())),
+    ]
+}
+
+#[test]
+fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
+    let words: Vec<&str> = all().iter().map(|run| run.body.kind()).collect();
+    assert_eq!(words, ["load", "sweep", "matrix", "max-rate", "copy", "verify", "write"]);
+    let answers: Vec<(bool, usize, usize)> = all()
+        .iter()
+        .map(|run| {
+            let outcome = run.body.outcome();
+            (outcome.profile().is_some(), outcome.engines().len(), outcome.points().len())
+        })
+        .collect();
+    let moved = (false, 0, 0);
+    assert_eq!(answers, [(true, 1, 0), (true, 1, 3), (false, 1, 3), (true, 1, 5), moved, moved, moved]);
+}
+
+#[test]
+fn an_outcome_is_found_by_its_kind_and_by_no_other() {
+    for run in all() {
+        let found = [
+            run.body.as_kind::<LoadOutcome>().is_some(),
+            run.body.as_kind::<SweepOutcome>().is_some(),
+            run.body.as_kind::<CopyOutcome>().is_some(),
+        ];
+        assert_eq!(found, ["load", "sweep", "copy"].map(|kind| run.body.kind() == kind));
+    }
+}
+
+/// Comparisons and capacity ask how much of a target was used: of a file of a terabyte of which 300 MiB were used, all of
+/// them fit into the device's cache.
+#[test]
+fn what_was_used_of_a_target_is_what_the_run_says_or_all_of_it() {
+    let used: Vec<u64> = all().iter().map(|run| run.used_bytes(0) / MIB).collect();
+    assert_eq!(used, [600, 600, 300, 600, 1024, 1024, 1024]);
+    assert_eq!(
+        run(RunBody::Matrix(Box::new(matrix(Some(5_000 * MIB))))).used_bytes(0),
+        1024 * MIB,
+        "no more than there is"
+    );
+    assert_eq!(run(RunBody::Matrix(Box::new(matrix(None)))).used_bytes(0), 1024 * MIB);
+    assert_eq!(all()[0].used_bytes(1), 0, "there is no second target");
+}
+
+#[test]
+fn what_can_be_compared_has_the_names_that_another_run_gives_it_too() {
+    let names = |run: &Run| -> Vec<String> {
+        run.body.outcome().measured().into_iter().map(|measured| measured.name).collect()
+    };
+    let all = all();
+    let points = ["1", "8", "4"].map(|depth| format!("random read 8K, depth {depth} × 2 workers, target 1"));
+    assert_eq!(names(&all[0]), ["data read"]);
+    assert_eq!((names(&all[1]), names(&all[2])), (points.to_vec(), points.to_vec()));
+    assert_eq!(names(&all[3]).len(), 5);
+    assert!(all[4..].iter().all(|run| names(run).is_empty()));
+    let RunBody::Load(mut of_load) = load("").body else { unreachable!() };
+    of_load.profile.spans.push(of_load.profile.spans[0].clone());
+    of_load.spans.push(of_load.spans[0].clone());
+    of_load.spans[1].roles[0].cells.push(cell(Op::Sync, 0, &[1]));
+    assert_eq!(
+        names(&run(RunBody::Load(of_load))),
+        ["span 1 data read", "span 2 data read"],
+        "a sync moves no data"
+    );
+}
+
+#[test]
+fn a_listing_shows_the_best_setting_and_the_length_of_all() {
+    let summaries: Vec<Summary> = all().iter().map(|run| run.body.outcome().summary()).collect();
+    let of_points = |index: usize| (summaries[index].iops, summaries[index].measured_ns);
+    assert_eq!(of_points(0), (Some(100.0), Some(2_000 * MS)));
+    assert_eq!(of_points(1), (Some(500.0), Some(6_000 * MS)));
+    assert_eq!(of_points(2), of_points(1));
+    assert_eq!(of_points(3), (Some(200.0), Some(10_000 * MS)));
+    assert!(summaries[3].latency_ns_p99 > Some(49 * MS), "a search ends with the rate that it confirms");
+    assert_eq!(summaries[1].block_size.as_deref(), Some("8K"));
+    assert!(summaries[0].latency_ns_p99 > Some(MS) && summaries[1].mib_per_s.is_some());
+    let moved: Vec<(Option<u64>, Option<f64>)> =
+        summaries[4..].iter().map(|summary| (summary.measured_ns, summary.mib_per_s)).collect();
+    assert_eq!(
+        moved,
+        [(Some(4_000 * MS), Some(500.0)), (Some(1_000 * MS), Some(100.0)), (Some(3_000 * MS), Some(20.0))]
+    );
+    assert_eq!(Summary::of_moved(5, 0), Summary::default());
+    assert_eq!(Summary::of_points(&[], None), Summary::default());
+}
+
+#[test]
+fn a_summary_of_roles_has_each_block_size_once_and_no_rate_over_no_time() {
+    let roles =
+        profile(&[("a", "block-size = '8K'"), ("b", "block-size = '64K'"), ("c", "block-size = '8K'")]);
+    let summary = Summary::of_spans(
+        &roles,
+        &[span(vec![role("a", vec![cell(Op::Read, MIB, &[1]), cell(Op::Sync, 0, &[9])])])],
+    );
+    assert_eq!(summary.block_size.as_deref(), Some("8K, 64K"));
+    assert_eq!(
+        (summary.iops, summary.mib_per_s),
+        (Some(0.5), Some(0.5)),
+        "a sync is no request of the count"
+    );
+    let nothing = Summary::of_spans(&profile(&[("a", "")]), &[]);
+    assert_eq!((nothing.measured_ns, nothing.iops, nothing.latency_ns_p99), (None, None, None));
+}
+
+#[test]
+fn the_rate_that_is_promised_is_the_highest_confirmed_one_that_answers_in_time() {
+    let mut search = max_rate();
+    assert_eq!(search.best().and_then(|point| point.rate_iops), Some(600.0));
+    search.confirmations = 1;
+    assert!(search.best().is_none(), "the only confirmation was too slow");
+    search.confirmations = 99;
+    assert_eq!(search.best().and_then(|point| point.rate_iops), Some(900.0));
+}
+
+/// Headroom asks what a device gave: only a load on one target tells, and the device is found again by what it is.
+#[test]
+fn a_run_says_of_each_device_what_it_gave() {
+    let on_device = |mut run: Run| {
+        let device = Device { name: "sda".into(), model: Some("DC".into()), ..Device::default() };
+        run.targets[0].device = Some(device);
+        let names = WorldWideNames { naa: Some("5000".into()), ..WorldWideNames::default() };
+        run.devices = vec![Some(DeviceIdentity { names, ..DeviceIdentity::default() })];
+        run.warnings = vec![Warning::new(WarningCode::DeviceBusy, "busy")];
+        run
+    };
+    let of = |run: Run| CapacityRecord::of_run(&on_device(run));
+    let all = all();
+    let [of_load] = &of(all[0].clone())[..] else { panic!("one target, one record") };
+    assert_eq!((of_load.device_key.as_deref(), of_load.device.as_str()), (Some("naa.5000"), "sda"));
+    assert_eq!((of_load.host.as_str(), &of_load.warnings[..]), ("db1", &[WarningCode::DeviceBusy][..]));
+    assert_eq!((of_load.curve[0].in_flight, of_load.curve[0].iops), (4, 100.0));
+    let [of_sweep] = &of(all[1].clone())[..] else { panic!("one target, one record") };
+    let curve: Vec<(u64, f64)> = of_sweep.curve.iter().map(|point| (point.in_flight, point.iops)).collect();
+    assert_eq!(
+        curve,
+        [(2, 100.0), (8, 300.0), (16, 500.0)],
+        "by depth, in whatever order they were measured"
+    );
+    assert_eq!(of_sweep.best().map(|point| point.in_flight), Some(16));
+    let [of_matrix] = &of(all[2].clone())[..] else { panic!("one target, one record") };
+    assert_eq!(of_matrix.shape.caching, iostall_measure::Caching::Buffered);
+    let [of_search] = &of(all[3].clone())[..] else { panic!("one target, one record") };
+    let rates: Vec<Option<f64>> = of_search.curve.iter().map(|point| point.rate_iops).collect();
+    assert_eq!(rates, [500.0, 600.0, 700.0, 800.0, 900.0].map(Some));
+    assert!(
+        all[4..].iter().all(|run| of(run.clone()).is_empty()),
+        "a copy does not say what a device can do"
+    );
+    assert!(CapacityRecord::of_run(&all[0]).is_empty(), "in memory or on a network there is no device");
+    let mut on_two = on_device(all[0].clone());
+    on_two.targets.push(on_two.targets[0].clone());
+    assert!(CapacityRecord::of_run(&on_two).is_empty(), "of two targets nobody knows which gave what");
+}
+
+#[test]
+fn a_copy_has_brought_something_as_soon_as_anything_is_there() {
+    assert!(!CopyOutcome::default().has_brought_something());
+    let with = |set: fn(&mut CopyOutcome)| {
+        let mut outcome = CopyOutcome::default();
+        set(&mut outcome);
+        outcome.has_brought_something()
+    };
+    assert!(with(|outcome| outcome.counts.files = 1) && with(|outcome| outcome.counts.symlinks = 1));
+    assert!(with(|outcome| outcome.counts.hard_links = 1) && with(|outcome| outcome.counts.specials = 1));
+    assert!(with(|outcome| outcome.counts.already_there = 1));
+}
+
+#[test]
+fn the_cost_of_a_copy_is_told_from_64_mib_on() {
+    let mut outcome = copy();
+    assert!((outcome.megabytes_per_second().unwrap() - 524.288).abs() < 1e-9);
+    (outcome.bytes, outcome.cpu_user_ns, outcome.cpu_system_ns) = (512 * MIB, 300 * MS, 100 * MS);
+    assert!((outcome.cpu_seconds_per_gibibyte().unwrap() - 0.8).abs() < 1e-9);
+    outcome.bytes = 64 * MIB;
+    assert!(outcome.cpu_seconds_per_gibibyte().is_some());
+    outcome.bytes -= 1;
+    assert_eq!(outcome.cpu_seconds_per_gibibyte(), None);
+    outcome.elapsed_ns = 0;
+    assert_eq!(outcome.megabytes_per_second(), None);
+    // What is 0 is left out of the document, and read as 0 again.
+    let text = serde_json::to_string(&outcome).unwrap();
+    assert!(!text.contains("remaining"));
+    outcome.remaining = 3;
+    assert!(serde_json::to_string(&outcome).unwrap().contains("\"remaining\":3"));
+}
+
+#[test]
+fn files_that_are_neither_equal_nor_different_were_not_checked() {
+    assert_eq!(verify().unchecked(), 2);
+}
+
+#[test]
+fn a_sweet_spot_is_the_step_of_its_method_and_its_burst() {
+    let outcome = paced();
+    let spot = |method, packets_per_burst| SweetSpot { method, packets_per_burst };
+    let bytes = |spot: SweetSpot| outcome.step_of(&spot).map(|step| step.bytes / MIB);
+    assert_eq!(bytes(spot(WriteMethod::Direct, Some(6))), Some(30));
+    assert_eq!(bytes(spot(WriteMethod::Buffered, Some(6))), Some(20));
+    assert_eq!(
+        (bytes(spot(WriteMethod::Direct, Some(1))), bytes(spot(WriteMethod::Direct, None))),
+        (None, None)
+    );
+}
