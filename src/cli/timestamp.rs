@@ -1,30 +1,55 @@
 //! Times as people type them.
 
-use jiff::{SignedDuration, Timestamp, civil, tz::TimeZone};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, Zoned, civil};
 
 use crate::failure::hinted;
 
-/// Parses the value of `flag`: a time, a date, or how long before `now`.
+/// Reads the value of `flag`: a time, a date, a time of the day, or how long before `now`. What names no zone is in
+/// that of this machine.
 pub(crate) fn timestamp(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
-    if let Ok(at) = text.parse::<Timestamp>() {
-        return Ok(at);
-    }
-    if let Ok(date) = text.parse::<civil::Date>()
-        && let Ok(midnight) = date.to_zoned(TimeZone::UTC)
-    {
-        return Ok(midnight.timestamp());
-    }
-    let ago = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok()).map_or_else(
-        || text.parse::<SignedDuration>().ok(),
-        |days| days.checked_mul(24).and_then(SignedDuration::try_from_hours),
-    );
-    ago.and_then(|ago| now.checked_sub(ago).ok()).ok_or_else(|| {
+    in_zone(text, now, &TimeZone::system()).ok_or_else(|| {
         let error = anyhow::anyhow!("{flag} {text:?} is no time");
-        hinted(error, "write a date (2026-11-01), a time (2026-11-01T08:00:00Z), or how long ago (7d, 12h)")
+        hinted(
+            error,
+            "write a date (2026-11-01), a time of this machine's zone (2026-11-01T08:00, or 08:00 for the last time that \
+             it was eight), of another (2026-11-01T08:00Z, 2026-11-01T08:00+01:00), or how long ago (7d, 12h)",
+        )
     })
 }
 
-/// Parses the value of `flag`: two times separated by two dots; without the second, it ends `now`.
+/// The time that `text` is for somebody in `zone`; `None` where it is none.
+fn in_zone(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let text = text.trim();
+    if let Some(at) = text.parse().ok().or_else(|| Some(text.parse::<Zoned>().ok()?.timestamp())) {
+        return Some(at);
+    }
+    let there = |time: civil::DateTime| Some(time.to_zoned(zone.clone()).ok()?.timestamp());
+    // A date is also read out of a longer text, whose time of the day would be lost.
+    if text.contains(['T', 't', ' ', ':']) {
+        return text.parse().ok().and_then(there).or_else(|| last_time(text, now, zone));
+    }
+    if let Ok(date) = text.parse::<civil::Date>() {
+        return there(date.to_datetime(civil::Time::midnight()));
+    }
+    let ago = match text.strip_suffix('d') {
+        Some(days) => {
+            days.parse().ok().and_then(|days: f64| SignedDuration::try_from_secs_f64(days * 86_400.0).ok())
+        }
+        None => text.parse().ok(),
+    };
+    now.checked_sub(ago?).ok()
+}
+
+/// When the clocks of `zone` last showed the time of the day that `text` is.
+fn last_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let time: civil::Time = text.trim_start_matches(['T', 't']).parse().ok()?;
+    let today = zone.to_datetime(now).date();
+    let on = |date: civil::Date| Some(date.to_datetime(time).to_zoned(zone.clone()).ok()?.timestamp());
+    on(today).filter(|at| *at <= now).or_else(|| on(today.yesterday().ok()?))
+}
+
+/// Reads the value of `flag`: two times with two dots between; without the second, it ends `now`.
 pub(crate) fn window(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<(Timestamp, Timestamp)> {
     let Some((from, to)) = text.split_once("..") else {
         let error = anyhow::anyhow!("{flag} {text:?} is no window");
@@ -51,18 +76,68 @@ mod tests {
         let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
         let read = |text: &str| window("--before", text, now).map(|(from, to)| format!("{from} {to}"));
         assert_eq!(read("3h..2h").unwrap(), "2026-11-21T09:00:00Z 2026-11-21T10:00:00Z");
-        assert_eq!(read("2026-11-20..").unwrap(), "2026-11-20T00:00:00Z 2026-11-21T12:00:00Z");
+        assert_eq!(read("2026-11-20T00:00Z..").unwrap(), "2026-11-20T00:00:00Z 2026-11-21T12:00:00Z");
         assert!(read("2h..3h").is_err() && read("2h").is_err() && read("soon..1h").is_err());
+    }
+
+    const NOW: &str = "2026-11-21T12:00:00Z";
+
+    fn read(text: &str, zone: &TimeZone) -> Option<String> {
+        in_zone(text, NOW.parse().unwrap(), zone).map(|at| at.to_string())
+    }
+
+    fn in_utc(text: &str) -> Option<String> {
+        read(text, &TimeZone::UTC)
     }
 
     #[test]
     fn a_timestamp_is_a_time_a_date_or_how_long_ago() {
-        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        let read = |text: &str| timestamp("--since", text, now).unwrap().to_string();
-        assert_eq!(read("2026-11-01T08:00:00Z"), "2026-11-01T08:00:00Z");
-        assert_eq!(read("2026-11-01"), "2026-11-01T00:00:00Z");
-        assert_eq!(read("7d"), "2026-11-14T12:00:00Z");
-        assert_eq!(read("12h"), "2026-11-21T00:00:00Z");
-        assert!(timestamp("--since", "yesterday", now).is_err());
+        for (text, wanted) in [
+            ("2026-11-01T08:00:00Z", "2026-11-01T08:00:00Z"),
+            ("2026-11-01", "2026-11-01T00:00:00Z"),
+            ("7d", "2026-11-14T12:00:00Z"),
+            ("0.5d", "2026-11-21T00:00:00Z"),
+            ("12h", "2026-11-21T00:00:00Z"),
+            ("1.5h", "2026-11-21T10:30:00Z"),
+        ] {
+            assert_eq!(in_utc(text).as_deref(), Some(wanted), "{text}");
+        }
+        for text in
+            ["yesterday", "2026-11-01T25:00", "2026-11-01T", "2026-13-01", "", "d", "nand", "infd", "12:61"]
+        {
+            assert_eq!(in_utc(text), None, "{text}");
+        }
+    }
+
+    /// `--since 2026-11-21T23:45` meant midnight of that day: the time was dropped without a word.
+    #[test]
+    fn a_time_without_a_zone_is_what_the_readers_clock_showed() {
+        let zone = TimeZone::fixed(jiff::tz::offset(1));
+        for (text, wanted) in [
+            ("2026-11-20T23:45", "2026-11-20T22:45:00Z"),
+            ("2026-11-20 23:45", "2026-11-20T22:45:00Z"),
+            ("2026-11-20T23:45:10.25", "2026-11-20T22:45:10.25Z"),
+            ("2026-11-20T23:45Z", "2026-11-20T23:45:00Z"),
+            ("2026-11-20T23:45:10.25Z", "2026-11-20T23:45:10.25Z"),
+            ("2026-11-20T23:45-05:00", "2026-11-21T04:45:00Z"),
+            ("2026-11-20T23:45[UTC]", "2026-11-20T23:45:00Z"),
+            ("2026-11-20", "2026-11-19T23:00:00Z"),
+        ] {
+            assert_eq!(read(text, &zone).as_deref(), Some(wanted), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_the_day_is_the_last_one() {
+        let zone = TimeZone::fixed(jiff::tz::offset(1));
+        for (text, wanted) in [
+            ("T23:45", "2026-11-20T22:45:00Z"),
+            ("23:45", "2026-11-20T22:45:00Z"),
+            ("13:00", "2026-11-21T12:00:00Z"),
+            ("13:00:01", "2026-11-20T12:00:01Z"),
+            ("08:30", "2026-11-21T07:30:00Z"),
+        ] {
+            assert_eq!(read(text, &zone).as_deref(), Some(wanted), "{text}");
+        }
     }
 }

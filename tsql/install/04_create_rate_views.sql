@@ -31,50 +31,81 @@ GO
 IF OBJECT_ID(N'iostall.group_rate', N'V') IS NULL
     EXEC (N'CREATE VIEW iostall.group_rate AS SELECT 1 AS placeholder');
 GO
--- Databases, volumes and the server at one moment: sums of what their files did, from samples of all files.
--- files_without_delta counts what the sums lack.
+-- Databases, volumes and the server at one moment: sums of what their files did since the sample of all files before.
+-- A sample of some files in between splits their intervals; all parts count. files_without_delta counts what the sums lack.
 ALTER VIEW iostall.group_rate AS
 /* iostall:group_rate */
-WITH member AS (
+WITH part AS (
     SELECT
-        g.kind, g.name, r.sample_id, r.taken_utc, r.reset_reason, r.interval_ms, r.reads, r.read_bytes,
-        r.read_stall_ms, r.writes, r.write_bytes, r.write_stall_ms, r.size_bytes, r.reads_per_s, r.writes_per_s,
-        r.read_bytes_per_s, r.write_bytes_per_s, r.in_flight_mean
+        w.sample_id, r.file_key, r.database_name, r.volume, r.reset_reason, r.interval_ms, r.reads, r.read_bytes,
+        r.read_stall_ms, r.writes, r.write_bytes, r.write_stall_ms,
+        CASE WHEN r.sample_id = w.sample_id THEN r.size_bytes END AS size_bytes
     FROM iostall.file_rate AS r
+    -- The first sample of all files at or after this one.
     CROSS APPLY (
-        SELECT N'database' AS kind, r.database_name AS name
+        SELECT TOP (1) x.sample_id
+        FROM iostall.sample AS x
+        WHERE x.sample_id >= r.sample_id AND x.filter_text IS NULL
+        ORDER BY x.sample_id
+    ) AS w
+),
+
+whole AS (
+    SELECT
+        p.sample_id, p.file_key, MAX(p.database_name) AS database_name, MAX(p.volume) AS volume,
+        MAX(CASE WHEN p.reset_reason IS NULL THEN 0 ELSE 1 END) AS has_reset,
+        SUM(p.interval_ms) AS interval_ms, SUM(p.reads) AS reads, SUM(p.read_bytes) AS read_bytes,
+        SUM(p.read_stall_ms) AS read_stall_ms, SUM(p.writes) AS writes, SUM(p.write_bytes) AS write_bytes,
+        SUM(p.write_stall_ms) AS write_stall_ms, MAX(p.size_bytes) AS size_bytes
+    FROM part AS p
+    GROUP BY p.sample_id, p.file_key
+),
+
+member AS (
+    SELECT
+        g.kind, g.name, f.sample_id, f.has_reset, f.interval_ms, f.reads, f.read_bytes, f.read_stall_ms, f.writes,
+        f.write_bytes, f.write_stall_ms, f.size_bytes,
+        CONVERT(DECIMAL(19, 3), f.reads * 1000.0 / NULLIF(f.interval_ms, 0)) AS reads_per_s,
+        CONVERT(DECIMAL(19, 3), f.writes * 1000.0 / NULLIF(f.interval_ms, 0)) AS writes_per_s,
+        CONVERT(DECIMAL(19, 3), f.read_bytes * 1000.0 / NULLIF(f.interval_ms, 0)) AS read_bytes_per_s,
+        CONVERT(DECIMAL(19, 3), f.write_bytes * 1000.0 / NULLIF(f.interval_ms, 0)) AS write_bytes_per_s,
+        CONVERT(DECIMAL(19, 6), (f.read_stall_ms + f.write_stall_ms) * 1.0 / NULLIF(f.interval_ms, 0))
+            AS in_flight_mean
+    FROM whole AS f
+    CROSS APPLY (
+        SELECT N'database' AS kind, f.database_name AS name
         UNION ALL
-        SELECT N'volume' AS kind, ISNULL(r.volume, N'not known') AS name
+        SELECT N'volume' AS kind, ISNULL(f.volume, N'not known') AS name
         UNION ALL
         SELECT N'server' AS kind, N'all files' AS name
     ) AS g
-    WHERE r.filter_text IS NULL
 )
 
 SELECT
-    sample_id, kind, name,
-    MAX(taken_utc) AS taken_utc,
+    m.sample_id, m.kind, m.name,
+    MAX(s.taken_utc) AS taken_utc,
     COUNT(*) AS files,
-    SUM(CASE WHEN reset_reason IS NULL THEN 0 ELSE 1 END) AS files_without_delta,
-    MAX(interval_ms) AS interval_ms_max,
-    SUM(reads) AS reads,
-    SUM(read_bytes) AS read_bytes,
-    SUM(read_stall_ms) AS read_stall_ms,
-    SUM(writes) AS writes,
-    SUM(write_bytes) AS write_bytes,
-    SUM(write_stall_ms) AS write_stall_ms,
-    SUM(size_bytes) AS size_bytes,
-    SUM(reads_per_s) AS reads_per_s,
-    SUM(writes_per_s) AS writes_per_s,
-    SUM(read_bytes_per_s) AS read_bytes_per_s,
-    SUM(write_bytes_per_s) AS write_bytes_per_s,
-    CONVERT(DECIMAL(19, 6), SUM(read_stall_ms) * 1.0 / NULLIF(SUM(reads), 0)) AS read_stall_ms_per_read,
-    CONVERT(DECIMAL(19, 6), SUM(write_stall_ms) * 1.0 / NULLIF(SUM(writes), 0)) AS write_stall_ms_per_write,
-    CONVERT(DECIMAL(19, 6), SUM(read_stall_ms + write_stall_ms) * 1.0 / NULLIF(SUM(reads + writes), 0))
+    SUM(m.has_reset) AS files_without_delta,
+    MAX(m.interval_ms) AS interval_ms_max,
+    SUM(m.reads) AS reads,
+    SUM(m.read_bytes) AS read_bytes,
+    SUM(m.read_stall_ms) AS read_stall_ms,
+    SUM(m.writes) AS writes,
+    SUM(m.write_bytes) AS write_bytes,
+    SUM(m.write_stall_ms) AS write_stall_ms,
+    SUM(m.size_bytes) AS size_bytes,
+    SUM(m.reads_per_s) AS reads_per_s,
+    SUM(m.writes_per_s) AS writes_per_s,
+    SUM(m.read_bytes_per_s) AS read_bytes_per_s,
+    SUM(m.write_bytes_per_s) AS write_bytes_per_s,
+    CONVERT(DECIMAL(19, 6), SUM(m.read_stall_ms) * 1.0 / NULLIF(SUM(m.reads), 0)) AS read_stall_ms_per_read,
+    CONVERT(DECIMAL(19, 6), SUM(m.write_stall_ms) * 1.0 / NULLIF(SUM(m.writes), 0)) AS write_stall_ms_per_write,
+    CONVERT(DECIMAL(19, 6), SUM(m.read_stall_ms + m.write_stall_ms) * 1.0 / NULLIF(SUM(m.reads + m.writes), 0))
         AS stall_ms_per_io,
-    SUM(in_flight_mean) AS in_flight_mean
-FROM member
-GROUP BY sample_id, kind, name;
+    SUM(m.in_flight_mean) AS in_flight_mean
+FROM member AS m
+INNER JOIN iostall.sample AS s ON m.sample_id = s.sample_id
+GROUP BY m.sample_id, m.kind, m.name;
 GO
 
 IF OBJECT_ID(N'iostall.roll_up_rate', N'V') IS NULL

@@ -139,6 +139,21 @@ def check_groups_are_sums_and_say_what_they_lack():
     assert found == [(2, 1, 100)], found
 
 
+def check_what_a_file_did_beside_a_run_of_its_own_is_in_its_groups():
+    """A run with a filter splits the intervals of its files; the sums of all files lost what lay before its samples."""
+    history = one_file()
+    history.file(2, "b.ldf", database="stock")
+    history.sample("2026-05-01 10:00:10", 110_000, {1: (1000, 50, 10, 0, 7), 2: (0, 0, 0, 0, 9)})
+    history.sample("2026-05-01 10:00:15", 115_000, {1: (1300, 350, 10, 0, 7)}, filter_text="database LIKE sales")
+    history.sample("2026-05-01 10:00:20", 120_000, {1: (1400, 450, 10, 0, 7), 2: (50, 50, 0, 0, 9)})
+    history.sample("2026-05-01 10:00:25", 125_000, {1: (9000, 900, 10, 0, 7)}, filter_text="database LIKE sales")
+    columns = "sample_id, name, reads, interval_ms_max, reads_per_s, files, files_without_delta"
+    found = history.rows("group_rate", columns, "kind = 'database' AND sample_id > 2")
+    found = [tuple(str(value) for value in row) for row in found]
+    wanted = [("4", "sales", "400", "10000", "40.000", "1", "0"), ("4", "stock", "50", "10000", "5.000", "1", "0")]
+    assert found == wanted, found
+
+
 def roll_up(history):
     """What iostall.roll_up_samples does: its own statements, one after the other."""
     text = (INSTALL / "07_create_roll_up_procedures.sql").read_text(encoding="utf-8")

@@ -1,11 +1,12 @@
 //! The interface of sources, and their errors.
 
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use iostall_engine::InputError;
 use iostall_host::Unreadable;
 use iostall_measure::ByteCount;
-use iostall_model::{Sample, Subject};
+use iostall_model::{Kind, Sample, Subject, Warning, WarningCode};
 use thiserror::Error;
 
 /// A server or host whose counters can be read.
@@ -26,6 +27,9 @@ pub enum SourceError {
     TimedOut { source_name: String, limit: Duration },
     #[error("cannot connect to {source_name}: {reason}")]
     Connect { source_name: String, reason: String },
+    /// The server has no connection free.
+    #[error("{source_name} has no connection free: {reason}")]
+    Full { source_name: String, reason: String },
     #[error("{source_name} refused the login {user:?}: {reason}")]
     Login { source_name: String, user: String, reason: String },
     #[error("{source_name} lets the login {user:?} in, but not at the counters: {reason}")]
@@ -84,7 +88,7 @@ impl SourceError {
             | Self::Defect
             | Self::Tls { .. } => Some(REFUSED_FOR),
             Self::TimedOut { .. } | Self::Query { .. } => Some(TROUBLED_FOR),
-            Self::Connect { .. } | Self::HostFile(_) => None,
+            Self::Connect { .. } | Self::Full { .. } | Self::HostFile(_) => None,
         }
     }
 
@@ -96,6 +100,11 @@ impl SourceError {
             }
             Self::Connect { source_name, .. } => format!(
                 "see whether the server runs, listens at that address and lets the login in; \
+                 `iostall collect grants {}` prints what a login needs",
+                scheme(source_name)
+            ),
+            Self::Full { source_name, .. } => format!(
+                "see what holds its connections, and the limits of the server and of this login; \
                  `iostall collect grants {}` prints what a login needs",
                 scheme(source_name)
             ),
@@ -155,20 +164,55 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether a row about `subject` is kept.
-    pub fn keeps(&self, subject: &Subject) -> bool {
-        let in_database = self.databases.is_empty()
-            || subject.scope.database().is_none_or(|name| self.databases.iter().any(|wanted| wanted == name));
+    /// Leaves in `sample` what is wanted, and a warning where a database that is wanted is not there.
+    ///
+    /// SQL Server takes a name in any case unless its collation says otherwise, so one that is not there as it was typed is
+    /// looked for without regard to case.
+    pub fn apply(&self, sample: &mut Sample) {
+        let there: BTreeSet<(&str, bool)> = sample
+            .rows
+            .iter()
+            .filter_map(|row| Some((row.subject.scope.database()?, row.subject.kind == Kind::SqlServerFile)))
+            .collect();
+        let mut wanted = HashSet::new();
+        let mut missing = Vec::new();
+        for name in self.databases.iter().filter(|_| !there.is_empty()) {
+            let is_it = |(other, _): &&(&str, bool)| *other == name;
+            let alike = |(other, _): &&(&str, bool)| other.to_lowercase() == name.to_lowercase();
+            let exact = there.iter().find(is_it);
+            let found = exact.or_else(|| there.iter().filter(|(_, any_case)| *any_case).find(alike));
+            match found {
+                Some((other, _)) => drop(wanted.insert((*other).to_owned())),
+                None => missing.push(no_database(name, there.iter().find(alike).map(|(other, _)| *other))),
+            }
+        }
+        sample.rows.retain(|row| self.keeps(&row.subject, &wanted));
+        sample.warnings.extend(missing);
+    }
+
+    fn keeps(&self, subject: &Subject, wanted: &HashSet<String>) -> bool {
+        let in_database =
+            self.databases.is_empty() || subject.scope.database().is_none_or(|name| wanted.contains(name));
         let named =
             self.names.is_empty() || self.names.iter().any(|part| subject.name.contains(part.as_str()));
         in_database && named
     }
 }
 
+fn no_database(name: &str, alike: Option<&str>) -> Warning {
+    let message =
+        format!("--database {name}: there is no database of that name, so nothing of it is watched");
+    let hint = alike.map_or_else(
+        || "`iostall report databases` without --database shows what there is".to_owned(),
+        |alike| format!("there is one called {alike}"),
+    );
+    Warning::new(WarningCode::NotCounted, message).hint(hint)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::{DeviceRole, Kind, Scope};
+    use iostall_model::{Counters, DeviceRole, Epoch, Row, SampleTime, Scope};
     use proptest::prelude::*;
 
     #[test]
@@ -181,14 +225,45 @@ mod tests {
         Subject { kind, scope, name: name.into(), identity: "1".into(), volume: None }
     }
 
+    fn sample(subjects: impl IntoIterator<Item = Subject>) -> Sample {
+        let taken = SampleTime { utc: jiff::Timestamp::UNIX_EPOCH, clock: "boot".into(), clock_ns: 1 };
+        let row = |subject| Row { subject, counters: Counters::new(), age_ms: None };
+        let rows = subjects.into_iter().map(row).collect();
+        Sample { taken, epoch: Epoch::default(), rows, warnings: Vec::new() }
+    }
+
+    fn filtered(filter: &Filter, subjects: impl IntoIterator<Item = Subject>) -> Sample {
+        let mut sample = sample(subjects);
+        filter.apply(&mut sample);
+        sample
+    }
+
     #[test]
     fn a_filter_keeps_named_databases_and_what_belongs_to_none() {
         let filter = Filter { databases: vec!["sales".into()], names: vec![] };
         let within = |scope| subject(Kind::PostgresTable, scope, "t");
-        assert!(
-            filter.keeps(&within(Scope::Database("sales".into()))) && filter.keeps(&within(Scope::Source))
-        );
-        assert!(!filter.keeps(&within(Scope::Database("stock".into()))));
+        let all = ["sales", "stock"].map(|name| within(Scope::Database(name.into())));
+        let kept = filtered(&filter, all.into_iter().chain([within(Scope::Source)]));
+        let scopes: Vec<&str> = kept.rows.iter().map(|row| row.subject.scope.name()).collect();
+        assert_eq!((scopes, kept.warnings.len()), (vec!["sales", ""], 0));
+    }
+
+    /// `--database Sales` for `sales` kept nothing of a SQL Server, and said nothing.
+    #[test]
+    fn a_database_is_found_as_its_server_would_find_it_or_said_not_to_be_there() {
+        let filter = Filter { databases: vec!["Sales".into()], names: vec![] };
+        let file = |name: &str| subject(Kind::SqlServerFile, Scope::Database(name.into()), "a.mdf");
+        let kept = filtered(&filter, ["sales", "stock"].map(file));
+        assert_eq!((kept.rows.len(), kept.warnings.len()), (1, 0), "{:?}", kept.warnings);
+        let kept = filtered(&filter, ["sales", "Sales"].map(file));
+        assert_eq!((kept.rows.len(), kept.rows[0].subject.scope.name()), (1, "Sales"));
+        let table = |name: &str| subject(Kind::PostgresTable, Scope::Database(name.into()), "t");
+        let kept = filtered(&filter, ["sales", "stock"].map(table));
+        assert_eq!((kept.rows.len(), kept.warnings.len()), (0, 1));
+        assert!(kept.warnings[0].message.contains("Sales"), "{:?}", kept.warnings);
+        assert_eq!(kept.warnings[0].hint.as_deref(), Some("there is one called sales"));
+        let disk = subject(Kind::LinuxDevice, Scope::Device(DeviceRole::Disk), "sda");
+        assert!(filtered(&filter, [disk]).warnings.is_empty(), "a host has no databases");
     }
 
     /// Names that databases, roles and control groups may share, so that they could be confused.
@@ -227,9 +302,10 @@ mod tests {
             let subject = subject(kind, scope, &own_name);
             let without = Filter { databases: Vec::new(), names: names.clone() };
             let with = Filter { databases: databases.clone(), names };
+            let keeps = |filter: &Filter| !filtered(filter, [subject.clone()]).rows.is_empty();
             let is_other_database =
                 subject.scope.database().is_some_and(|name| !databases.is_empty() && !databases.iter().any(|one| one == name));
-            prop_assert_eq!(with.keeps(&subject), without.keeps(&subject) && !is_other_database);
+            prop_assert_eq!(keeps(&with), keeps(&without) && !is_other_database);
         }
     }
 }

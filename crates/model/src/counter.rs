@@ -41,7 +41,9 @@ pub enum Role {
     Time,
     /// A level: shown as read, never subtracted.
     Gauge,
-    /// Marks when counting began: if it differs, the statistics were reset.
+    /// A mark that says something of the reading: neither shown nor subtracted.
+    Mark,
+    /// A mark of the counters' beginning: when it differs, the statistics were reset.
     StatisticsMark,
     /// Marks the open file: if it differs, the file was closed in between.
     HandleMark,
@@ -138,6 +140,9 @@ counters! {
     UntimedReads = 43, "untimed_reads", Count;
     /// Writes in a difference whose stall was not reported.
     UntimedWrites = 44, "untimed_writes", Count;
+    /// When the row was read, nanoseconds on the clock of its sample: there only where that was an earlier sample, because
+    /// the server would not give the row again.
+    ReadClockNs = 45, "read_clock_ns", Mark;
 }
 
 impl Counter {

@@ -8,7 +8,8 @@
 //! that it was
 //!    created after the previous sample, and no subject then had the same open handle: SQL Server counts the
 //! age of a
-//!    database from its last rename. A known name with a new identity is a reset.
+//!    database from its last rename. A known name with a new identity is a reset, because it is a new subject or
+//! one that moved.
 //! 3. A changed mark of the row (when counting began, its open handle) is a reset.
 //! 4. Without a length of time there is no delta: both samples must be timed by one clock that moved forward.
 //! 5. Any column that decreased makes the whole row a reset. If only time columns of a known width decreased,
@@ -18,7 +19,9 @@
 //!    So is the stall that a source does not report. The number of reads and writes concerned is kept, so
 //! that sums
 //!    divide a stall only by the operations it belongs to.
-//! 7. Otherwise the row's delta is the difference over the actual length of the interval, however long. Equal
+//! 7. A row that could not be read again has no delta; the next reading's delta covers the time since the last
+//! reading.
+//! 8. Otherwise the row's delta is the difference over the actual length of the interval, however long. Equal
 //! values are
 //!    a delta of zeros: idle is not missing.
 
@@ -39,6 +42,8 @@ pub enum Change {
     Delta(Totals),
     /// First seen: the next sample will give a delta.
     Baseline,
+    /// It could not be read this time.
+    NotRead,
     /// No delta for this interval.
     Reset(ResetReason),
 }
@@ -48,7 +53,7 @@ impl Change {
     pub fn delta(&self) -> Option<&Totals> {
         match self {
             Self::Delta(totals) => Some(totals),
-            Self::Baseline | Self::Reset(_) => None,
+            Self::Baseline | Self::NotRead | Self::Reset(_) => None,
         }
     }
 }
@@ -69,9 +74,16 @@ pub fn compare(before: &Sample, now: &Sample) -> Vec<Change> {
         .iter()
         .enumerate()
         .map(|(place, row)| match find(place, &row.subject) {
-            Ok(previous) => difference(row.subject.kind, &previous.counters, &row.counters, interval_ns),
-            Err(named_alike) if known.has_handle_of(row) => appeared(row, named_alike, None),
-            Err(named_alike) => appeared(row, named_alike, interval_ns),
+            _ if row.is_stale() => Change::NotRead,
+            Ok(previous) => {
+                let interval_ns = interval_ns.and_then(|_| {
+                    let before_ns = previous.read_clock_ns(&before.taken);
+                    row.read_clock_ns(&now.taken).checked_sub(before_ns).filter(|ns| *ns > 0)
+                });
+                difference(row.subject.kind, &previous.counters, &row.counters, interval_ns)
+            }
+            Err(namesake) if known.has_handle_of(row) => appeared(row, namesake, None),
+            Err(namesake) => appeared(row, namesake, interval_ns),
         })
         .collect()
 }
@@ -85,7 +97,7 @@ struct Known<'a> {
 
 impl<'a> Known<'a> {
     fn of(rows: &'a [Row]) -> Self {
-        let series = rows.iter().map(|row| (series_key(&row.subject), row)).collect();
+        let series = rows.iter().map(|row| (row.subject.series_key(), row)).collect();
         let names = rows.iter().map(|row| (name_key(&row.subject), row)).collect();
         Self { series, names, handles: rows.iter().filter_map(handle_key).collect() }
     }
@@ -95,17 +107,13 @@ impl<'a> Known<'a> {
         handle_key(row).is_some_and(|key| self.handles.contains(&key))
     }
 
-    /// The earlier row of the same subject, or else whether another subject had its name.
-    fn find(&self, subject: &'a Subject) -> Result<&'a Row, bool> {
+    /// The earlier row of the same thing, or else that of some other thing that had its name.
+    fn find(&self, subject: &'a Subject) -> Result<&'a Row, Option<&'a Row>> {
         self.series
-            .get(&series_key(subject))
+            .get(&subject.series_key())
             .copied()
-            .ok_or_else(|| self.names.contains_key(&name_key(subject)))
+            .ok_or_else(|| self.names.get(&name_key(subject)).copied())
     }
-}
-
-fn series_key(subject: &Subject) -> (Kind, &Scope, &str) {
-    (subject.kind, &subject.scope, &subject.identity)
 }
 
 fn handle_key(row: &Row) -> Option<(Kind, u64)> {
@@ -146,7 +154,7 @@ pub fn epoch_reset(before: &Epoch, now: &Epoch, interval_ns: Option<u64>) -> Opt
 }
 
 /// Rule 2: a row without an earlier one.
-fn appeared(row: &Row, named_alike: bool, interval_ns: Option<u64>) -> Change {
+fn appeared(row: &Row, namesake: Option<&Row>, interval_ns: Option<u64>) -> Change {
     let born_since = |interval_ns: &u64| {
         row.age_ms.and_then(|age_ms| age_ms.checked_mul(1_000_000)).is_some_and(|age| age < *interval_ns)
     };
@@ -159,12 +167,20 @@ fn appeared(row: &Row, named_alike: bool, interval_ns: Option<u64>) -> Change {
             mark_untimed(row.subject.kind, &mut amounts);
             Change::Delta(Totals { covered_ns: interval_ns, amounts })
         }
-        None if named_alike => Change::Reset(ResetReason::IdentityChange),
-        None => Change::Baseline,
+        None => match namesake {
+            Some(earlier) if has_moved(&earlier.subject, &row.subject) => Change::Reset(ResetReason::Move),
+            Some(_) => Change::Reset(ResetReason::IdentityChange),
+            None => Change::Baseline,
+        },
     }
 }
 
-/// Rules 3 to 7: two readings of one subject.
+/// Whether a thing of one name was put on another volume.
+fn has_moved(before: &Subject, now: &Subject) -> bool {
+    before.volume.is_some() && now.volume.is_some() && before.volume != now.volume
+}
+
+/// Rules 3 to 6 and 8: two readings of one thing.
 pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Option<u64>) -> Change {
     if let Some(reason) = mark_reset(before, now) {
         return Change::Reset(reason);
@@ -199,8 +215,9 @@ pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Op
     Change::Delta(Totals { covered_ns: interval_ns, amounts })
 }
 
-/// Rule 6: counts the operations whose stall is not reported. No operation takes zero picoseconds: MySQL
-/// counts operations of an untimed instrument without adding to its time.
+/// Rule 6: counts the operations whose stall is not reported. With fine-grained timers, operations that took no
+/// time at all were not timed: MySQL counts operations of an untimed instrument without adding to its time, and
+/// so does PostgreSQL in a database with `track_io_timing` off.
 fn mark_untimed(kind: Kind, amounts: &mut Counters) {
     if !kind.has_stall() {
         return;
@@ -210,7 +227,8 @@ fn mark_untimed(kind: Kind, amounts: &mut Counters) {
         (Counter::Writes, Counter::WriteStall, Counter::UntimedWrites),
     ] {
         let Some(count) = amounts.get(ops).filter(|count| *count > 0) else { continue };
-        if kind.column(stall).unit == Unit::Picoseconds && amounts.get(stall) == Some(0) {
+        let is_fine = matches!(kind.column(stall).unit, Unit::Picoseconds | Unit::Microseconds);
+        if is_fine && amounts.get(stall) == Some(0) {
             amounts.unset(stall);
         }
         if amounts.get(stall).is_none() {

@@ -32,6 +32,7 @@ mod step;
 pub mod summary;
 pub mod totals;
 pub mod transfer;
+mod unread;
 pub mod warning;
 pub mod write_data;
 
@@ -59,6 +60,7 @@ pub use scope::{DeviceRole, Scope};
 pub use step::Step;
 pub use summary::Summary;
 pub use totals::Totals;
+pub use unread::with_unread_of;
 pub use warning::{Warning, WarningCode};
 
 #[cfg(test)]

@@ -22,10 +22,13 @@ pub enum ResetReason {
     Upgrade = 6,
     /// The interval's length is unknown: the clock of the samples changed or went back.
     ClockChange = 7,
+    /// It was put on another volume: what was done there and what here cannot be told apart.
+    Move = 8,
 }
 
 impl ResetReason {
-    pub const ALL: [Self; 7] = [
+    /// Every reason.
+    pub const ALL: [Self; 8] = [
         Self::Restart,
         Self::StatisticsReset,
         Self::Reattach,
@@ -33,6 +36,7 @@ impl ResetReason {
         Self::Wrap,
         Self::Upgrade,
         Self::ClockChange,
+        Self::Move,
     ];
 
     /// One sentence for people.
@@ -45,6 +49,7 @@ impl ResetReason {
             Self::Wrap => "a counter passed the end of its width",
             Self::Upgrade => "another version of the server answers",
             Self::ClockChange => "the clock that times the samples changed",
+            Self::Move => "it was moved to another volume",
         }
     }
 
@@ -58,6 +63,7 @@ impl ResetReason {
             Self::Wrap => "wrap",
             Self::Upgrade => "upgrade",
             Self::ClockChange => "clock-change",
+            Self::Move => "move",
         }
     }
 }

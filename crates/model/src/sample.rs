@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::counter::Counters;
+use crate::counter::{Counter, Counters};
 use crate::kind::Kind;
 use crate::scope::Scope;
 use crate::warning::Warning;
@@ -59,7 +59,12 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Whether `other` is the same subject, even if renamed or moved.
+    /// What makes it the same thing over time.
+    pub(crate) fn series_key(&self) -> (Kind, &Scope, &str) {
+        (self.kind, &self.scope, &self.identity)
+    }
+
+    /// Whether `other` is the same thing, though it may have been renamed or moved.
     pub fn is_same_series(&self, other: &Self) -> bool {
         self.kind == other.kind && self.scope == other.scope && self.identity == other.identity
     }
@@ -73,6 +78,18 @@ pub struct Row {
     pub counters: Counters,
     /// Age by the server's own clock, milliseconds, if reported.
     pub age_ms: Option<u64>,
+}
+
+impl Row {
+    /// When it was read, on the clock of its sample, which was taken at `taken`.
+    pub fn read_clock_ns(&self, taken: &SampleTime) -> u64 {
+        self.counters.get(Counter::ReadClockNs).unwrap_or(taken.clock_ns)
+    }
+
+    /// Whether its values are those of an earlier sample, because it could not be read again.
+    pub fn is_stale(&self) -> bool {
+        self.counters.get(Counter::ReadClockNs).is_some()
+    }
 }
 
 /// One complete reading of one source.

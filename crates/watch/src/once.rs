@@ -31,7 +31,7 @@ pub fn sample_once(
         source.narrow(filter);
         match source.read() {
             Ok(mut sample) => {
-                sample.rows.retain(|row| filter.keeps(&row.subject));
+                filter.apply(&mut sample);
                 let step = Step::first(Arc::new(sample));
                 observer(OnceEvent::Sampled { source: &name, step: &step });
                 for warning in &step.sample.warnings {

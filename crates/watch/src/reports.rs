@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::error::WatchError;
 use crate::tiers::SourceWindow;
-use crate::windows::{WatchComparison, WatchReport, WatchSeries, WatchWindow};
+use crate::windows::{SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow};
 
 /// The parameters of every report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,13 +69,15 @@ fn window(
             continue;
         }
         let part = SourceWindow { history, source: watched.source.id, from, to };
+        let mut about = SourceHistory { name: name.clone(), ..SourceHistory::default() };
         let tiers = part.each_interval(&mut |interval| {
-            window.add(name, interval.rows.iter().map(|(row, change)| (row, change)));
+            about.note_unread(&interval);
+            window.add(name, &interval);
         })?;
-        let history = part.source_history(name, tiers)?;
+        part.complete(&mut about, tiers)?;
         let has_numbers = window.groups.keys().any(|key| key.source == *name);
-        if has_numbers || history.has_remarks() {
-            sources.push(history);
+        if has_numbers || about.has_remarks() {
+            sources.push(about);
         }
     }
     if window.groups.is_empty() {

@@ -5,7 +5,7 @@ use iostall_store::{History, RollupRow, Seams, SourceId};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::WatchError;
-use crate::windows::{Interval, SourceHistory};
+use crate::windows::{Grain, Interval, SourceHistory};
 
 /// Up to where a window was read from days and from hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,8 +33,10 @@ impl SourceWindow<'_> {
             raw_from = raw_from.max(hours_until);
         }
         if raw_from < self.to {
-            let mut part =
-                |step: Step| interval(&step).within(raw_from, self.to).into_iter().for_each(&mut *each);
+            let mut part = |step: Step| {
+                let all = Interval::all_of(&step).into_iter();
+                all.filter_map(|interval| interval.within(raw_from, self.to)).for_each(&mut *each);
+            };
             self.history.intervals(self.source, raw_from, self.to, &mut part)?;
         }
         Ok(tiers)
@@ -75,29 +77,16 @@ impl SourceWindow<'_> {
         Ok(has_any.then_some(end))
     }
 
-    /// Gaps and warnings.
-    pub(crate) fn source_history(&self, name: &str, tiers: Tiers) -> Result<SourceHistory, WatchError> {
-        let gaps = self.history.gaps(self.source, self.from, self.to)?;
-        let warnings = self.history.warnings(self.source, self.from, self.to)?;
-        let Tiers { days_until, hours_until } = tiers;
-        Ok(SourceHistory { name: name.to_owned(), days_until, hours_until, gaps, warnings })
+    /// Adds gaps and warnings to `about`.
+    pub(crate) fn complete(&self, about: &mut SourceHistory, tiers: Tiers) -> Result<(), WatchError> {
+        about.gaps = self.history.gaps(self.source, self.from, self.to)?;
+        about.warnings = self.history.warnings(self.source, self.from, self.to)?;
+        (about.days_until, about.hours_until) = (tiers.days_until, tiers.hours_until);
+        Ok(())
     }
 }
 
-/// A step in calendar time. If the calendar clock was set back meanwhile, its length is that of the monotonic
-/// clock.
-fn interval(step: &Step) -> Interval {
-    let end = step.at();
-    let covered_ns = step.since.as_ref().and_then(|since| step.sample.taken.since_ns(since));
-    let covered_ns = covered_ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(1);
-    let timed = || end.checked_sub(SignedDuration::from_nanos(covered_ns)).unwrap_or(Timestamp::MIN);
-    let since = step.since.as_ref().map(|since| since.utc);
-    let start = since.filter(|start| *start < end).unwrap_or_else(timed);
-    Interval { start, end, rows: step.to_rows(), is_rollup: false }
-}
-
-/// The roll-ups of one hour or day as one interval; the one that contains `until` covers only what was before
-/// it.
+/// The roll-ups of one hour or day as one interval; of that with `until` in it they hold what was before that.
 fn of_rollups(tier: Tier, rows: Vec<RollupRow>, until: Timestamp) -> Option<Interval> {
     let start = rows.first()?.beginning;
     let end = start.checked_add(SignedDuration::from_secs(tier.seconds())).ok()?.min(until);
@@ -105,7 +94,7 @@ fn of_rollups(tier: Tier, rows: Vec<RollupRow>, until: Timestamp) -> Option<Inte
         let row = Row { subject: one.subject, counters: Counters::new(), age_ms: None };
         (row, Change::Delta(one.rollup.totals))
     };
-    Some(Interval { start, end, rows: rows.into_iter().map(row).collect(), is_rollup: true })
+    Some(Interval { start, end, rows: rows.into_iter().map(row).collect(), grain: Grain::Rollup })
 }
 
 #[cfg(test)]

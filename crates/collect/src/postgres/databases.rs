@@ -1,12 +1,12 @@
 //! The relations of databases other than the one that stays connected.
 //!
-//! PostgreSQL shows the counters of a relation only to sessions in its database. A permanent session would
-//! block
-//! `DROP DATABASE` and `ALTER DATABASE ... RENAME`, so each lasts for one reading. Few are open at a time:
-//! the printed grants
-//! allow the login five.
+//! PostgreSQL shows the counters of a relation only to sessions in its database. A session that stays would stop
+//! `DROP DATABASE` and `ALTER DATABASE ... RENAME`, so each lasts for one reading. Few are open at a time: the
+//! printed grants allow the login five. A database that cannot be read is named in the sample, so that its rows are
+//! missing and not gone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use iostall_model::{Row, Warning, WarningCode};
@@ -22,10 +22,11 @@ use crate::source::SourceError;
 const SESSIONS_MAX: usize = 4;
 /// Databases that are read besides the one that stays connected.
 const DATABASES_MAX: usize = 100;
-/// How long a database that refused the login is left alone, because each refusal is a line in the server's
-/// log.
-const REFUSED_FOR_NS: u64 = 300_000_000_000;
-/// The database name for relations that all databases share.
+/// Longest pause before another try where no more is wrong than that no session is free, or the server is starting.
+const PASSES_WITHIN: Duration = Duration::from_secs(30);
+/// How long a session may take to end on the server.
+const ENDING: Duration = Duration::from_secs(1);
+/// The database that the queries put relations in that all databases share.
 const SHARED: &str = "(shared)";
 
 /// The other databases of a server.
@@ -33,8 +34,31 @@ const SHARED: &str = "(shared)";
 pub(super) struct Databases {
     /// Databases to read; empty for all.
     wanted: Vec<String>,
-    /// How long those that refused are left alone, and their warnings.
-    refused: HashMap<String, (u64, Warning)>,
+    /// Those that could not be read the last time.
+    refused: HashMap<String, Refusal>,
+    /// Whether the server had no session free for all that are opened at a time.
+    is_crowded: bool,
+}
+
+/// What a database that cannot be read has said, time after time.
+struct Refusal {
+    warning: Warning,
+    /// How often in a row.
+    count: u32,
+    /// Until when it is left alone, on the clock of samples.
+    until_ns: u64,
+}
+
+impl Refusal {
+    /// `error`, after `earlier` refusals. Each is a line in the server's log, so the pause grows from a second: to five minutes
+    /// where somebody has to mend something first, and to half a minute where it may pass by itself.
+    fn new(name: &str, error: &SourceError, earlier: u32, now_ns: u64) -> Self {
+        let count = earlier.saturating_add(1);
+        let doubled = 1_u64.checked_shl(count - 1).unwrap_or(u64::MAX);
+        let pause = Duration::from_secs(doubled).min(error.longest_pause().unwrap_or(PASSES_WITHIN));
+        let until_ns = now_ns.saturating_add(u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX));
+        Self { warning: not_read(name, error), count, until_ns }
+    }
 }
 
 impl Databases {
@@ -57,24 +81,47 @@ impl Databases {
     ) -> Result<(Vec<Row>, Vec<Warning>), SourceError> {
         let mut warnings = Vec::new();
         let names = self.names(login, client, version, now_ns, &mut warnings).await?;
-        let mut rows = Vec::new();
-        for names in names.chunks(SESSIONS_MAX) {
+        let (mut rows, mut crowded_out) = (Vec::new(), Vec::new());
+        let at_a_time = if self.is_crowded { 1 } else { SESSIONS_MAX };
+        for names in names.chunks(at_a_time) {
             let sessions = names.iter().map(|name| relations(login, name, version));
             for (name, answer) in names.iter().zip(join_all(sessions).await) {
                 match answer {
-                    Ok(found) => rows.extend(found),
-                    Err(error) => {
-                        let warning = refusal(name, &error.to_string());
-                        warnings.push(warning.clone());
-                        self.refused.insert(name.clone(), (now_ns + REFUSED_FOR_NS, warning));
-                    }
+                    Err(SourceError::Full { .. }) if at_a_time > 1 => crowded_out.push(name),
+                    answer => self.take(name, answer, now_ns, &mut rows, &mut warnings),
                 }
             }
+        }
+        // Fewer sessions may be free than the grants allow: then one after the other, and so from now on.
+        self.is_crowded |= !crowded_out.is_empty();
+        for name in crowded_out {
+            let answer = relations(login, name, version).await;
+            self.take(name, answer, now_ns, &mut rows, &mut warnings);
         }
         Ok((rows, warnings))
     }
 
-    /// The databases to read now; reasons for the others go to `warnings`.
+    /// Takes the rows of a database, or remembers why there are none.
+    fn take(
+        &mut self,
+        name: &str,
+        answer: Result<Vec<Row>, SourceError>,
+        now_ns: u64,
+        rows: &mut Vec<Row>,
+        warnings: &mut Vec<Warning>,
+    ) {
+        let earlier = self.refused.remove(name).map_or(0, |refusal| refusal.count);
+        match answer {
+            Ok(found) => rows.extend(found),
+            Err(error) => {
+                let refusal = Refusal::new(name, &error, earlier, now_ns);
+                warnings.push(refusal.warning.clone());
+                self.refused.insert(name.to_owned(), refusal);
+            }
+        }
+    }
+
+    /// Which to read now; the reasons for the others go to `warnings`.
     async fn names(
         &mut self,
         login: &Login,
@@ -83,8 +130,7 @@ impl Databases {
         now_ns: u64,
         warnings: &mut Vec<Warning>,
     ) -> Result<Vec<String>, SourceError> {
-        self.refused.retain(|_, (until_ns, _)| *until_ns > now_ns);
-        let mut names = Vec::new();
+        let (mut names, mut there) = (Vec::new(), HashSet::new());
         for row in CONNECTABLE.ask(login, client, version).await? {
             let bytes: &[u8] = CONNECTABLE.column(login, &row, "name")?;
             let may_connect: bool = CONNECTABLE.column(login, &row, "may_connect")?;
@@ -92,13 +138,16 @@ impl Databases {
             if !self.wants(&name) {
                 continue;
             }
+            there.insert(name.clone());
             match self.refused.get(&name) {
                 _ if name.as_bytes() != bytes => warnings.push(not_utf8(&name)),
                 _ if !may_connect => warnings.push(no_grant(&name, login.user())),
-                Some((_, warning)) => warnings.push(warning.clone()),
-                None => names.push(name),
+                Some(refusal) if refusal.until_ns > now_ns => warnings.push(refusal.warning.clone()),
+                _ => names.push(name),
             }
         }
+        // One that is dropped and made again is another one.
+        self.refused.retain(|name, _| there.contains(name));
         if names.len() > DATABASES_MAX {
             warnings.push(too_many(names.len()));
             names.truncate(DATABASES_MAX);
@@ -107,14 +156,15 @@ impl Databases {
     }
 }
 
-/// Reads one database in a session that has also ended on the server when this returns.
+/// What one database tells, in a session that is over on the server, too, when this returns: it would still count as one
+/// of those that the login may have.
 async fn relations(login: &Login, database: &str, version: u32) -> Result<Vec<Row>, SourceError> {
     let answer = match login.connect(Some(database)).await {
         Err(error) => Err(error),
         Ok((client, connection)) => {
             let rows = queries::rows(&RELATIONS, login, &client, version).await;
             drop(client);
-            drop(connection.await);
+            drop(tokio::time::timeout(ENDING, connection).await);
             rows
         }
     };
@@ -147,10 +197,10 @@ fn not_utf8(name: &str) -> Warning {
         .hint("its blocks and times as a whole are; ALTER DATABASE ... RENAME TO gives it another name")
 }
 
-fn refusal(name: &str, reason: &str) -> Warning {
-    let message = format!("database {name} refused, so its tables and indexes are not watched: {reason}");
-    Warning::new(WarningCode::MissingGrant, message)
-        .hint("where it was the login: pg_hba.conf and its connection limit decide; it is asked again after five minutes")
+fn not_read(name: &str, error: &SourceError) -> Warning {
+    let message = format!("database {name}: tables and indexes were not read: {error}");
+    let hint = format!("{}; what it does meanwhile is counted when it can be read again", error.hint());
+    Warning::new(WarningCode::NotRead, message).about(name).hint(hint)
 }
 
 fn too_many(count: usize) -> Warning {
@@ -169,5 +219,20 @@ mod tests {
         assert!(databases.wants("sales"));
         databases.narrow(&["stock".to_owned()]);
         assert!(databases.wants("stock") && !databases.wants("sales"));
+    }
+
+    /// One moment without a free session silenced a database for five minutes.
+    #[test]
+    fn a_database_is_asked_again_after_one_two_and_four_seconds() {
+        let full = SourceError::Full { source_name: "x".into(), reason: "too many".into() };
+        let login = SourceError::Login { source_name: "x".into(), user: "u".into(), reason: "no".into() };
+        let pauses = |error: &SourceError| -> Vec<u64> {
+            (0..10).map(|earlier| Refusal::new("sales", error, earlier, 0).until_ns / 1_000_000_000).collect()
+        };
+        assert_eq!(pauses(&full), [1, 2, 4, 8, 16, 30, 30, 30, 30, 30]);
+        assert_eq!(pauses(&login), [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
+        assert_eq!(Refusal::new("sales", &login, u32::MAX, 0).until_ns, 300_000_000_000);
+        let refusal = Refusal::new("sales", &full, 0, 0).warning;
+        assert_eq!((refusal.code, refusal.subject.as_deref()), (WarningCode::NotRead, Some("sales")));
     }
 }

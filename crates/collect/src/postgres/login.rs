@@ -114,6 +114,9 @@ impl Login {
 
     fn refused(&self, error: &tokio_postgres::Error) -> SourceError {
         let (source_name, reason) = (self.name.clone(), explain(error));
+        if error.code().is_some_and(|state| state.code() == FULL) {
+            return SourceError::Full { source_name, reason };
+        }
         if is_about_login(error) {
             let user = self.user().to_owned();
             return SourceError::Login { source_name, user, reason };
@@ -129,7 +132,9 @@ impl Login {
 
 /// SQL states about the login, its password, its database or its right to connect: retrying is useless.
 const LOGIN: [&str; 5] = ["28000", "28P01", "3D000", "42501", "55000"];
-/// The driver's messages if it has no password, or no authentication method that the server accepts.
+/// The server, the database or the role has as many sessions as it may have.
+const FULL: &str = "53300";
+/// What the driver says where it has no password or no method that the server takes.
 const LOGIN_HERE: [&str; 2] = ["invalid configuration", "authentication error"];
 /// The driver's message if the server does not support our encryption.
 const TLS: &str = "error performing TLS handshake";

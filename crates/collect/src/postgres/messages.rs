@@ -24,11 +24,13 @@ pub(super) struct Messages<S> {
     seen: usize,
     /// How much of a message is still to come.
     left: u64,
+    /// Whether our end is closed.
+    is_shut: bool,
 }
 
 impl<S> Messages<S> {
     pub(super) fn new(stream: S, allowance: Allowance) -> Self {
-        Self { stream, allowance, header: [0; HEADER_BYTES], seen: 0, left: 0 }
+        Self { stream, allowance, header: [0; HEADER_BYTES], seen: 0, left: 0, is_shut: false }
     }
 
     fn pass(&mut self, mut bytes: &[u8]) -> io::Result<()> {
@@ -68,7 +70,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Messages<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Messages<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Messages<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -81,8 +83,21 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Messages<S> {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
+    /// Waits for the server to close its end: until then the session counts among those that the login may have.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        if !self.is_shut {
+            ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
+            self.is_shut = true;
+        }
+        let mut rest = [0; 512];
+        loop {
+            let mut rest = ReadBuf::new(&mut rest);
+            // However it ends, it is over.
+            let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut rest));
+            if read.is_err() || rest.filled().is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use tokio_postgres::Client;
 
 use self::databases::Databases;
 use self::login::Login;
-use self::queries::{DIRECTORY, INSTANCE, PLACE, RELATIONS, SERVER, VERSION};
+use self::queries::{DIRECTORY, INSTANCE, PLACE, RELATIONS, SERVER, TIMING, VERSION};
 use crate::address::Address;
 use crate::remote;
 use crate::sample_time;
@@ -102,6 +102,14 @@ impl Server {
             epoch.counters_since = marks.into_iter().flatten().collect();
             let timed = |name| INSTANCE.column(login, row, name);
             warnings = setting_warnings(version, timed("io_timing")?, timed("wal_timing")?);
+        }
+        for row in TIMING.ask(login, client, version).await? {
+            let name = |column| -> Result<Option<String>, SourceError> {
+                let bytes: Option<&[u8]> = TIMING.column(login, &row, column)?;
+                Ok(bytes.map(queries::readable))
+            };
+            let is_on = TIMING.column(login, &row, "is_on")?;
+            warnings.push(timed_apart(name("database")?, name("role")?, is_on));
         }
         let (mut backend, mut directory) = (0, None);
         let mut rows = queries::rows(&SERVER, login, client, version).await?;
@@ -208,6 +216,22 @@ fn setting_warnings(version: u32, io_timing: bool, wal_timing: bool) -> Vec<Warn
         ));
     }
     warnings
+}
+
+/// What a setting of a database's or a role's own does to the stall of all.
+fn timed_apart(database: Option<String>, role: Option<String>, is_on: bool) -> Warning {
+    let of = match (&database, &role) {
+        (None, None) => "all roles".to_owned(),
+        (Some(database), None) => format!("database {database}"),
+        (None, Some(role)) => format!("role {role}"),
+        (Some(database), Some(role)) => format!("role {role} in database {database}"),
+    };
+    let (word, rest) = if is_on { ("on", "the others") } else { ("off", "them") };
+    let message = format!(
+        "track_io_timing is {word} for {of} alone: the stall of backends and databases lacks what {rest} waited for"
+    );
+    Warning::new(WarningCode::SettingOff, message)
+        .hint("ALTER DATABASE or ALTER ROLE ... RESET track_io_timing gives it the server's setting again")
 }
 
 #[cfg(test)]

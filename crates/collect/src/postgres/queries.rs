@@ -33,6 +33,9 @@ pub(super) const INSTANCE: Query = Query {
 pub(super) const PLACE: Query =
     Query { tag: "iostall:place", texts: &[(12, include_str!("sql/place_12.sql"))] };
 
+pub(super) const TIMING: Query =
+    Query { tag: "iostall:timing", texts: &[(12, include_str!("sql/timing_12.sql"))] };
+
 pub(super) const DIRECTORY: Query =
     Query { tag: "iostall:directory", texts: &[(12, include_str!("sql/directory_12.sql"))] };
 
@@ -183,7 +186,7 @@ mod tests {
     #[test]
     fn every_query_carries_its_tag_so_that_a_dba_knows_who_asks() {
         let counted = SERVER.iter().chain(&RELATIONS).map(|one| &one.query);
-        for query in counted.chain([&VERSION, &INSTANCE, &PLACE, &DIRECTORY, &CONNECTABLE]) {
+        for query in counted.chain([&VERSION, &INSTANCE, &TIMING, &PLACE, &DIRECTORY, &CONNECTABLE]) {
             for (since, text) in query.texts {
                 assert!(text.starts_with(&format!("/* {} */", query.tag)), "{} {since}", query.tag);
             }

@@ -96,7 +96,7 @@ fn a_database_that_refuses_is_a_warning_with_its_name_and_the_rest_is_read() {
         warnings.map(|warning| (warning.code, warning.hint.is_some())).collect::<Vec<_>>()
     };
     assert_eq!(about(&sample, "sales"), [(WarningCode::MissingGrant, true)]);
-    assert_eq!(about(&sample, "stock"), [(WarningCode::MissingGrant, true)]);
+    assert_eq!(about(&sample, "stock"), [(WarningCode::NotRead, true)]);
     assert!(sample.rows.iter().any(|row| table_in("postgres")(row)));
     let place = sample.warnings.iter().find(|warning| warning.message.contains("data directory")).unwrap();
     assert!(place.hint.as_deref().unwrap().contains("grants postgres"));

@@ -19,7 +19,7 @@ fn sum(before: &Sample, now: &Sample, counts: impl Fn(&Row) -> bool, counters: &
             Change::Delta(totals) => {
                 counters.iter().map(|counter| totals.amounts.or_zero(*counter)).sum::<u64>()
             }
-            Change::Baseline => panic!("{} was not there before", row.subject.name),
+            Change::Baseline | Change::NotRead => panic!("{} was not there before", row.subject.name),
             Change::Reset(reason) => panic!("{}: {reason}", row.subject.name),
         })
         .sum()

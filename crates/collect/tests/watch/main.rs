@@ -3,6 +3,7 @@
 mod breadth;
 mod host;
 mod names;
+mod refusals;
 mod servers;
 mod tls;
 

@@ -134,7 +134,7 @@ fn intervals<'a>(
                 interval.totals.beside(totals);
                 interval.is_whole = true;
             }
-            Change::Delta(_) | Change::Reset(_) => interval.is_broken = true,
+            Change::Delta(_) | Change::NotRead | Change::Reset(_) => interval.is_broken = true,
             Change::Baseline => {}
         }
     }

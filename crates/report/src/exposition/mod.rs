@@ -62,10 +62,11 @@ fn add_source(families: &mut Families, source: &SourceNow) {
     }
 }
 
-/// Every counter of every row.
+/// Every counter of every row that was read.
 fn add_rows(families: &mut Families, source: &str, rows: &[Row]) {
     let mut seen: HashMap<(&'static str, Labels), usize> = HashMap::new();
-    let labelled: Vec<_> = rows.iter().map(|row| (row, labels(source, &row.subject))).collect();
+    let read = rows.iter().filter(|row| !row.is_stale());
+    let labelled: Vec<_> = read.map(|row| (row, labels(source, &row.subject))).collect();
     for (row, labels) in &labelled {
         *seen.entry((noun(row.subject.kind), labels.clone())).or_default() += 1;
     }

@@ -87,7 +87,7 @@ pub(super) fn metric(kind: Kind, counter: Counter) -> Option<Metric> {
         Role::Count => ("_total", true, false),
         Role::Time => ("_seconds_total", true, true),
         Role::Gauge => ("", false, false),
-        Role::StatisticsMark | Role::HandleMark => return None,
+        Role::Mark | Role::StatisticsMark | Role::HandleMark => return None,
     };
     let (noun, words) = (noun(kind), what.replace('_', " "));
     let help = if is_counter {

@@ -148,7 +148,7 @@ fn nothing(state: &TopState) -> Text<'static> {
             state.filter
         ));
     }
-    if state.sources.iter().any(|source| source.gap.is_none() && !source.has_interval) {
+    if state.sources.iter().any(|source| source.gap.is_none() && source.newest.is_none()) {
         return Text::raw("waiting for a second sample: two make an interval");
     }
     Text::raw("nothing is counted at this level; 1 to 4 show the others")
@@ -158,9 +158,8 @@ fn nothing(state: &TopState) -> Text<'static> {
 /// several sources, after its source.
 fn name(state: &TopState, line: &Line, has_sources: bool) -> Text<'static> {
     let mut spans = Vec::new();
-    if !line.resets.is_empty() {
-        let reasons: Vec<&str> = line.resets.iter().map(|reason| reason.name()).collect();
-        spans.push(Span::styled(format!("({})  ", reasons.join(", ")), state.caution()));
+    if !line.missing.is_empty() {
+        spans.push(Span::styled(format!("({})  ", line.missing.join(", ")), state.caution()));
     }
     if has_sources {
         spans.push(Span::styled(format!("{}  ", shown(&line.key.source)), dim()));

@@ -1,6 +1,6 @@
 //! A line of the table.
 
-use iostall_model::{ResetReason, Totals};
+use iostall_model::Totals;
 use iostall_watch::windows::GroupKey;
 
 /// A file, database, volume or server in the newest interval.
@@ -8,6 +8,6 @@ use iostall_watch::windows::GroupKey;
 pub(super) struct Line {
     pub(super) key: GroupKey,
     pub(super) totals: Totals,
-    /// Why numbers are missing.
-    pub(super) resets: Vec<ResetReason>,
+    /// Why there are no numbers, or not all.
+    pub(super) missing: Vec<&'static str>,
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iostall_model::{Change, Gap, Level, ResetReason, Row, Step, Warning};
+use iostall_model::{Change, Gap, Level, ResetReason, Step, Warning};
 use iostall_watch::FeedEvent;
-use iostall_watch::windows::{Group, GroupKey, SourceHistory, WatchReport, WatchWindow};
+use iostall_watch::windows::{Group, GroupKey, Interval, SourceHistory, WatchReport, WatchWindow};
 use jiff::{SignedDuration, Timestamp};
 
 use super::columns::Column;
@@ -15,10 +15,8 @@ use super::line::Line;
 #[derive(Clone, Debug, Default)]
 pub struct TopSource {
     pub name: String,
-    /// The changes of its rows in the newest interval.
-    pub changes: Vec<(Row, Change)>,
-    /// Whether there was an interval since its last failure.
-    pub has_interval: bool,
+    /// What its rows did in the newest interval; `None` where there was none since it last failed to answer.
+    pub newest: Option<Interval>,
     /// When its newest sample was taken.
     pub taken: Option<Timestamp>,
     /// Time and reason of its first failure since then.
@@ -105,7 +103,8 @@ impl TopState {
                 *source.resets.entry(*reason).or_default() += 1;
             }
         }
-        (source.changes, source.has_interval) = (step.to_rows(), true);
+        // What is read late did its work in more than the newest interval.
+        source.newest = Interval::all_of(step).into_iter().next();
         self.refresh();
     }
 
@@ -117,8 +116,7 @@ impl TopState {
         let source = self.source(name);
         let first = source.gap.take().map_or(at, |(first, _)| first);
         source.gap = Some((first, reason.to_owned()));
-        source.changes.clear();
-        source.has_interval = false;
+        source.newest = None;
         self.refresh();
     }
 
@@ -132,7 +130,7 @@ impl TopState {
 
     /// Whether every source has answered or failed.
     pub fn is_complete(&self) -> bool {
-        self.sources.iter().all(|source| source.gap.is_some() || source.has_interval)
+        self.sources.iter().all(|source| source.gap.is_some() || source.newest.is_some())
     }
 
     /// The screen as a report on one interval, for the report's output formats.
@@ -150,6 +148,7 @@ impl TopState {
             days_until: None,
             hours_until: None,
             gaps: source.gap.iter().map(gap).collect(),
+            unread: Vec::new(),
             warnings: source.warnings.clone(),
         };
         let sources = self.sources.iter().map(history).collect();
@@ -159,7 +158,9 @@ impl TopState {
     fn window(&self) -> WatchWindow {
         let mut window = WatchWindow::new(self.level, None);
         for source in &self.sources {
-            window.add(&source.name, source.changes.iter().map(|(row, change)| (row, change)));
+            if let Some(interval) = &source.newest {
+                window.add(&source.name, interval);
+            }
         }
         let filter = self.filter.to_lowercase();
         window.groups.retain(|key, _| is_wanted(key, &filter));
@@ -168,10 +169,10 @@ impl TopState {
 
     /// Rebuilds the lines.
     pub(super) fn refresh(&mut self) {
-        let line = |(key, group): (GroupKey, Group)| Line {
-            key,
-            totals: group.totals,
-            resets: group.resets.into_keys().collect(),
+        let line = |(key, group): (GroupKey, Group)| {
+            let resets = group.resets.keys().map(|reason| reason.name());
+            let missing = resets.chain((group.unread > 0).then_some("not read")).collect();
+            Line { key, totals: group.totals, missing }
         };
         self.lines = self.window().groups.into_iter().map(line).collect();
         let (sort, is_ascending) = (self.sort, self.is_ascending);

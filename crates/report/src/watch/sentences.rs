@@ -1,6 +1,7 @@
 //! Sentences about a source.
 
-use iostall_watch::windows::{GapRun, SourceHistory};
+use iostall_model::Warning;
+use iostall_watch::windows::{GapRun, SourceHistory, Unread};
 
 use crate::facts::timestamp;
 use crate::format::shown;
@@ -14,8 +15,26 @@ pub fn sentences(history: &SourceHistory) -> Vec<String> {
         .hours_until
         .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", timestamp(until)));
     let gaps = history.gap_runs().into_iter().map(|run| of_gaps(&run));
-    let warnings = history.warnings.iter().map(|warning| shown(&warning.message));
-    days.into_iter().chain(hours).chain(gaps).chain(warnings).collect()
+    let unread = history.unread.iter().map(|unread| of_unread(unread, history.why_unread(unread)));
+    // Why a database was not read is said with when.
+    let is_said = |warning: &&Warning| {
+        history.unread.iter().any(|unread| history.why_unread(unread).is_some_and(|why| why == *warning))
+    };
+    let warnings =
+        history.warnings.iter().filter(|warning| !is_said(warning)).map(|warning| shown(&warning.message));
+    days.into_iter().chain(hours).chain(gaps).chain(unread).chain(warnings).collect()
+}
+
+fn of_unread(unread: &Unread, why: Option<&Warning>) -> String {
+    let what = why.map_or_else(
+        || format!("database {} was not read", shown(&unread.database)),
+        |warning| shown(&warning.message),
+    );
+    let (first, last) = (timestamp(unread.first), timestamp(unread.last));
+    if unread.missed == 1 {
+        return format!("1 sample, at {first}, without it: {what}");
+    }
+    format!("{} samples, from {first} to {last}, without it: {what}", unread.missed)
 }
 
 fn of_gaps(run: &GapRun) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use iostall_collect::{Source, SourceError};
 use iostall_model::alert::Now;
-use iostall_model::{Gap, Sample, Step};
+use iostall_model::{Gap, Sample, Step, with_unread_of};
 use jiff::Timestamp;
 
 use super::event::{Event, Missed, Retry, SamplerOptions};
@@ -135,8 +135,11 @@ impl Ticker {
     /// The only place where samples of a running source are compared.
     fn step(&mut self, mut sample: Sample) -> Step {
         (self.failures, self.rest) = (0, None);
-        sample.rows.retain(|row| self.options.filter.keeps(&row.subject));
-        let sample = Arc::new(sample);
+        self.options.filter.apply(&mut sample);
+        let sample = Arc::new(match &self.before {
+            Some(before) => with_unread_of(sample, before),
+            None => sample,
+        });
         let before = self.before.replace(Arc::clone(&sample));
         let mut step = match &before {
             Some(before) => Step::between(before, sample),

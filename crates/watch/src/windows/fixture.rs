@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::comparison::WatchComparison;
 use super::group::GroupKey;
-use super::interval::Interval;
+use super::interval::{Grain, Interval};
 use super::report::WatchReport;
 use super::series::WatchSeries;
 use super::source_history::SourceHistory;
@@ -85,7 +85,7 @@ fn intervals(slower: u64) -> Vec<Interval> {
         if minute == 0 {
             rows.push((row(FILES[2].0, FILES[2].1), writes_alone()));
         }
-        all.push(Interval { start: at(begin), end: at(minute + 1), rows, is_rollup: false });
+        all.push(Interval { start: at(begin), end: at(minute + 1), rows, grain: Grain::Samples });
     }
     all
 }
@@ -94,7 +94,7 @@ fn intervals(slower: u64) -> Vec<Interval> {
 pub fn report_of(slower: u64) -> WatchReport {
     let mut window = WatchWindow::new(Level::Files, None);
     for interval in intervals(slower) {
-        window.add(SOURCE, interval.rows.iter().map(|(row, change)| (row, change)));
+        window.add(SOURCE, &interval);
     }
     let gap = Gap { at: at(4), missed: 1, reason: "timed out".into() };
     let warning = Warning::new(WarningCode::MissingGrant, "volumes are not told to <this> login")
@@ -104,6 +104,7 @@ pub fn report_of(slower: u64) -> WatchReport {
         days_until: None,
         hours_until: None,
         gaps: vec![gap],
+        unread: Vec::new(),
         warnings: vec![warning],
     };
     WatchReport { from: start(), to: at(30), window, sources: vec![history], top: 20 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use iostall_model::{Kind, Level, ResetReason, Row, StallHistogram, Totals};
+use jiff::Timestamp;
 use serde::Serialize;
 
+use super::interval::{Grain, Interval, ns_between};
 use super::volumes::OnVolumes;
 
 /// Identifies a group: its source, kind and name.
@@ -38,13 +40,18 @@ pub struct Group {
     pub resets: BTreeMap<ResetReason, u64>,
     /// Its volumes, and their total I/O.
     pub on_volumes: OnVolumes,
+    /// Intervals of rows that could not be read.
+    pub unread: u64,
     pub(super) streak_ns: u64,
+    /// Up to where its rows have been counted.
+    counted_until: Option<Timestamp>,
 }
 
 impl Group {
-    /// Adds the next interval.
-    pub(super) fn then(&mut self, totals: &Totals, threshold_ns: Option<u64>) {
-        self.totals.then(totals);
+    /// Adds what was done in the next interval.
+    pub(super) fn then(&mut self, totals: &Totals, threshold_ns: Option<u64>, interval: &Interval) {
+        let covered_ns = self.newly_covered_ns(totals, interval);
+        self.totals.then(&Totals { covered_ns, ..*totals });
         let stall_ns = totals.io_stall_ns_mean();
         if let Some(stall_ns) = stall_ns {
             self.stall_ns_max = Some(self.stall_ns_max.map_or(stall_ns, |max| max.max(stall_ns)));
@@ -57,11 +64,21 @@ impl Group {
         }
         let is_over = threshold_ns.zip(stall_ns).is_some_and(|(threshold, stall)| stall > threshold as f64);
         if is_over {
-            self.over_ns += totals.covered_ns;
-            self.streak_ns += totals.covered_ns;
+            self.over_ns += covered_ns;
+            self.streak_ns += covered_ns;
             self.over_ns_longest = self.over_ns_longest.max(self.streak_ns);
-        } else {
+        } else if covered_ns > 0 {
             self.streak_ns = 0;
+        }
+    }
+
+    /// How much of the time that `totals` are of was not covered before. Rows that are read late did their work in a time
+    /// in which other rows of the group may have been counted.
+    fn newly_covered_ns(&mut self, totals: &Totals, interval: &Interval) -> u64 {
+        let counted_until = self.counted_until.replace(interval.end);
+        match counted_until.filter(|until| interval.grain == Grain::Late && *until > interval.start) {
+            Some(until) => totals.covered_ns.min(ns_between(until, interval.end)),
+            None => totals.covered_ns,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! An interval between two samples, and the part of it in a window.
 
-use iostall_model::{Change, Row, Totals};
-use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+use iostall_model::{Change, Row, Step, Totals};
+use jiff::{SignedDuration, Timestamp};
 
 /// The changes of one source's rows between two times.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,13 +11,53 @@ pub struct Interval {
     pub start: Timestamp,
     pub end: Timestamp,
     pub rows: Vec<(Row, Change)>,
-    /// Whether it is an hour or a day with only sums: it may be partly covered.
-    pub is_rollup: bool,
+    /// What it is made of.
+    pub grain: Grain,
+}
+
+/// What an interval is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    /// Two samples, one after the other.
+    Samples,
+    /// Rows that could not be read in the samples between these two; what else was read meanwhile is in intervals of its
+    /// own.
+    Late,
+    /// An hour or a day of which only sums are kept: it may be covered in part.
+    Rollup,
 }
 
 impl Interval {
-    /// The part between `from` and `to`, assuming an even load because nothing more is known; `None` if there
-    /// is none. The parts of neighbouring windows add up to the whole, unit by unit.
+    /// What happened from sample to sample, by the calendar; then what the rows did that were not in the sample before,
+    /// since they were last read.
+    pub fn all_of(step: &Step) -> Vec<Self> {
+        let end = step.at();
+        let length_ns = step.since.as_ref().and_then(|since| step.sample.taken.since_ns(since));
+        // Where somebody set the clock back meanwhile, the length is that of the clock which timed it.
+        let before = |ns: u64| {
+            let length = SignedDuration::from_nanos(i64::try_from(ns).unwrap_or(i64::MAX));
+            end.checked_sub(length).unwrap_or(Timestamp::MIN)
+        };
+        let since = step.since.as_ref().map(|since| since.utc);
+        let start = since.filter(|start| *start < end).unwrap_or_else(|| before(length_ns.unwrap_or(1)));
+        let mut late: BTreeMap<u64, Vec<(Row, Change)>> = BTreeMap::new();
+        let mut rows = step.to_rows();
+        for (row, change) in &mut rows {
+            let covered_ns = change.delta().map(|totals| totals.covered_ns);
+            if let Some(covered_ns) =
+                covered_ns.filter(|ns| length_ns.is_some_and(|length_ns| *ns > length_ns))
+            {
+                let change = std::mem::replace(change, Change::NotRead);
+                late.entry(covered_ns).or_default().push((row.clone(), change));
+            }
+        }
+        let late =
+            late.into_iter().map(|(ns, rows)| Self { start: before(ns), end, rows, grain: Grain::Late });
+        [Self { start, end, rows, grain: Grain::Samples }].into_iter().chain(late).collect()
+    }
+
+    /// The part that lies between `from` and `to`, as if the work had been even, which is all that is known;
+    /// `None` where there is none. The parts of neighbouring windows add up to the whole, unit by unit.
     pub fn within(mut self, from: Timestamp, to: Timestamp) -> Option<Self> {
         let (start, end) = (self.start.max(from), self.end.min(to));
         if start >= end {
@@ -32,7 +74,7 @@ impl Interval {
                 }
                 None => false,
             },
-            Change::Baseline | Change::Reset(_) => true,
+            Change::Baseline | Change::NotRead | Change::Reset(_) => true,
         });
         (self.start, self.end) = (start, end);
         Some(self)
@@ -82,7 +124,7 @@ mod tests {
             start: at(start),
             end: at(end),
             rows: vec![(row(), Change::Delta(totals))],
-            is_rollup: false,
+            grain: Grain::Samples,
         }
     }
 
@@ -109,7 +151,7 @@ mod tests {
     fn a_reset_at_the_edge_is_told() {
         let reset = Change::Reset(ResetReason::Restart);
         let one =
-            Interval { start: at(0), end: at(60), rows: vec![(row(), reset.clone())], is_rollup: false };
+            Interval { start: at(0), end: at(60), rows: vec![(row(), reset.clone())], grain: Grain::Samples };
         assert_eq!(one.within(at(30), at(90)).unwrap().rows[0].1, reset);
     }
 

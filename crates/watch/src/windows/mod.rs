@@ -14,9 +14,9 @@ mod window;
 
 pub use comparison::{Overall, Pair, Presence, Values, WatchComparison, stall_ns_at_mix};
 pub use group::{Group, GroupKey, key_of};
-pub use interval::Interval;
+pub use interval::{Grain, Interval};
 pub use report::{WatchReport, share_of};
-pub use series::{Cause, Line, Mark, Piece, WatchSeries};
-pub use source_history::{GapRun, SourceHistory};
+pub use series::{Broken, Cause, Line, Mark, Piece, WatchSeries};
+pub use source_history::{GapRun, SourceHistory, Unread};
 pub use volumes::OnVolumes;
 pub use window::WatchWindow;

@@ -7,7 +7,7 @@ use iostall_model::{Change, Gap, Level, ResetReason, Totals};
 use jiff::Timestamp;
 
 use super::group::{GroupKey, key_of};
-use super::interval::{Interval, ns_between};
+use super::interval::{Grain, Interval, ns_between};
 use super::report::WatchReport;
 use super::source_history::SourceHistory;
 
@@ -58,8 +58,17 @@ pub struct Mark {
 pub enum Cause {
     /// Missed samples, with the reason.
     Gap(String),
-    /// The counters of these groups were reset.
-    Reset(ResetReason, BTreeSet<String>),
+    /// There is no difference for rows of these groups.
+    Rows(Broken, BTreeSet<String>),
+}
+
+/// Why there is no difference for a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// Its counters began anew.
+    Reset(ResetReason),
+    /// It could not be read.
+    NotRead,
 }
 
 impl WatchSeries {
@@ -84,21 +93,26 @@ impl WatchSeries {
 
     /// Adds the next interval of `source`.
     pub fn add(&mut self, source: &str, interval: &Interval) {
+        if interval.grain == Grain::Late {
+            // A mean of a time in which nobody looked.
+            return;
+        }
         let has_gap = self.mark_gaps(source, interval);
-        let mut groups: BTreeMap<usize, (Totals, Option<ResetReason>)> = BTreeMap::new();
+        let mut groups: BTreeMap<usize, (Totals, Option<Broken>)> = BTreeMap::new();
         for (row, change) in &interval.rows {
             let place = key_of(self.level, source, row).and_then(|key| self.places.get(&key).copied());
             let Some(place) = place else { continue };
             match change {
                 Change::Delta(totals) => groups.entry(place).or_default().0.beside(totals),
-                Change::Reset(reason) => groups.entry(place).or_default().1 = Some(*reason),
+                Change::Reset(reason) => groups.entry(place).or_default().1 = Some(Broken::Reset(*reason)),
+                Change::NotRead => groups.entry(place).or_default().1 = Some(Broken::NotRead),
                 Change::Baseline => {}
             }
         }
-        for (place, (totals, reset)) in groups {
-            // A sum without one of its members would look like a drop in load.
-            match reset {
-                Some(reason) => self.mark_reset(source, interval, reason, place),
+        for (place, (totals, broken)) in groups {
+            // A sum without one of its members would look like a fall in load.
+            match broken {
+                Some(broken) => self.mark_rows(source, interval, broken, place),
                 None if has_gap || totals.covered_ns == 0 => {}
                 None => self.extend(place, interval, &totals),
             }
@@ -122,7 +136,7 @@ impl WatchSeries {
             let is_due = gaps.front().is_some_and(|gap| gap.at < interval.end);
             if is_due { gaps.pop_front() } else { None }
         }) {
-            if gap.at < interval.start || interval.is_rollup {
+            if gap.at < interval.start || interval.grain == Grain::Rollup {
                 self.mark_gap(source, gap.at, gap.at, gap.reason);
             } else {
                 inside.get_or_insert(gap.reason);
@@ -142,20 +156,21 @@ impl WatchSeries {
         }
     }
 
-    fn mark_reset(&mut self, source: &str, interval: &Interval, reason: ResetReason, place: usize) {
-        let name = self.lines[place].key.name.clone();
-        let same = self.marks.iter_mut().rev().find_map(|mark| match &mut mark.cause {
-            Cause::Reset(known, names)
-                if *known == reason && mark.source == source && mark.start == interval.start =>
-            {
-                Some(names)
+    fn mark_rows(&mut self, source: &str, interval: &Interval, broken: Broken, place: usize) {
+        let name = &self.lines[place].key.name;
+        let mut marks = self.marks.iter_mut().rev().filter(|mark| mark.source == source);
+        let same = marks.find_map(|mark| match &mut mark.cause {
+            Cause::Rows(known, names) if *known == broken => {
+                let lasts = mark.end == interval.start && names.len() == 1 && names.contains(name);
+                (lasts || mark.start == interval.start).then_some((names, &mut mark.end))
             }
             _ => None,
         });
-        if let Some(names) = same {
-            names.insert(name);
+        if let Some((names, end)) = same {
+            names.insert(name.clone());
+            *end = interval.end;
         } else {
-            let cause = Cause::Reset(reason, BTreeSet::from([name]));
+            let cause = Cause::Rows(broken, BTreeSet::from([name.clone()]));
             let (start, end) = (interval.start, interval.end);
             self.marks.push(Mark { source: source.to_owned(), start, end, cause });
         }
@@ -193,7 +208,7 @@ mod tests {
         assert_eq!(breaks, 2);
         let causes: Vec<&Cause> = series.marks.iter().map(|mark| &mark.cause).collect();
         let names = BTreeSet::from(["E:\\data\\a.mdf".to_owned()]);
-        assert!(causes.contains(&&Cause::Reset(ResetReason::Restart, names)), "{causes:?}");
+        assert!(causes.contains(&&Cause::Rows(Broken::Reset(ResetReason::Restart), names)), "{causes:?}");
         assert!(causes.contains(&&Cause::Gap("timed out".into())), "{causes:?}");
         let drawn: u64 = line.pieces.iter().map(|piece| piece.totals.amounts.or_zero(Counter::Reads)).sum();
         let counted = report.window.groups[&line.key].totals.amounts.or_zero(Counter::Reads);
@@ -209,7 +224,7 @@ mod tests {
         let row = fixture::row(&series.lines[0].key.name, Some("E:\\"));
         for tick in 0..1_800 {
             let rows = vec![(row.clone(), fixture::delta(1, 10, 20))];
-            let one = Interval { start: second(tick), end: second(tick + 1), rows, is_rollup: false };
+            let one = Interval { start: second(tick), end: second(tick + 1), rows, grain: Grain::Samples };
             series.add(fixture::SOURCE, &one);
         }
         let pieces = &series.lines[0].pieces;

@@ -1,8 +1,12 @@
 //! Gaps, warnings and tier boundaries that belong to a window.
 
-use iostall_model::{Gap, Warning};
+use std::collections::BTreeSet;
+
+use iostall_model::{Gap, Warning, WarningCode};
 use jiff::Timestamp;
 use serde::Serialize;
+
+use super::interval::Interval;
 
 /// One source in one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -14,11 +18,26 @@ pub struct SourceHistory {
     pub hours_until: Option<Timestamp>,
     /// In order.
     pub gaps: Vec<Gap>,
-    /// What the source could not read.
+    /// Databases that could not be read, though their server answered.
+    pub unread: Vec<Unread>,
+    /// What the source could not tell.
     pub warnings: Vec<Warning>,
 }
 
-/// Consecutive gaps with the same reason.
+/// A database that could not be read at some samples of its server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unread {
+    /// Its name.
+    pub database: String,
+    /// At how many samples.
+    pub missed: u64,
+    /// The first of them.
+    pub first: Timestamp,
+    /// The last.
+    pub last: Timestamp,
+}
+
+/// Gaps one after the other that have the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GapRun {
     /// The first of them, with the number of samples missed by all.
@@ -31,7 +50,33 @@ impl SourceHistory {
     /// Whether there are gaps or warnings to show.
     pub fn has_remarks(&self) -> bool {
         let is_coarse = self.days_until.is_some() || self.hours_until.is_some();
-        is_coarse || !self.gaps.is_empty() || !self.warnings.is_empty()
+        is_coarse || !self.gaps.is_empty() || !self.unread.is_empty() || !self.warnings.is_empty()
+    }
+
+    /// Notes the databases of which `interval` has no new reading.
+    pub(crate) fn note_unread(&mut self, interval: &Interval) {
+        let stale = interval.rows.iter().filter(|(row, _)| row.is_stale());
+        let names: BTreeSet<&str> = stale.filter_map(|(row, _)| row.subject.scope.database()).collect();
+        for name in names {
+            match self.unread.iter_mut().find(|unread| unread.database == name) {
+                Some(unread) => {
+                    unread.missed += 1;
+                    unread.last = interval.end;
+                }
+                None => {
+                    let (database, first) = (name.to_owned(), interval.end);
+                    self.unread.push(Unread { database, missed: 1, first, last: first });
+                }
+            }
+        }
+    }
+
+    /// Why a database could not be read, by the last that was said of it.
+    pub fn why_unread(&self, unread: &Unread) -> Option<&Warning> {
+        let is_it = |warning: &&Warning| {
+            warning.code == WarningCode::NotRead && warning.subject.as_ref() == Some(&unread.database)
+        };
+        self.warnings.iter().rev().find(is_it)
     }
 
     /// The gaps with neighbours of the same reason merged: a server that is down for an hour is one run.

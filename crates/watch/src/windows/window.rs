@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iostall_model::{Change, Level, Row, Totals};
+use iostall_model::{Change, Level, Totals};
 
 use super::group::{Group, GroupKey, key_of};
+use super::interval::{Grain, Interval};
 use super::volumes;
 
 /// All groups of one level in one window.
@@ -30,17 +31,16 @@ impl WatchWindow {
     }
 
     /// Adds one interval of one source.
-    pub fn add<'a>(&mut self, source: &str, rows: impl Iterator<Item = (&'a Row, &'a Change)>) {
-        let rows: Vec<(&Row, &Change)> = rows.collect();
-        let by_volume = volumes::by_volume(self.level, &rows);
-        let mut interval: BTreeMap<GroupKey, Part<'_>> = BTreeMap::new();
+    pub fn add(&mut self, source: &str, interval: &Interval) {
+        let by_volume = volumes::by_volume(self.level, &interval.rows);
+        let mut parts: BTreeMap<GroupKey, Part<'_>> = BTreeMap::new();
         let mut covered_ns = 0;
-        for (row, change) in rows {
+        for (row, change) in &interval.rows {
             covered_ns = covered_ns.max(change.delta().map_or(0, |totals| totals.covered_ns));
             let Some(key) = key_of(self.level, source, row) else { continue };
             match change {
                 Change::Delta(totals) => {
-                    let part = interval.entry(key).or_default();
+                    let part = parts.entry(key).or_default();
                     part.totals.beside(totals);
                     part.volumes.insert(row.subject.volume.as_deref());
                 }
@@ -50,16 +50,21 @@ impl WatchWindow {
                     // It is unknown whether the stall stayed above the threshold meanwhile.
                     group.streak_ns = 0;
                 }
+                Change::NotRead => {
+                    let group = self.groups.entry(key).or_default();
+                    group.unread += 1;
+                    group.streak_ns = 0;
+                }
                 Change::Baseline => {}
             }
         }
-        if covered_ns > 0 {
+        if covered_ns > 0 && interval.grain != Grain::Late {
             *self.covered_ns.entry(source.to_owned()).or_default() += covered_ns;
         }
-        for (key, part) in interval {
+        for (key, part) in parts {
             let kind = key.kind;
             let group = self.groups.entry(key).or_default();
-            group.then(&part.totals, self.threshold_ns);
+            group.then(&part.totals, self.threshold_ns, interval);
             group.on_volumes.then(&part.volumes, kind, &by_volume);
         }
     }
@@ -95,7 +100,8 @@ fn stall_ns(group: &Group) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::{Counter, Counters, Kind, ResetReason, Scope, Subject};
+    use iostall_model::{Counter, Counters, Kind, ResetReason, Row, Scope, Subject};
+    use jiff::Timestamp;
 
     fn row(database: &str, name: &str, volume: &str) -> Row {
         let subject = Subject {
@@ -117,10 +123,16 @@ mod tests {
     fn window(level: Level, intervals: &[[Change; 2]]) -> WatchWindow {
         let rows = [row("sales", "a.mdf", "E:\\"), row("sales", "b.mdf", "E:\\")];
         let mut window = WatchWindow::new(level, Some(20_000_000));
-        for interval in intervals {
-            window.add("s", rows.iter().zip(interval));
+        for (minute, changes) in (0..).zip(intervals) {
+            window.add("s", &interval(minute, &rows, changes));
         }
         window
+    }
+
+    fn interval(minute: i64, rows: &[Row], changes: &[Change]) -> Interval {
+        let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let rows = rows.iter().cloned().zip(changes.iter().cloned()).collect();
+        Interval { start: at(minute), end: at(minute + 1), rows, grain: Grain::Samples }
     }
 
     #[test]
@@ -196,7 +208,7 @@ mod tests {
             row("other", "d", "F:"),
         ];
         let changes = [delta(10, 0), delta(10, 0), delta(10, 0), delta(70, 0)];
-        window.add("s", rows.iter().zip(&changes));
+        window.add("s", &interval(0, &rows, &changes));
         assert!(is_near(share(&window, "sales"), 0.3));
         assert!(is_near(share(&window, "other"), 0.875));
     }
@@ -207,7 +219,7 @@ mod tests {
         let mut rows = [row("sales", "a", "E:"), row("sales", "b", "E:")];
         rows[0].subject.volume = None;
         let changes = [delta(10, 0), delta(0, 0)];
-        window.add("s", rows.iter().zip(&changes));
+        window.add("s", &interval(0, &rows, &changes));
         assert_eq!(share(&window, "a"), None);
         assert_eq!(share(&window, "b"), None, "nothing was done on it that could be shared");
     }

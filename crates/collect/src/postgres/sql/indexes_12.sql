@@ -1,5 +1,5 @@
 /* iostall:indexes */
--- Blocks read of every index of this database; those of TOAST tables count with their table.
+-- Blocks read of every index of this database; those of TOAST tables count with their table. Keyed as tables are.
 WITH place AS MATERIALIZED (
   -- Once a tablespace and not once a row: the location is read from a symbolic link. What has none is in the data
   -- directory, which iostall:place tells.
@@ -13,7 +13,8 @@ SELECT CASE WHEN c.relisshared THEN '(shared)'::bytea
             ELSE textsend(current_database()) END     AS database,
        CASE WHEN e.is_raw THEN convert_to(s.schemaname || '.' || s.indexrelname, 'SQL_ASCII')
             ELSE textsend(s.schemaname || '.' || s.indexrelname) END AS name,
-       w.datid::text || '/' || s.indexrelid::text         AS identity,
+       w.datid::text || '/' || s.indexrelid::text
+         || CASE WHEN t.oid IN (1663, 1664) THEN '' ELSE '/' || t.oid::text END AS identity,
        CASE WHEN e.is_raw THEN convert_to(p.directory, 'SQL_ASCII')
             ELSE textsend(p.directory) END            AS volume,
        s.idx_blks_read                                AS reads,
@@ -25,5 +26,6 @@ JOIN pg_class AS c ON c.oid = s.indexrelid
 JOIN pg_database AS d ON d.datname = current_database()
 JOIN pg_stat_database AS w ON w.datid = CASE WHEN c.relisshared THEN 0 ELSE d.oid END
 CROSS JOIN (SELECT getdatabaseencoding() = 'SQL_ASCII') AS e(is_raw)
-LEFT JOIN place AS p ON p.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
+CROSS JOIN LATERAL (SELECT coalesce(nullif(c.reltablespace, 0), d.dattablespace)) AS t(oid)
+LEFT JOIN place AS p ON p.oid = t.oid
 WHERE s.schemaname <> 'pg_toast'

@@ -1,6 +1,8 @@
 /* iostall:tables */
 -- Blocks read of every table of this database, its TOAST included. Keyed by the object id: the file's path
--- changes with VACUUM FULL, the statistics do not. PostgreSQL counts neither time nor writes per table.
+-- changes with VACUUM FULL, the statistics do not. A tablespace other than the two that every server has (1663 and 1664)
+-- is part of the key: a table that moves leaves its past where that was. PostgreSQL counts neither time nor writes per
+-- table.
 WITH place AS MATERIALIZED (
   -- Once a tablespace and not once a row: the location is read from a symbolic link. What has none is in the data
   -- directory, which iostall:place tells.
@@ -14,7 +16,8 @@ SELECT CASE WHEN c.relisshared THEN '(shared)'::bytea
             ELSE textsend(current_database()) END     AS database,
        CASE WHEN e.is_raw THEN convert_to(s.schemaname || '.' || s.relname, 'SQL_ASCII')
             ELSE textsend(s.schemaname || '.' || s.relname) END AS name,
-       w.datid::text || '/' || s.relid::text         AS identity,
+       w.datid::text || '/' || s.relid::text
+         || CASE WHEN t.oid IN (1663, 1664) THEN '' ELSE '/' || t.oid::text END AS identity,
        CASE WHEN e.is_raw THEN convert_to(p.directory, 'SQL_ASCII')
             ELSE textsend(p.directory) END            AS volume,
        coalesce(s.heap_blks_read, 0) + coalesce(s.toast_blks_read, 0) + coalesce(s.tidx_blks_read, 0) AS reads,
@@ -27,5 +30,6 @@ JOIN pg_class AS c ON c.oid = s.relid
 JOIN pg_database AS d ON d.datname = current_database()
 JOIN pg_stat_database AS w ON w.datid = CASE WHEN c.relisshared THEN 0 ELSE d.oid END
 CROSS JOIN (SELECT getdatabaseencoding() = 'SQL_ASCII') AS e(is_raw)
-LEFT JOIN place AS p ON p.oid = coalesce(nullif(c.reltablespace, 0), d.dattablespace)
+CROSS JOIN LATERAL (SELECT coalesce(nullif(c.reltablespace, 0), d.dattablespace)) AS t(oid)
+LEFT JOIN place AS p ON p.oid = t.oid
 WHERE s.schemaname <> 'pg_toast'

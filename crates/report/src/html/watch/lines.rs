@@ -151,7 +151,7 @@ fn shapes(series: &WatchSeries) -> Value {
     let shape = |mark: &Mark| {
         let colour = match mark.cause {
             Cause::Gap(_) => "#808a94",
-            Cause::Reset(..) => "#d1495b",
+            Cause::Rows(..) => "#d1495b",
         };
         json!({
             "type": "rect", "xref": "x", "yref": "paper", "layer": "below",

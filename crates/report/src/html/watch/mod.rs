@@ -5,7 +5,7 @@ mod group_name;
 mod lines;
 
 use iostall_model::Warning;
-use iostall_watch::windows::{Cause, WatchComparison, WatchReport, WatchSeries};
+use iostall_watch::windows::{Broken, Cause, WatchComparison, WatchReport, WatchSeries};
 use maud::{Markup, html};
 
 use super::section::section_markup;
@@ -96,16 +96,20 @@ fn marks(series: &WatchSeries) -> Table {
     for mark in &series.marks {
         let (what, why) = match &mark.cause {
             Cause::Gap(reason) => ("gap".to_owned(), shown(reason)),
-            Cause::Reset(reason, names) => {
+            Cause::Rows(broken, names) => {
                 let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
-                (format!("reset: {reason}"), format!("{}: {}", reason.sentence(), names.join(", ")))
+                let (what, why) = match broken {
+                    Broken::Reset(reason) => (format!("reset: {reason}"), reason.sentence()),
+                    Broken::NotRead => ("not read".to_owned(), "its database could not be read"),
+                };
+                (what, format!("{why}: {}", names.join(", ")))
             }
         };
         let from_to = [mark.start, mark.end].map(|at| timestamp(at).into());
         let [from, to] = from_to;
         table.row(vec![from, to, shown(&mark.source).into(), what.into(), why.into()]);
     }
-    table.note("A gap's mean over its true length is in the tables; a reset's interval is in no number.");
+    table.note("The mean over the true length of a gap, or of a time in which a database was not read, is in the tables; a reset's interval is in no number.");
     table
 }
 

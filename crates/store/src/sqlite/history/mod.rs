@@ -9,6 +9,7 @@ mod body;
 mod bytes;
 mod chain;
 mod columns;
+mod company;
 mod file;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, named_params};
 
 use super::body::{self, Rows};
+use super::company;
 use super::series::Series;
 use super::{SourceNumber, SqliteHistory, damage, from_utc_ns, rollup_body, statements, utc_ns};
 use crate::error::StoreError;
@@ -146,6 +147,7 @@ impl SqliteHistory {
             let mut found =
                 statement.query(named_params! {":source": source.0, ":from": first, ":to": last})?;
             let mut rows = Rows::new();
+            let mut earlier: Option<(SampleTime, Epoch)> = None;
             while let Some(row) = found.next()? {
                 let number: i64 = row.get(0)?;
                 if row.get::<_, bool>(4)? {
@@ -153,7 +155,14 @@ impl SqliteHistory {
                 }
                 body::decode(&mut rows, row.get_ref(5)?.as_blob()?)
                     .ok_or_else(|| damage(format!("sample {number}")))?;
-                each(number, sample(row, &rows, &subjects)?);
+                let sample = sample(row, &rows, &subjects)?;
+                // Older versions kept what two collectors took at one tick in the order in which it came.
+                let is_late =
+                    |(taken, epoch): &(SampleTime, Epoch)| company::is_overtaken(taken, epoch, &sample);
+                if !earlier.as_ref().is_some_and(is_late) {
+                    earlier = Some((sample.taken.clone(), sample.epoch.clone()));
+                    each(number, sample);
+                }
             }
             Ok(())
         };

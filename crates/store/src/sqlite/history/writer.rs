@@ -8,6 +8,7 @@ use rusqlite::{Connection, Transaction, named_params};
 
 use super::body::{self, Rows};
 use super::chain::Chain;
+use super::company;
 use super::pending::flush;
 use super::{SourceNumber, SqliteHistory, damage, sources, statements, utc_ns};
 use crate::error::StoreError;
@@ -197,6 +198,9 @@ fn write(
     step: &Step,
 ) -> rusqlite::Result<()> {
     let sample = &*step.sample;
+    if chain.before.as_ref().is_some_and(|last| company::is_redundant(last, step)) {
+        return Ok(());
+    }
     let numbers = numbers(transaction, source, chain, sample)?;
     let rows: Rows =
         numbers.iter().zip(&sample.rows).map(|(number, row)| (*number, (row.counters, row.age_ms))).collect();

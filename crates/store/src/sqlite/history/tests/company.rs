@@ -80,3 +80,43 @@ fn a_window_holds_both_hours_when_the_clock_was_set_back_by_one() {
     store.intervals(source, from, to, &mut each).unwrap();
     assert_eq!(count, 29 + 29, "both times from the 31st to the 59th minute");
 }
+
+/// Two collectors on one source wake at the same ticks. Written in another order than they were read, every second sample
+/// was a change of the clock: 1,027 of them in one night, and every interval lost.
+#[test]
+fn two_collectors_at_the_same_ticks_make_one_history_without_a_change_of_the_clock() {
+    let (directory, mut one) = open();
+    let source = one.source("s").unwrap().id;
+    let mut other = SqliteHistory::open(directory.path().join("watch.db")).unwrap();
+    other.source("s").unwrap();
+    let at = |tick: u64, late_ns: u64| {
+        let mut sample = sample(tick, 3);
+        sample.taken.clock_ns += late_ns;
+        sample.taken.utc += SignedDuration::from_nanos(late_ns.cast_signed());
+        Arc::new(sample)
+    };
+    let mut before: Option<[Arc<Sample>; 2]> = None;
+    for tick in 0..30 {
+        // The one that reads first is written last.
+        let now = [at(tick, 1_000), at(tick, 2_000_000)];
+        let step = |place: usize| match &before {
+            None => Step::first(Arc::clone(&now[place])),
+            Some(before) => Step::between(&before[place], Arc::clone(&now[place])),
+        };
+        let (first, second) = (step(0), step(1));
+        other.add_step(source, &second).unwrap();
+        one.add_step(source, &first).unwrap();
+        before = Some(now);
+    }
+    let changes: Vec<Change> = steps(&one, source).into_iter().flat_map(|step| step.changes).collect();
+    let resets = changes.iter().filter(|change| matches!(change, Change::Reset(_))).count();
+    assert_eq!(resets, 0, "{changes:?}");
+    let longest = changes.iter().filter_map(Change::delta).map(|totals| totals.covered_ns);
+    assert!(
+        longest.min().unwrap() > 1_000_000,
+        "an interval of a tick, not of the time between two collectors"
+    );
+    for mut store in [one, other] {
+        store.finish().unwrap();
+    }
+}

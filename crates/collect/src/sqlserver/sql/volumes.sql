@@ -1,0 +1,6 @@
+/* iostall:volumes */
+-- From 2012. On which volume each file lies. The server asks the system about each file, and waits where a volume hangs.
+SELECT CONVERT(nvarchar(12), v.database_id) + N'/' + CONVERT(nvarchar(12), v.file_id) AS [file],
+       NULLIF(s.volume_mount_point, N'')                                            AS volume
+FROM sys.dm_io_virtual_file_stats(NULL, NULL) AS v
+OUTER APPLY sys.dm_os_volume_stats(v.database_id, v.file_id) AS s;

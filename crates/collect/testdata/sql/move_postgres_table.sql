@@ -1,0 +1,2 @@
+/* iostall:move_postgres_table */
+ALTER TABLE t SET TABLESPACE fast;

@@ -1,0 +1,152 @@
+//! Databases of PostgreSQL that cannot be read for a while, are timed apart, or move.
+
+use std::collections::BTreeSet;
+
+use iostall_model::{Change, Counter, Kind, ResetReason, Row, Sample, Scope, WarningCode, with_unread_of};
+
+use crate::servers::disk::Disk;
+use crate::servers::postgres::Postgres;
+use crate::servers::{change, directory_in, read, skip, source, until};
+
+const MAKE_TABLE: &str = include_str!("../../testdata/sql/postgres_make_table.sql");
+const SCAN: &str = include_str!("../../testdata/sql/postgres_scan_twice.sql");
+const TABLE_BLOCKS: &str = include_str!("../../testdata/sql/postgres_table_blocks.sql");
+
+fn table_in(database: &'static str) -> impl Fn(&Row) -> bool {
+    move |row| {
+        let subject = &row.subject;
+        subject.kind == Kind::PostgresTable
+            && subject.scope.database() == Some(database)
+            && subject.name == "public.t"
+    }
+}
+
+fn sums_of(database: &str) -> impl Fn(&Row) -> bool {
+    let scope = Scope::Database(database.into());
+    move |row| row.subject.kind == Kind::PostgresDatabase && row.subject.scope == scope
+}
+
+fn unread(sample: &Sample) -> Vec<&str> {
+    let unread = sample.warnings.iter().filter(|warning| warning.code == WarningCode::NotRead);
+    unread.filter_map(|warning| warning.subject.as_deref()).collect()
+}
+
+/// A server with the databases `sales` and `stock`, each with a table.
+fn two_databases(version: u32) -> Option<Postgres> {
+    let server = Postgres::start(version, None)?;
+    for database in ["sales", "stock"] {
+        server.sql(&format!("CREATE DATABASE {database}"));
+        server.sql_in(database, MAKE_TABLE);
+        server.sql_in(database, SCAN);
+    }
+    Some(server)
+}
+
+/// "too many connections" for one moment silenced a database for five minutes, and what it read meanwhile was in no
+/// report: its tables were gone, and new when they came back.
+#[test]
+fn what_is_read_while_a_database_is_full_is_counted_when_it_can_be_read_again() {
+    let Some(server) = two_databases(18) else { return skip("PostgreSQL 18 could not be had") };
+    server.sql("CREATE ROLE iostall LOGIN");
+    let mut source = source(&format!("postgres://iostall@127.0.0.1:{}/postgres", server.port));
+    let blocks = |row: &Row| row.counters.or_zero(Counter::Reads) + row.counters.or_zero(Counter::Hits);
+    let counted = || server.number_in("stock", TABLE_BLOCKS);
+    let first = until("the scan to be counted", || {
+        let sample = read(source.as_mut());
+        let row = sample.rows.iter().find(|row| table_in("stock")(row)).unwrap();
+        (blocks(row) == counted()).then_some(sample)
+    });
+    let counted_before = counted();
+
+    server.sql("ALTER DATABASE stock CONNECTION LIMIT 0");
+    let full = with_unread_of(read(source.as_mut()), &first);
+    assert_eq!(unread(&full), ["stock"]);
+    assert_eq!(change(&first, &full, table_in("stock")), Change::NotRead);
+    assert!(change(&first, &full, table_in("sales")).delta().is_some(), "the others are read");
+    server.sql_in("stock", SCAN);
+
+    server.sql("ALTER DATABASE stock CONNECTION LIMIT -1");
+    let mut before = full;
+    // Asked again within seconds; samples in between are without it.
+    let now = until("the database", || {
+        let now = with_unread_of(read(source.as_mut()), &before);
+        let is_there = unread(&now).is_empty();
+        if !is_there {
+            before = now.clone();
+        }
+        is_there.then_some(now)
+    });
+    let Change::Delta(late) = change(&before, &now, table_in("stock")) else { panic!("{now:?}") };
+    let Change::Delta(others) = change(&before, &now, table_in("sales")) else { panic!("{now:?}") };
+    assert_eq!(late.covered_ns, now.taken.since_ns(&first.taken).unwrap(), "since it was last read");
+    assert!(late.covered_ns > others.covered_ns);
+    let seen = late.amounts.or_zero(Counter::Reads) + late.amounts.or_zero(Counter::Hits);
+    assert_eq!(seen, counted() - counted_before);
+}
+
+/// The printed grants allow five sessions, and five were opened while those of the four databases before were still
+/// ending: the limit refused some database every other minute.
+#[test]
+fn the_sessions_that_the_printed_grants_allow_are_enough() {
+    let Some(server) = Postgres::start(18, None) else { return skip("PostgreSQL 18 could not be had") };
+    let names: BTreeSet<String> = (0..24).map(|number| format!("db{number}")).collect();
+    for name in &names {
+        server.sql(&format!("CREATE DATABASE {name}"));
+    }
+    for limit in [5, 2] {
+        server.sql(&format!("CREATE ROLE r{limit} LOGIN CONNECTION LIMIT {limit}"));
+        let mut source = source(&format!("postgres://r{limit}@127.0.0.1:{}/postgres", server.port));
+        for _ in 0..6 {
+            let sample = read(source.as_mut());
+            assert_eq!(unread(&sample), [""; 0], "{limit} sessions: {:?}", sample.warnings);
+            let tables = sample.rows.iter().filter(|row| row.subject.kind == Kind::PostgresTable);
+            let read: BTreeSet<&str> = tables.filter_map(|row| row.subject.scope.database()).collect();
+            assert!(names.iter().all(|name| read.contains(name.as_str())), "{limit}: {read:?}");
+        }
+    }
+}
+
+/// What is waited for shared relations is booked to the database of who waits: `(shared)` showed 0.00 ms. So did a database
+/// with track_io_timing off for itself, and one with it on was lost where the server's was off.
+#[test]
+fn a_stall_is_told_where_it_is_timed_and_nowhere_else() {
+    let Some(server) = two_databases(18) else { return skip("PostgreSQL 18 could not be had") };
+    server.sql("ALTER DATABASE stock SET track_io_timing = off");
+    let url = format!("postgres://postgres@127.0.0.1:{}", server.port);
+    let stalls = |sample: &Sample| {
+        ["sales", "stock", "(shared)"].map(|name| {
+            let row = sample.rows.iter().find(|row| sums_of(name)(row)).unwrap();
+            (row.counters.get(Counter::ReadStall).is_some(), row.counters.get(Counter::WriteStall).is_some())
+        })
+    };
+    let own = (false, false);
+    let of_server = read(source(&url).as_mut());
+    assert_eq!(stalls(&of_server), [(true, true), own, own]);
+    let said =
+        |sample: &Sample, text: &str| sample.warnings.iter().any(|warning| warning.message.contains(text));
+    assert!(said(&of_server, "track_io_timing is off for database stock alone"), "{:?}", of_server.warnings);
+    // Asked in the database that is timed apart: its setting is not that of the others.
+    let of_stock = read(source(&format!("{url}/stock")).as_mut());
+    assert_eq!(stalls(&of_stock), [(true, true), own, own]);
+}
+
+/// A table that was moved to another tablespace took its past to the new volume.
+#[test]
+fn a_table_that_moves_leaves_its_past_where_it_was() {
+    let Some(disk) = Disk::mount() else { return skip("loop devices need root: no table was moved") };
+    let Some(server) = Postgres::start(18, None) else { return skip("PostgreSQL 18 could not be had") };
+    let place = directory_in(disk.point());
+    let tablespace = include_str!("../../testdata/sql/place_postgres_tablespace.sql");
+    server.sql(&tablespace.replace(":place", &place.path().display().to_string()));
+    server.sql(MAKE_TABLE);
+    let mut source = source(&format!("postgres://postgres@127.0.0.1:{}", server.port));
+    let before = read(source.as_mut());
+    server.sql(include_str!("../../testdata/sql/move_postgres_table.sql"));
+    let now = read(source.as_mut());
+    let subject =
+        |sample: &Sample| sample.rows.iter().find(|row| table_in("postgres")(row)).unwrap().subject.clone();
+    let (was, is) = (subject(&before), subject(&now));
+    assert_ne!(was.volume, is.volume);
+    assert_ne!(was.identity, is.identity, "what is kept under one identity has one volume");
+    assert_eq!(change(&before, &now, table_in("postgres")), Change::Reset(ResetReason::Move));
+}
