@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use iostall_diskspd::CommandLineError;
+use iostall_diskspd::report::AskedError;
+use iostall_load::resource_limits::ResourceError;
 use iostall_session::SessionError;
 use iostall_session::diskspd::DiskspdTargetError;
 use iostall_session::output::OutputError;
@@ -79,6 +82,9 @@ pub(crate) fn hint_of(error: &anyhow::Error) -> Option<String> {
         .or_else(|| error.downcast_ref().map(NotKept::hint))
         .or_else(|| error.downcast_ref().map(PaceError::hint))
         .or_else(|| error.downcast_ref().and_then(DiskspdTargetError::hint))
+        .or_else(|| error.downcast_ref().and_then(CommandLineError::hint).map(str::to_owned))
+        .or_else(|| error.downcast_ref().map(AskedError::hint).map(str::to_owned))
+        .or_else(|| error.downcast_ref().map(ResourceError::hint).map(str::to_owned))
         .or_else(too_large)
 }
 

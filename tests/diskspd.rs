@@ -315,7 +315,6 @@ fn each_time_span_uses_the_size_it_asks_for() {
 fn what_the_machine_does_not_have_is_refused_with_what_to_ask_for() {
     let here = made();
     for (words, cause) in [
-        (vec!["-a0,255", "-t2"], "processor 255"),
         (vec!["-w100", "-Z1T"], "of memory"),
         (vec!["-b1G", "-o4096", "-f2G", "-B0"], "of memory"),
         (vec!["-o100000"], "requests in flight"),

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, Parser};
+use clap::{Args, CommandFactory, Parser};
 
 use super::load::{EngineChoice, OutputArgs, SafetyArgs};
 
@@ -41,6 +41,23 @@ pub(crate) struct DiskspdExtras {
     pub(crate) no_store: bool,
 }
 
+impl DiskspdExtras {
+    /// Reads our words. What clap says of them is said as all errors here are.
+    pub(crate) fn read(words: &[OsString]) -> anyhow::Result<Self> {
+        Self::try_parse_from(words).map_err(|error| {
+            let text = error.to_string();
+            let text = text.strip_prefix("error: ").unwrap_or(&text);
+            anyhow::anyhow!("{}", text.split("\n\nUsage:").next().unwrap_or(text).trim_end())
+        })
+    }
+
+    /// Them all, for `-?`.
+    pub(crate) fn usage() -> String {
+        let mut command = Self::command().help_template("Beside DiskSpd's, with two hyphens\n{options}");
+        command.render_help().to_string()
+    }
+}
+
 impl DiskspdArgs {
     /// Our options, and DiskSpd's.
     pub(crate) fn split(&self) -> (Vec<OsString>, Vec<OsString>) {
@@ -48,7 +65,8 @@ impl DiskspdArgs {
         let mut words = self.words.iter();
         while let Some(word) = words.next() {
             let text = word.to_string_lossy();
-            if !text.starts_with("--") {
+            // `--help` is asked of DiskSpd: its answer names our options too.
+            if !text.starts_with("--") || text == "--help" {
                 diskspds.push(word.clone());
                 continue;
             }

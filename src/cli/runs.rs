@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use iostall_diskspd::ResultFormats;
 
 /// Manage stored runs.
 #[derive(Debug, Args)]
@@ -13,6 +14,7 @@ use clap::{Args, Subcommand};
     iostall runs --target /data --since 7d\n  \
     iostall runs show last               the newest run's report\n  \
     iostall runs show 12 --html r.html   run 12 as a page\n  \
+    iostall runs show 12 --diskspd xml   DiskSpd's report of it once more\n  \
     iostall runs export last~1           the run before it, as JSON\n  \
     iostall runs capacity /dev/sdb       what this device gave, newest first\n  \
     iostall runs delete 12"
@@ -63,8 +65,29 @@ pub(crate) struct ShowArgs {
     /// A number (12), an id or the start of one, last, or last~1
     #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
+    /// DiskSpd's report of a run that `iostall diskspd` made, as it was then
+    #[arg(long, value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) diskspd: Option<DiskspdFormat>,
     #[command(flatten)]
     pub(crate) output: super::load::OutputArgs,
+}
+
+/// A form of DiskSpd's report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiskspdFormat {
+    /// As -Rtext
+    Text,
+    /// As -Rxml
+    Xml,
+}
+
+impl From<DiskspdFormat> for ResultFormats {
+    fn from(format: DiskspdFormat) -> Self {
+        match format {
+            DiskspdFormat::Text => Self::TEXT,
+            DiskspdFormat::Xml => Self::XML,
+        }
+    }
 }
 
 /// Which run, and where to.

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
 use iostall_diskspd::command_line::Surroundings;
+use iostall_diskspd::report::asked;
 use iostall_diskspd::xml::{PROFILE_BYTES_MAX, write_profile};
-use iostall_diskspd::{EXIT_FAILED, EXIT_REJECTED, Parsed, Request, parse, to_profile, usage};
+use iostall_diskspd::{EXIT_FAILED, EXIT_REJECTED, MappedProfile, Parsed, Request, parse, to_profile, usage};
+use iostall_load::resource_limits::check_pins;
 use iostall_load::window::StopToken;
 use iostall_measure::clock::utc_now;
 use iostall_session::diskspd::{cautions, hint, report, target_request};
@@ -26,12 +27,14 @@ use crate::store::{self, run_writer};
 /// Runs like DiskSpd, with its exit statuses: 0, 1 if the run failed, 3 if the command line is rejected.
 pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) -> ExitCode {
     let (ours, words) = args.split();
-    let asked = DiskspdExtras::try_parse_from(ours).map_err(anyhow::Error::from).and_then(|extras| {
+    let asked = DiskspdExtras::read(&ours).and_then(|extras| {
         let Some(request) = read(&words, printer)? else { return Ok(None) };
+        let mapped = to_profile(&request.profile)?;
+        check_pins(&mapped.profile)?;
         let outputs = output::check(&extras.output, &taken(&request, &words, global))?;
-        Ok(Some((extras, request, outputs)))
+        Ok(Some((extras, request, mapped, outputs)))
     });
-    let (extras, request, outputs) = match asked {
+    let (extras, request, mapped, outputs) = match asked {
         Ok(None) => return ExitCode::SUCCESS,
         Ok(Some(asked)) => asked,
         Err(error) => {
@@ -39,7 +42,7 @@ pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) ->
             return ExitCode::from(EXIT_REJECTED);
         }
     };
-    match carry_out(&request, &extras, &outputs, global, printer) {
+    match carry_out(&request, mapped, &extras, &outputs, global, printer) {
         Ok(status) => status,
         Err(error) => {
             printer.error(&error);
@@ -60,7 +63,7 @@ fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>
     let clock_seed = u32::try_from(utc_now().as_millisecond().rem_euclid(1 << 32)).unwrap_or(0);
     let request = match parse(&words, &Surroundings { exists: &exists, clock_seed })? {
         Parsed::Usage => {
-            printer.result(usage::USAGE)?;
+            printer.result(&format!("{}\n{}", usage::USAGE, DiskspdExtras::usage()))?;
             return Ok(None);
         }
         Parsed::Run(request) => *request,
@@ -86,12 +89,12 @@ fn taken(request: &Request, words: &[OsString], global: &GlobalArgs) -> Taken {
 
 fn carry_out(
     request: &Request,
+    mapped: MappedProfile,
     extras: &DiskspdExtras,
     outputs: &Outputs,
     global: &GlobalArgs,
     printer: &Printer,
 ) -> anyhow::Result<ExitCode> {
-    let mapped = to_profile(&request.profile)?;
     warn(&mapped.notes, printer);
     let targets = target_request(&mapped, &extras.safety.consent(), &|note| warn([note], printer))?;
     let mut writer = run_writer(global, extras.no_store, printer)?;
@@ -100,10 +103,13 @@ fn carry_out(
     let talks = request.profile.progress > 0 || request.profile.verbose;
     let stop = Arc::new(StopToken::default());
     let session = begin_session(extras.engine.into(), &stop, if talks { printer } else { &silent })?;
-    let asked = LoadRequest { targets, profile: mapped.profile, name: extras.name.clone() };
-    let run = load(asked, &session).map_err(|error| match hint(&error) {
-        Some(hint) => hinted(error, hint),
-        None => error.into(),
+    let (profile, asked) = (mapped.profile, Some(asked(&request.profile)));
+    let name = extras.name.clone();
+    let run = load(LoadRequest { targets, profile, asked, name }, &session).map_err(|error| {
+        match hint(&error) {
+            Some(hint) => hinted(error, hint),
+            None => error.into(),
+        }
     })?;
     warn(cautions(&run, &request.profile), printer);
     let status = if session.interrupted() { Status::Interrupted } else { failures(&run) };

@@ -5,13 +5,14 @@ mod capacity;
 use iostall_measure::clock::utc_now;
 use iostall_report::forms::write_figures;
 use iostall_report::runs::{table, to_json};
+use iostall_session::diskspd::report_again;
 use iostall_session::output::{Form, Outputs, Wanted};
 use iostall_store::{Filter, SqliteStore, Store};
 
 use crate::cli::timestamp::timestamp;
 use crate::cli::{GlobalArgs, RunsArgs, RunsCommand};
 use crate::failure::Status;
-use crate::output::{Delivery, to_stdout, wanted, write_or_show};
+use crate::output::{Delivery, Shown, to_stdout, wanted, write_or_show};
 use crate::printer::Printer;
 use crate::store;
 
@@ -24,7 +25,10 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
         None => list(args, &store, printer)?,
         Some(RunsCommand::Show(show)) => {
             let stored = store.get(&store::selector(&show.run)?)?;
-            let delivery = Delivery::new(&outputs, &show.output, printer);
+            let mut delivery = Delivery::new(&outputs, &show.output, printer);
+            if let Some(format) = show.diskspd {
+                delivery.shown = Shown::Text(report_again(&stored.run, format.into())?);
+            }
             return Ok(delivery.show(&stored.run, stored.number, Status::Done));
         }
         Some(RunsCommand::Export(export)) => {

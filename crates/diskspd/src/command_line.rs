@@ -7,6 +7,7 @@
 mod affinity;
 mod caching;
 mod error;
+mod linux_port;
 mod scan;
 mod settings;
 mod sqlio;
@@ -20,7 +21,7 @@ use super::unsupported::Unsupported;
 use super::validate::{advice, validate};
 use super::xml::read_profile;
 pub use error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
-use scan::{Switch, scan};
+use scan::{Scanned, Switch, scan};
 use settings::Settings;
 use values::{count_u32, experiment_flags};
 
@@ -35,7 +36,7 @@ pub struct Surroundings<'a> {
 /// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parsed {
-    /// `-?`: print [`super::usage::USAGE`] and exit 0.
+    /// `-?`, and what else people type for help: print [`super::usage::USAGE`] and exit 0.
     Usage,
     Run(Box<Request>),
     /// `-X`: the caller reads the file and passes its bytes to [`ProfileFile::apply`].
@@ -90,15 +91,14 @@ pub fn parse(args: &[String], surroundings: &Surroundings<'_>) -> Result<Parsed,
     if let Some(suggestion) = sqlio::in_diskspds_words(args) {
         return Err(CommandLineError::Sqlio { suggestion });
     }
-    let scanned = scan(args, surroundings.exists)?;
-    if scanned.switches.iter().any(|switch| switch.letter == '?') {
+    let Scanned { switches, targets, mut warnings } = scan(args, surroundings.exists)?;
+    if switches.iter().any(Switch::asks_for_help) {
         return Ok(Parsed::Usage);
     }
-    let mut warnings = Vec::new();
-    let (globals, rest) = first_reading(&scanned.switches, surroundings, &mut warnings)?;
+    let (globals, rest) = first_reading(&switches, surroundings, &mut warnings)?;
     let missing = |path: &&String| !(surroundings.exists)(path);
     let foreign: Vec<Unsupported> =
-        scanned.targets.iter().filter(missing).filter_map(|path| Unsupported::windows_device(path)).collect();
+        targets.iter().filter(missing).filter_map(|path| Unsupported::windows_path(path)).collect();
     if !foreign.is_empty() {
         return Err(CommandLineError::Refused(foreign));
     }
@@ -107,7 +107,7 @@ pub fn parse(args: &[String], surroundings: &Surroundings<'_>) -> Result<Parsed,
             return Err(switch.conflict("it cannot be given with an XML profile (-X), which holds it"));
         }
         let profile_only = globals.profile_only;
-        let file = ProfileFile { path, targets: scanned.targets, profile_only, globals, warnings };
+        let file = ProfileFile { path, targets, profile_only, globals, warnings };
         return Ok(Parsed::ProfileFile(Box::new(file)));
     }
     let mut settings = Settings::new(globals.block_bytes);
@@ -116,7 +116,7 @@ pub fn parse(args: &[String], surroundings: &Surroundings<'_>) -> Result<Parsed,
     }
     let (mut span, prototype) = settings.finish()?;
     let with_path = |path: String| DiskspdTarget { path, ..prototype.clone() };
-    span.targets = scanned.targets.into_iter().map(with_path).collect();
+    span.targets = targets.into_iter().map(with_path).collect();
     let mut profile = DiskspdProfile { time_spans: vec![span], ..settings.profile };
     globals.override_in(&mut profile);
     check(profile, globals.profile_only, warnings).map(|request| Parsed::Run(Box::new(request)))
@@ -148,7 +148,7 @@ fn first_reading<'a>(
             'X' if switch.value.is_empty() => return Err(switch.bad("write the profile's file name: -XFILE")),
             'X' => globals.profile_path = Some(switch.value.clone()),
             'z' if switch.value.is_empty() => globals.seed = Some(surroundings.clock_seed),
-            'z' => globals.seed = Some(count_u32(switch, warnings)?),
+            'z' => globals.seed = Some(values::seed(switch)?),
             _ => rest.push(switch),
         }
     }

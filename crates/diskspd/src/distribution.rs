@@ -42,11 +42,11 @@ pub enum DistributionError {
     Io,
     #[error("the IO% add up to {0}, more than 100")]
     IoTotal(u64),
-    #[error("the IO% add up to {0}: they must add up to 100")]
-    IoMissing(u64),
+    /// A percent span outside 1..=100.
     #[error("a target% must be from 1 to 100")]
     Span,
-    #[error("the target% add up to {0}: they must add up to 100")]
+    /// Percent spans that do not fill the target, or more than fill it.
+    #[error("the target% add up to {0}: they must add up to 100{rest}", rest = rest_of(*.0))]
     SpanTotal(u64),
     #[error("the whole target is used up with {0}% of the IO still to place")]
     NoRoom(u64),
@@ -56,8 +56,35 @@ pub enum DistributionError {
     ShortSpan { block_bytes: u32 },
 }
 
+/// How to leave out what requests never go to.
+fn rest_of(span_total: u64) -> String {
+    match 100_u64.checked_sub(span_total) {
+        Some(rest) if rest > 0 => format!("; a last part of 0/{rest} is one without requests"),
+        _ => String::new(),
+    }
+}
+
 impl Distribution {
-    /// Parses what follows `-rd`: `pct…` or `abs…`. Anything missing to 100 % goes to the rest of the target.
+    /// From the ranges as they were written, on a command line or in XML. The rest of the requests, if any, goes to the rest of
+    /// the target; whether all of it holds together is [`Self::check`]'s to say.
+    pub fn complete(kind: SpanKind, ranges: Vec<DistributionRange>) -> Self {
+        let mut distribution = Self { kind, ranges };
+        let io_left = 100_u64.saturating_sub(distribution.io_total());
+        let span = match kind {
+            SpanKind::Percent => 100_u64.saturating_sub(distribution.span_total()),
+            SpanKind::Absolute => 0,
+        };
+        let open_end = distribution.ranges.last().is_some_and(|last| last.span == 0);
+        let has_room = if kind == SpanKind::Percent { span > 0 } else { !open_end };
+        if let Ok(io_pct @ 1..) = u32::try_from(io_left)
+            && has_room
+        {
+            distribution.ranges.push(DistributionRange { io_pct, span });
+        }
+        distribution
+    }
+
+    /// Reads what follows `-rd`: `pct…` or `abs…`. What is missing to 100 % goes to the rest of the target.
     pub fn parse(text: &str, block_bytes: u32) -> Result<Self, DistributionError> {
         let (kind, list) = match (text.strip_prefix("pct"), text.strip_prefix("abs")) {
             (Some(list), _) => (SpanKind::Percent, list),
@@ -79,8 +106,7 @@ impl Distribution {
             };
             ranges.push(DistributionRange { io_pct, span });
         }
-        let mut distribution = Self { kind, ranges };
-        distribution.give_the_rest()?;
+        let distribution = Self::complete(kind, ranges);
         distribution.check(block_bytes)?;
         Ok(distribution)
     }
@@ -93,31 +119,7 @@ impl Distribution {
         self.ranges.iter().fold(0, |sum, range| sum.saturating_add(range.span))
     }
 
-    /// Adds the last range: the remaining requests and the rest of the target.
-    fn give_the_rest(&mut self) -> Result<(), DistributionError> {
-        let io_left = 100_u64.saturating_sub(self.io_total());
-        let io_pct = u32::try_from(io_left).unwrap_or(0);
-        match self.kind {
-            SpanKind::Percent => {
-                let span_left = 100_u64.saturating_sub(self.span_total());
-                if span_left > 0 {
-                    self.ranges.push(DistributionRange { io_pct, span: span_left });
-                } else if io_left > 0 {
-                    return Err(DistributionError::NoRoom(io_left));
-                }
-            }
-            SpanKind::Absolute if io_left > 0 => {
-                if self.ranges.last().is_some_and(|last| last.span == 0) {
-                    return Err(DistributionError::NoRoom(io_left));
-                }
-                self.ranges.push(DistributionRange { io_pct, span: 0 });
-            }
-            SpanKind::Absolute => {}
-        }
-        Ok(())
-    }
-
-    /// Checks a complete distribution, as in a profile.
+    /// Checks a complete distribution, as a profile holds it.
     pub fn check(&self, block_bytes: u32) -> Result<(), DistributionError> {
         if self.ranges.iter().any(|range| range.io_pct > 100) {
             return Err(DistributionError::Io);
@@ -125,7 +127,7 @@ impl Distribution {
         match self.io_total() {
             100 => {}
             total @ 101.. => return Err(DistributionError::IoTotal(total)),
-            total => return Err(DistributionError::IoMissing(total)),
+            total => return Err(DistributionError::NoRoom(100 - total)),
         }
         match self.kind {
             SpanKind::Percent => {
@@ -251,8 +253,22 @@ mod tests {
         assert_eq!(error("pct50/0:50/100"), E::Span);
         assert_eq!(error("pct50/60:50/60"), E::SpanTotal(120));
         assert_eq!(error("pct50/100"), E::NoRoom(50));
+        assert_eq!(error("abs50/1G:10/0"), E::NoRoom(40));
         assert_eq!(error("abs50/4K"), E::ShortSpan { block_bytes: 65536 });
         assert_eq!(error("abs50/0:50/1G"), E::ShortSpan { block_bytes: 65536 });
+    }
+
+    /// DiskSpd refuses a list that leaves part of the target out and has no request left for it; here the rest became a hole.
+    #[test]
+    fn a_part_of_the_target_without_requests_must_be_written_down() {
+        let error = Distribution::parse("pct100/10", 65536).unwrap_err();
+        assert_eq!(error, DistributionError::SpanTotal(10));
+        assert!(error.to_string().ends_with("a last part of 0/90 is one without requests"), "{error}");
+        let with_hole = Distribution::parse("pct100/10:0/90", 65536).unwrap();
+        assert_eq!(pairs(&with_hole), [(100, 10), (0, 90)]);
+        assert!(
+            !Distribution::parse("pct100/60:0/60", 4096).unwrap_err().to_string().contains("a last part")
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Features of DiskSpd that iostall on Linux lacks or does differently: refused or reported by name, never
 //! dropped silently.
 
+use iostall_measure::WindowsPath;
 use thiserror::Error;
 
 use super::profile::{CacheMode, DiskspdProfile, DiskspdTarget, IoPriority};
@@ -22,14 +23,17 @@ pub enum Unsupported {
     #[error("-Sm: memory-mapped I/O is not offered; use -Sb for the page cache or -Su to pass it")]
     MemoryMapped,
     #[error("-ag{group}: Linux has one processor group; number processors from 0 without a group")]
-    ProcessorGroup { group: u16 },
-    #[error(
-        "'{path}' is a Windows {kind}; on Linux name the block device, such as /dev/nvme0n1 or /dev/sdb1"
-    )]
-    WindowsDevice {
+    ProcessorGroup {
+        /// As asked.
+        group: u16,
+    },
+    /// `#0`, `X:`, `X:\t.dat`, `\\server\share\t.dat`.
+    #[error("'{path}' is a Windows {}; here {}", kind.name(), kind.hint())]
+    WindowsPath {
+        /// As typed.
         path: String,
-        /// `physical drive` or `volume`.
-        kind: &'static str,
+        /// What it would be there.
+        kind: WindowsPath,
     },
     #[error(
         "-x: completion routines do not exist on Linux; requests complete through the I/O engine as without -x"
@@ -65,7 +69,7 @@ impl Unsupported {
                 | Self::RemoteCacheOnly
                 | Self::MemoryMapped
                 | Self::ProcessorGroup { .. }
-                | Self::WindowsDevice { .. }
+                | Self::WindowsPath { .. }
         )
     }
 
@@ -113,15 +117,15 @@ impl Unsupported {
         }
     }
 
-    /// Whether `path` names a Windows device: `#0`, or a letter and a colon.
-    pub fn windows_device(path: &str) -> Option<Self> {
-        let kind = match path.as_bytes() {
-            [b'#', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) => {
-                "physical drive"
-            }
-            [letter, b':'] if letter.is_ascii_alphabetic() => "volume",
-            _ => return None,
+    /// Whether `path` names something of Windows': `#0`, which is DiskSpd's own word for a physical drive, or a path as Windows
+    /// writes it.
+    pub fn windows_path(path: &str) -> Option<Self> {
+        let is_drive = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let kind = if path.strip_prefix('#').is_some_and(is_drive) {
+            WindowsPath::PhysicalDrive
+        } else {
+            WindowsPath::of(path)?
         };
-        Some(Self::WindowsDevice { path: path.to_owned(), kind })
+        Some(Self::WindowsPath { path: path.to_owned(), kind })
     }
 }

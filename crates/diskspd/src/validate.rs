@@ -68,6 +68,13 @@ pub enum Violation {
     OutOfRange { what: &'static str, wanted: &'static str },
     #[error("-rd: {0}")]
     Distribution(DistributionError),
+    /// A character that Windows lets no path have, and XML none of its texts.
+    #[error("'{}': a path cannot have control characters: no XML profile or report could name it", path.escape_debug())]
+    PathCharacter {
+        /// Target.
+        path: String,
+    },
+    /// A template whose place was not filled.
     #[error("template target '{path}' has no target on the command line")]
     OpenTemplate {
         /// `*1`, ….
@@ -75,7 +82,22 @@ pub enum Violation {
     },
 }
 
-/// All errors in `profile`; if empty, it can run.
+impl Violation {
+    /// What was probably meant, where letters are easily taken for one another.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::StrideOfOneThread => {
+                Some("-t<n> is the number of threads (-t4); -T<size> is how far apart they start")
+            }
+            Self::RangeBelowBlock { .. } => Some(
+                "-f takes a size (-f4G uses the first 4 GiB); -F<n> is a number of threads, -o<n> of outstanding requests",
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// Everything that is wrong with `profile`; empty: it can run.
 pub fn validate(profile: &DiskspdProfile) -> Vec<Violation> {
     let mut found = Vec::new();
     if profile.time_spans.is_empty() {
@@ -161,6 +183,8 @@ fn validate_target(span: &DiskspdTimeSpan, target: &DiskspdTarget, found: &mut V
             found.push(violation);
         }
     };
+    let path = || target.path.clone();
+    check(target.path.contains(crate::xml::is_not_xml), Violation::PathCharacter { path: path() });
     check(target.block_bytes == 0, out_of_range("the block size (-b)", "at least 1 byte"));
     check(target.request_count == 0, out_of_range("outstanding requests (-o)", "at least 1"));
     check(target.threads_per_file == 0, out_of_range("threads per target (-t)", "at least 1"));

@@ -20,6 +20,7 @@ mod memory_group;
 mod mounts;
 mod owner_only;
 mod pressure;
+mod processors;
 mod signals;
 mod system;
 mod topology;

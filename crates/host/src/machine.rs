@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use iostall_measure::platform::Host;
+use iostall_measure::platform::{Host, Processor};
 
 use super::system::{System, keyed, kilobytes, list_length};
 
@@ -20,8 +20,8 @@ impl System {
                 .join(" "),
             cpu_model: cpu_model(&cpuinfo),
             cpu_count: keyed(&status, "Cpus_allowed_list").and_then(list_length).unwrap_or(1),
-            core_count: processors.core_count,
-            socket_count: processors.socket_count,
+            core_count: count(&processors, |processor| processor.core),
+            socket_count: count(&processors, |processor| processor.socket),
             node_count: self.line("/sys/devices/system/node/online").and_then(|list| list_length(&list)),
             memory_bytes: self
                 .text("/proc/meminfo")
@@ -30,6 +30,7 @@ impl System {
             cpu_governor: self.line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             hypervisor: self.hypervisor(&cpuinfo),
             cgroup: self.cgroup_limits(),
+            processors,
         }
     }
 
@@ -40,24 +41,8 @@ impl System {
         free.into_iter().chain(self.cgroup_limits().memory_bytes).min()
     }
 
-    /// Offline CPUs have no topology and are not counted.
-    fn processors(&self) -> Processors {
-        let mut cores = BTreeSet::new();
-        let mut sockets = BTreeSet::new();
-        for name in self.names_in("/sys/devices/system/cpu") {
-            let numbered = name.strip_prefix("cpu").is_some_and(|number| number.parse::<u32>().is_ok());
-            if !numbered {
-                continue;
-            }
-            let fact = |file: &str| self.line(format!("/sys/devices/system/cpu/{name}/topology/{file}"));
-            cores.extend(fact("core_cpus_list").or_else(|| fact("thread_siblings_list")));
-            sockets.extend(fact("physical_package_id"));
-        }
-        Processors { core_count: count(&cores), socket_count: count(&sockets) }
-    }
-
-    /// The hypervisor's name: from Xen's own file, or from the firmware (DMI) if the words are known or the
-    /// CPU reports a hypervisor. If only the CPU reports one, its name is unknown.
+    /// Its name by Xen's own file, by the firmware's (DMI) words where these are known to belong to a
+    /// hypervisor or the processor says that there is one, or only the fact that there is one.
     fn hypervisor(&self, cpuinfo: &str) -> Option<String> {
         if let Some(kind) = self.line("/sys/hypervisor/type") {
             return Some(kind);
@@ -80,13 +65,10 @@ impl System {
 const VIRTUAL_FIRMWARE: [&str; 8] =
     ["QEMU", "KVM", "VMware", "Virtual Machine", "VirtualBox", "Google Compute Engine", "OpenStack", "Bochs"];
 
-struct Processors {
-    core_count: Option<u32>,
-    socket_count: Option<u32>,
-}
-
-fn count(set: &BTreeSet<String>) -> Option<u32> {
-    u32::try_from(set.len()).ok().filter(|count| *count > 0)
+/// How many different ones there are; `None` where no processor is known.
+fn count(processors: &[Processor], pick: fn(&Processor) -> u32) -> Option<u32> {
+    let different: BTreeSet<u32> = processors.iter().map(pick).collect();
+    u32::try_from(different.len()).ok().filter(|count| *count > 0)
 }
 
 /// `model name` on x86 and s390, `cpu` on POWER, `Model` or `Hardware` on ARM boards.
@@ -125,6 +107,8 @@ mod tests {
         assert_eq!((host.memory_bytes, host.cpu_governor.as_deref()), (1024 * 1024, Some("powersave")));
         assert_eq!(host.hypervisor.as_deref(), Some("Maker Cloud m5"));
         assert!(host.cgroup.is_empty());
+        let cores: Vec<(u32, u32)> = host.processors.iter().map(|it| (it.id, it.core)).collect();
+        assert_eq!(cores, [(0, 0), (1, 1), (2, 0)]);
     }
 
     #[test]

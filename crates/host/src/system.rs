@@ -108,7 +108,23 @@ pub(crate) fn list_length(numbers: &str) -> Option<u32> {
     Some(count)
 }
 
-/// The trimmed value of the first line `key : value` or `key: value`.
+/// More processors than any Linux has.
+const LIST_MAX: u32 = 65_536;
+
+/// The numbers of such a list, in its order; `None` also for one of more than any system has.
+pub(crate) fn list_numbers(numbers: &str) -> Option<Vec<u32>> {
+    if list_length(numbers)? > LIST_MAX {
+        return None;
+    }
+    let mut found = Vec::new();
+    for part in numbers.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        found.extend(first.parse::<u32>().ok()?..=last.parse().ok()?);
+    }
+    Some(found)
+}
+
+/// Value of the first line `key : value` or `key: value`, trimmed.
 pub(crate) fn keyed<'text>(text: &'text str, key: &str) -> Option<&'text str> {
     text.lines()
         .filter_map(|line| line.split_once(':'))
@@ -146,7 +162,10 @@ mod tests {
         assert_eq!(list_length("0"), Some(1));
         for odd in ["", "a", "3-1", "1,,2", "0-4294967295"] {
             assert_eq!(list_length(odd), None, "{odd:?}");
+            assert_eq!(list_numbers(odd), None, "{odd:?}");
         }
+        assert_eq!(list_numbers("0-2,8\n"), Some(vec![0, 1, 2, 8]));
+        assert_eq!(list_numbers("0-4294967294"), None, "it would fill the memory");
     }
 
     #[test]

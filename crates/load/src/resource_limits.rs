@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use iostall_engine::cpu::allowed_cpus;
 use iostall_host::memory_available_bytes;
 use iostall_measure::ByteCount;
-use iostall_model::RoleProfile;
 use iostall_model::profile::WriteData;
+use iostall_model::{Profile, RoleProfile};
 use thiserror::Error;
 
 use crate::job::SpanJob;
@@ -63,12 +63,23 @@ impl ResourceError {
     }
 }
 
-/// Refuses a span that exceeds the machine's resources. `targets` returns the number of targets of a role.
+/// Refuses a profile whose workers are to run on processors that this process may not use. Every span is looked at before the
+/// first one begins, and before any file is made for it.
+pub fn check_pins(profile: &Profile) -> Result<(), ResourceError> {
+    let allowed = allowed();
+    profile.spans.iter().flat_map(|span| &span.roles).try_for_each(|role| check_processors(role, &allowed))
+}
+
+fn allowed() -> BTreeSet<u32> {
+    allowed_cpus().unwrap_or_default().into_iter().collect()
+}
+
+/// Refuses a span that cannot be carried out here. `targets` tells how many targets a role works on.
 pub(crate) fn check_resources(
     job: &SpanJob<'_>,
     targets: impl Fn(&RoleProfile) -> u64,
 ) -> Result<(), ResourceError> {
-    let allowed: BTreeSet<u32> = allowed_cpus().unwrap_or_default().into_iter().collect();
+    let allowed = allowed();
     let mut needed = 0_u64;
     for role in &job.span.roles {
         let targets = targets(role).max(1);

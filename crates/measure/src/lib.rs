@@ -14,6 +14,7 @@ pub mod platform;
 pub mod request;
 pub mod unavailable;
 pub mod units;
+pub mod windows_path;
 
 pub use clock::{Clock, ManualClock, MonotonicClock, RunClock};
 pub use histogram::Histogram;
@@ -22,3 +23,4 @@ pub use percentile::Percentile;
 pub use request::{Caching, Durability, Op, SyncCall};
 pub use unavailable::{Feature, Unavailable};
 pub use units::{BlockSize, ByteCount, Nanos, Percent, Rate};
+pub use windows_path::WindowsPath;

@@ -45,6 +45,24 @@ pub struct Host {
     /// `None` if no hypervisor is visible.
     pub hypervisor: Option<String>,
     pub cgroup: CgroupLimits,
+    /// Where each processor is, by number. Empty where the system does not tell, and in runs kept before this was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<Processor>,
+}
+
+/// One logical processor: its number and where it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Processor {
+    /// As in [`CpuTicks`].
+    pub id: u32,
+    /// Socket, from 0.
+    pub socket: u32,
+    /// NUMA node.
+    pub node: u32,
+    /// Physical core, from 0 over all sockets. Hyper-threads share one.
+    pub core: u32,
+    /// 0 for the slowest kind of core, and one more for each faster kind.
+    pub class: u32,
 }
 
 /// Limits set by control groups (v1 or v2). `None` means no limit.

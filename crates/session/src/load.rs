@@ -1,6 +1,6 @@
 //! Runs one load: a profile on targets.
 
-use iostall_model::{Profile, Run};
+use iostall_model::{AskedProfile, Profile, Run, RunBody};
 
 use crate::error::SessionError;
 use crate::session::Session;
@@ -11,12 +11,18 @@ use crate::targets::TargetRequest;
 pub struct LoadRequest {
     pub targets: TargetRequest,
     pub profile: Profile,
-    /// Name of the run.
+    /// In whose words the profile was asked for, where they were another tool's; kept with the run.
+    pub asked: Option<AskedProfile>,
+    /// As the run is called.
     pub name: String,
 }
 
 /// Runs the load and checks its numbers.
 pub fn load(request: LoadRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let targets = session.prepare(&request.targets, &request.profile)?;
-    session.measure(request.profile, &targets, &request.name)
+    let mut run = session.measure(request.profile, &targets, &request.name)?;
+    if let RunBody::Load(outcome) = &mut run.body {
+        outcome.asked = request.asked;
+    }
+    Ok(run)
 }

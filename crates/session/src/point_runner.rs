@@ -165,7 +165,7 @@ impl<'s> PointRunner<'s> {
 
     fn check(&mut self, job: &PointJob<'_>, span: SpanProfile, seed: u64, outcome: SpanOutcome) {
         let profile = Profile { name: String::new(), description: String::new(), seed, spans: vec![span] };
-        let outcome = LoadOutcome { profile, spans: vec![outcome] };
+        let outcome = LoadOutcome { profile, asked: None, spans: vec![outcome] };
         let warnings = check(self.recorder.host(), job.targets, &self.busy_before, &outcome);
         for warning in warnings.into_iter().filter(|warning| !IGNORED.contains(&warning.code)) {
             let known = self

@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
         let recorder = self.recorder();
         let spans = self.run_spans(&profile, targets, &devices)?;
         let interrupted = spans.iter().any(|span| span.interrupted) || spans.len() < profile.spans.len();
-        let outcome = LoadOutcome { profile, spans };
+        let outcome = LoadOutcome { profile, asked: None, spans };
         let warnings = check(recorder.host(), targets, &busy_before, &outcome);
         let name = name.to_owned();
         let body = RunBody::Load(outcome);

@@ -180,7 +180,7 @@ fn a_cloud_volume_bursts_for_its_credits_and_is_measured_at_its_base_rate_at_the
         ..Overrides::default()
     };
     changes.apply(&mut profile).unwrap();
-    let request = LoadRequest { targets: nothing_named(), profile, name: "burst".to_owned() };
+    let request = LoadRequest { targets: nothing_named(), profile, asked: None, name: "burst".to_owned() };
     let run = on(&device, &StopToken::default(), &(), |session| load(request, session).unwrap());
     let role = &run.body.as_kind::<LoadOutcome>().unwrap().spans[0].roles[0];
     let per_second: Vec<u64> = role.series.iter().map(|point| point.ops[0].count).collect();

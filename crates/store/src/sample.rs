@@ -95,6 +95,7 @@ fn run_of(number: u64, workers: u32, seconds: u64, requests: u64) -> Run {
             Warning::new(WarningCode::FewSamples, "5-nines needs a million samples").about("log"),
         ],
         body: RunBody::Load(LoadOutcome {
+            asked: None,
             spans: vec![SpanOutcome {
                 measured_ns: seconds * 1_000_000_000 + 137,
                 interrupted: false,

@@ -25,5 +25,5 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
     let taken = taken(global).targets(named_or_scratch(&named)).inputs(&what.profile);
     let (engine, no_store, output) = (what.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
-    frame.run(|session, _| Ok(load(LoadRequest { targets, profile, name }, session)?), failures)
+    frame.run(|session, _| Ok(load(LoadRequest { targets, profile, asked: None, name }, session)?), failures)
 }

@@ -2,7 +2,13 @@
 
 use crate::profile::CpuAssignment;
 
-/// Parses `[g#,]#[,#…][,g#,#…]`; empty for no value and for a bare `g`, which is the default round robin.
+/// `0-3`, as diskspd-for-linux and taskset take it.
+fn is_range(part: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    part.split_once('-').is_some_and(|(first, last)| is_number(first) && is_number(last))
+}
+
+/// Reads `[g#,]#[,#…][,g#,#…]`; the list is empty for nothing and for a bare `g`, the default round robin.
 pub(super) fn parse_list(value: &str) -> Result<Vec<CpuAssignment>, &'static str> {
     let mut list = Vec::new();
     if value.is_empty() || value == "g" {
@@ -12,6 +18,9 @@ pub(super) fn parse_list(value: &str) -> Result<Vec<CpuAssignment>, &'static str
     let mut group_used = true;
     for part in value.split(',') {
         let whole = part.strip_prefix('g').unwrap_or(part);
+        if is_range(whole) {
+            return Err("DiskSpd has no ranges of processors: write each of them, such as -a0,1,2,3");
+        }
         if whole.is_empty() || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err("write processors joined by commas, such as -a0,1,4, each group as g and its number");
         }

@@ -1,6 +1,7 @@
 //! `-S` and `-h`: two properties, cache mode and write-through, plus memory mapping; each may be set once.
 
 use super::error::CommandLineError;
+use super::linux_port;
 use super::scan::Switch;
 use crate::profile::{CacheMode, DiskspdTarget};
 
@@ -17,6 +18,9 @@ impl Caching {
     pub(super) fn take(&mut self, switch: &Switch) -> Result<(), CommandLineError> {
         if switch.value.is_empty() {
             return self.set_mode(switch, CacheMode::NoOsCache, 'u');
+        }
+        if let Some(reason) = linux_port::caching(&switch.value) {
+            return Err(switch.bad(reason));
         }
         for flag in switch.value.chars() {
             match flag {

@@ -46,6 +46,16 @@ pub enum CommandLineError {
     TargetWithoutTemplate { path: String },
 }
 
+impl CommandLineError {
+    /// What the user can do, where the message does not say it: most often a slip that the letters invite.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Invalid(violations) => violations.iter().find_map(Violation::hint),
+            _ => None,
+        }
+    }
+}
+
 fn lines<T: ToString>(items: &[T]) -> String {
     items.iter().map(T::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -30,6 +30,11 @@ impl Switch {
         CommandLineError::Conflict { option: self.word.clone(), reason: reason.into() }
     }
 
+    /// `-?`, and the ways in which other programs are asked.
+    pub(super) fn asks_for_help(&self) -> bool {
+        self.letter == '?' || matches!(self.word.as_str(), "-help" | "--help")
+    }
+
     pub(super) fn unknown(&self) -> CommandLineError {
         CommandLineError::UnknownOption { option: self.word.clone() }
     }
@@ -40,15 +45,29 @@ impl Switch {
 pub(super) struct Scanned {
     pub(super) switches: Vec<Switch>,
     pub(super) targets: Vec<String>,
+    /// What was read otherwise than it stands.
+    pub(super) warnings: Vec<String>,
 }
 
+/// Takes the words apart. What is copied from a web page is read as it was meant there: with the program's name in front, and
+/// with the dashes that a page shows in place of hyphens.
 pub(super) fn scan(args: &[String], exists: &dyn Fn(&str) -> bool) -> Result<Scanned, CommandLineError> {
     let mut scanned = Scanned::default();
-    for word in args {
+    for (place, word) in args.iter().enumerate() {
         if word.len() > WORD_BYTES_MAX || scanned.targets.len() >= TARGETS_MAX {
             return Err(CommandLineError::TooLarge);
         }
-        match as_switch(word, exists)? {
+        if place == 0 && args.len() > 1 && is_program(word) && !exists(word) {
+            scanned.warnings.push(format!("'{word}' is the program itself, and is left out"));
+            continue;
+        }
+        let plain = without_dash(word).filter(|_| !exists(word));
+        if let Some(plain) = &plain {
+            scanned
+                .warnings
+                .push(format!("'{word}' begins with a dash of a web page, and is read as {plain}"));
+        }
+        match as_switch(plain.as_ref().unwrap_or(word), exists)? {
             Some(switch) if scanned.targets.is_empty() => scanned.switches.push(switch),
             Some(switch) => {
                 return Err(CommandLineError::OptionAfterTarget {
@@ -62,7 +81,20 @@ pub(super) fn scan(args: &[String], exists: &dyn Fn(&str) -> bool) -> Result<Sca
     Ok(scanned)
 }
 
-/// A value separated from its option is the most common reason for a target before an option.
+/// `diskspd`, `diskspd.exe`, with any directory and in any case.
+fn is_program(word: &str) -> bool {
+    let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
+    matches!(name.as_str(), "diskspd" | "diskspd.exe" | "diskspd64.exe" | "diskspd32.exe")
+}
+
+/// `word` with a hyphen, where it begins with one of the dashes that word processors and web pages make of it.
+fn without_dash(word: &str) -> Option<String> {
+    let rest = word
+        .strip_prefix(['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}'])?;
+    rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '?').then(|| format!("-{rest}"))
+}
+
+/// A value apart from its option is the commonest cause of a target before an option.
 fn hint(scanned: &Scanned) -> String {
     let (Some(option), Some(value)) = (scanned.switches.last(), scanned.targets.first()) else {
         return String::new();

@@ -3,6 +3,7 @@
 use super::affinity::parse_list;
 use super::caching::Caching;
 use super::error::CommandLineError;
+use super::linux_port;
 use super::scan::Switch;
 use super::values::{count_u32, positive_u32, size, throughput};
 use crate::distribution::Distribution;
@@ -36,6 +37,14 @@ pub(super) struct Settings {
     base_given: bool,
     end_given_by: Option<char>,
     refused: Vec<Unsupported>,
+}
+
+/// What is no number above 0 is the default, as in DiskSpd.
+fn progress(switch: &Switch, warnings: &mut Vec<String>) -> u32 {
+    match count_u32(switch, warnings) {
+        Ok(completions @ 1..) => completions,
+        _ => PROGRESS_DEFAULT,
+    }
 }
 
 impl Settings {
@@ -81,26 +90,32 @@ impl Settings {
             'N' => self.take_flush(switch)?,
             'o' => self.target.request_count = positive_u32(switch, warnings)?,
             'O' => self.span.request_count = positive_u32(switch, warnings)?,
-            'P' if switch.value.is_empty() => self.profile.progress = PROGRESS_DEFAULT,
-            'P' => self.profile.progress = positive_u32(switch, warnings)?,
+            'P' => self.profile.progress = progress(switch, warnings),
             'r' => self.take_random(switch)?,
             's' => self.take_sequential(switch)?,
             'S' => self.caching.take(switch)?,
             't' => self.target.threads_per_file = positive_u32(switch, warnings)?,
-            'T' => self.target.thread_stride_bytes = self.size(switch)?,
+            'T' => self.target.thread_stride_bytes = self.positive_size(switch)?,
             'w' => self.take_write_share(switch, warnings)?,
             'y' => self.refused.push(Unsupported::Events { option: switch.word.clone() }),
             'Z' => self.take_write_buffer(switch)?,
-            'h' | 'l' | 'L' | 'n' | 'p' | 'x' => self.take_plain(switch)?,
+            'h' | 'l' | 'L' | 'n' | 'p' | 'x' => self.take_plain(switch, warnings)?,
             _ => return Err(switch.unknown()),
         }
         Ok(())
     }
 
-    /// Options without a value.
-    fn take_plain(&mut self, switch: &Switch) -> Result<(), CommandLineError> {
+    /// Options without a value. DiskSpd does not look at what is glued on.
+    fn take_plain(&mut self, switch: &Switch, warnings: &mut Vec<String>) -> Result<(), CommandLineError> {
+        if let Some(told) = linux_port::engine(switch) {
+            warnings.push(told);
+            return Ok(());
+        }
         if !switch.value.is_empty() {
-            return Err(switch.bad(format!("-{} takes no value", switch.letter)));
+            let (word, letter, value) = (&switch.word, switch.letter, &switch.value);
+            warnings.push(format!(
+                "'{word}' is read as -{letter}: it takes no value, and '{value}' has no effect"
+            ));
         }
         match switch.letter {
             'h' => self.caching.take_h(switch)?,
@@ -115,6 +130,13 @@ impl Settings {
 
     fn size(&self, switch: &Switch) -> Result<u64, CommandLineError> {
         size(switch, &switch.value, self.target.block_bytes)
+    }
+
+    fn positive_size(&self, switch: &Switch) -> Result<u64, CommandLineError> {
+        match self.size(switch)? {
+            0 => Err(switch.bad("the size must be above 0")),
+            bytes => Ok(bytes),
+        }
     }
 
     fn set_end(&mut self, switch: &Switch, end_bytes: u64) -> Result<(), CommandLineError> {
@@ -150,10 +172,8 @@ impl Settings {
     /// `-f<size>` and `-f<rst>` share their letter; a digit makes the difference.
     fn take_f(&mut self, switch: &Switch) -> Result<(), CommandLineError> {
         if switch.value.starts_with(|c: char| c.is_ascii_digit()) {
+            // 0 is the whole target.
             let end = self.size(switch)?;
-            if end == 0 {
-                return Err(switch.bad("the maximum offset must be above 0"));
-            }
             return self.set_end(switch, end);
         }
         if switch.value.is_empty() {
@@ -227,10 +247,7 @@ impl Settings {
         }
         self.random = Some(match switch.value.as_str() {
             "" => Alignment::Block,
-            _ => match self.size(switch)? {
-                0 => return Err(switch.bad("the alignment must be above 0")),
-                bytes => Alignment::Bytes(bytes),
-            },
+            _ => Alignment::Bytes(self.positive_size(switch)?),
         });
         Ok(())
     }
@@ -272,6 +289,9 @@ impl Settings {
             "" => self.target.write_buffer = WriteBuffer::Zero,
             "r" => self.span.random_write_data = true,
             value => {
+                if let Some(reason) = linux_port::write_buffer(value) {
+                    return Err(switch.bad(reason));
+                }
                 let (bytes, file) =
                     value.split_once(',').map_or((value, None), |(bytes, file)| (bytes, Some(file)));
                 if file.is_some_and(str::is_empty) {

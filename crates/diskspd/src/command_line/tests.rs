@@ -196,7 +196,7 @@ fn a_range_has_one_beginning_and_one_end() {
 
 #[test]
 fn access_options_exclude_each_other_as_in_diskspd() {
-    for line in ["-r -r F", "-s -s F", "-s -r F", "-si -rs50 F", "-rs50 -rs50 F", "-rdpct100/50 F"] {
+    for line in ["-r -r F", "-s -s F", "-s -r F", "-si -rs50 F", "-rs50 -rs50 F", "-rdpct50/50 F"] {
         assert!(matches!(error(line), CommandLineError::Conflict { .. }), "{line}");
     }
     for line in ["-r0 F", "-rs0 F", "-rs101 F", "-r -rdpct50 F"] {
@@ -265,6 +265,9 @@ fn what_linux_lacks_is_refused_or_told_by_name() {
         ("-ag1,0 F", "processor group"),
         ("#0", "physical drive"),
         ("D:", "volume"),
+        (r"C:\io\t.dat", "below the mount point"),
+        (r"\\srv\share\t.dat", "mount the share"),
+        (r"\\.\PhysicalDrive1", "lsblk"),
     ] {
         let error = error(line);
         assert!(
@@ -292,7 +295,7 @@ fn letters_without_a_meaning_are_refused() {
         let line = format!("-{letter} F");
         assert_eq!(error(&line), CommandLineError::UnknownOption { option: format!("-{letter}") });
     }
-    for line in ["- F", "--help F", "-hx F", "-L1 F", "-é F"] {
+    for line in ["- F", "--what F", "-é F"] {
         assert!(error(line).to_string().starts_with("invalid option"), "{line}");
     }
 }
@@ -317,6 +320,78 @@ fn write_buffers_and_seeds_are_read() {
     assert!(span("-Zr -w100 F").random_write_data);
     assert_eq!(span("-z F").seed, 4711);
     assert_eq!(span("-z7 F").seed, 7);
+    assert_eq!((span("-z-1 F").seed, span("-z+5 F").seed), (u32::MAX, 5));
+    for line in ["-z7x F", "-z- F", "-z--1 F", "-z4294967296 F"] {
+        assert!(matches!(error(line), CommandLineError::BadValue { .. }), "{line}");
+    }
+}
+
+/// All of these run in DiskSpd, and were refused here.
+#[test]
+fn what_diskspd_overlooks_is_overlooked_and_told() {
+    let request = run("-L,foo F");
+    assert!(request.profile.time_spans[0].measure_latency);
+    assert!(request.warnings[0].contains("',foo' has no effect"), "{:?}", request.warnings);
+    assert!(target("-hx F").write_through);
+    assert_eq!(run("-P0 F").profile.progress, run("-P F").profile.progress);
+    assert_eq!(run("-Pall F").profile.progress, 65_536);
+    assert_eq!(target("-f0 F").max_bytes, 0);
+    assert!(matches!(error("-B0:1G -f0 F"), CommandLineError::Conflict { .. }));
+    // DiskSpd refuses a stride of nothing; here it was taken for none.
+    assert!(matches!(error("-T0 -t2 F"), CommandLineError::BadValue { .. }));
+}
+
+#[test]
+fn the_letters_of_the_linux_port_are_answered_with_diskspds() {
+    for (line, part) in [
+        ("-Sd F", "write -Su"),
+        ("-Ss F", "write -Sw"),
+        ("-Sds F", "write -Suw"),
+        ("-Zz F", "write -Z"),
+        ("-Zs F", "leave it out"),
+        ("-a0-3 F", "-a0,1,2,3"),
+    ] {
+        assert!(error(line).to_string().contains(part), "{line}: {}", error(line));
+    }
+    let request = run("-xk F");
+    assert!(!request.profile.time_spans[0].completion_routines);
+    assert!(request.warnings[0].contains("--engine uring"), "{:?}", request.warnings);
+    assert!(span("-x F").completion_routines);
+}
+
+/// Pasted from an article: the dashes are no hyphens, and the program's name came along.
+#[test]
+fn what_is_pasted_from_a_web_page_is_read_as_it_was_meant() {
+    let request = run("diskspd.exe –d15 —b8K \u{2212}r –t2 F");
+    let span = &request.profile.time_spans[0];
+    assert_eq!(
+        (span.duration_s, span.targets[0].block_bytes, span.targets[0].threads_per_file),
+        (15, 8192, 2)
+    );
+    assert_eq!(request.warnings.len(), 5, "{:?}", request.warnings);
+    assert!(request.warnings[1].contains("is read as -d15"), "{:?}", request.warnings);
+    assert_eq!(target(r".\diskspd.exe -d1 F").path, "F");
+    assert_eq!(target("-d1 diskspd").path, "diskspd");
+    assert_eq!(target("diskspd").path, "diskspd", "alone it can only be a target");
+    for word in ["-?", "-help", "--help", "–?"] {
+        assert_eq!(read(&words(word)), Ok(Parsed::Usage), "{word}");
+    }
+}
+
+#[test]
+fn letters_that_are_easily_taken_for_another_get_a_hint() {
+    assert!(error("-T4 F").hint().unwrap().contains("-t4"));
+    assert!(error("-f4 F").hint().unwrap().contains("-f4G"));
+    assert_eq!(error("-n -a0 F").hint(), None);
+}
+
+/// The report of such a run could be shown once, and not be made again: XML has no way to name its target.
+#[test]
+fn a_path_that_xml_cannot_name_is_refused() {
+    let words = ["-d1".to_owned(), "a\u{1}b".to_owned()];
+    let error = read(&words).unwrap_err().to_string();
+    assert!(error.contains(r"a\u{1}b"), "{error}");
+    assert!(matches!(read(&["a\tb\nc".to_owned()]), Ok(Parsed::Run(_))));
 }
 
 #[test]

@@ -36,6 +36,16 @@ pub(super) fn positive_u32(switch: &Switch, warnings: &mut Vec<String>) -> Resul
     }
 }
 
+/// `-z`: a negative seed is the number that its 32 bits are, as in DiskSpd. Unlike a count it has no letters behind it.
+pub(super) fn seed(switch: &Switch) -> Result<u32, CommandLineError> {
+    let negative = switch.value.strip_prefix('-');
+    let digits = negative.or_else(|| switch.value.strip_prefix('+')).unwrap_or(&switch.value);
+    let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse::<u32>().ok().filter(|_| is_whole);
+    let number = number.ok_or_else(|| switch.bad("the seed is a whole number of 32 bits"))?;
+    Ok(if negative.is_some() { number.wrapping_neg() } else { number })
+}
+
 pub(super) fn size(switch: &Switch, text: &str, block_bytes: u32) -> Result<u64, CommandLineError> {
     parse_size(text, u64::from(block_bytes)).map_err(|error| switch.bad(error.to_string()))
 }

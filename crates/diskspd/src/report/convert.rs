@@ -1,11 +1,12 @@
 //! Converts a run to a DiskSpd report.
 
 use iostall_measure::Op;
+use iostall_measure::platform::Host;
 use iostall_model::outcome::{Cell, CellInterval, IntervalPoint, SpanOutcome};
 use iostall_model::{LoadOutcome, Run};
 
 use super::input::{
-    CpuTopology, DiskspdReport, IntervalBucket, OpResult, PowerScheme, TargetResult, ThreadResult,
+    CpuTopology, DiskspdReport, IntervalBucket, OpResult, PowerScheme, Processor, TargetResult, ThreadResult,
     TimeSpanResult,
 };
 use crate::{DiskspdProfile, DiskspdTarget, DiskspdTimeSpan};
@@ -22,18 +23,38 @@ pub fn from_run(run: &Run, profile: DiskspdProfile) -> Option<DiskspdReport> {
         command_line: run.command_line.join(" "),
         computer_name: host.hostname.clone(),
         started_utc: run.started_utc,
-        topology: CpuTopology {
-            cpu_count: host.cpu_count,
-            core_count: host.core_count.unwrap_or(host.cpu_count),
-            group_count: 1,
-            node_count: host.node_count.unwrap_or(1),
-            socket_count: host.socket_count.unwrap_or(1),
-            processors: Vec::new(),
-        },
+        topology: topology(host),
         power_scheme: PowerScheme::governor(host.cpu_governor.as_deref()),
         profile,
         time_spans,
     })
+}
+
+/// Linux has one group of processors, however many there are.
+fn topology(host: &Host) -> CpuTopology {
+    let processors: Vec<Processor> = host
+        .processors
+        .iter()
+        .map(|it| Processor {
+            id: it.id,
+            socket: it.socket,
+            node: it.node,
+            group: 0,
+            core: it.core,
+            efficiency_class: it.class,
+        })
+        .collect();
+    // The table has a row for each that runs, also where this process may use only some.
+    let count = u32::try_from(processors.len()).ok().filter(|count| *count > 0);
+    let cpu_count = count.unwrap_or(host.cpu_count);
+    CpuTopology {
+        cpu_count,
+        core_count: host.core_count.unwrap_or(cpu_count),
+        group_count: 1,
+        node_count: host.node_count.unwrap_or(1),
+        socket_count: host.socket_count.unwrap_or(1),
+        processors,
+    }
 }
 
 fn convert_span(run: &Run, asked: &DiskspdTimeSpan, measured: &SpanOutcome) -> TimeSpanResult {
@@ -178,6 +199,29 @@ mod tests {
         assert_eq!(counts(2000), [60]);
         assert!(counts(250).is_empty(), "a second cannot be cut");
         assert!(convert_series(&[&points], Op::Write, 1000).iter().all(|bucket| bucket.count == 0));
+    }
+
+    /// Reports had no word of which processor is where, whatever the machine: the list was always empty.
+    #[test]
+    fn the_processors_of_the_host_are_those_of_the_report() {
+        use iostall_measure::platform::Processor;
+        let place = |id, socket, core| Processor { id, socket, node: socket, core, class: 0 };
+        let processors = vec![place(0, 0, 0), place(1, 1, 1), place(2, 0, 0), place(3, 1, 1)];
+        let (cores, sockets) = (Some(2), Some(2));
+        let host = Host {
+            cpu_count: 1,
+            core_count: cores,
+            socket_count: sockets,
+            node_count: sockets,
+            processors,
+            ..Host::default()
+        };
+        let topology = topology(&host);
+        assert_eq!((topology.cpu_count, topology.core_count, topology.socket_count), (4, 2, 2));
+        assert_eq!(topology.processor(3).map(|it| (it.socket, it.node, it.core)), Some((1, 1, 1)));
+        assert!(!topology.is_heterogeneous());
+        let older = super::topology(&Host { cpu_count: 8, ..Host::default() });
+        assert_eq!((older.cpu_count, older.processors.len()), (8, 0), "runs that were kept without them");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 pub mod convert;
 pub mod input;
 pub mod iops;
+pub mod of_run;
 pub mod text;
 pub mod xml;
 
@@ -20,5 +21,6 @@ pub use input::{
     CpuTopology, DiskspdReport, IntervalBucket, OpResult, PowerScheme, Processor, TargetResult, ThreadResult,
     TimeSpanResult,
 };
+pub use of_run::{AskedError, asked, profile_of, report_of};
 pub use text::write_text;
 pub use xml::write_xml;

@@ -258,7 +258,7 @@ fn read_distribution(element: &Element) -> Result<Distribution, ProfileError> {
     if ranges.is_empty() {
         return Err(ProfileError::Missing { parent: list.name.clone(), name: "Range" });
     }
-    Ok(Distribution { kind, ranges })
+    Ok(Distribution::complete(kind, ranges))
 }
 
 fn read_throughput(element: &Element) -> Result<Option<Throughput>, ProfileError> {

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::Distribution;
 use crate::arbitrary;
 use crate::profile::{
     Access, CacheMode, CpuAssignment, DiskspdProfile, DiskspdTarget, DiskspdTimeSpan, Throughput, WriteBuffer,
@@ -149,6 +150,25 @@ fn what_is_no_profile_is_refused_with_the_element_that_is_wrong() {
         let error = read_profile(text.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
+}
+
+/// VMFleet's profiles give the last hundredth of the requests no range, and were refused: "the IO% add up to 99".
+#[test]
+fn ranges_are_completed_as_on_the_command_line() {
+    let access = |distribution: &str| {
+        let text = format!("<Path>x</Path><Random>65536</Random><Distribution>{distribution}</Distribution>");
+        match read_target(&text).unwrap().access {
+            Access::Random { distribution, .. } => distribution,
+            Access::Sequential { .. } => None,
+        }
+    };
+    let percent = access("<Percent><Range IO=\"95\">5</Range><Range IO=\"4\">10</Range></Percent>");
+    assert_eq!(percent, Distribution::parse("pct95/5:4/10", 65536).ok());
+    assert_eq!(percent.unwrap().to_argument(), "pct95/5:4/10:1/85");
+    let absolute = access("<Absolute><Range IO=\"30\">1073741824</Range></Absolute>");
+    assert_eq!(absolute, Distribution::parse("abs30/1G", 65536).ok());
+    let short = access("<Percent><Range IO=\"100\">10</Range></Percent>").unwrap();
+    assert!(short.check(65536).is_err(), "DiskSpd refuses it too");
 }
 
 #[test]

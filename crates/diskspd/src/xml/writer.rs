@@ -94,9 +94,15 @@ fn escape(text: &str) -> String {
                 out.push_str(&u32::from(character).to_string());
                 out.push(';');
             }
-            '\u{0}'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}' => out.push('\u{FFFD}'),
+            other if is_not_xml(other) => out.push('\u{FFFD}'),
             other => out.push(other),
         }
     }
     out
+}
+
+/// Whether XML 1.0 cannot hold `character`, in whatever form.
+pub(crate) fn is_not_xml(character: char) -> bool {
+    matches!(character, '\u{0}'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}')
+        && !matches!(character, '\t' | '\n' | '\r')
 }

@@ -11,6 +11,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use iostall_host::{Mount, System};
+use iostall_measure::WindowsPath;
 use rustix::fs::{StatFs, statfs};
 
 use super::inode::same_inode;
@@ -57,13 +58,19 @@ const KERNEL_FILE_SYSTEMS: [(u64, &str); 18] = [
 /// Checks only the place, not whether an existing file may be replaced.
 ///
 /// # Errors
-/// [`Refusal::NoSuchDevice`] in `/dev` (except `/dev/shm` and other mounts below it) and on any devtmpfs;
-/// [`Refusal::KernelFile`] on proc, sysfs and the like.
+/// [`Refusal::NoSuchDevice`] in `/dev` (but not in `/dev/shm`, nor in what else has a mount of its own there) and on a
+/// devtmpfs wherever it is; [`Refusal::KernelFile`] on proc, sysfs and the like; [`Refusal::WindowsPath`] for what Linux would
+/// take for a file name, backslashes and all.
 pub fn check_new_file(path: &Path) -> Result<(), Refusal> {
     check_new_file_on(&System::here(), path)
 }
 
 pub(super) fn check_new_file_on(system: &System, path: &Path) -> Result<(), Refusal> {
+    if let Some(kind) = path.to_str().and_then(WindowsPath::of)
+        && path.symlink_metadata().is_err()
+    {
+        return Err(Refusal::WindowsPath { path: path.to_owned(), kind });
+    }
     let failed = |source| Refusal::System { path: path.to_owned(), action: "find the directory", source };
     let place = std::path::absolute(path).and_then(|path| place_of(&path, LINKS_MAX)).map_err(failed)?;
     let existing = place.ancestors().skip(1).find(|directory| directory.exists());

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 
-use iostall_measure::ByteCount;
 use iostall_measure::foreign::shell_path;
+use iostall_measure::{ByteCount, WindowsPath};
 use thiserror::Error;
 
 use super::database::DatabaseFile;
@@ -31,7 +31,15 @@ pub enum Refusal {
         /// Block devices that exist, the most similar first.
         similar: Vec<PathBuf>,
     },
-    /// The path led to something else when it was opened than when it was checked.
+    /// Nothing is there, and the name is a path as Windows writes it: a file of that name would be made in this directory.
+    #[error("{} is a Windows {}, and nothing here has that name", path.display(), kind.name())]
+    WindowsPath {
+        /// As typed.
+        path: PathBuf,
+        /// What it would be there.
+        kind: WindowsPath,
+    },
+    /// What the path leads to changed between the look and the opening.
     #[error("{} was replaced while it was being checked", path.display())]
     Replaced { path: PathBuf },
     #[error("{} is in use as swap ({swap})", path.display())]
@@ -128,6 +136,11 @@ impl Refusal {
             }
             Self::DanglingLink { .. } => "remove the link, or name the file it should lead to".into(),
             Self::KernelFile { .. } => "name a file on a disk's file system".into(),
+            Self::WindowsPath { path, kind } => format!(
+                "{}; a file of this very name is {}",
+                kind.hint(),
+                shell_path(&PathBuf::from(".").join(path))
+            ),
             Self::NoSuchDevice { similar, .. } if similar.is_empty() => {
                 "`lsblk` lists the devices of this machine".into()
             }

@@ -70,7 +70,7 @@ impl Fixture {
             least_seen: FileNow { size_bytes: 64 * GIB, allocated_bytes: 64 * GIB },
             path_after: PathNow::Same,
             busy: Vec::new(),
-            outcome: LoadOutcome { profile, spans: vec![span_outcome()] },
+            outcome: LoadOutcome { profile, asked: None, spans: vec![span_outcome()] },
         }
     }
 

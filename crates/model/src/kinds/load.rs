@@ -16,8 +16,28 @@ use crate::summary::Summary;
 pub struct LoadOutcome {
     /// With every default filled in.
     pub profile: Profile,
-    /// One per span that was started, in order.
+    /// In whose words it was asked, where they were another tool's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<AskedProfile>,
+    /// One a span of the profile that was begun, in order.
     pub spans: Vec<SpanOutcome>,
+}
+
+/// A profile as another tool writes it: that tool's report of the run can be had from it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedProfile {
+    /// Whose.
+    pub format: AskedFormat,
+    /// All of it, every template filled in.
+    pub document: String,
+}
+
+/// Whose form a profile has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskedFormat {
+    /// DiskSpd's profile in XML.
+    DiskspdXml,
 }
 
 impl Outcome for LoadOutcome {

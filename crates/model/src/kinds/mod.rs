@@ -14,7 +14,7 @@ use std::any::Any;
 use serde::{Deserialize, Serialize};
 
 pub use self::copy::CopyOutcome;
-pub use self::load::LoadOutcome;
+pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
 pub use self::outcome::Outcome;

@@ -3,8 +3,8 @@
 mod cautions;
 mod targets;
 
-use iostall_diskspd::DiskspdProfile;
-use iostall_diskspd::report::{from_run, write_text, write_xml};
+use iostall_diskspd::report::{AskedError, profile_of, report_of};
+use iostall_diskspd::{DiskspdProfile, ResultFormats};
 use iostall_model::Run;
 
 pub use cautions::{cautions, hint};
@@ -12,14 +12,10 @@ pub use targets::{DiskspdTargetError, target_request};
 
 /// The report in the forms that DiskSpd was asked for.
 pub fn report(run: &Run, profile: &DiskspdProfile) -> String {
-    let Some(report) = from_run(run, profile.clone()) else { return String::new() };
-    let mut text = String::new();
-    if profile.result_formats.text {
-        text.push_str(&write_text(&report));
-    }
-    if profile.result_formats.xml {
-        text.push_str(&write_xml(&report));
-        text.push('\n');
-    }
-    text
+    report_of(run, profile, profile.result_formats).unwrap_or_default()
+}
+
+/// The report of a run that was kept, as it was when the run ended.
+pub fn report_again(run: &Run, formats: ResultFormats) -> Result<String, AskedError> {
+    Ok(report_of(run, &profile_of(run)?, formats).unwrap_or_default())
 }

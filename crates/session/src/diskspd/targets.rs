@@ -73,7 +73,7 @@ pub fn target_request(
 fn check_file(file: &FilePlan, path: &Path, consent: &WriteConsent) -> Result<(), DiskspdTargetError> {
     if !path.exists() && file.must_exist {
         let (path, is_made_later) = (file.path.clone(), file.made_bytes.is_some());
-        return Err(match Unsupported::windows_device(&file.path) {
+        return Err(match Unsupported::windows_path(&file.path) {
             Some(foreign) => DiskspdTargetError::OfWindows(foreign),
             None => DiskspdTargetError::NotThere { path, is_made_later },
         });

@@ -11,14 +11,15 @@ use super::statements;
 /// `iost`: SQLite's `application_id` in our files.
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
-/// All migrations in order.
-const MIGRATIONS: [&str; 6] = [
+/// All steps in order.
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
     include_str!("../../migrations/0101_add_import_and_days.sql"),
     include_str!("../../migrations/0102_name_scopes.sql"),
     include_str!("../../migrations/0103_identify_by_uuid.sql"),
     include_str!("../../migrations/0104_keep_capacities.sql"),
+    include_str!("../../migrations/0105_open_with_older_sqlite.sql"),
 ];
 
 /// The newest version that this program knows.

@@ -40,11 +40,11 @@ impl CopyPlan {
         let mut into: Vec<PathBuf> =
             pairs.iter().map(|(_, target)| directory_of(target).to_owned()).collect();
         into.dedup();
-        for directory in &into {
-            context.destinations.check_directory(directory)?;
-        }
         for (_, target) in pairs.iter().filter(|(_, target)| files::stamp_of_link(target).is_err()) {
             check_new_file(target)?;
+        }
+        for directory in &into {
+            context.destinations.check_directory(directory)?;
         }
         let mut inventory = Inventory::take(&pairs, context.options, &context.destinations)?;
         check_room(context.options, &mut inventory)?;

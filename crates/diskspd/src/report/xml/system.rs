@@ -18,15 +18,29 @@ pub(super) fn write(xml: &mut XmlWriter, report: &DiskspdReport) {
     xml.close();
 }
 
-/// A 64-bit mask of processors. Windows' groups have at most 64, so a mask cannot hold more.
-fn mask<'a>(processors: impl Iterator<Item = &'a Processor>) -> String {
-    let bits = processors.filter(|cpu| cpu.id < 64).fold(0_u64, |bits, cpu| bits | 1 << cpu.id);
-    format!("0x{bits:x}")
+/// More than any Linux has; a run that came from elsewhere may say anything.
+const PROCESSORS_MAX: u32 = 65_536;
+
+/// A mask of processors, as wide as it takes. Windows' groups have at most 64 of them and Linux has one group of all, so a large
+/// machine has a mask of more than 64 bits, as it has in Linux' own tools.
+fn mask(ids: impl Iterator<Item = u32>) -> String {
+    let mut digits: Vec<u32> = vec![0];
+    for id in ids.filter(|id| *id < PROCESSORS_MAX) {
+        let place = id as usize / 4;
+        digits.resize(digits.len().max(place + 1), 0);
+        digits[place] |= 1 << (id % 4);
+    }
+    let hex = digits.iter().rev().filter_map(|digit| char::from_digit(*digit, 16));
+    format!("0x{}", hex.collect::<String>())
+}
+
+fn ids<'a>(processors: impl IntoIterator<Item = &'a Processor>) -> impl Iterator<Item = u32> {
+    processors.into_iter().map(|cpu| cpu.id)
 }
 
 fn write_topology(xml: &mut XmlWriter, topology: &CpuTopology) {
-    let count = topology.cpu_count;
-    let all = if count >= 64 { u64::MAX } else { (1 << count) - 1 };
+    let (count, processors) = (topology.cpu_count, &topology.processors);
+    let all = if processors.is_empty() { mask(0..count) } else { mask(ids(processors)) };
     xml.open("ProcessorTopology", &[("Heterogeneous", &topology.is_heterogeneous())]);
     xml.empty(
         "Group",
@@ -34,14 +48,13 @@ fn write_topology(xml: &mut XmlWriter, topology: &CpuTopology) {
             ("Group", &0),
             ("MaximumProcessors", &count),
             ("ActiveProcessors", &count),
-            ("ActiveProcessorMask", &format!("0x{all:x}")),
+            ("ActiveProcessorMask", &all),
         ],
     );
-    let processors = &topology.processors;
     for (name, pick) in [("Node", (|cpu| cpu.node) as fn(&Processor) -> u32), ("Socket", |cpu| cpu.socket)] {
         for number in distinct(processors, pick) {
             xml.open(name, &[(name, &number)]);
-            let mask = mask(processors.iter().filter(|cpu| pick(cpu) == number));
+            let mask = mask(ids(processors.iter().filter(|cpu| pick(cpu) == number)));
             xml.empty("Group", &[("Group", &0), ("Mask", &mask)]);
             xml.close();
         }
@@ -49,7 +62,7 @@ fn write_topology(xml: &mut XmlWriter, topology: &CpuTopology) {
     for number in distinct(processors, |cpu| cpu.core) {
         let of_core = || processors.iter().filter(|cpu| cpu.core == number);
         let class = of_core().map(|cpu| cpu.efficiency_class).max().unwrap_or(0);
-        let mask = mask(of_core());
+        let mask = mask(ids(of_core()));
         let attributes: [(&str, &dyn std::fmt::Display); 4] =
             [("Group", &0), ("Core", &number), ("Mask", &mask), ("EfficiencyClass", &class)];
         xml.empty("Core", &attributes);

@@ -136,3 +136,28 @@ fn the_machine_is_described_once() {
         <Core Group=\"0\" Core=\"1\" Mask=\"0x2\" EfficiencyClass=\"0\"/>\n    </ProcessorTopology>";
     assert!(xml.contains(expected), "{xml}");
 }
+
+/// A group of Windows' has at most 64 processors, and those beyond were left out of every mask.
+#[test]
+fn a_machine_of_more_than_64_processors_has_wide_masks() {
+    let mut report = report("F");
+    report.topology.cpu_count = 96;
+    report.topology.processors = (0..96)
+        .map(|id| crate::report::Processor {
+            id,
+            core: id % 48,
+            socket: id / 24 % 2,
+            ..crate::report::Processor::default()
+        })
+        .collect();
+    let xml = write_xml(&report);
+    assert!(xml.contains("ActiveProcessorMask=\"0xffffffffffffffffffffffff\""), "{xml}");
+    assert!(
+        xml.contains(
+            "<Core Group=\"0\" Core=\"47\" Mask=\"0x800000000000800000000000\" EfficiencyClass=\"0\"/>"
+        ),
+        "{xml}"
+    );
+    let socket = "<Socket Socket=\"1\">\n        <Group Group=\"0\" Mask=\"0xffffff000000ffffff000000\"/>";
+    assert!(xml.contains(socket), "{xml}");
+}
