@@ -22,7 +22,7 @@ fn the_store_opens_in_the_sqlite_that_people_have() {
     ])
     .expect_status(0);
     let store = here.path("store.db");
-    let query = "SELECT number, name, targets FROM run_entry";
+    let query = include_str!("older_sqlite.sql");
     let python = format!(
         "import sqlite3\nfor row in sqlite3.connect({:?}).execute({query:?}): print(*row, sep='|')",
         store.to_str().unwrap()

@@ -1,6 +1,6 @@
 //! Runs one load: a profile on targets.
 
-use iostall_model::{AskedProfile, Profile, Run, RunBody};
+use iostall_model::{AskedProfile, Profile, Run};
 
 use crate::error::SessionError;
 use crate::session::Session;
@@ -20,9 +20,5 @@ pub struct LoadRequest {
 /// Runs the load and checks its numbers.
 pub fn load(request: LoadRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let targets = session.prepare(&request.targets, &request.profile)?;
-    let mut run = session.measure(request.profile, &targets, &request.name)?;
-    if let RunBody::Load(outcome) = &mut run.body {
-        outcome.asked = request.asked;
-    }
-    Ok(run)
+    session.measure_asked(request.profile, request.asked, &targets, &request.name)
 }

@@ -9,7 +9,7 @@ use iostall_load::{EngineKind, SpanJob};
 use iostall_measure::platform::Host;
 use iostall_measure::{Clock, RunClock};
 use iostall_model::outcome::IntervalPoint;
-use iostall_model::{LoadOutcome, Profile, Run, RunBody, SpanOutcome, SpanProfile, Warning};
+use iostall_model::{AskedProfile, LoadOutcome, Profile, Run, RunBody, SpanOutcome, SpanProfile, Warning};
 
 use crate::engine::{ChosenEngine, EngineChoice};
 use crate::error::SessionError;
@@ -89,12 +89,23 @@ impl<'a> Session<'a> {
     /// Runs `profile` on `targets` and checks the numbers. If interrupted, it returns what was measured so
     /// far.
     pub fn measure(&self, profile: Profile, targets: &Targets, name: &str) -> Result<Run, SessionError> {
+        self.measure_asked(profile, None, targets, name)
+    }
+
+    /// The same where the profile was asked for in another tool's words, which are kept with the run.
+    pub fn measure_asked(
+        &self,
+        profile: Profile,
+        asked: Option<AskedProfile>,
+        targets: &Targets,
+        name: &str,
+    ) -> Result<Run, SessionError> {
         let devices = targets.devices();
         let busy_before = self.look_before(&devices);
         let recorder = self.recorder();
         let spans = self.run_spans(&profile, targets, &devices)?;
         let interrupted = spans.iter().any(|span| span.interrupted) || spans.len() < profile.spans.len();
-        let outcome = LoadOutcome { profile, asked: None, spans };
+        let outcome = LoadOutcome { profile, asked, spans };
         let warnings = check(recorder.host(), targets, &busy_before, &outcome);
         let name = name.to_owned();
         let body = RunBody::Load(outcome);

@@ -107,8 +107,8 @@ impl Settings {
 
     /// Options without a value. DiskSpd does not look at what is glued on.
     fn take_plain(&mut self, switch: &Switch, warnings: &mut Vec<String>) -> Result<(), CommandLineError> {
-        if let Some(told) = linux_port::engine(switch) {
-            warnings.push(told);
+        if let Some(warning) = linux_port::engine(switch) {
+            warnings.push(warning);
             return Ok(());
         }
         if !switch.value.is_empty() {

@@ -1,0 +1,2 @@
+/* iostall:older_sqlite */
+SELECT number, name, targets FROM run_entry;
