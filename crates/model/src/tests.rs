@@ -139,5 +139,5 @@ fn run(body: RunBody) -> Run {
 fn load(more: &str) -> Run {
     let reads = cell(Op::Read, 200 * 8192, &[2; 200]);
     let spans = vec![span(vec![role("data", vec![reads])])];
-    run(RunBody::Load(LoadOutcome { profile: profile(&[("data", more)]), spans }))
+    run(RunBody::Load(LoadOutcome { profile: profile(&[("data", more)]), asked: None, spans }))
 }

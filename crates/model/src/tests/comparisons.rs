@@ -63,7 +63,7 @@ fn other_kinds_engines_and_roles_cannot_be_compared() {
     );
     let renamed = profile(&[("oltp", "workers = 2")]);
     let spans = load("").body.as_kind::<LoadOutcome>().unwrap().spans.clone();
-    let renamed = run(RunBody::Load(LoadOutcome { profile: renamed, spans }));
+    let renamed = run(RunBody::Load(LoadOutcome { profile: renamed, asked: None, spans }));
     assert_eq!(differences(&load(""), &renamed), ["data, oltp: different workers: 1 and 2"]);
     let copy = run(RunBody::Copy(Box::default()));
     assert!(differences(&load(""), &copy).contains(&"one is a load, the other a copy".to_owned()));
