@@ -22,6 +22,7 @@ mod full_store;
 mod hostile_servers;
 mod input;
 mod interrupts;
+mod jobs;
 mod kept;
 mod load;
 mod manual;

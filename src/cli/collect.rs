@@ -12,6 +12,7 @@ use jiff::SignedDuration;
     iostall collect once linux:\n  \
     iostall collect run --interval 5s linux: 'postgres://iostall@db1/sales?password-file=/etc/iostall/db1'\n  \
     iostall collect run --metrics 127.0.0.1:9497 linux:\n  \
+    iostall collect run --config collector.toml          sources, jobs and alerts from a file\n  \
     iostall collect grants postgres\n\n\
     A password never stands in a URL: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
     TLS: on by default except to this machine; ?tls=off, ?tls=unverified, ?ca=FILE.\n\
@@ -28,6 +29,10 @@ pub(crate) enum CollectCommand {
     Once(OnceArgs),
     /// Sample at regular intervals until stopped
     Run(RunArgs),
+    /// Read a collector's file and say what is in it, or what is wrong with it
+    Check(CheckArgs),
+    /// List the jobs of a collector's file with their newest runs, or print them as systemd timers
+    Jobs(JobsArgs),
     /// Import what the management database in a SQL Server (tsql/) sampled there
     Import(ImportArgs),
     /// Print the statements that grant a login exactly the privileges it needs
@@ -53,9 +58,14 @@ pub(crate) struct OnceArgs {
 
 /// Which sources, how often and how long.
 #[derive(Debug, Args)]
+#[command(mut_arg("sources", |arg| arg.required(false).required_unless_present("config")))]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) what: OnceArgs,
+    /// Sources, jobs and alerts from this file instead; docs/watch.md explains it
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["sources", "timeout", "database", "file", "interval",
+          "keep_raw", "metrics", "alerts"])]
+    pub(crate) config: Option<PathBuf>,
     /// Time between samples, at least 1s; samples are aligned to whole multiples of it
     #[arg(long, short, value_name = "TIME", default_value = "10s", value_parser = interval)]
     pub(crate) interval: Duration,
@@ -72,6 +82,30 @@ pub(crate) struct RunArgs {
     /// Apply the alert rules in this file and send notifications: see `iostall alerts`
     #[arg(long, value_name = "FILE")]
     pub(crate) alerts: Option<PathBuf>,
+}
+
+/// Which file.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Sources, jobs and alerts, in TOML
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+/// Which file, and what to do with its jobs.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall collect jobs collector.toml\n  \
+    iostall collect jobs collector.toml --systemd /etc/systemd/system\n  \
+    iostall collect jobs collector.toml --systemd -       to standard output\n\n\
+    A collector that runs the same file runs the jobs as well: take them out of its file, or leave the timers off.")]
+pub(crate) struct JobsArgs {
+    /// Sources, jobs and alerts, in TOML
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Write a service and a timer for each job into this directory; - is standard output
+    #[arg(long, value_name = "DIR")]
+    pub(crate) systemd: Option<PathBuf>,
 }
 
 /// From where.

@@ -16,7 +16,7 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &AlertsArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         AlertsCommand::Check(check) => {
-            printer.result(&listing(&read(&check.file)?))?;
+            printer.result(&listing(&read(&check.file)?, &[]))?;
             Ok(Status::Done)
         }
         AlertsCommand::Test(test) => try_channels(test, printer),

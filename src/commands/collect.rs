@@ -2,21 +2,15 @@
 
 mod events;
 mod import;
+mod jobs;
 mod metrics;
-
-use std::path::Path;
-use std::time::Duration;
 
 use iostall_collect::{Engine, Filter, grants};
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::shown;
-use iostall_notify::AlertFile;
-use iostall_store::Retention;
 use iostall_watch::{
-    Alerting, Collector, MachineClock, Metrics, Observers, OnceEvent, Sampler, SamplerOptions, WatchClock,
-    WatchError, named_sources, sample_once,
+    CollectorService, CollectorSetup, Metrics, OnceEvent, TypedSetup, WatchError, named_sources, sample_once,
 };
-use jiff::SignedDuration;
 
 use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
 use crate::failure::Status;
@@ -29,6 +23,8 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
     match &args.command {
         CollectCommand::Once(once) => run_once(once, global, printer),
         CollectCommand::Run(run) => run_on(run, global, printer),
+        CollectCommand::Check(check) => jobs::check(&check.file, printer),
+        CollectCommand::Jobs(args) => jobs::run(args, global, printer),
         CollectCommand::Import(import_args) => import::run(import_args, global, printer),
         CollectCommand::Grants(grants_args) => {
             let engine = match grants_args.engine {
@@ -73,52 +69,37 @@ fn run_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::
 fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let store = open_watch(global)?;
     let path = store.path().to_owned();
-    let (mut names, mut opened) = (Vec::new(), Vec::new());
-    for source in named_sources(&args.what.sources, &Printer::ask_password)? {
-        opened.push(source.open(args.what.timeout).map_err(WatchError::from)?);
-        names.push(source.name().to_owned());
+    let setup = setup(args)?;
+    for rule in setup.rules_about_nothing() {
+        printer.note(&format!("warning: the rule {rule:?} is about none of these sources"));
     }
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let clock = MachineClock::default();
-    let alerting = args.alerts.as_ref().map(|file| alerting(file, args.interval, &names, &clock, printer));
-    let alerting = alerting.transpose()?;
-    let metrics = args.metrics.as_ref().map(|_| Metrics::new(&names, clock.clone()));
+    let address = setup.metrics.clone();
+    let until = args.duration.and_then(|length| utc_now().checked_add(length).ok());
+    let environment = vec![("IOSTALL_STORE".into(), path.clone().into_os_string())];
+    let service = CollectorService::new(store, setup, until, environment)?;
     let serve =
         |(address, metrics): (&String, &Metrics<_>)| metrics::serve(address, metrics.clone(), printer);
-    let _server = args.metrics.as_ref().zip(metrics.as_ref()).map(serve).transpose()?;
-    let retention = Retention { raw: signed(args.keep_raw), ..Retention::default() };
-    let collector = Collector::new(store, &names, retention, Observers { metrics, alerting }, clock)?;
-    let options = SamplerOptions {
-        interval: args.interval,
-        until: args.duration.and_then(|length| utc_now().checked_add(length).ok()),
-        filter: filter(&args.what),
-    };
-    let (sampler, mut events) = Sampler::start(opened, &options);
-    let stopper = sampler.stopper();
+    let _server = address.as_ref().zip(service.metrics()).map(serve).transpose()?;
+    let stopper = service.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
-    let count = collector.run(&mut events, &mut |event| events::show(event, &path, printer))?;
+    let count = service.run(&mut |event| events::show(event, &path, printer))?;
     printer.note(&format!("kept {count} samples in {}", path.display()));
     // Interrupting is the normal way to end a run without a duration.
     Ok(Status::Done)
 }
 
-/// Reads the file of alerts, and reports rules that match none of the sources.
-fn alerting(
-    path: &Path,
-    interval: Duration,
-    names: &[&str],
-    clock: &MachineClock,
-    printer: &Printer,
-) -> anyhow::Result<Alerting> {
-    let AlertFile { book, channels, .. } = AlertFile::read(path).map_err(WatchError::from)?;
-    for rule in &book.rules {
-        if !names.iter().any(|name| rule.matches.fits_source(name)) {
-            printer.note(&format!("warning: the rule {:?} is about none of these sources", rule.name));
-        }
+fn setup(args: &RunArgs) -> anyhow::Result<CollectorSetup> {
+    if let Some(file) = &args.config {
+        return Ok(CollectorSetup::read(file).map_err(WatchError::from)?);
     }
-    Ok(Alerting::start(book, channels, interval, names, clock.now()))
-}
-
-fn signed(length: Duration) -> SignedDuration {
-    SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX)
+    let typed = TypedSetup {
+        sources: named_sources(&args.what.sources, &Printer::ask_password)?,
+        interval: args.interval,
+        timeout: args.what.timeout,
+        filter: filter(&args.what),
+        alerts_path: args.alerts.as_deref(),
+        metrics: args.metrics.clone(),
+        keep_raw: args.keep_raw,
+    };
+    Ok(CollectorSetup::typed(typed).map_err(WatchError::from)?)
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use iostall_engine::Input;
 use iostall_measure::ByteCount;
 
+use crate::address::PasswordFrom;
 use crate::source::SourceError;
 
 /// One line, possibly with notes below it.
@@ -16,6 +17,16 @@ const PASSWORD: Input = Input { what: "password file", limit: ByteCount(64 << 10
 pub struct Secret(String);
 
 impl Secret {
+    /// The password from where an address says; `None` where somebody has to be asked.
+    pub fn of(from: &PasswordFrom) -> Result<Option<Self>, SourceError> {
+        Ok(Some(match from {
+            PasswordFrom::Nowhere => Self::default(),
+            PasswordFrom::File(path) => Self::from_file(path)?,
+            PasswordFrom::Environment(variable) => Self::from_environment(variable)?,
+            PasswordFrom::Prompt => return Ok(None),
+        }))
+    }
+
     /// A password typed by the user.
     pub fn typed(text: String) -> Self {
         Self(text)

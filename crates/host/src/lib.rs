@@ -1,10 +1,8 @@
-//! Facts about the system: machine, control groups, mounts, file systems, devices and counters.
+//! What the system tells about itself: machine, control groups, mounts, file systems, devices and counters.
 //!
-//! Every parser is a function of text, and every reader goes through a [`System`], whose root may be a fake
-//! tree in tests.
-//! Unexpected content never fails a run: the field is `None`. There is no `unsafe` code here, and nothing is
-//! written
-//! except a control group of our own.
+//! Every parser is a function over text, and every reader goes through a [`System`], whose root can be a
+//! made-up tree. Odd content never fails a run: the field is `None`. Nothing here is `unsafe`, and nothing is written
+//! but a control group of our own. Programs that iostall starts are started here, too: process groups are the system's.
 
 mod boot;
 mod cgroup;
@@ -21,6 +19,7 @@ mod mounts;
 mod owner_only;
 mod pressure;
 mod processors;
+mod program;
 mod signals;
 mod system;
 mod topology;
@@ -40,6 +39,7 @@ pub use memory_group::MemoryGroup;
 pub use mounts::{Mount, mount_point_of};
 pub use owner_only::{create_directory_for_owner, create_file_for_owner};
 pub use pressure::Pressure;
+pub use program::Program;
 pub use system::{System, Unreadable, device_number};
 pub use topology::Topology;
 pub use volumes::Volumes;

@@ -11,6 +11,7 @@ pub mod distribution;
 mod entry;
 pub mod figures;
 mod gap;
+pub mod job;
 pub mod kind;
 pub mod kinds;
 pub mod level;

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use iostall_model::alert::Notice;
-
 use crate::command::Command;
 use crate::delivery_error::DeliveryError;
 use crate::mail::Mail;
+use crate::message::Message;
 use crate::webhook::Webhook;
 
 /// A transport with its timeouts and retries.
@@ -41,12 +40,12 @@ impl Transport {
         }
     }
 
-    /// Makes one attempt, limited to about `timeout`.
-    pub(crate) fn notify(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
+    /// Tells once, in no more than about `timeout`.
+    pub(crate) fn notify(&self, message: &Message, timeout: Duration) -> Result<(), DeliveryError> {
         match self {
-            Self::Webhook(webhook) => webhook.post(notice, timeout),
-            Self::Command(command) => command.run(notice, timeout),
-            Self::Mail(mail) => mail.send(notice, timeout),
+            Self::Webhook(webhook) => webhook.post(message, timeout),
+            Self::Command(command) => command.run(message, timeout),
+            Self::Mail(mail) => mail.send(message, timeout),
         }
     }
 }

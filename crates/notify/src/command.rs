@@ -1,14 +1,14 @@
 //! Notifies through a program.
 
 use std::io::Write;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use iostall_host::Program;
 use iostall_measure::{Clock, MonotonicClock};
-use iostall_model::alert::Notice;
 
 use crate::delivery_error::DeliveryError;
-use crate::payload::payload;
+use crate::message::Message;
 
 /// How often a running program is checked.
 const LOOK_EVERY_NS: u64 = 20_000_000;
@@ -25,50 +25,43 @@ impl Command {
         format!("run {} {}", self.program, self.arguments.join(" ")).trim_end().to_owned()
     }
 
-    /// Runs it with the document on its standard input, and kills it if it takes too long.
-    pub(crate) fn run(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
-        let mut child = std::process::Command::new(&self.program)
-            .args(&self.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
+    /// Runs it with the document on its standard input. One that takes too long is ended, with all that it started.
+    pub(crate) fn run(&self, message: &Message, timeout: Duration) -> Result<(), DeliveryError> {
+        let mut command = std::process::Command::new(&self.program);
+        command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut program = Program::start(&mut command)
             .map_err(|error| DeliveryError::Unreachable(format!("cannot run {}: {error}", self.program)))?;
-        if let Some(mut input) = child.stdin.take() {
-            // The document fits into a pipe, so this does not block; a program that does not read breaks the
-            // pipe.
-            drop(writeln!(input, "{}", payload(notice)));
+        if let Some(mut input) = program.take_input() {
+            // A document is smaller than a pipe, so this does not wait; a program that reads nothing breaks it.
+            drop(writeln!(input, "{}", message.payload()));
         }
-        match wait(&mut child, timeout)? {
+        match wait(program, timeout)? {
             status if status.success() => Ok(()),
             status => Err(DeliveryError::Refused(format!("{} ended with {status}", self.program))),
         }
     }
 }
 
-/// Waits for `child` to end, and kills it after `timeout`.
-fn wait(child: &mut Child, timeout: Duration) -> Result<ExitStatus, DeliveryError> {
+/// Waits for the end of `program`, and makes one after `timeout`.
+fn wait(program: Program, timeout: Duration) -> Result<ExitStatus, DeliveryError> {
     let clock = MonotonicClock::new();
     let deadline_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok(status),
-            Ok(None) if clock.now_ns() < deadline_ns => clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS),
-            Ok(None) => {
-                // It ends either way: it may just have ended by itself.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(DeliveryError::Unreachable(format!("did not end within {timeout:?}")));
-            }
-            Err(error) => return Err(DeliveryError::Unreachable(format!("cannot wait for it: {error}"))),
+    let failed = |error| DeliveryError::Unreachable(format!("cannot wait for it: {error}"));
+    while !program.has_ended().map_err(failed)? {
+        if clock.now_ns() >= deadline_ns {
+            program.kill();
+            program.finish().map_err(failed)?;
+            return Err(DeliveryError::Unreachable(format!("did not end within {timeout:?}")));
         }
+        clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS);
     }
+    program.finish().map_err(failed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::tests::notice;
+    use crate::payload::tests::message;
     use iostall_model::alert::Occasion;
 
     fn shell(script: &str) -> Command {
@@ -81,29 +74,29 @@ mod tests {
         let path = directory.path().join("got");
         let long = Duration::from_secs(600);
         let keep = shell(&format!("cat > '{}'", path.display()));
-        keep.run(&notice(Occasion::Firing), long).unwrap();
+        keep.run(&message(Occasion::Firing), long).unwrap();
         let got: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        assert_eq!(got, payload(&notice(Occasion::Firing)));
-        let refused = shell("exit 3").run(&notice(Occasion::Firing), long).unwrap_err();
+        assert_eq!(got, message(Occasion::Firing).payload());
+        let refused = shell("exit 3").run(&message(Occasion::Firing), long).unwrap_err();
         assert!(refused.to_string().contains("exit status: 3"), "{refused}");
         let missing = Command { program: "/no/such/program".into(), arguments: Vec::new() };
-        assert!(missing.run(&notice(Occasion::Firing), long).unwrap_err().to_string().contains("/no/such"));
+        assert!(missing.run(&message(Occasion::Firing), long).unwrap_err().to_string().contains("/no/such"));
     }
 
     #[test]
     fn arguments_are_read_by_no_shell() {
         let echo =
             Command { program: "test".into(), arguments: ["$HOME", "=", "$HOME"].map(Into::into).into() };
-        echo.run(&notice(Occasion::Firing), Duration::from_secs(600)).unwrap();
+        echo.run(&message(Occasion::Firing), Duration::from_secs(600)).unwrap();
         let other = std::env::var("HOME").unwrap_or_default();
         let equal = Command { program: "test".into(), arguments: vec!["$HOME".into(), "=".into(), other] };
-        assert!(equal.run(&notice(Occasion::Firing), Duration::from_secs(600)).is_err());
+        assert!(equal.run(&message(Occasion::Firing), Duration::from_secs(600)).is_err());
     }
 
     #[test]
     fn a_program_that_hangs_is_ended() {
         let hung =
-            shell("exec sleep 600").run(&notice(Occasion::Firing), Duration::from_millis(50)).unwrap_err();
+            shell("exec sleep 600").run(&message(Occasion::Firing), Duration::from_millis(50)).unwrap_err();
         assert!(hung.to_string().contains("did not end within"), "{hung}");
     }
 }

@@ -8,11 +8,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use iostall_measure::{Clock, MonotonicClock};
-use iostall_model::alert::Notice;
 
 use crate::channel::Channel;
 use crate::delivery_error::DeliveryError;
-use crate::payload::summary;
+use crate::message::Message;
 
 /// Maximum number of notices waiting for a channel. Further ones are dropped: after a hundred, one more does
 /// not help.
@@ -31,7 +30,7 @@ pub struct Delivery {
 
 /// See the module.
 pub struct Dispatcher {
-    queues: BTreeMap<String, SyncSender<Notice>>,
+    queues: BTreeMap<String, SyncSender<Message>>,
     threads: Vec<JoinHandle<()>>,
     failures: Sender<Delivery>,
     deliveries: Receiver<Delivery>,
@@ -49,8 +48,8 @@ impl Dispatcher {
             queues.insert(one.name.clone(), queue);
             let (results, is_closing) = (failures.clone(), Arc::clone(&is_closing));
             threads.push(std::thread::spawn(move || {
-                for notice in waiting {
-                    let delivery = delivery(&one, &notice, &is_closing);
+                for message in waiting {
+                    let delivery = delivery(&one, &message, &is_closing);
                     let is_dead = delivery.result.is_err() && is_closing.load(Ordering::Relaxed);
                     // If nobody reads the results, the notice is delivered all the same.
                     let _ = results.send(delivery);
@@ -63,18 +62,18 @@ impl Dispatcher {
         Self { queues, threads, failures, deliveries, is_closing }
     }
 
-    /// Queues `notice` for each of its channels without waiting.
-    pub fn send(&self, notice: &Notice) {
-        for name in &notice.channels {
+    /// Hands `message` to each of its channels, and does not wait.
+    pub fn send(&self, message: &Message) {
+        for name in message.channels() {
             let Some(queue) = self.queues.get(name) else { continue };
-            if let Err(TrySendError::Full(notice) | TrySendError::Disconnected(notice)) =
-                queue.try_send(notice.clone())
+            if let Err(TrySendError::Full(message) | TrySendError::Disconnected(message)) =
+                queue.try_send(message.clone())
             {
                 let reason = format!("{WAITING_MAX} notices are waiting already");
                 // The receiver is in this same value.
                 let _ = self.failures.send(Delivery {
                     channel: name.clone(),
-                    summary: summary(&notice),
+                    summary: message.summary(),
                     result: Err(DeliveryError::Unreachable(reason)),
                 });
             }
@@ -99,23 +98,23 @@ impl Dispatcher {
     }
 }
 
-/// Sends `notice` through `channel`, and retries after a pause while attempts are left.
-pub fn deliver(channel: &Channel, notice: &Notice) -> Delivery {
-    delivery(channel, notice, &AtomicBool::new(false))
+/// Sends `message` through `channel` once, and again after a pause while that fails and attempts are left.
+pub fn deliver(channel: &Channel, message: &Message) -> Delivery {
+    delivery(channel, message, &AtomicBool::new(false))
 }
 
-fn delivery(channel: &Channel, notice: &Notice, is_closing: &AtomicBool) -> Delivery {
+fn delivery(channel: &Channel, message: &Message, is_closing: &AtomicBool) -> Delivery {
     let mut pause = PAUSE;
     let mut left = channel.attempts.max(1);
     let result = loop {
-        let result = channel.transport.notify(notice, channel.timeout);
+        let result = channel.transport.notify(message, channel.timeout);
         left -= 1;
         if result.is_ok() || left == 0 || !waited(pause, is_closing) {
             break result;
         }
         pause *= 2;
     };
-    Delivery { channel: channel.name.clone(), summary: summary(notice), result }
+    Delivery { channel: channel.name.clone(), summary: message.summary(), result }
 }
 
 /// Waits for `pause`; returns whether it was not interrupted by the end of the program.

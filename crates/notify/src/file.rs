@@ -12,13 +12,15 @@ use iostall_model::alert::{Match, RuleBook, StorageClass};
 use serde::Deserialize;
 use thiserror::Error;
 
+pub use self::channels::Written as WrittenChannel;
+pub use self::rules::Written as WrittenRule;
 use crate::channel::Channel;
 
 /// Enough for thousands of rules.
 const ALERTS: Input = Input { what: "file of alerts", limit: ByteCount(1 << 20) };
 
-/// The rules and channels of a user.
-#[derive(Clone, Debug, PartialEq)]
+/// What a user wants to be told, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlertFile {
     pub book: RuleBook,
     /// The channels used by rules, by name.
@@ -49,22 +51,28 @@ pub enum AlertFileError {
 /// A place in the file, and what is wrong there.
 type Wrong = (String, String);
 
-#[derive(Deserialize)]
+/// The tables of alerts as they are written: all of a file of alerts, or some among those of a collector's file.
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Written {
+pub struct AlertTables {
+    /// Who is notified.
     #[serde(default)]
-    channels: BTreeMap<String, channels::Written>,
+    pub channels: BTreeMap<String, WrittenChannel>,
+    /// Classes of storage.
     #[serde(default)]
-    classes: Vec<WrittenClass>,
+    pub classes: Vec<WrittenClass>,
+    /// What is watched.
     #[serde(default)]
-    rules: Vec<rules::Written>,
+    pub rules: Vec<WrittenRule>,
 }
 
-#[derive(Deserialize)]
+/// A class as it is written.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenClass {
+pub struct WrittenClass {
     name: String,
     source: Option<String>,
+    tag: Option<String>,
     database: Option<String>,
     file: Option<String>,
     volume: Option<String>,
@@ -78,11 +86,25 @@ impl AlertFile {
 
     /// Parses its text; `path` is for messages.
     pub fn parse(text: &str, path: &Path) -> Result<Self, AlertFileError> {
-        let written: Written = toml::from_str(text).map_err(|error| AlertFileError::Form {
+        let tables: AlertTables = toml::from_str(text).map_err(|error| AlertFileError::Form {
             path: path.to_owned(),
             reason: error.to_string().trim_end().to_owned(),
         })?;
-        checked(written).map_err(|(place, reason)| AlertFileError::Value {
+        if tables.rules.is_empty() {
+            return Err(AlertFileError::Value {
+                path: path.to_owned(),
+                place: "[[rules]]".into(),
+                reason: "there is no rule, so nothing would ever be told".into(),
+            });
+        }
+        tables.checked(path)
+    }
+}
+
+impl AlertTables {
+    /// What they mean; `path` is for messages.
+    pub fn checked(self, path: &Path) -> Result<AlertFile, AlertFileError> {
+        checked(self).map_err(|(place, reason)| AlertFileError::Value {
             path: path.to_owned(),
             place,
             reason,
@@ -90,16 +112,13 @@ impl AlertFile {
     }
 }
 
-fn checked(written: Written) -> Result<AlertFile, Wrong> {
-    if written.rules.is_empty() {
-        return Err(("[[rules]]".into(), "there is no rule, so nothing would ever be told".into()));
-    }
+fn checked(written: AlertTables) -> Result<AlertFile, Wrong> {
     let classes: Vec<StorageClass> = written
         .classes
         .into_iter()
-        .map(|WrittenClass { name, source, database, file, volume }| StorageClass {
+        .map(|WrittenClass { name, source, tag, database, file, volume }| StorageClass {
             name,
-            matches: Match { source, database, file, volume },
+            matches: Match { source, tag, database, file, volume },
         })
         .collect();
     let mut names = BTreeSet::new();
@@ -109,7 +128,7 @@ fn checked(written: Written) -> Result<AlertFile, Wrong> {
             return Err((place, "is there twice".into()));
         }
         if class.matches == Match::default() {
-            return Err((place, "fits everything: say which source, database, file or volume".into()));
+            return Err((place, "fits everything: say which source, tag, database, file or volume".into()));
         }
     }
     let mut channels = Vec::new();

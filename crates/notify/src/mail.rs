@@ -3,14 +3,13 @@
 use std::io;
 use std::time::Duration;
 
-use iostall_model::alert::Notice;
 use lettre::message::{Mailbox, SinglePart, header::ContentType};
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
-use lettre::{Message, SmtpTransport, Transport};
+use lettre::{Message as Letter, SmtpTransport, Transport};
 
 use crate::delivery_error::DeliveryError;
-use crate::payload::{payload, summary};
+use crate::message::Message;
 use crate::secret::Secret;
 
 /// How the connection to the mail server is encrypted.
@@ -42,7 +41,7 @@ impl Mail {
         format!("mail to {} through {}:{}", to.join(", "), self.host, self.port)
     }
 
-    pub(crate) fn send(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
+    pub(crate) fn send(&self, message: &Message, timeout: Duration) -> Result<(), DeliveryError> {
         let unreachable = |error: lettre::transport::smtp::Error| {
             let text = whole(&error, timeout);
             if error.is_permanent() || error.is_transient() {
@@ -63,18 +62,17 @@ impl Mail {
         if let Some((user, password)) = &self.login {
             transport = transport.credentials(Credentials::new(user.clone(), password.read()?));
         }
-        transport.build().send(&self.message(notice)?).map_err(unreachable)?;
+        transport.build().send(&self.message(message)?).map_err(unreachable)?;
         Ok(())
     }
 
-    fn message(&self, notice: &Notice) -> Result<Message, DeliveryError> {
-        let document = serde_json::to_string_pretty(&payload(notice)).unwrap_or_default();
-        let text = format!("{}\n\n{document}\n", summary(notice));
+    fn message(&self, message: &Message) -> Result<Letter, DeliveryError> {
+        let document = serde_json::to_string_pretty(&message.payload()).unwrap_or_default();
+        let text = format!("{}\n\n{document}\n", message.summary());
         let to = self.to.iter().cloned();
-        let message =
-            to.fold(Message::builder().from(self.from.clone()), lettre::message::MessageBuilder::to);
-        message
-            .subject(format!("[iostall] {}", summary(notice)))
+        let letter = to.fold(Letter::builder().from(self.from.clone()), lettre::message::MessageBuilder::to);
+        letter
+            .subject(format!("[iostall] {}", message.summary()))
             .singlepart(SinglePart::builder().header(ContentType::TEXT_PLAIN).body(text))
             .map_err(|error| DeliveryError::Refused(error.to_string()))
     }
@@ -102,7 +100,7 @@ fn whole(error: &dyn std::error::Error, timeout: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::payload::tests::notice;
+    use crate::payload::tests::{message, notice};
     use iostall_model::alert::Occasion;
     use std::net::TcpListener;
 
@@ -122,7 +120,7 @@ mod tests {
     fn a_server_that_says_nothing_is_given_up_with_words_that_mean_something() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let mail = mail(silent.local_addr().unwrap().port());
-        let said = mail.send(&notice(Occasion::Firing), Duration::from_millis(50)).unwrap_err().to_string();
+        let said = mail.send(&message(Occasion::Firing), Duration::from_millis(50)).unwrap_err().to_string();
         assert_eq!(said, "no answer within 50ms");
     }
 
@@ -130,7 +128,7 @@ mod tests {
     fn a_name_with_a_line_end_stays_in_one_header() {
         let mut notice = notice(Occasion::Firing);
         notice.source = "x\r\nBcc: all@example.com".into();
-        let message = mail(25).message(&notice).unwrap().formatted();
+        let message = mail(25).message(&notice.into()).unwrap().formatted();
         let text = String::from_utf8(message).unwrap();
         let (head, _) = text.split_once("\r\n\r\n").unwrap();
         assert!(!head.lines().any(|line| line.starts_with("Bcc")), "{head}");

@@ -14,8 +14,8 @@ pub const SCHEMA_VERSION: u32 = 2;
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
-/// The document described in `docs/formats.md`.
-pub fn payload(notice: &Notice) -> Value {
+/// The document, as `docs/formats.md` explains it.
+pub(crate) fn payload(notice: &Notice) -> Value {
     let mut document = json!({
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
@@ -58,8 +58,8 @@ fn metric(measured: Measured) -> (&'static str, f64) {
     }
 }
 
-/// One line of text: the subject of a mail, the text of a message.
-pub fn summary(notice: &Notice) -> String {
+/// One line for people: the subject of a mail, the text of a message.
+pub(crate) fn summary(notice: &Notice) -> String {
     let (rule, source) = (shown(&notice.rule), shown(&notice.source));
     let lasted = length(notice.lasted_ns);
     let Some(about) = &notice.about else {
@@ -110,6 +110,7 @@ fn length(ns: u64) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::message::Message;
     use iostall_model::alert::About;
     use iostall_model::{Kind, Level};
 
@@ -134,6 +135,11 @@ pub(crate) mod tests {
             at: "2026-11-21T12:05:00Z".parse().unwrap(),
             lasted_ns: 300_000_000_000,
         }
+    }
+
+    /// The same as it is sent.
+    pub(crate) fn message(occasion: Occasion) -> Message {
+        notice(occasion).into()
     }
 
     #[test]

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use iostall_model::alert::Notice;
 use rustls::crypto::aws_lc_rs;
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use url::Url;
 
 use crate::delivery_error::DeliveryError;
-use crate::payload::payload;
+use crate::message::Message;
 use crate::secret::Secret;
 
 /// The destination. For many services the address itself is the password.
@@ -37,7 +36,7 @@ impl Webhook {
         }
     }
 
-    pub(crate) fn post(&self, notice: &Notice, timeout: Duration) -> Result<(), DeliveryError> {
+    pub(crate) fn post(&self, message: &Message, timeout: Duration) -> Result<(), DeliveryError> {
         let url = match &self.address {
             WebAddress::Open(url) => url.to_string(),
             WebAddress::Secret(secret) => secret.read()?,
@@ -48,7 +47,7 @@ impl Webhook {
         }
         // The library's messages contain no address, so a secret one is not revealed.
         let answer = request
-            .send(payload(notice).to_string())
+            .send(message.payload().to_string())
             .map_err(|error| DeliveryError::Unreachable(error.to_string()))?;
         if answer.status().is_success() {
             Ok(())

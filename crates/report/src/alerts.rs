@@ -4,8 +4,8 @@ use iostall_measure::foreign::shown;
 use iostall_model::alert::{Condition, Measured, Rule};
 use iostall_notify::{AlertFile, Channel};
 
-/// Rules and channels, a line each.
-pub fn listing(file: &AlertFile) -> String {
+/// Rules and channels, a line each. `others` are the names of channels that something else than a rule notifies.
+pub fn listing(file: &AlertFile, others: &[&String]) -> String {
     let mut text = String::new();
     for rule in &file.book.rules {
         text.push_str(&format!(
@@ -16,8 +16,9 @@ pub fn listing(file: &AlertFile) -> String {
         ));
     }
     for Channel { name, transport, .. } in &file.channels {
-        let is_used = file.book.rules.iter().any(|rule| rule.channels.contains(name));
-        let note = if is_used { "" } else { " (no rule notifies it)" };
+        let is_used =
+            file.book.rules.iter().any(|rule| rule.channels.contains(name)) || others.contains(&name);
+        let note = if is_used { "" } else { " (nothing notifies it)" };
         text.push_str(&format!("channel {name:?}: {}{note}\n", shown(&transport.describe())));
     }
     text

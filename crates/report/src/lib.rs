@@ -9,6 +9,7 @@
 pub mod alerts;
 pub mod capacity;
 pub mod chart;
+pub mod collector;
 pub mod compare;
 pub mod csv;
 mod csv_error;

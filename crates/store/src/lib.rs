@@ -9,6 +9,7 @@
 //! that listings show and filter by. The schema is in `migrations/`, the statements in `queries/`.
 
 mod batch_error;
+mod collector_state;
 mod document;
 mod entry;
 mod error;
@@ -26,6 +27,7 @@ mod contract;
 #[cfg(test)]
 mod sample;
 
+pub use collector_state::CollectorState;
 pub use document::DocumentError;
 pub use entry::{Entry, Filter, RunNumber};
 pub use error::StoreError;

@@ -1,10 +1,8 @@
-//! Applies alert rules to samples, and sends notices.
-
-use std::time::Duration;
+//! Rules over what is sampled, and who is notified.
 
 use iostall_model::Step;
-use iostall_model::alert::{Notice, Now, RuleBook, RuleEvaluator};
-use iostall_notify::{Channel, Delivery, Dispatcher};
+use iostall_model::alert::{Notice, Now, RuleBook, RuleEvaluator, RuleSource};
+use iostall_notify::{Channel, Delivery, Dispatcher, Message};
 
 /// How often silence, repeats and mute hours are checked.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
@@ -12,8 +10,8 @@ const LOOK_EVERY_NS: u64 = 1_000_000_000;
 /// Events of alerting.
 #[derive(Debug)]
 pub enum AlertEvent<'a> {
-    /// Being sent through the channels of its rule.
-    Notice(&'a Notice),
+    /// This is sent through its channels.
+    Notice(&'a Message),
     /// Whether an earlier notice was delivered.
     Delivery(&'a Delivery),
 }
@@ -29,28 +27,26 @@ pub struct Alerting {
 }
 
 impl Alerting {
-    /// Applies `book` to the sources `names`, sampled every `interval`, starting at `now`.
-    pub fn start(
-        book: RuleBook,
-        channels: Vec<Channel>,
-        interval: Duration,
-        names: &[&str],
-        now: Now,
-    ) -> Self {
-        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
-        let evaluator = RuleEvaluator::new(book, interval_ns, names, now);
+    /// Applies `book`, to no source yet.
+    pub fn start(book: RuleBook, channels: Vec<Channel>, now: Now) -> Self {
+        let evaluator = RuleEvaluator::new(book);
         Self { evaluator, dispatcher: Dispatcher::start(channels), looked_ns: now.clock_ns }
+    }
+
+    /// Adds a source that is sampled from `now` on. Sources are numbered in this order.
+    pub(crate) fn add(&mut self, source: RuleSource, now: Now) {
+        self.evaluator.add(source, now);
     }
 
     /// Source number `source` was sampled.
     pub(crate) fn step(&mut self, source: usize, step: &Step, now: Now, observer: Observer<'_>) {
         let notices = self.evaluator.sample(source, &step.sample.rows, &step.changes, now);
-        self.notify(&notices, observer);
+        self.notify(notices, observer);
     }
 
     pub(crate) fn gap(&mut self, source: usize, now: Now, observer: Observer<'_>) {
         let notices = self.evaluator.gap(source, now);
-        self.notify(&notices, observer);
+        self.notify(notices, observer);
     }
 
     /// Time has passed.
@@ -58,7 +54,7 @@ impl Alerting {
         if now.clock_ns.saturating_sub(self.looked_ns) >= LOOK_EVERY_NS {
             self.looked_ns = now.clock_ns;
             let notices = self.evaluator.tick(now);
-            self.notify(&notices, observer);
+            self.notify(notices, observer);
             for delivery in self.dispatcher.deliveries() {
                 observer(AlertEvent::Delivery(&delivery));
             }
@@ -72,10 +68,15 @@ impl Alerting {
         }
     }
 
-    fn notify(&self, notices: &[Notice], observer: Observer<'_>) {
+    fn notify(&self, notices: Vec<Notice>, observer: Observer<'_>) {
         for notice in notices {
-            observer(AlertEvent::Notice(notice));
-            self.dispatcher.send(notice);
+            self.send(&notice.into(), observer);
         }
+    }
+
+    /// Has `message` sent through its channels.
+    pub(crate) fn send(&self, message: &Message, observer: Observer<'_>) {
+        observer(AlertEvent::Notice(message));
+        self.dispatcher.send(message);
     }
 }

@@ -27,7 +27,7 @@ pub fn test_channels(
         }
         // Somebody is waiting for the answer: once is enough.
         let once = Channel { attempts: 1, ..channel.clone() };
-        let result = deliver(&once, &Notice::test(of_channel.unwrap_or(first), now)).result;
+        let result = deliver(&once, &Notice::test(of_channel.unwrap_or(first), now).into()).result;
         all_arrived &= result.is_ok();
         observer(channel, &result);
     }

@@ -4,18 +4,24 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use iostall_model::Step;
-use iostall_store::{History, Retention, SourceId};
+use iostall_model::alert::{Now, RuleSource};
+use iostall_model::job::JobRun;
+use iostall_notify::Message;
+use iostall_store::{CollectorState, History, Retention, SourceId};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::alerting::{AlertEvent, Alerting};
 use crate::clock::WatchClock;
 use crate::error::WatchError;
+use crate::jobs::{Job, JobReport, Jobs};
 use crate::metrics::Metrics;
 use crate::sampling::{Event, Missed, Next, Sampling};
 use crate::writer::{SampleWriter, WriterEvent};
 
 /// How long to wait for an event before checking the time.
 const WAIT: Duration = Duration::from_secs(1);
+/// Runs of a job that are looked through for where the collector before this one ended.
+const RUNS_LOOKED_AT: u32 = 20;
 /// How often old samples are deleted.
 const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
@@ -35,6 +41,8 @@ pub enum CollectEvent<'a> {
     },
     Writer(WriterEvent<'a>),
     Alert(AlertEvent<'a>),
+    /// A run of a job began or ended, or there was none.
+    Job(&'a JobRun),
 }
 
 /// Who hears it.
@@ -46,6 +54,8 @@ pub struct Observers<C> {
     pub metrics: Option<Metrics<C>>,
     /// The alerts, if there are rules.
     pub alerting: Option<Alerting>,
+    /// What runs at set times, and who runs it.
+    pub jobs: Option<(Jobs, Vec<Job>)>,
 }
 
 /// The last error of a failing source, and how many ticks it is left alone.
@@ -62,22 +72,31 @@ pub struct Collector<H, C> {
     failing: HashMap<usize, LastHeard>,
 }
 
-impl<H: History, C: WatchClock> Collector<H, C> {
-    /// A collector of the sources `names` into `store`.
-    pub fn new(
-        store: H,
-        names: &[&str],
-        retention: Retention,
-        observers: Observers<C>,
-        clock: C,
-    ) -> Result<Self, WatchError> {
-        let mut writer = SampleWriter::new(store);
-        let mut sources = Vec::new();
-        for name in names {
-            sources.push((writer.add_source(name)?, (*name).to_owned()));
+impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
+    /// A collector into `store`, so far without sources.
+    pub fn new(store: H, retention: Retention, observers: Observers<C>, clock: C) -> Self {
+        let (writer, forget_next) = (SampleWriter::new(store), clock.now().utc);
+        Self {
+            writer,
+            sources: Vec::new(),
+            retention,
+            observers,
+            clock,
+            forget_next,
+            failing: HashMap::new(),
         }
-        let forget_next = clock.now().utc;
-        Ok(Self { writer, sources, retention, observers, clock, forget_next, failing: HashMap::new() })
+    }
+
+    /// Adds a source. Gives its number, by which events name it.
+    pub fn add(&mut self, source: RuleSource) -> Result<usize, WatchError> {
+        self.sources.push((self.writer.add_source(&source.name)?, source.name.clone()));
+        if let Some(metrics) = &self.observers.metrics {
+            metrics.add(&source.name);
+        }
+        if let Some(alerting) = &mut self.observers.alerting {
+            alerting.add(source, self.clock.now());
+        }
+        Ok(self.sources.len() - 1)
     }
 
     /// Processes events of `sampling` until it ends. Returns how many samples were stored.
@@ -86,6 +105,7 @@ impl<H: History, C: WatchClock> Collector<H, C> {
         sampling: &mut impl Sampling,
         observer: CollectObserver<'_>,
     ) -> Result<u64, WatchError> {
+        self.plan_jobs(observer)?;
         loop {
             let next = sampling.next(WAIT);
             if let Next::Event(event) = &next {
@@ -95,6 +115,8 @@ impl<H: History, C: WatchClock> Collector<H, C> {
             if let Some(alerting) = &mut self.observers.alerting {
                 alerting.look(now, &mut |event| observer(CollectEvent::Alert(event)));
             }
+            let reports = self.observers.jobs.as_mut().map(|(jobs, _)| jobs.look(now));
+            self.report_jobs(reports.unwrap_or_default(), observer)?;
             match next {
                 Next::Event(event) => self.keep(&event, observer)?,
                 Next::Nothing => continue,
@@ -106,6 +128,9 @@ impl<H: History, C: WatchClock> Collector<H, C> {
                 self.forget_next = now.utc.checked_add(FORGET_EVERY).unwrap_or(Timestamp::MAX);
             }
         }
+        let now = self.clock.now();
+        let reports = self.observers.jobs.as_mut().map(|(jobs, _)| jobs.stop(now));
+        self.report_jobs(reports.unwrap_or_default(), observer)?;
         // Before the last notices are delivered: a receiver that hangs must not keep the store open.
         self.writer.finish()?;
         if let Some(alerting) = self.observers.alerting {
@@ -114,10 +139,39 @@ impl<H: History, C: WatchClock> Collector<H, C> {
         Ok(self.writer.samples)
     }
 
+    /// Takes up the jobs where the collector before this one left them.
+    fn plan_jobs(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        let now: Now = self.clock.now();
+        let Some((jobs, planned)) = &mut self.observers.jobs else { return Ok(()) };
+        let mut histories = HashMap::new();
+        for job in planned.iter() {
+            histories.insert(job.name.clone(), self.writer.job_runs(&job.name, RUNS_LOOKED_AT)?);
+        }
+        let history = |job: &Job| histories.remove(&job.name).unwrap_or_default();
+        let reports = jobs.replace(std::mem::take(planned), history, now);
+        self.report_jobs(reports, observer)
+    }
+
+    /// Keeps what became of jobs, and has it sent.
+    fn report_jobs(
+        &mut self,
+        reports: Vec<JobReport>,
+        observer: CollectObserver<'_>,
+    ) -> Result<(), WatchError> {
+        for JobReport { run, notice } in reports {
+            self.writer.job_run(&run, &mut |event| observer(CollectEvent::Writer(event)))?;
+            observer(CollectEvent::Job(&run));
+            if let (Some(notice), Some(alerting)) = (notice, &self.observers.alerting) {
+                alerting.send(&Message::Job(notice), &mut |event| observer(CollectEvent::Alert(event)));
+            }
+        }
+        Ok(())
+    }
+
     /// Passes an event to the observers, which must not block.
     fn show(&mut self, event: &Event, observer: CollectObserver<'_>) {
         let now = self.clock.now();
-        let Observers { metrics, alerting } = &mut self.observers;
+        let Observers { metrics, alerting, .. } = &mut self.observers;
         let say = &mut |event: AlertEvent<'_>| observer(CollectEvent::Alert(event));
         match event {
             Event::Step { source, step } => {

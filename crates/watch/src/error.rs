@@ -9,6 +9,7 @@ use iostall_store::StoreError;
 use jiff::Timestamp;
 use thiserror::Error;
 
+use crate::setup_error::SetupError;
 use crate::windows::SourceHistory;
 
 /// See the module. The message says what and where; [`WatchError::hint`] what to do next.
@@ -27,12 +28,17 @@ pub enum WatchError {
     NoTerminal { name: String },
     #[error("cannot read from the terminal")]
     Terminal(#[source] io::Error),
+    #[error("cannot write")]
+    Output(#[source] io::Error),
     #[error("{named} is no management database")]
     NoManagementDatabase { named: String },
     #[error("there is no rule {name:?}")]
     NoRule { name: String, known: Vec<String> },
     #[error(transparent)]
     Alerts(#[from] AlertFileError),
+    /// The collector's file cannot be used.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
     /// Overlapping windows would hide a change.
     #[error(
         "the windows overlap: {:.0} to {:.0}, and {:.0} to {:.0}",
@@ -68,6 +74,7 @@ impl WatchError {
                 let known: Vec<String> = known.iter().map(|name| format!("{name:?}")).collect();
                 return Some(format!("the rules are {}", known.join(", ")));
             }
+            Self::Setup(error) => return Some(error.hint()),
             Self::Alerts(_) => "docs/alerts.md explains the file; `iostall alerts check` reads it",
             Self::Overlap { .. } => "end the first where the change was made, and begin the second after it",
             Self::NothingSampled { .. } => {
@@ -76,7 +83,7 @@ impl WatchError {
             Self::NothingWatched { .. } => {
                 "name a SOURCE, such as linux:, or let `iostall collect run` sample some"
             }
-            Self::Terminal(_) | Self::SamplingEnded => return None,
+            Self::Terminal(_) | Self::Output(_) | Self::SamplingEnded => return None,
         };
         Some(hint.to_owned())
     }

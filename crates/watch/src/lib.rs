@@ -11,11 +11,15 @@ mod collector;
 mod error;
 mod feed;
 mod import;
+mod jobs;
 mod metrics;
 mod named;
 mod once;
 mod reports;
 mod sampling;
+mod service;
+mod setup;
+mod setup_error;
 #[cfg(test)]
 mod simulation;
 mod tiers;
@@ -29,9 +33,15 @@ pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use error::WatchError;
 pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, StoredFeed};
 pub use import::{Import, ImportEvent, ManagementDatabase};
+pub use jobs::{
+    Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,
+};
 pub use metrics::{Metrics, SourceNow};
 pub use named::{AskPassword, NamedSource, named_sources};
 pub use once::{OnceEvent, sample_once};
 pub use reports::{ReportRequest, TimeRange, compare, report};
 pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling, Stopper};
+pub use service::CollectorService;
+pub use setup::{CollectorSetup, INTERVAL, KEEP_RAW, TIMEOUT, TypedSetup, WatchedSource};
+pub use setup_error::SetupError;
 pub use writer::WriterEvent;

@@ -38,13 +38,16 @@ pub struct Metrics<C> {
 }
 
 impl<C: WatchClock> Metrics<C> {
-    /// Until their first tick the sources `names` are listed as down.
-    pub fn new(names: &[&str], clock: C) -> Self {
-        let new = |name: &&str| Seen {
-            now: SourceNow { name: (*name).to_owned(), ..SourceNow::default() },
-            arrived_ns: None,
-        };
-        Self { seen: Arc::new(Mutex::new(names.iter().map(new).collect())), clock }
+    /// No sources yet.
+    pub fn new(clock: C) -> Self {
+        Self { seen: Arc::default(), clock }
+    }
+
+    /// Adds a source, which is not up until its first tick. Sources are numbered in this order.
+    pub(crate) fn add(&self, name: &str) {
+        let now = SourceNow { name: name.to_owned(), ..SourceNow::default() };
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.push(Seen { now, arrived_ns: None });
     }
 
     /// The current state of the sources. Samples are shared, so the lock is held only briefly.

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::io;
 use std::time::Duration;
 
-use iostall_collect::address::PasswordFrom;
 use iostall_collect::{Address, Secret, Source, SourceError, open};
 
 use crate::error::WatchError;
@@ -57,13 +56,9 @@ pub fn named_sources(texts: &[String], ask: AskPassword<'_>) -> Result<Vec<Named
 
 /// The password of the source called `name`, from where its address says.
 fn secret(address: &Address, name: &str, ask: AskPassword<'_>) -> Result<Secret, WatchError> {
-    Ok(match &address.password {
-        PasswordFrom::Nowhere => Secret::default(),
-        PasswordFrom::File(path) => Secret::from_file(path)?,
-        PasswordFrom::Environment(variable) => Secret::from_environment(variable)?,
-        PasswordFrom::Prompt => match ask(name).map_err(WatchError::Terminal)? {
-            Some(password) => Secret::typed(password),
-            None => return Err(WatchError::NoTerminal { name: name.to_owned() }),
-        },
-    })
+    if let Some(secret) = Secret::of(&address.password)? {
+        return Ok(secret);
+    }
+    let typed = ask(name).map_err(WatchError::Terminal)?;
+    typed.map(Secret::typed).ok_or_else(|| WatchError::NoTerminal { name: name.to_owned() })
 }

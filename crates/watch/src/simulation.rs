@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::{Clock, ManualClock};
-use iostall_model::alert::{Condition, Match, Measured, Now, Occasion, Rule, RuleBook};
+use iostall_model::alert::{Condition, Match, Measured, Now, Occasion, Rule, RuleBook, RuleSource};
 use iostall_model::{
     Change, Counter, Counters, Epoch, Gap, Kind, Level, ResetReason, Row, Sample, SampleTime, Scope, Subject,
     Tier,
 };
+use iostall_notify::Message;
 use iostall_store::{History, Retention, SqliteHistory};
 use jiff::{SignedDuration, Timestamp};
 
@@ -252,19 +253,23 @@ fn an_hour() -> Hour {
     let until = Some(clock.start + SignedDuration::from_hours(1));
     let options = SamplerOptions { interval: INTERVAL, until, filter: Filter::default() };
     let scripts = vec![slow_server(), closed_server(Arc::clone(&tries))];
-    let metrics = Metrics::new(&SOURCES, clock.clone());
-    let alerting = Alerting::start(rules(), Vec::new(), INTERVAL, &SOURCES, clock.now());
-    let observers = Observers { metrics: Some(metrics.clone()), alerting: Some(alerting) };
+    let metrics = Metrics::new(clock.clone());
+    let alerting = Alerting::start(rules(), Vec::new(), clock.now());
+    let observers = Observers { metrics: Some(metrics.clone()), alerting: Some(alerting), jobs: None };
     let store = SqliteHistory::open(&path).unwrap();
     let retention = Retention::default();
-    let collector = Collector::new(store, &SOURCES, retention, observers, clock.clone()).unwrap();
+    let mut collector = Collector::new(store, retention, observers, clock.clone());
+    for name in SOURCES {
+        let interval_ns = u64::try_from(INTERVAL.as_nanos()).unwrap();
+        collector.add(RuleSource { name: name.into(), tags: Vec::new(), interval_ns }).unwrap();
+    }
     let (mut notices, mut said) = (Vec::new(), Vec::new());
     let mut observer = |event: CollectEvent<'_>| match event {
-        CollectEvent::Alert(AlertEvent::Notice(notice)) => {
+        CollectEvent::Alert(AlertEvent::Notice(Message::Alert(notice))) => {
             let at = notice.at.strftime("%H:%M:%S").to_string();
             notices.push((at, notice.rule.clone(), notice.source.clone(), notice.occasion));
         }
-        CollectEvent::Alert(AlertEvent::Delivery(_)) | CollectEvent::Writer(_) => {
+        CollectEvent::Alert(_) | CollectEvent::Writer(_) | CollectEvent::Job(_) => {
             panic!("nobody is told, nothing is doubted, and the disk is not full: {event:?}")
         }
         CollectEvent::AnswersAgain { source, at } => said.push(format!("{source} again {at:.0}")),

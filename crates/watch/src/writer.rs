@@ -6,8 +6,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use iostall_model::job::JobRun;
 use iostall_model::{Gap, Step, Warning};
-use iostall_store::{History, Retention, SourceId, StoreError};
+use iostall_store::{CollectorState, History, Retention, SourceId, StoreError};
 use jiff::Timestamp;
 
 use crate::error::WatchError;
@@ -37,7 +38,7 @@ pub(crate) struct SampleWriter<H> {
     trouble: Option<String>,
 }
 
-impl<H: History> SampleWriter<H> {
+impl<H: History + CollectorState> SampleWriter<H> {
     pub(crate) fn new(store: H) -> Self {
         Self { store, samples: 0, warned: HashSet::new(), lost: HashMap::new(), trouble: None }
     }
@@ -88,6 +89,20 @@ impl<H: History> SampleWriter<H> {
             done => done?,
         }
         Ok(())
+    }
+
+    /// Keeps a run of a job. Where that cannot be done now, it is lost: the job has run all the same.
+    pub(crate) fn job_run(&mut self, run: &JobRun, observer: Observer<'_>) -> Result<(), WatchError> {
+        match self.store.put_job_run(run) {
+            Err(error) if error.may_pass() => self.say(error, observer),
+            done => done?,
+        }
+        Ok(())
+    }
+
+    /// The newest runs of a job.
+    pub(crate) fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, WatchError> {
+        Ok(self.store.job_runs(job, most)?)
     }
 
     /// Writes what is pending.

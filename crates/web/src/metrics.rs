@@ -26,6 +26,19 @@ pub enum WebError {
     Start(io::Error),
 }
 
+impl WebError {
+    /// What to do about it; `None` if the message says everything.
+    pub fn hint(&self) -> Option<&'static str> {
+        let Self::Listen { source, .. } = self else { return None };
+        Some(match source.kind() {
+            io::ErrorKind::AddrInUse => "another program listens there: choose another port",
+            io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege: choose a higher one",
+            io::ErrorKind::AddrNotAvailable => "the address is none of this machine's",
+            _ => "write HOST:PORT, such as 127.0.0.1:9497",
+        })
+    }
+}
+
 /// The page at `/metrics`.
 pub struct MetricsPage {
     /// The `Content-Type` header.

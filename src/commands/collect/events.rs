@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use iostall_model::Warning;
-use iostall_notify::{Delivery, summary};
+use iostall_notify::{Delivery, Message};
+use iostall_report::collector::run_lines;
 use iostall_watch::{AlertEvent, CollectEvent, Missed, WriterEvent};
 
 use crate::printer::Printer;
@@ -16,9 +17,12 @@ pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
         }
         CollectEvent::Missed { source, missed } => printer.advise(&gap_line(source, missed), &missed.hint),
         CollectEvent::Writer(event) => show_writer(event, store, printer),
-        CollectEvent::Alert(AlertEvent::Notice(notice)) => {
-            printer.note(&format!("alert: {}", summary(notice)));
+        CollectEvent::Alert(AlertEvent::Notice(message @ Message::Alert(_))) => {
+            printer.note(&format!("alert: {}", message.summary()));
         }
+        // Runs of jobs are shown below.
+        CollectEvent::Alert(AlertEvent::Notice(Message::Job(_))) => {}
+        CollectEvent::Job(run) => run_lines(run).iter().for_each(|line| printer.note(line)),
         CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result })) => {
             if let Err(error) = result {
                 printer.note(&format!("not sent through {channel}: {error} ({summary})"));

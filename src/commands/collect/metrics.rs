@@ -1,7 +1,5 @@
 //! `--metrics`: the current values for Prometheus.
 
-use std::io;
-
 use iostall_report::exposition::{CONTENT_TYPE, exposition};
 use iostall_watch::{MachineClock, Metrics};
 use iostall_web::{MetricsPage, MetricsServer, WebError};
@@ -23,14 +21,8 @@ pub(super) fn serve(
 }
 
 fn with_hint(address: &str, error: WebError) -> anyhow::Error {
-    let hint = match &error {
-        WebError::Listen { source, .. } => match source.kind() {
-            io::ErrorKind::AddrInUse => "another program listens there: choose another port",
-            io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege: choose a higher one",
-            io::ErrorKind::AddrNotAvailable => "the address is none of this machine's",
-            _ => "write HOST:PORT, such as 127.0.0.1:9497",
-        },
-        _ => return anyhow::Error::new(error).context(format!("cannot serve metrics on {address}")),
-    };
-    hinted(error, hint)
+    match error.hint() {
+        Some(hint) => hinted(error, hint),
+        None => anyhow::Error::new(error).context(format!("cannot serve metrics on {address}")),
+    }
 }

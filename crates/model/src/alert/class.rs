@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::source::RuleSource;
 use crate::kind::Kind;
 use crate::sample::Subject;
 
@@ -10,6 +11,8 @@ use crate::sample::Subject;
 #[serde(deny_unknown_fields)]
 pub struct Match {
     pub source: Option<String>,
+    /// One of its source's tags, whole.
+    pub tag: Option<String>,
     pub database: Option<String>,
     /// In its own name: a path, a relation, a device.
     pub file: Option<String>,
@@ -18,8 +21,8 @@ pub struct Match {
 }
 
 impl Match {
-    /// Whether a row about `subject` of the source named `source` matches.
-    pub fn fits(&self, source: &str, subject: &Subject) -> bool {
+    /// Whether a row about `subject` of `source` fits.
+    pub fn fits(&self, source: &RuleSource, subject: &Subject) -> bool {
         let has = |part: &Option<String>, text: &str| part.as_ref().is_none_or(|part| text.contains(part));
         let in_database = self.database.is_none()
             || subject.scope.database().is_some_and(|database| has(&self.database, database));
@@ -28,9 +31,10 @@ impl Match {
         self.fits_source(source) && in_database && has(&self.file, &subject.name) && on_volume
     }
 
-    /// Whether anything of the source named `source` may match.
-    pub fn fits_source(&self, source: &str) -> bool {
-        self.source.as_ref().is_none_or(|part| source.contains(part))
+    /// Whether anything of `source` may fit.
+    pub fn fits_source(&self, source: &RuleSource) -> bool {
+        self.source.as_ref().is_none_or(|part| source.name.contains(part))
+            && self.tag.as_ref().is_none_or(|tag| source.tags.contains(tag))
     }
 }
 
@@ -55,14 +59,20 @@ mod tests {
             identity: "259:0".into(),
             volume: Some("/var/lib/data".into()),
         };
+        let linux = RuleSource { name: "linux:".into(), tags: vec!["prod".into()], interval_ns: 1 };
         let part = |text: &str| Some(text.to_owned());
-        assert!(Match::default().fits("linux:", &subject));
-        assert!(Match { volume: part("nvme"), ..Match::default() }.fits("linux:", &subject));
-        assert!(Match { volume: part("/var/lib"), ..Match::default() }.fits("linux:", &subject));
-        assert!(!Match { volume: part("sda"), ..Match::default() }.fits("linux:", &subject));
+        assert!(Match { tag: part("prod"), ..Match::default() }.fits(&linux, &subject));
+        assert!(
+            !Match { tag: part("pro"), ..Match::default() }.fits(&linux, &subject),
+            "a tag is no part of one"
+        );
+        assert!(Match::default().fits(&linux, &subject));
+        assert!(Match { volume: part("nvme"), ..Match::default() }.fits(&linux, &subject));
+        assert!(Match { volume: part("/var/lib"), ..Match::default() }.fits(&linux, &subject));
+        assert!(!Match { volume: part("sda"), ..Match::default() }.fits(&linux, &subject));
         let two = Match { source: part("linux"), file: part("sda"), ..Match::default() };
-        assert!(!two.fits("linux:", &subject));
+        assert!(!two.fits(&linux, &subject));
         let database = Match { database: part("disk"), ..Match::default() };
-        assert!(!database.fits("linux:", &subject), "a role is no database");
+        assert!(!database.fits(&linux, &subject), "a role is no database");
     }
 }

@@ -6,6 +6,7 @@ use super::instance::{AlertInstance, Due, Evidence};
 use super::notice::{About, Notice};
 use super::now::Now;
 use super::rule::{Condition, Measured, Rule, RuleBook};
+use super::source::RuleSource;
 use crate::delta::Change;
 use crate::kind::Kind;
 use crate::sample::Row;
@@ -30,7 +31,7 @@ struct Interval {
 /// The state of a source.
 #[derive(Debug)]
 struct Source {
-    name: String,
+    known: RuleSource,
     /// When it last answered; initially, when monitoring began.
     answered_ns: u64,
     /// Alert instances by rule.
@@ -43,22 +44,25 @@ struct Source {
 #[derive(Debug)]
 pub struct RuleEvaluator {
     book: RuleBook,
-    /// Time between ticks, nanoseconds.
-    interval_ns: u64,
     sources: Vec<Source>,
 }
 
 impl RuleEvaluator {
-    /// An evaluator for the sources `names`, sampled every `interval_ns`, starting at `now`.
-    pub fn new(book: RuleBook, interval_ns: u64, names: &[&str], now: Now) -> Self {
-        let rules = book.rules.len();
-        let source = |name: &&str| Source {
-            name: (*name).to_owned(),
+    /// An evaluator of `book`, so far without sources.
+    pub fn new(book: RuleBook) -> Self {
+        Self { book, sources: Vec::new() }
+    }
+
+    /// Adds a source that is sampled from `now` on. Gives its number.
+    pub fn add(&mut self, source: RuleSource, now: Now) -> usize {
+        let rules = self.book.rules.len();
+        self.sources.push(Source {
+            known: source,
             answered_ns: now.clock_ns,
             instances: vec![BTreeMap::new(); rules],
             silence: vec![AlertInstance::default(); rules],
-        };
-        Self { sources: names.iter().map(source).collect(), book, interval_ns }
+        });
+        self.sources.len() - 1
     }
 
     /// Source number `source` was sampled; each of its rows has its change since the sample before.
@@ -70,9 +74,9 @@ impl RuleEvaluator {
             match &rule.condition {
                 Condition::Silent => source.silence[place].update_silence(0, rule, now),
                 Condition::Over { measured, .. } => {
-                    let found =
-                        intervals(&self.book, rule, &source.name, rows.iter().zip(changes), self.interval_ns);
-                    update(&mut source.instances[place], rule, *measured, &found, (self.interval_ns, now));
+                    let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
+                    let interval_ns = source.known.interval_ns;
+                    update(&mut source.instances[place], rule, *measured, &found, (interval_ns, now));
                 }
             }
             notify(source, place, rule, now, &mut notices);
@@ -100,7 +104,7 @@ impl RuleEvaluator {
             let silent_ns = now.clock_ns.saturating_sub(source.answered_ns);
             for (place, rule) in self.book.rules.iter().enumerate() {
                 let is_silence =
-                    rule.condition == Condition::Silent && rule.matches.fits_source(&source.name);
+                    rule.condition == Condition::Silent && rule.matches.fits_source(&source.known);
                 if is_silence && silent_ns > 0 {
                     source.silence[place].update_silence(silent_ns, rule, now);
                 }
@@ -115,10 +119,10 @@ impl RuleEvaluator {
 fn intervals<'a>(
     book: &RuleBook,
     rule: &Rule,
-    source: &str,
+    source: &RuleSource,
     changes: impl Iterator<Item = (&'a Row, &'a Change)>,
-    interval_ns: u64,
 ) -> BTreeMap<Name, Interval> {
+    let late_ns = source.interval_ns.saturating_add(source.interval_ns / 2);
     let mut found: BTreeMap<Name, Interval> = BTreeMap::new();
     for (row, change) in changes.filter(|(row, _)| rule.matches.fits(source, &row.subject)) {
         let Some(group) = rule.level.group(&row.subject) else { continue };
@@ -129,8 +133,8 @@ fn intervals<'a>(
         let kind = rule.level.kind(row.subject.kind);
         let interval = found.entry(Name { kind, group, class: class.map(str::to_owned) }).or_default();
         match change {
-            // Half a tick late is still this tick; more means a tick without a sample.
-            Change::Delta(totals) if totals.covered_ns <= interval_ns.saturating_add(interval_ns / 2) => {
+            // Half a tick late is late; more is a tick without a sample.
+            Change::Delta(totals) if totals.covered_ns <= late_ns => {
                 interval.totals.beside(totals);
                 interval.is_whole = true;
             }
@@ -182,7 +186,7 @@ fn evidence(rule: &Rule, measured: Measured, interval: &Interval, threshold: f64
 
 /// Collects the notices of rule number `place` for `source`.
 fn notify(source: &mut Source, place: usize, rule: &Rule, now: Now, notices: &mut Vec<Notice>) {
-    let name = &source.name;
+    let name = &source.known.name;
     let notice = |due: Due, about| Notice {
         occasion: due.occasion,
         rule: rule.name.clone(),

@@ -27,6 +27,7 @@ mod mute;
 mod notice;
 mod now;
 mod rule;
+mod source;
 
 pub use class::{Match, StorageClass};
 pub use evaluator::RuleEvaluator;
@@ -34,3 +35,4 @@ pub use mute::MuteHours;
 pub use notice::{About, Notice, Occasion};
 pub use now::Now;
 pub use rule::{Condition, Measured, Rule, RuleBook};
+pub use source::RuleSource;

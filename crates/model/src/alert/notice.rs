@@ -20,8 +20,8 @@ pub enum Occasion {
     Test,
 }
 
-/// A notice to send.
-#[derive(Clone, Debug, PartialEq)]
+/// One thing to tell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
     pub occasion: Occasion,
     pub rule: String,
@@ -37,8 +37,8 @@ pub struct Notice {
     pub lasted_ns: u64,
 }
 
-/// The group that is over its threshold.
-#[derive(Clone, Debug, PartialEq)]
+/// The thing that is over its threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
     /// The level at which its rows were summed.
     pub level: Level,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class::{Match, StorageClass};
 use super::mute::MuteHours;
+use super::source::RuleSource;
 use crate::counter::Counter;
 use crate::level::Level;
 use crate::sample::Subject;
@@ -119,8 +120,8 @@ pub struct RuleBook {
 }
 
 impl RuleBook {
-    /// The storage class of a row about `subject`.
-    pub fn class_of(&self, source: &str, subject: &Subject) -> Option<&str> {
+    /// The class of storage that a row about `subject` lies on.
+    pub fn class_of(&self, source: &RuleSource, subject: &Subject) -> Option<&str> {
         let class = self.classes.iter().find(|class| class.matches.fits(source, subject))?;
         Some(&class.name)
     }

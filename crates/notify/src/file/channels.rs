@@ -19,9 +19,10 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Default number of attempts.
 const ATTEMPTS: u32 = 3;
 
-#[derive(Deserialize)]
+/// See the module.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Written {
+pub struct Written {
     webhook: Option<String>,
     webhook_file: Option<PathBuf>,
     webhook_env: Option<String>,

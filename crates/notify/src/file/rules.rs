@@ -13,9 +13,10 @@ use toml::Value;
 /// Default minimum of operations in an interval.
 const OPERATIONS_MIN: u64 = 10;
 
-#[derive(Deserialize)]
+/// See the module.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Written {
+pub struct Written {
     name: String,
     when: When,
     over: Option<Value>,
@@ -28,6 +29,7 @@ pub(super) struct Written {
     level: Option<Level>,
     operations_min: Option<u64>,
     source: Option<String>,
+    tag: Option<String>,
     database: Option<String>,
     file: Option<String>,
     volume: Option<String>,
@@ -38,7 +40,7 @@ pub(super) struct Written {
 }
 
 /// What a rule watches.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum When {
     StallPerRead,
@@ -49,7 +51,7 @@ enum When {
     Silent,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenMute {
     from: Time,
@@ -86,6 +88,7 @@ impl Written {
             condition,
             matches: Match {
                 source: self.source,
+                tag: self.tag,
                 database: self.database,
                 file: self.file,
                 volume: self.volume,
@@ -112,7 +115,7 @@ impl Written {
                 let is_more = self.over.is_some() || !self.over_by_class.is_empty() || self.level.is_some();
                 if of_rows || is_more || self.operations_min.is_some() || self.clear.is_some() {
                     return Err(
-                        "a silent source has neither a threshold nor files: only source, for, repeat, \
+                        "a silent source has neither a threshold nor files: only source, tag, for, repeat, \
                                 mute and notify"
                             .into(),
                     );

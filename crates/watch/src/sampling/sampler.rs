@@ -15,8 +15,8 @@ use super::event::{Event, SamplerOptions};
 use super::ticker::Ticker;
 use crate::clock::{MachineClock, WatchClock, utc_ns};
 
-/// How many events may be queued before sources wait.
-const EVENTS_WAITING_MAX: usize = 256;
+/// How many events may wait for the reader before sources wait too.
+pub(super) const EVENTS_WAITING_MAX: usize = 256;
 
 /// The reading threads.
 pub struct Sampler {
@@ -30,18 +30,16 @@ impl Sampler {
     pub fn start(sources: Vec<Box<dyn Source>>, options: &SamplerOptions) -> (Self, Receiver<Event>) {
         let (sender, receiver) = sync_channel(EVENTS_WAITING_MAX);
         let stop = Arc::new(Stop::default());
-        let start = |(index, source)| {
-            let ticker = Ticker::new(index, source, options.clone());
-            let (sender, stop) = (sender.clone(), Arc::clone(&stop));
-            std::thread::spawn(move || run(ticker, &sender, &stop))
-        };
+        let start = |(index, source)| thread_of(index, source, options.clone(), &sender, &stop);
         let threads = sources.into_iter().enumerate().map(start).collect();
         (Self { stop, threads }, receiver)
     }
 
     /// A handle to stop sampling from anywhere, including a signal handler's thread.
     pub fn stopper(&self) -> Stopper {
-        Stopper(self.stop.clone())
+        let stopper = Stopper::default();
+        stopper.watch(&self.stop);
+        stopper
     }
 
     /// Waits for the threads to end. Returns at once only after [`Stopper::stop`] and with the channel
@@ -54,15 +52,51 @@ impl Sampler {
     }
 }
 
-/// Stops sampling.
-#[derive(Clone)]
-pub struct Stopper(Arc<Stop>);
+/// Ends the sampling, also of sources that are added later.
+#[derive(Clone, Debug, Default)]
+pub struct Stopper(Arc<Mutex<Stops>>);
+
+#[derive(Debug, Default)]
+struct Stops {
+    is_set: bool,
+    each: Vec<Arc<Stop>>,
+}
 
 impl Stopper {
     /// No tick begins after this; readings in progress end within their limit.
     pub fn stop(&self) {
-        self.0.set();
+        let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stops.is_set = true;
+        stops.each.iter().for_each(|stop| stop.set());
     }
+
+    /// Ends `stop` with the rest.
+    pub(super) fn watch(&self, stop: &Arc<Stop>) {
+        let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if stops.is_set {
+            stop.set();
+        }
+        // Those of threads that have ended are held by nobody else.
+        stops.each.retain(|stop| Arc::strong_count(stop) > 1);
+        stops.each.push(Arc::clone(stop));
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_set
+    }
+}
+
+/// Starts the thread of a source.
+pub(super) fn thread_of(
+    index: usize,
+    source: Box<dyn Source>,
+    options: SamplerOptions,
+    sender: &SyncSender<Event>,
+    stop: &Arc<Stop>,
+) -> JoinHandle<()> {
+    let ticker = Ticker::new(index, source, options);
+    let (sender, stop) = (sender.clone(), Arc::clone(stop));
+    std::thread::spawn(move || run(ticker, &sender, &stop))
 }
 
 /// The loop of one source's thread.
@@ -79,14 +113,15 @@ fn run(mut ticker: Ticker, sender: &SyncSender<Event>, stop: &Stop) {
     }
 }
 
-#[derive(Default)]
-struct Stop {
+/// Whether a thread, or all of them, are to end.
+#[derive(Debug, Default)]
+pub(super) struct Stop {
     is_set: Mutex<bool>,
     changed: Condvar,
 }
 
 impl Stop {
-    fn set(&self) {
+    pub(super) fn set(&self) {
         *self.is_set.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();
     }

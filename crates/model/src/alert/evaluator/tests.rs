@@ -5,7 +5,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use super::super::{Condition, Match, Measured, MuteHours, Notice, Occasion, Rule, RuleBook, StorageClass};
+use super::super::{
+    Condition, Match, Measured, MuteHours, Notice, Occasion, Rule, RuleBook, RuleSource, StorageClass,
+};
 use super::{Now, RuleEvaluator};
 use crate::counter::{Counter, Counters};
 use crate::delta::Change;
@@ -90,7 +92,9 @@ impl Court {
     fn of(book: RuleBook, begun: &str) -> Self {
         let begun = begun.parse().unwrap();
         let clock_ns = 5_000;
-        let evaluator = RuleEvaluator::new(book, TICK_NS, &["sqlserver://db1"], Now { utc: begun, clock_ns });
+        let mut evaluator = RuleEvaluator::new(book);
+        let source = RuleSource { name: "sqlserver://db1".into(), tags: Vec::new(), interval_ns: TICK_NS };
+        evaluator.add(source, Now { utc: begun, clock_ns });
         Self { evaluator, begun, clock_ns }
     }
 

@@ -8,6 +8,7 @@
 mod body;
 mod bytes;
 mod chain;
+mod collector_state;
 mod columns;
 mod company;
 mod file;

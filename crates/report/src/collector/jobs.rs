@@ -1,0 +1,90 @@
+//! Jobs, when they run next, and what became of their newest run.
+
+use iostall_measure::foreign::shown;
+use iostall_model::job::{JobOutcome, JobRun};
+use iostall_watch::Job;
+use jiff::Timestamp;
+
+/// A job with its newest runs, the newest first.
+#[derive(Clone, Debug)]
+pub struct PlannedJob<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// Its runs.
+    pub runs: Vec<JobRun>,
+}
+
+/// A line for each job, and the last lines of a failure under it.
+pub fn planned_jobs(jobs: &[PlannedJob<'_>], now: Timestamp) -> String {
+    let mut text = String::new();
+    for PlannedJob { job, runs } in jobs {
+        let next = job.calendar.after(now).map_or_else(|| "never again".to_owned(), |at| format!("{at:.0}"));
+        let newest = runs.iter().find(|run| run.outcome != JobOutcome::Planned);
+        text.push_str(&format!(
+            "{:?}: next {next}; {}\n",
+            job.name,
+            newest.map_or("never ran".to_owned(), outcome)
+        ));
+        if let Some(run) = newest.filter(|run| run.outcome.is_failure()) {
+            for line in run.output.lines() {
+                text.push_str(&format!("    {}\n", shown(line)));
+            }
+        }
+    }
+    text
+}
+
+/// What a collector says of a run that began, ended or did not take place.
+pub fn run_lines(run: &JobRun) -> Vec<String> {
+    let JobRun { job, due, outcome, detail, output, .. } = run;
+    let first = match outcome {
+        JobOutcome::Planned => return Vec::new(),
+        JobOutcome::Running => format!("job {job}: started"),
+        _ => format!("job {job}, due at {due:.0}: {}: {detail}", outcome.name()),
+    };
+    let last = output.lines().filter(|_| outcome.is_failure());
+    std::iter::once(first).chain(last.map(|line| format!("  {job} | {}", shown(line)))).collect()
+}
+
+fn outcome(run: &JobRun) -> String {
+    let detail = if run.detail.is_empty() { String::new() } else { format!(" ({})", shown(&run.detail)) };
+    format!("due {:.0}: {}{detail}", run.due, run.outcome.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use iostall_watch::Calendar;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_stands_with_its_last_lines_under_its_job() {
+        let job = Job {
+            name: "drill".into(),
+            calendar: Calendar::parse("30 2 * * *", None).unwrap(),
+            command: vec!["drill".into()],
+            deadline: Duration::from_secs(60),
+            notify: Vec::new(),
+            user: "iostall".into(),
+        };
+        let run = JobRun {
+            job: "drill".into(),
+            due: "2026-11-22T02:30:00Z".parse().unwrap(),
+            calendar: String::new(),
+            began: None,
+            ended: None,
+            outcome: JobOutcome::Failed,
+            detail: "exit status: 3".into(),
+            output: "no\u{1b}[2J space".into(),
+        };
+        let runs = vec![run];
+        let text = planned_jobs(&[PlannedJob { job: &job, runs }], "2026-11-22T12:00:00Z".parse().unwrap());
+        let wanted =
+            "\"drill\": next 2026-11-23T02:30:00Z; due 2026-11-22T02:30:00Z: failed (exit status: 3)\n    no";
+        assert!(text.starts_with(wanted) && !text.contains('\u{1b}'), "{text}");
+        let never = planned_jobs(&[PlannedJob { job: &job, runs: Vec::new() }], Timestamp::UNIX_EPOCH);
+        assert!(never.ends_with("never ran\n"), "{never}");
+    }
+}

@@ -1,0 +1,119 @@
+//! Runs of jobs and the state of collectors.
+
+use iostall_model::job::JobRun;
+use rusqlite::{OptionalExtension, named_params};
+
+use super::columns::utc_ns;
+use super::file::SqliteHistory;
+use super::statements;
+use crate::collector_state::CollectorState;
+use crate::error::StoreError;
+use crate::sqlite::{begin, fault, parsed};
+
+/// Runs that are kept of each job.
+const RUNS_MAX: u32 = 1_000;
+
+impl CollectorState for SqliteHistory {
+    fn put_job_run(&mut self, run: &JobRun) -> Result<(), StoreError> {
+        let document = serde_json::json!(run).to_string();
+        let put = || {
+            let transaction = begin(&self.connection, &self.path, 0)?;
+            transaction.execute(
+                statements::PUT_JOB_RUN,
+                named_params! {
+                    ":job": run.job,
+                    ":due_utc_ns": utc_ns(run.due),
+                    ":outcome": run.outcome.name(),
+                    ":document": document,
+                },
+            )?;
+            transaction
+                .execute(statements::DELETE_JOB_RUNS, named_params! {":job": run.job, ":most": RUNS_MAX})?;
+            transaction.commit()
+        };
+        put().map_err(fault(&self.path, "write to"))
+    }
+
+    fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, StoreError> {
+        let list = || {
+            let mut statement = self.connection.prepare_cached(statements::LIST_JOB_RUNS)?;
+            let runs = statement.query_map(named_params! {":job": job, ":most": most}, |row| {
+                parsed(row, "document", |text| serde_json::from_str(text))
+            })?;
+            runs.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        list().map_err(fault(&self.path, "read"))
+    }
+
+    fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError> {
+        let put = || {
+            let transaction = begin(&self.connection, &self.path, document.len() as u64)?;
+            let parameters = named_params! {":name": name, ":document": document};
+            transaction.execute(statements::PUT_STATE, parameters)?;
+            transaction.commit()
+        };
+        put().map_err(fault(&self.path, "write to"))
+    }
+
+    fn state(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.connection
+            .prepare_cached(statements::FIND_STATE)
+            .and_then(|mut statement| {
+                statement.query_row(named_params! {":name": name}, |row| row.get("document")).optional()
+            })
+            .map_err(fault(&self.path, "read"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_model::job::JobOutcome;
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+
+    fn run(minute: i64, outcome: JobOutcome) -> JobRun {
+        let due: Timestamp = "2026-11-22T02:30:00Z".parse().unwrap();
+        JobRun {
+            job: "drill".into(),
+            due: due + SignedDuration::from_mins(minute),
+            calendar: "* * * * *".into(),
+            began: None,
+            ended: None,
+            outcome,
+            detail: "exit status: 3".into(),
+            output: "a\nb".into(),
+        }
+    }
+
+    #[test]
+    fn a_run_is_kept_once_with_its_newest_outcome_and_old_ones_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = SqliteHistory::open(directory.path().join("s.db")).unwrap();
+        store.put_job_run(&run(0, JobOutcome::Running)).unwrap();
+        store.put_job_run(&run(0, JobOutcome::Failed)).unwrap();
+        assert_eq!(store.job_runs("drill", 9).unwrap(), [run(0, JobOutcome::Failed)]);
+        assert_eq!(store.job_runs("other", 9).unwrap(), []);
+        for minute in 1..=i64::from(RUNS_MAX) {
+            store.put_job_run(&run(minute, JobOutcome::Succeeded)).unwrap();
+        }
+        let all = store.job_runs("drill", 2 * RUNS_MAX).unwrap();
+        assert_eq!(all.len(), RUNS_MAX as usize);
+        assert_eq!(
+            (all[0].due, all[999].due),
+            (run(1_000, JobOutcome::Failed).due, run(1, JobOutcome::Failed).due)
+        );
+    }
+
+    #[test]
+    fn a_document_is_found_again_by_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.db");
+        let mut store = SqliteHistory::open(&path).unwrap();
+        assert_eq!(store.state("alerts").unwrap(), None);
+        store.put_state("alerts", "[1]").unwrap();
+        store.put_state("alerts", "[2]").unwrap();
+        drop(store);
+        assert_eq!(SqliteHistory::open(&path).unwrap().state("alerts").unwrap().as_deref(), Some("[2]"));
+    }
+}

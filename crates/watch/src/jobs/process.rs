@@ -1,0 +1,274 @@
+//! Jobs as programs of this machine, each with a thread that waits for it.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use iostall_host::Program;
+use iostall_measure::{Clock, MonotonicClock};
+
+use super::job::{Job, JobEnd, JobRunner, RunningJob};
+
+/// Lines of output that are kept, and how long each of them may be.
+const LINES_MAX: usize = 20;
+const LINE_BYTES_MAX: u64 = 500;
+/// How often a program is asked whether it has ended.
+const LOOK_EVERY_NS: u64 = 50_000_000;
+/// How long after the end of a program its output may still come. Something it left behind may hold the pipe open for ever.
+const OUTPUT_WAIT_NS: u64 = 1_000_000_000;
+/// How long a program may take to end when the collector does.
+const END_WAIT: Duration = Duration::from_secs(5);
+
+/// What its thread is to do with a program.
+const GO_ON: u8 = 0;
+const ASK: u8 = 1;
+const KILL: u8 = 2;
+
+/// Starts programs with these variables on top of the collector's own.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessRunner {
+    /// Names and values.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl JobRunner for ProcessRunner {
+    fn start(&mut self, job: &Job) -> Box<dyn RunningJob> {
+        let wish = Arc::new(AtomicU8::new(GO_ON));
+        let (sender, end) = channel();
+        let (words, environment, seen) = (job.command.clone(), self.environment.clone(), Arc::clone(&wish));
+        let run = move || {
+            let ended = run(&words, environment, &seen);
+            // The collector may have ended meanwhile.
+            let _ = sender.send(ended.unwrap_or_else(|error| not_started(&words, &error)));
+        };
+        // Starting a program may take long, too: its file may be on a server that hangs. Without a thread, the receiver
+        // finds that nobody sends.
+        drop(thread::Builder::new().name("iostall-job".into()).spawn(run));
+        Box::new(Process { wish, end })
+    }
+}
+
+struct Process {
+    wish: Arc<AtomicU8>,
+    end: Receiver<JobEnd>,
+}
+
+impl RunningJob for Process {
+    fn poll(&mut self) -> Option<JobEnd> {
+        match self.end.try_recv() {
+            Ok(end) => Some(end),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(no_thread()),
+        }
+    }
+
+    fn ask_to_end(&mut self) {
+        self.wish.fetch_max(ASK, Ordering::Relaxed);
+    }
+
+    fn kill(&mut self) {
+        self.wish.fetch_max(KILL, Ordering::Relaxed);
+    }
+
+    fn end(mut self: Box<Self>) -> JobEnd {
+        loop {
+            match self.end.recv_timeout(END_WAIT) {
+                Ok(end) => return end,
+                Err(RecvTimeoutError::Disconnected) => return no_thread(),
+                Err(RecvTimeoutError::Timeout) if self.wish.load(Ordering::Relaxed) == KILL => {
+                    // Not even SIGKILL ends a program that waits for a device.
+                    return JobEnd {
+                        is_success: false,
+                        detail: "it cannot be ended".into(),
+                        output: String::new(),
+                    };
+                }
+                Err(RecvTimeoutError::Timeout) => self.kill(),
+            }
+        }
+    }
+}
+
+fn no_thread() -> JobEnd {
+    JobEnd { is_success: false, detail: "there was no thread to run it".into(), output: String::new() }
+}
+
+fn not_started(words: &[String], error: &io::Error) -> JobEnd {
+    let program = words.first().map(String::as_str).unwrap_or_default();
+    JobEnd { is_success: false, detail: format!("cannot run {program}: {error}"), output: String::new() }
+}
+
+/// Runs a program to its end.
+fn run(words: &[String], environment: Vec<(OsString, OsString)>, wish: &AtomicU8) -> io::Result<JobEnd> {
+    let (reader, writer) = io::pipe()?;
+    let mut command = Command::new(words.first().map(String::as_str).unwrap_or_default());
+    command.args(words.iter().skip(1)).envs(environment).stdin(Stdio::null());
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let program = Program::start(&mut command)?;
+    // Our own ends of the pipe: it would never end otherwise.
+    drop(command);
+    let tail = Tail::follow(reader);
+    let status = wait(program, wish)?;
+    Ok(JobEnd { is_success: status.success(), detail: status.to_string(), output: tail.finish() })
+}
+
+fn wait(program: Program, wish: &AtomicU8) -> io::Result<ExitStatus> {
+    let clock = MonotonicClock::new();
+    let mut done = GO_ON;
+    while !program.has_ended()? {
+        let wanted = wish.load(Ordering::Relaxed);
+        if wanted > done {
+            if wanted == KILL {
+                program.kill()
+            } else {
+                program.ask_to_end()
+            }
+            done = wanted;
+        }
+        clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS);
+    }
+    if done > GO_ON {
+        // What it started does not outlive a program that had to be ended.
+        program.kill();
+    }
+    program.finish()
+}
+
+/// The last lines of an output.
+struct Tail {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    end: Receiver<()>,
+}
+
+impl Tail {
+    /// Reads `from` on a thread of its own, which ends with the pipe.
+    fn follow(from: impl Read + Send + 'static) -> Self {
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let (sender, end) = channel();
+        let kept = Arc::clone(&lines);
+        let read = move || {
+            let mut reader = BufReader::new(from);
+            while let Some(line) = next_line(&mut reader) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push_back(line);
+                while kept.len() > LINES_MAX {
+                    kept.pop_front();
+                }
+            }
+            drop(sender);
+        };
+        drop(thread::Builder::new().name("iostall-job-output".into()).spawn(read));
+        Self { lines, end }
+    }
+
+    fn finish(self) -> String {
+        // The end of the sender is the end of the output.
+        let _ = self.end.recv_timeout(Duration::from_nanos(OUTPUT_WAIT_NS));
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The next line, or as much of it as is kept; `None` at the end.
+fn next_line(reader: &mut impl BufRead) -> Option<String> {
+    let mut line = Vec::new();
+    let read = reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line).ok()?;
+    if read == 0 {
+        return None;
+    }
+    if line.ends_with(b"\n") {
+        line.pop();
+    } else {
+        skip_line(reader);
+    }
+    Some(String::from_utf8_lossy(&line).trim_end().to_owned())
+}
+
+/// Passes over what is left of a line. One without an end, as a dump of binary data may be, needs no memory.
+fn skip_line(reader: &mut impl BufRead) {
+    while let Ok(buffer) = reader.fill_buf() {
+        let found = buffer.iter().position(|byte| *byte == b'\n');
+        let used = found.map_or(buffer.len(), |place| place + 1);
+        reader.consume(used);
+        if found.is_some() || used == 0 {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::Calendar;
+
+    fn job(script: &str) -> Job {
+        Job {
+            name: "test".into(),
+            calendar: Calendar::parse("@daily", None).unwrap(),
+            command: ["/bin/sh", "-c", script].map(Into::into).into(),
+            deadline: Duration::from_secs(600),
+            notify: Vec::new(),
+            user: "iostall".into(),
+        }
+    }
+
+    fn ended(mut running: Box<dyn RunningJob>) -> JobEnd {
+        loop {
+            if let Some(end) = running.poll() {
+                return end;
+            }
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn the_last_lines_and_the_status_are_kept_and_variables_are_handed_on() {
+        let mut runner = ProcessRunner { environment: vec![("WHERE".into(), "here".into())] };
+        let script = "i=0; while [ $i -lt 40 ]; do echo line $i; i=$((i+1)); done; echo $WHERE >&2; exit 3";
+        let end = ended(runner.start(&job(script)));
+        assert_eq!((end.is_success, end.detail.as_str()), (false, "exit status: 3"));
+        let lines: Vec<&str> = end.output.lines().collect();
+        assert_eq!((lines.len(), lines[0], lines[19]), (20, "line 21", "here"));
+        assert!(ended(runner.start(&job("true"))).is_success);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_has_failed_with_its_name() {
+        let missing = Job { command: vec!["/no/such/program".into()], ..job("") };
+        let end = ended(ProcessRunner::default().start(&missing));
+        assert!(!end.is_success && end.detail.contains("cannot run /no/such/program"), "{end:?}");
+    }
+
+    /// A shell that is asked to end leaves what it started behind; the job's deadline ends all of it.
+    #[test]
+    fn a_job_that_is_asked_to_end_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("id");
+        let script =
+            format!("(trap '' TERM; echo $$ > {0}.new; mv {0}.new {0}; sleep 3600) & wait", path.display());
+        let mut running = ProcessRunner::default().start(&job(&script));
+        while !path.exists() {
+            assert_eq!(running.poll(), None);
+            thread::yield_now();
+        }
+        running.ask_to_end();
+        // The pipe would be open for as long as the sleep holds it, so the end comes only when all have ended.
+        let end = running.end();
+        assert!(!end.is_success, "{end:?}");
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_cut() {
+        let text = [b"x".repeat(2_000).as_slice(), b"\nnext\n\xff"].concat();
+        let mut reader = text.as_slice();
+        let lines: Vec<String> = std::iter::from_fn(|| next_line(&mut reader)).collect();
+        assert_eq!(lines.iter().map(String::len).collect::<Vec<_>>(), [500, 4, 3]);
+        assert_eq!(lines[1], "next");
+    }
+}
