@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use iostall_measure::clock::receive;
 use iostall_report::top::{Key, TopState, draw};
 use ratatui::DefaultTerminal;
 
@@ -48,7 +49,7 @@ impl Screen {
 
     /// The next key, if one is pressed within `wait`.
     pub(crate) fn key(&self, wait: Duration) -> anyhow::Result<Option<Key>> {
-        match self.keys.recv_timeout(wait) {
+        match receive(&self.keys, wait) {
             Ok(key) => Ok(Some(key.context("cannot read from the terminal")?)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => anyhow::bail!("nobody reads keys any more"),

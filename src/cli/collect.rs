@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use iostall_collect::Filter;
 use jiff::SignedDuration;
 
 /// Sampling.
@@ -54,6 +55,13 @@ pub(crate) struct OnceArgs {
     /// Only files, tables or devices whose name contains this; may be repeated
     #[arg(long, value_name = "TEXT")]
     pub(crate) file: Vec<String>,
+}
+
+impl OnceArgs {
+    /// What is left of a sample.
+    pub(crate) fn filter(&self) -> Filter {
+        Filter { databases: self.database.clone(), names: self.file.clone() }
+    }
 }
 
 /// Which sources, how often and how long.

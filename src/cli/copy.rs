@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use iostall_engine::files::Niceness;
 use iostall_measure::{ByteCount, Caching};
 use iostall_model::transfer::{HashKind, Reflink, VerifyMode};
-
+use iostall_session::transfer::Niceness;
 use iostall_transfer::shape::TRANSFER_BYTES_MAX;
 
 use super::load::OutputArgs;

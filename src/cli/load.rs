@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use iostall_engine::guard::WriteConsent;
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate};
 use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, Region};
-use iostall_session::targets::TargetBinding;
+use iostall_session::targets::{TargetBinding, WriteConsent};
 
 const EXAMPLES: &str = "Examples:
   iostall load                                      a scratch file here, the oltp preset, removed afterwards

@@ -4,15 +4,13 @@ mod events;
 mod import;
 mod jobs;
 mod metrics;
+mod once;
 
-use iostall_collect::{Engine, Filter, grants};
+use iostall_collect::{Engine, grants};
 use iostall_measure::clock::utc_now;
-use iostall_measure::foreign::shown;
-use iostall_watch::{
-    CollectorService, CollectorSetup, Metrics, OnceEvent, TypedSetup, WatchError, named_sources, sample_once,
-};
+use iostall_watch::{CollectorService, CollectorSetup, Metrics, TypedSetup, WatchError, named_sources};
 
-use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, OnceArgs, RunArgs, SourceChoice};
+use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, RunArgs, SourceChoice};
 use crate::failure::Status;
 use crate::interrupt::on_signal;
 use crate::printer::Printer;
@@ -21,7 +19,7 @@ use crate::store::open_watch;
 /// Samples, or prints the privileges that a login needs.
 pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
-        CollectCommand::Once(once) => run_once(once, global, printer),
+        CollectCommand::Once(args) => once::run(args, global, printer),
         CollectCommand::Run(run) => run_on(run, global, printer),
         CollectCommand::Check(check) => jobs::check(&check.file, printer),
         CollectCommand::Jobs(args) => jobs::run(args, global, printer),
@@ -37,33 +35,6 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
             Ok(Status::Done)
         }
     }
-}
-
-fn filter(args: &OnceArgs) -> Filter {
-    Filter { databases: args.database.clone(), names: args.file.clone() }
-}
-
-fn run_once(args: &OnceArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let mut store = open_watch(global)?;
-    let path = store.path().to_owned();
-    let mut sources = Vec::new();
-    for source in named_sources(&args.sources, &Printer::ask_password)? {
-        let opened = source.open(args.timeout).map_err(WatchError::from)?;
-        sources.push((source.name().to_owned(), opened));
-    }
-    let mut outcome = Ok(());
-    let mut observer = |event: OnceEvent<'_>| match event {
-        OnceEvent::Sampled { source, step } => {
-            let (rows, at) = (step.sample.rows.len(), step.at());
-            let line = printer.result(&format!("{}: {rows} rows at {at:.3}\n", shown(source)));
-            outcome = std::mem::replace(&mut outcome, Ok(())).and(line);
-        }
-        OnceEvent::Failed(error) => printer.error(&WatchError::from(error).into()),
-        OnceEvent::Writer(event) => events::show_writer(event, &path, printer),
-    };
-    let all_answered = sample_once(&mut store, sources, &filter(args), &mut observer)?;
-    outcome?;
-    Ok(if all_answered { Status::Done } else { Status::CouldNot })
 }
 
 fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -96,7 +67,7 @@ fn setup(args: &RunArgs) -> anyhow::Result<CollectorSetup> {
         sources: named_sources(&args.what.sources, &Printer::ask_password)?,
         interval: args.interval,
         timeout: args.what.timeout,
-        filter: filter(&args.what),
+        filter: args.what.filter(),
         alerts_path: args.alerts.as_deref(),
         metrics: args.metrics.clone(),
         keep_raw: args.keep_raw,

@@ -1,28 +1,25 @@
 //! `iostall diskspd`: DiskSpd's command lines, reports and exit statuses on our engine.
 
-use std::ffi::OsString;
-use std::path::Path;
+mod request;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use iostall_diskspd::command_line::Surroundings;
 use iostall_diskspd::report::asked;
-use iostall_diskspd::xml::{PROFILE_BYTES_MAX, write_profile};
-use iostall_diskspd::{EXIT_FAILED, EXIT_REJECTED, MappedProfile, Parsed, Request, parse, to_profile, usage};
+use iostall_diskspd::{EXIT_FAILED, EXIT_REJECTED, MappedProfile, Request, to_profile};
 use iostall_load::resource_limits::check_pins;
 use iostall_load::window::StopToken;
-use iostall_measure::clock::utc_now;
 use iostall_session::diskspd::{cautions, hint, report, target_request};
-use iostall_session::input::read_whole;
 use iostall_session::load::{LoadRequest, load};
-use iostall_session::output::{Outputs, Taken};
+use iostall_session::output::Outputs;
 
+use self::request::{read, taken, warn};
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
 use crate::failure::{Status, hinted, is_interrupted};
 use crate::frame::{begin_session, failures};
 use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
-use crate::store::{self, run_writer};
+use crate::store::run_writer;
 
 /// Runs like DiskSpd, with its exit statuses: 0, 1 if the run failed, 3 if the command line is rejected.
 pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) -> ExitCode {
@@ -49,42 +46,6 @@ pub(crate) fn run(args: &DiskspdArgs, global: &GlobalArgs, printer: &Printer) ->
             if is_interrupted(&error) { Status::Interrupted.into() } else { ExitCode::from(EXIT_FAILED) }
         }
     }
-}
-
-/// The parsed request; `None` if it only asked for output such as the usage.
-fn read(words: &[OsString], printer: &Printer) -> anyhow::Result<Option<Request>> {
-    let words = words
-        .iter()
-        .map(|word| {
-            word.clone().into_string().map_err(|word| anyhow::anyhow!("{} is not UTF-8", word.display()))
-        })
-        .collect::<anyhow::Result<Vec<String>>>()?;
-    let exists = |path: &str| Path::new(path).exists();
-    let clock_seed = u32::try_from(utc_now().as_millisecond().rem_euclid(1 << 32)).unwrap_or(0);
-    let request = match parse(&words, &Surroundings { exists: &exists, clock_seed })? {
-        Parsed::Usage => {
-            printer.result(&format!("{}\n{}", usage::USAGE, DiskspdExtras::usage()))?;
-            return Ok(None);
-        }
-        Parsed::Run(request) => *request,
-        Parsed::ProfileFile(file) => {
-            file.apply(&read_whole("profile", PROFILE_BYTES_MAX as u64, Path::new(&file.path))?)?
-        }
-    };
-    warn(&request.warnings, printer);
-    warn(&request.unsupported, printer);
-    if request.profile_only {
-        printer.result(&(write_profile(&request.profile) + "\n"))?;
-        return Ok(None);
-    }
-    Ok(Some(request))
-}
-
-/// Its targets, and the file of a profile (`-X`).
-fn taken(request: &Request, words: &[OsString], global: &GlobalArgs) -> Taken {
-    let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets).map(|target| &target.path);
-    let profile = words.iter().filter_map(|word| word.to_str()?.strip_prefix(['-', '/'])?.strip_prefix('X'));
-    store::taken(global).targets(targets).inputs(profile)
 }
 
 fn carry_out(
@@ -119,11 +80,4 @@ fn carry_out(
         Status::No | Status::CouldNot => ExitCode::from(EXIT_FAILED),
         status => status.into(),
     })
-}
-
-/// Warns as DiskSpd does, before its report.
-fn warn(lines: impl IntoIterator<Item = impl std::fmt::Display>, printer: &Printer) {
-    for line in lines {
-        printer.note(&format!("WARNING: {line}"));
-    }
 }

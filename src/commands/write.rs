@@ -1,14 +1,13 @@
 //! `iostall write`: each method at each pace, then report and run.
 
-use std::path::Path;
+mod table;
 
 use iostall_model::paced::{MethodOutcome, WriteMethod};
 use iostall_model::{PacedOutcome, Run};
-use iostall_report::growing;
-use iostall_session::event::{Event, Observer};
 use iostall_session::output::GrowingTable;
 use iostall_session::paced::{PaceError, PaceRequest, PacedRequest, PacedWrite, paces};
 
+use self::table::{WithTable, begin_table};
 use crate::cli::{GlobalArgs, WriteArgs};
 use crate::failure::Status;
 use crate::frame::begin_transfer;
@@ -18,8 +17,6 @@ use crate::store::{run_writer, taken};
 
 /// Default size, bytes.
 const TOTAL_BYTES: u64 = 1 << 30;
-/// From this length on, warn about what a killed run would lose, nanoseconds.
-const LONG_NS: u64 = 3600 * 1_000_000_000;
 
 /// Writes and reports.
 pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -66,51 +63,6 @@ fn request(args: &WriteArgs) -> Result<PacedRequest, PaceError> {
         overwrite: args.overwrite.clone(),
         keep: args.keep,
     })
-}
-
-/// Adds measurements to the table, and passes other events on.
-struct WithTable<'a> {
-    table: Option<GrowingTable>,
-    printer: &'a Printer,
-}
-
-impl Observer for WithTable<'_> {
-    fn on(&self, event: &Event<'_>) {
-        let line = match event {
-            Event::PacedInterval { method, pace, interval } => {
-                growing::interval(*method, pace.packets_per_burst, interval).ok()
-            }
-            Event::MethodEnded(outcome) => growing::end(outcome).ok(),
-            _ => None,
-        };
-        if let (Some(table), Some(line)) = (&self.table, line) {
-            table.add(line);
-        }
-        self.printer.on(event);
-    }
-}
-
-/// The table that grows while the methods write, if wanted and possible.
-fn begin_table(args: &WriteArgs, printer: &Printer) -> anyhow::Result<Option<GrowingTable>> {
-    let wanted = args.output.csv.as_deref().filter(|path| *path != Path::new("-"));
-    let table = match wanted {
-        Some(path) => {
-            let printer = printer.clone();
-            GrowingTable::begin(path, &growing::header()?, move |path, error| {
-                printer.note(&format!(
-                    "warning: {} grows no more: {error}; it is written again at the end",
-                    path.display()
-                ));
-            })?
-        }
-        None => None,
-    };
-    if table.is_none() && args.duration.is_some_and(|duration| duration.nanos() >= LONG_NS) {
-        printer.note(
-            "note: what is measured is written at the end only; --csv FILE, where FILE is new, keeps each interval as it ends",
-        );
-    }
-    Ok(table)
 }
 
 fn status(run: &Run) -> Status {

@@ -12,6 +12,7 @@ mod program;
 mod shrinking;
 mod text;
 mod tree;
+mod waiting;
 mod words;
 
 use std::fmt;
@@ -52,7 +53,7 @@ impl fmt::Display for Finding {
 /// A rule: returns all violations in the tree.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 22] = [
+const RULES: [Rule; 23] = [
     arrows::crates_use_only_what_stands_above_them,
     circles::modules_use_each_other_one_way,
     circles::files_use_each_other_one_way,
@@ -75,6 +76,7 @@ const RULES: [Rule; 22] = [
     documents::architecture_names_what_is_there,
     words::words_are_the_fields,
     program::program_is_the_command_line,
+    waiting::waiting_has_one_room,
 ];
 
 /// All violations.

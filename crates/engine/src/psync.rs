@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use iostall_measure::clock::wait_while;
 use rustix::io::Errno;
 
 use crate::handle::FileHandle;
@@ -147,10 +148,7 @@ impl Shared {
                 .wait_while(done, |done| done.len() < wanted)
                 .unwrap_or_else(PoisonError::into_inner),
             Some(timeout_ns) => {
-                self.one_done
-                    .wait_timeout_while(done, Duration::from_nanos(timeout_ns), |done| done.len() < wanted)
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .0
+                wait_while(&self.one_done, done, Duration::from_nanos(timeout_ns), |done| done.len() < wanted)
             }
         }
     }

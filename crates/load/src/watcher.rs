@@ -7,6 +7,7 @@ use std::time::Duration;
 use iostall_engine::cpu::process_cpu;
 use iostall_host::{cpu_ticks, device_counters};
 use iostall_measure::Clock;
+use iostall_measure::clock::receive;
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
 use iostall_model::SpanOutcome;
 use iostall_model::outcome::IntervalPoint;
@@ -94,7 +95,7 @@ impl<'a> Watcher<'a> {
         observer: &mut dyn Observer,
     ) {
         loop {
-            match incoming.recv_timeout(self.until_next_edge(clock.now_ns())) {
+            match receive(incoming, self.until_next_edge(clock.now_ns())) {
                 Ok(report) => drop(self.collector.take(report)),
                 Err(RecvTimeoutError::Timeout) => {
                     let now_ns = clock.now_ns();

@@ -1,12 +1,16 @@
-//! The only module that reads a clock.
+//! The only module that reads a clock or waits for a time.
 //!
-//! Workers are generic over [`Clock`], so the same loop runs on the machine's monotonic clock and, in tests,
-//! on a clock
-//! that a simulated device advances.
+//! Workers are generic over [`Clock`], so the same loop runs on the machine's monotonic clock and, in tests, on a clock
+//! that a simulated device advances. A test in simulated time holds a [`NoRealSleep`]: anything that still waits in real time
+//! fails it.
+
+mod wait;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+
+pub use wait::{NoRealSleep, receive, wait_while};
 
 /// A monotonic clock in nanoseconds since its origin. Clones share the origin.
 pub trait Clock: Clone + Send + 'static {
@@ -59,6 +63,7 @@ impl Clock for MonotonicClock {
             if now_ns >= deadline_ns {
                 return;
             }
+            wait::about_to_wait();
             match self.kernel_wait_ns(deadline_ns - now_ns) {
                 Some(wait_ns) => std::thread::sleep(std::time::Duration::from_nanos(wait_ns)),
                 None => std::hint::spin_loop(),

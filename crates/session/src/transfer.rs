@@ -6,10 +6,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use iostall_engine::cpu::CpuTime;
-use iostall_engine::files::{Niceness, set_niceness};
+pub use iostall_engine::files::Niceness;
+use iostall_engine::files::set_niceness;
 use iostall_engine::target_facts;
 use iostall_load::window::StopToken;
 use iostall_measure::RunClock;
+use iostall_measure::clock::receive;
 use iostall_measure::platform::Target;
 use iostall_model::{Run, RunBody, Warning};
 use iostall_transfer::Progress;
@@ -58,7 +60,7 @@ impl Transfer {
                 result
             });
             let mut speedometer = Speedometer::default();
-            while is_done.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+            while receive(&is_done, TICK) == Err(RecvTimeoutError::Timeout) {
                 let now = self.progress.now();
                 let speed = speedometer.read(now.bytes_done, self.elapsed_ns());
                 observer.on(&Event::TransferProgress { now: &now, speed });

@@ -1,5 +1,5 @@
-//! Whole use cases on simulated devices, in their time: nothing sleeps, and what is found is held against what the device is
-//! known to give.
+//! Whole use cases on simulated devices, in their time: a wait in real time fails the test, and what is found is held against what
+//! the device is known to give.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -10,6 +10,7 @@ use iostall_engine::{SimConfig, SimDevice};
 use iostall_load::Overrides;
 use iostall_load::preset::preset;
 use iostall_load::window::StopToken;
+use iostall_measure::clock::NoRealSleep;
 use iostall_measure::{
     BlockSize, Caching, Clock, Durability, ManualClock, Nanos, Percent, Percentile, RunClock,
 };
@@ -41,6 +42,7 @@ fn on<T>(
     observer: &dyn Observer,
     work: impl FnOnce(&Session<'_>) -> T,
 ) -> T {
+    let _guard = NoRealSleep::on_this_thread();
     let clock = RunClock::Manual(device.clock().clone());
     let given = Dependencies { program: Program::default(), clock, stop, observer };
     work(&Session::begin(EngineChoice::Simulated(device.clone()), given).unwrap())
@@ -274,4 +276,17 @@ fn a_matrix_that_is_stopped_goes_on_where_it_was_and_every_cell_is_as_the_device
     }
     // A minute and more went by, on the device's clock.
     assert!(device.clock().now_ns() > 40_000 * MS_NS);
+}
+
+/// Nothing checked that these tests take no real time: before each load the devices are watched for 0.3 s, of whichever clock.
+#[test]
+#[should_panic(expected = "waits in real time")]
+fn a_use_case_on_the_machines_clock_would_be_noticed() {
+    let _guard = NoRealSleep::on_this_thread();
+    let (clock, stop) = (RunClock::of_machine(), StopToken::default());
+    let given = Dependencies { program: Program::default(), clock, stop: &stop, observer: &() };
+    let session = Session::begin(EngineChoice::Null, given).unwrap();
+    let profile = preset("random-read").unwrap();
+    let request = LoadRequest { targets: nothing_named(), profile, asked: None, name: "slow".to_owned() };
+    let _ = load(request, &session);
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use iostall_collect::{Filter, Source, SourceError};
-use iostall_measure::clock::utc_now;
+use iostall_measure::clock::{receive, utc_now};
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{Sample, Step};
 use iostall_store::{History, SourceId, Watched};
@@ -104,7 +104,7 @@ fn start(
 
 impl Feed for SampledFeed {
     fn wait(&mut self, limit: Duration, observer: FeedObserver<'_>) -> Result<(), WatchError> {
-        match self.events.recv_timeout(limit) {
+        match receive(&self.events, limit) {
             Ok(event) => self.show(&event, observer),
             Err(RecvTimeoutError::Timeout) => return Ok(()),
             Err(RecvTimeoutError::Disconnected) => return Err(WatchError::SamplingEnded),

@@ -1,11 +1,12 @@
 //! An hour of collecting in simulated time: real tickers, collector, store, alerts and metrics with a
-//! scripted clock and sources. Nothing here sleeps.
+//! scripted clock and sources. Nothing here sleeps: a wait in real time fails the test.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use iostall_collect::{Filter, Source, SourceError};
+use iostall_measure::clock::NoRealSleep;
 use iostall_measure::{Clock, ManualClock};
 use iostall_model::alert::{Condition, Match, Measured, Now, Occasion, Rule, RuleBook, RuleSource};
 use iostall_model::{
@@ -246,6 +247,7 @@ struct Hour {
 
 /// From 10 to 11 with a tick every ten seconds; the machine sleeps from 10:40:05 to 10:45:05.
 fn an_hour() -> Hour {
+    let _guard = NoRealSleep::on_this_thread();
     let clock = SimClock::new(&[(2_405 * SECOND_NS, 300 * SECOND_NS)]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("watch.db");
@@ -350,4 +352,13 @@ fn in_that_hour_alerts_and_current_values_say_the_same_as_the_history() {
     let refusals = hour.said.iter().filter(|said| said.contains(REFUSED)).count();
     assert_eq!(refusals, hour.tries.len(), "each new pause is told once: {:?}", hour.said);
     assert!(hour.said.contains(&"postgres://b again 2026-11-21T10:30:10Z".to_owned()), "{:?}", hour.said);
+}
+
+/// Nothing checked that this hour takes no real time: one look at a channel with a limit would have cost a second each.
+#[test]
+#[should_panic(expected = "waits in real time")]
+fn a_wait_for_events_in_real_time_would_be_noticed() {
+    let _guard = NoRealSleep::on_this_thread();
+    let (_sender, mut events) = std::sync::mpsc::channel::<Event>();
+    let _ = events.next(Duration::from_secs(1));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Ident, ImplItem, Item, ItemUse, LitStr, UseTree, Visibility};
+use syn::{Attribute, ExprMethodCall, Ident, ImplItem, Item, ItemUse, LitStr, UseTree, Visibility};
 
 use super::{SourceFile, Tree};
 
@@ -24,6 +24,8 @@ pub(crate) struct Module {
     pub(crate) paths: Vec<(usize, Vec<String>)>,
     /// What each imported name refers to.
     pub(crate) imports: BTreeMap<String, Vec<String>>,
+    /// Method calls, with their lines.
+    pub(crate) calls: Vec<(usize, String)>,
     /// String literals, with their lines.
     pub(crate) texts: Vec<(usize, String)>,
     /// Modules declared only for tests.
@@ -97,6 +99,11 @@ impl<'ast> Visit<'ast> for Module {
         let line = path.segments.first().map_or(0, |segment| segment.ident.span().start().line);
         self.paths.push((line, path.segments.iter().map(|segment| segment.ident.to_string()).collect()));
         visit::visit_path(self, path);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        self.calls.push((call.method.span().start().line, call.method.to_string()));
+        visit::visit_expr_method_call(self, call);
     }
 
     fn visit_lit_str(&mut self, text: &'ast LitStr) {

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use iostall_host::Program;
+use iostall_measure::clock::receive;
 use iostall_measure::{Clock, MonotonicClock};
 
 use super::job::{Job, JobEnd, JobRunner, RunningJob};
@@ -78,7 +79,7 @@ impl RunningJob for Process {
 
     fn end(mut self: Box<Self>) -> JobEnd {
         loop {
-            match self.end.recv_timeout(END_WAIT) {
+            match receive(&self.end, END_WAIT) {
                 Ok(end) => return end,
                 Err(RecvTimeoutError::Disconnected) => return no_thread(),
                 Err(RecvTimeoutError::Timeout) if self.wish.load(Ordering::Relaxed) == KILL => {
@@ -169,7 +170,7 @@ impl Tail {
 
     fn finish(self) -> String {
         // The end of the sender is the end of the output.
-        let _ = self.end.recv_timeout(Duration::from_nanos(OUTPUT_WAIT_NS));
+        let _ = receive(&self.end, Duration::from_nanos(OUTPUT_WAIT_NS));
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }

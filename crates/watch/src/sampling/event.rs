@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use iostall_collect::Filter;
+use iostall_measure::clock::receive;
 use iostall_model::{Gap, Step};
 use jiff::Timestamp;
 
@@ -67,7 +68,7 @@ pub trait Sampling {
 
 impl Sampling for Receiver<Event> {
     fn next(&mut self, limit: Duration) -> Next {
-        match self.recv_timeout(limit) {
+        match receive(self, limit) {
             Ok(event) => Next::Event(event),
             Err(RecvTimeoutError::Timeout) => Next::Nothing,
             Err(RecvTimeoutError::Disconnected) => Next::Ended,

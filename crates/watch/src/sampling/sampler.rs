@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use iostall_collect::Source;
+use iostall_measure::clock::wait_while;
 
 use super::event::{Event, SamplerOptions};
 use super::ticker::Ticker;
@@ -128,11 +129,7 @@ impl Stop {
 
     fn wait(&self, length: Duration) -> bool {
         let guard = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
-        let (guard, _) = self
-            .changed
-            .wait_timeout_while(guard, length, |is_set| !*is_set)
-            .unwrap_or_else(PoisonError::into_inner);
-        *guard
+        *wait_while(&self.changed, guard, length, |is_set| !*is_set)
     }
 
     /// Waits for the tick by the calendar; returns whether to stop instead. A clock set back ends the wait,

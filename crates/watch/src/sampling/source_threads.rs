@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use iostall_collect::Source;
-use iostall_measure::clock::utc_now;
+use iostall_measure::clock::{receive, utc_now};
 use jiff::Timestamp;
 
 use super::event::{Event, Next, SamplerOptions, Sampling};
@@ -70,7 +70,7 @@ impl Sampling for SourceThreads {
         // Before the wait: what ended threads have sent is in the channel by then.
         let is_over = self.is_over();
         let limit = if is_over { Duration::ZERO } else { limit };
-        match self.events.recv_timeout(limit) {
+        match receive(&self.events, limit) {
             Ok(event) => Next::Event(event),
             Err(RecvTimeoutError::Timeout) if !is_over => Next::Nothing,
             Err(_) => Next::Ended,

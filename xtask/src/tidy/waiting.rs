@@ -1,0 +1,58 @@
+//! What waits for a time.
+
+use super::product::sources;
+use super::{Finding, Tree};
+
+/// The only room that may: there, a test in simulated time catches it.
+const ROOM: &str = "crates/measure/src/clock";
+/// Methods and functions of the standard library that wait for a time; `thread::sleep` is the compiler's to refuse.
+const WAITS: [&str; 6] = [
+    "recv_timeout",
+    "wait_timeout",
+    "wait_timeout_ms",
+    "wait_timeout_while",
+    "park_timeout",
+    "recv_deadline",
+];
+
+/// Product code waits through the clock.
+pub(super) fn waiting_has_one_room(tree: &Tree) -> Vec<Finding> {
+    let modules = sources(tree).into_iter().flat_map(|sources| sources.modules.into_values());
+    modules
+        .filter(|module| !module.path.starts_with(ROOM))
+        .flat_map(|module| {
+            let functions = module.paths.iter().filter_map(|(line, path)| Some((*line, path.last()?.clone())));
+            let all = functions.chain(module.calls.iter().cloned());
+            let waits = all.filter(|(_, name)| WAITS.contains(&name.as_str()));
+            let finding = |(line, name): (usize, String)| {
+                let message = format!(
+                    "{name} waits in real time behind the back of tests in simulated time: `iostall_measure::clock` has what waits"
+                );
+                Finding::at(&module.path, line, message)
+            };
+            waits.map(finding).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_found_in_product_code_outside_the_clock_and_nowhere_else() {
+        let waits = "fn wait(c: &Receiver<u8>) { c.recv_timeout(LIMIT); }\n\
+                     #[cfg(test)]\nmod tests {\n fn wait() { c.recv_timeout(LIMIT); }\n}\n";
+        let tree = Tree::of(&[
+            ("crates/measure/Cargo.toml", ""),
+            ("crates/measure/src/clock/wait.rs", waits),
+            ("crates/watch/Cargo.toml", ""),
+            ("crates/watch/src/feed.rs", waits),
+            ("src/screen.rs", "fn rest() { std::thread::park_timeout(LIMIT) }\n"),
+        ]);
+        let found: Vec<String> = waiting_has_one_room(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("crates/watch/src/feed.rs:1: recv_timeout"), "{found:?}");
+        assert!(found[1].starts_with("src/screen.rs:1: park_timeout"), "{found:?}");
+    }
+}
