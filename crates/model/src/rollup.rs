@@ -252,6 +252,35 @@ mod tests {
         assert_eq!(bucket_of(0), bucket_of(1));
     }
 
+    /// An hour whose mean is harmless may have had its worst minute at another rate than its busiest.
+    #[test]
+    fn a_period_keeps_the_largest_of_each_rate_and_who_waited_how_long() {
+        let amounts = Counters::new()
+            .with(Counter::Writes, 20)
+            .with(Counter::WriteBytes, 40_960)
+            .with(Counter::WriteStall, 8_000_000);
+        let writing = Totals { covered_ns: 2_000_000_000, amounts };
+        let (busy, slow) =
+            (interval(1_000_000_000, 300, 300_000_000), interval(1_000_000_000, 10, 500_000_000));
+        let mut hour = Rollup::default();
+        hour.absorb(&busy, &busy);
+        hour.absorb(&writing, &writing);
+        let mut later = Rollup::default();
+        later.absorb(&slow, &slow);
+        hour.merge(&later);
+        assert_eq!(hour.intervals, 3);
+        let peaks = Peak::ALL.map(|peak| hour.peak(peak).unwrap());
+        // 300 reads a second and their bytes, 50 ms of stall a read; the depth is the largest of any interval.
+        let wanted = [300.0, 10.0, 300.0 * 8192.0, 20_480.0, 5e7, 4e5, 0.5];
+        for ((peak, found), wanted) in Peak::ALL.into_iter().zip(peaks).zip(wanted) {
+            assert!((found - wanted).abs() < wanted * 1e-9, "{peak:?}: {found}, wanted {wanted}");
+        }
+        assert_eq!((hour.reads_by_stall.ops(), hour.writes_by_stall.ops()), (310, 20));
+        assert!(hour.reads_by_stall.stall_ns_at(0.5).is_some_and(|ns| (1_000_000..1_250_000).contains(&ns)));
+        assert!(hour.reads_by_stall.stall_ns_at(1.0).is_some_and(|ns| ns >= 50_000_000));
+        assert_eq!(StallHistogram::default().stall_ns_at(0.5), None);
+    }
+
     #[test]
     fn an_interval_over_midnight_is_shared_by_both_days() {
         let end: Timestamp = "2026-03-01T00:00:15Z".parse().unwrap();

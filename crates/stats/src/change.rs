@@ -84,6 +84,17 @@ mod tests {
         assert!((found.share() + 0.9).abs() < 0.01);
     }
 
+    /// A volume with a limit is perfectly flat until its credits are gone: the split was put into the flat part.
+    #[test]
+    fn a_level_without_any_variation_is_left_where_it_ends() {
+        let series: Vec<f64> = (0..60)
+            .map(|second| if second < 37 { 3000.0 } else { 300.0 + f64::from(second % 7) * 9.0 })
+            .collect();
+        assert_eq!(change(&series, 5, 0.1).map(|found| found.at), Some(37));
+        let reversed: Vec<f64> = series.iter().rev().copied().collect();
+        assert_eq!(change(&reversed, 5, 0.1).map(|found| found.at), Some(23));
+    }
+
     #[test]
     fn a_dip_that_recovers_and_a_small_drift_are_no_change_of_level() {
         let mut series = vec![3000.0; 40];

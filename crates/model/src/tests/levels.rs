@@ -78,3 +78,22 @@ fn tables_and_indexes_of_a_volume_are_one_group() {
     assert_eq!(Level::Files.kind(Kind::PostgresIndex), Kind::PostgresIndex);
     assert_eq!(Level::Volumes.kind(Kind::MysqlFile), Kind::MysqlFile);
 }
+
+/// Blocks were read as requests, and the time of a submission as the time to completion.
+#[test]
+fn a_kind_whose_numbers_mean_something_else_says_so() {
+    let noted: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.note().is_some()).collect();
+    let unusual = [
+        Kind::PostgresIoBlocks,
+        Kind::PostgresIo,
+        Kind::PostgresDatabase,
+        Kind::PostgresTable,
+        Kind::PostgresIndex,
+        Kind::MysqlFile,
+    ];
+    assert_eq!(noted, unusual);
+    for kind in Kind::ALL {
+        let says_blocks = kind.note().is_some_and(|note| note.contains("8 KiB blocks"));
+        assert_eq!(says_blocks, kind.counts_blocks(), "{kind}");
+    }
+}

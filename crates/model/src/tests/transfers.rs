@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
+use crate::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 use crate::transfer::{BufferTime, LimitSide};
 use crate::{
     Change, Epoch, Gap, ResetReason, Sample, SampleTime, Scope, Step, Subject, Warning, WarningCode,
@@ -28,6 +29,55 @@ fn the_limit_of_a_transfer_is_where_buffers_spent_three_fifths_of_their_time() {
     let mut sum = BufferTime { held_ns: 7, ..time(1, 2, 3) };
     sum.add(&BufferTime { held_ns: 70, ..time(10, 20, 30) });
     assert_eq!(sum, BufferTime { held_ns: 77, elapsed_ns: 200, ..time(11, 22, 33) });
+}
+
+/// A transfer of 1 GB in 10 s that then took 2 s to be durable has two rates, and neither is that of the writes alone.
+#[test]
+fn a_paced_writing_has_a_rate_over_its_time_until_it_was_durable_and_of_its_writes() {
+    let pace = Pace { packet_bytes: 800_000, packets_per_burst: 6, period_ns: 50 * MS };
+    assert_eq!(pace.bytes_per_second(), Some(96e6));
+    assert_eq!(Pace { period_ns: 0, ..pace }.bytes_per_second(), None, "as fast as it goes");
+    let mut outcome = MethodOutcome::new(WriteMethod::Direct, pace);
+    assert_eq!((outcome.bytes_per_second(), outcome.durable_bytes_per_second()), (None, None));
+    (outcome.bytes, outcome.elapsed_ns, outcome.sync_ns) = (1_200_000_000, 10_000 * MS, 2_000 * MS);
+    assert_eq!((outcome.bytes_per_second(), outcome.durable_bytes_per_second()), (Some(120e6), Some(100e6)));
+    let interval = PacedInterval {
+        bytes: 100_000_000,
+        elapsed_ns: 2_000 * MS,
+        writing_ns: 500 * MS,
+        ..PacedInterval::default()
+    };
+    assert_eq!((interval.bytes_per_second(), interval.writing_bytes_per_second()), (Some(50e6), Some(200e6)));
+    let nothing = PacedInterval::default();
+    assert_eq!((nothing.bytes_per_second(), nothing.writing_bytes_per_second()), (None, None));
+    assert!(interval.is_most_of(200_000_000) && !interval.is_most_of(200_000_001));
+}
+
+#[test]
+fn a_pace_is_kept_where_fewer_than_one_burst_in_a_hundred_was_late() {
+    let of = |period_ns, bursts, late_bursts| {
+        let pace = Pace { packet_bytes: 1, packets_per_burst: 1, period_ns };
+        MethodOutcome { bursts, late_bursts, ..MethodOutcome::new(WriteMethod::Direct, pace) }.kept_pace()
+    };
+    assert_eq!((of(MS, 1_000, 9), of(MS, 1_000, 10)), (Some(true), Some(false)));
+    assert_eq!((of(0, 1_000, 0), of(MS, 0, 0)), (None, None), "no pace, or nothing written");
+}
+
+/// What a source does not count is left out of a stored sample, and the bits say which columns there are.
+#[test]
+fn the_columns_that_are_there_are_told_by_their_bits() {
+    use crate::{Counter, Counters};
+    let mut counters = Counters::new().with(Counter::Reads, 5).with_opt(Counter::ReadBytes, None);
+    assert_eq!(counters.present(), 1 << (Counter::Reads as u8));
+    counters.set(Counter::WriteBytes, 0);
+    assert_eq!(counters.present(), 1 << (Counter::Reads as u8) | 1 << (Counter::WriteBytes as u8));
+    counters.unset(Counter::Reads);
+    assert_eq!((counters.get(Counter::Reads), counters.or_zero(Counter::Reads)), (None, 0));
+    let mut sum = Counters::new().with(Counter::WriteBytes, u64::MAX);
+    sum.add(&Counters::new().with(Counter::WriteBytes, 1).with(Counter::Writes, 2));
+    assert_eq!(sum.iter().collect::<Vec<_>>(), [(Counter::Writes, 2), (Counter::WriteBytes, u64::MAX)]);
+    assert!(Counters::new().is_empty() && !sum.is_zero());
+    assert_eq!(format!("{counters:?}"), "{\"write_bytes\": 0}");
 }
 
 fn taken(clock: &str, clock_ns: u64) -> SampleTime {

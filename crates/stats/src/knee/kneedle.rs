@@ -95,6 +95,13 @@ mod tests {
         }
     }
 
+    /// The paper asks for more than the sensitivity: a curve that comes down to it and stays there goes on as a line.
+    #[test]
+    fn a_bend_counts_only_where_the_curve_falls_below_the_threshold() {
+        assert_eq!(of(&[0.0, 2.0, 2.0, 3.0, 4.0], Bend::ConcaveRising), None);
+        assert_eq!(of(&[0.0, 2.0, 1.9, 3.0, 4.0], Bend::ConcaveRising), Some(1));
+    }
+
     #[test]
     fn a_line_a_point_and_a_constant_have_no_knee() {
         assert_eq!(of(&[0.0, 1.0, 2.0, 3.0, 4.0], Bend::ConcaveRising), None);

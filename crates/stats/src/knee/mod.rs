@@ -245,6 +245,7 @@ mod tests {
         assert_eq!(of(&[100.0, 130.0, 168.0, 215.0, 265.0, 310.0, 340.0, 350.0]), Sharpness::NotSharp);
         assert_eq!(of(&[100.0, 200.0, 400.0, 800.0, 1600.0]), Sharpness::StillRising);
         assert_eq!(of(&[100.0, 200.0, 210.0]), Sharpness::TooFewPoints);
+        assert_eq!(of(&[100.0, 200.0, 210.0, 211.0]), Sharpness::Sharp, "four points are enough");
         assert_eq!(of(&[]), Sharpness::TooFewPoints);
     }
 

@@ -199,6 +199,20 @@ mod tests {
         assert_eq!(fit.peak(), None);
     }
 
+    /// Small caches make the first steps more than proportional; the law knows no such thing, so contention stays at 0.
+    #[test]
+    fn more_than_proportional_growth_is_fitted_without_contention_and_has_no_limit() {
+        let grid = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
+        let law = UslFit { contention: -5e-3, coherence: 1e-4, throughput_of_one: 100.0, residual: 0.0 };
+        let points: Vec<(f64, f64)> = grid.into_iter().map(|n| (n, law.throughput(n))).collect();
+        let found = fit(&points).unwrap();
+        assert!(found.contention.abs() < 1e-12 && found.coherence > 0.0, "{found:?}");
+        assert_eq!((found.limit(), found.optimum()), (None, None));
+        let squares = |coherence: f64| Trial::new(&points, (0.0, coherence)).squares;
+        let best = squares(found.coherence);
+        assert!(best <= squares(found.coherence * 1.0001) && best <= squares(found.coherence * 0.9999));
+    }
+
     #[test]
     fn too_few_or_senseless_points_are_not_fitted() {
         assert_eq!(fit(&zip(&[1.0, 2.0, 4.0, 8.0, 16.0], &[1.0, 2.0, 3.0, 4.0, 5.0])), None);
