@@ -92,7 +92,11 @@ pub(crate) fn check_resources(
         }
         needed = needed.saturating_add(memory_bytes(role, in_flight));
     }
-    match memory_available_bytes() {
+    check_memory(needed, memory_available_bytes())
+}
+
+fn check_memory(needed: u64, available: Option<u64>) -> Result<(), ResourceError> {
+    match available {
         Some(available) if needed as f64 > available as f64 * MEMORY_SHARE => {
             Err(ResourceError::Memory { needed: ByteCount(needed), available: ByteCount(available) })
         }
@@ -173,6 +177,39 @@ mod tests {
         assert!(matches!(huge, Some(ResourceError::Memory { .. })), "{huge:?}");
         let pool = "block-size = '8K'\nwrite-pct = 100\nwrite-data = { pool = { size = '1024G' } }";
         assert!(matches!(refusal(pool), Some(ResourceError::Memory { .. })));
+    }
+
+    #[test]
+    fn four_fifths_of_the_free_memory_may_be_used_and_what_is_not_known_limits_nothing() {
+        assert_eq!(check_memory(800, Some(1_000)), Ok(()));
+        let refused = ResourceError::Memory { needed: ByteCount(801), available: ByteCount(1_000) };
+        assert_eq!(check_memory(801, Some(1_000)), Err(refused));
+        assert_eq!(check_memory(u64::MAX, None), Ok(()));
+    }
+
+    #[test]
+    fn a_worker_needs_its_buffers_in_whole_pieces_beside_its_counts_and_the_pool_once() {
+        let role = |more: &str| -> RoleProfile {
+            toml::from_str(&format!("name = 'data'\nblock-size = '64K'\n{more}")).unwrap()
+        };
+        assert_eq!(memory_bytes(&role("workers = 1"), 32), PIECE_BYTES + WORKER_BYTES);
+        assert_eq!(memory_bytes(&role("workers = 1"), 33), 2 * PIECE_BYTES + WORKER_BYTES);
+        let pool = "write-pct = 100\nwrite-data = { pool = { size = '1G' } }\nworkers = 3";
+        assert_eq!(memory_bytes(&role(pool), 32), 3 * (PIECE_BYTES + WORKER_BYTES) + (1 << 30));
+    }
+
+    /// "It needs too much" without a word on what to change sent people to the source.
+    #[test]
+    fn every_refusal_names_the_options_that_help() {
+        let all = [
+            (ResourceError::Memory { needed: ByteCount(2), available: ByteCount(1) }, "--workers"),
+            (ResourceError::Processor { processor: 9, allowed: "0-1".into() }, "pin"),
+            (ResourceError::InFlight { role: "data".into(), in_flight: 9 }, "--queue-depth"),
+            (ResourceError::Rate { role: "data".into(), rate_iops: "9".into() }, "--rate"),
+        ];
+        for (refusal, option) in all {
+            assert!(refusal.hint().contains(option), "{refusal}");
+        }
     }
 
     #[test]

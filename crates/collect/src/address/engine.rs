@@ -27,6 +27,14 @@ impl Engine {
         }
     }
 
+    /// Whether it is this machine and nothing else: its URL is the scheme alone.
+    pub(super) fn is_this_host(self) -> bool {
+        match self {
+            Self::Linux => true,
+            Self::SqlServer | Self::Postgres | Self::Mysql => false,
+        }
+    }
+
     pub(super) fn default_port(self) -> u16 {
         match self {
             Self::SqlServer => 1433,

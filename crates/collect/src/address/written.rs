@@ -111,8 +111,8 @@ const BEYOND_WORDS: &AsciiSet =
 /// The name under which the source's history is kept: no password, no transport, nothing that changes.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.engine == Engine::Linux {
-            return f.write_str("linux:");
+        if self.engine.is_this_host() {
+            return write!(f, "{}:", self.engine.scheme());
         }
         write!(f, "{}://", self.engine.scheme())?;
         match (self.is_socket(), self.engine) {

@@ -161,6 +161,16 @@ fn each_alone(cases: Vec<(WarningCode, Change)>) {
     }
 }
 
+/// Every machine does a little in the background: five percent of the time is not shared storage.
+#[test]
+fn a_device_that_was_busy_for_a_twentieth_of_the_time_is_quiet() {
+    let busy = |busy_share: f64| {
+        raised(|f| f.busy = vec![BusyBefore { device: "sda".into(), busy_share, iops: 3.0 }])
+    };
+    assert_eq!(busy(0.05), []);
+    assert_eq!(busy(0.051), [WarningCode::DeviceBusy]);
+}
+
 #[test]
 fn each_doubt_about_the_platform_is_raised_by_its_own_evidence_alone() {
     use WarningCode as W;
