@@ -303,6 +303,23 @@ mod tests {
         }
     }
 
+    /// A profile that is built in code has not been through the reader of rates, which refuses these.
+    #[test]
+    fn a_rate_of_nothing_is_refused_wherever_it_comes_from() {
+        let with = |rate: Rate| {
+            let text = "name = 'p'\n[[role]]\nname = 'data'\nblock-size = '8K'\nrate = 5\n";
+            let mut profile = parse_profile(text, "t").unwrap();
+            profile.spans[0].roles[0].rate = Some(rate);
+            check(&profile)
+        };
+        assert!(with(Rate::Iops(0.5)).is_ok() && with(Rate::BytesPerSecond(1e6)).is_ok());
+        for rate in
+            [Rate::Iops(0.0), Rate::BytesPerSecond(-1.0), Rate::Iops(f64::INFINITY), Rate::Iops(f64::NAN)]
+        {
+            assert!(with(rate).unwrap_err().to_string().contains("more than 0 a second"), "{rate:?}");
+        }
+    }
+
     #[test]
     fn direct_io_wants_whole_sectors_and_says_the_next_one() {
         let text = "name = 'p'\n[[role]]\nname = 'log'\nblock-size = '8K:1,1000:1'\n";
