@@ -100,3 +100,28 @@ fn finish(role: &mut RoleOutcome, gaps: &Moments, fallback: Option<&Unavailable>
         role.depth_mean = in_service_ns / measured_ns as f64;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Arrivals that waited at the end were those of the first stream alone, and an overloaded target looked kept up with.
+    #[test]
+    fn an_open_loop_of_several_streams_is_their_sum_but_for_the_worst_lateness() {
+        let stream = |scale: u64| OpenLoop {
+            rate_asked_iops: 100.0,
+            arrivals: 50 * scale,
+            late_starts: 4 * scale,
+            lateness_ns_max: 7 * scale,
+            backlog_max: 9 * scale,
+            backlog_at_end: 5 * scale,
+            gap_coefficient_of_variation: 0.0,
+        };
+        let mut sum = OpenLoop::default();
+        add_open_loop(&mut sum, &stream(3));
+        add_open_loop(&mut sum, &stream(1));
+        assert_eq!((sum.arrivals, sum.late_starts, sum.backlog_max, sum.backlog_at_end), (200, 16, 36, 20));
+        assert_eq!(sum.lateness_ns_max, 21);
+        assert!((sum.rate_asked_iops - 200.0).abs() < 1e-9);
+    }
+}

@@ -186,3 +186,56 @@ impl Writer<'_> {
 fn write_of(token: u32, offset: u64, length: u32, buffer: Buffer) -> Request {
     Request { token, op: RequestOp::Write, file: FileIndex(0), offset, length, buffer: Some(buffer) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// Writes a part of a new file of 12 MiB; what `go_on` was called with, and what is in the file.
+    fn written(from: u64, to: u64, most: u64) -> (Result<(), PrepareError>, Vec<u64>, Vec<u8>) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("made");
+        std::fs::File::create(&path).unwrap().set_len(12 * MIB).unwrap();
+        let mut seen = Vec::new();
+        let mut go_on = |done| {
+            seen.push(done);
+            done < most
+        };
+        let result = write_range(&path, from, to, 7, HeaderKind::MadeFile, &EngineKind::Psync, &mut go_on);
+        (result, seen, std::fs::read(&path).unwrap())
+    }
+
+    /// More pieces than are in flight at once: each byte is written once, and no two blocks are alike, so that no array can keep
+    /// one of them for all.
+    #[test]
+    fn a_new_file_is_written_whole_and_no_block_of_it_is_like_another() {
+        let (result, seen, content) = written(0, 12 * MIB, u64::MAX);
+        result.unwrap();
+        assert_eq!(seen.last(), Some(&(12 * MIB)));
+        assert_eq!(content.len() as u64, 12 * MIB);
+        let blocks: HashSet<&[u8]> = content.chunks(4096).collect();
+        assert_eq!(blocks.len(), content.len() / 4096);
+    }
+
+    #[test]
+    fn a_part_is_written_in_whole_blocks_and_the_rest_stays_as_it_was() {
+        let (result, _, content) = written(2 * MIB + 1, 11 * MIB - 1, u64::MAX);
+        result.unwrap();
+        let is_written =
+            |block: usize| content[block * 4096..(block + 1) * 4096].iter().any(|byte| *byte != 0);
+        let of = |mib: u64| usize::try_from(mib * MIB / 4096).unwrap();
+        assert!((of(2)..of(11)).all(is_written));
+        assert!(!(0..of(2)).any(is_written) && !(of(11)..of(12)).any(is_written));
+    }
+
+    #[test]
+    fn who_stops_it_is_obeyed_before_the_end() {
+        let (result, seen, _) = written(0, 12 * MIB, 3 * MIB);
+        assert!(matches!(result, Err(PrepareError::Interrupted)));
+        assert!(seen.iter().rev().skip(1).all(|done| *done < 3 * MIB), "{seen:?}");
+    }
+}

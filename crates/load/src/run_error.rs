@@ -44,3 +44,15 @@ impl RunError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_do_about_a_load_that_needs_too_much_is_said_by_whoever_starts_it() {
+        let deep = ResourceError::InFlight { role: "data".into(), in_flight: 100_000 };
+        assert_eq!(RunError::from(deep.clone()).hint(), Some(deep.hint()));
+        assert_eq!(RunError::Broken { worker: 3 }.hint(), None);
+    }
+}

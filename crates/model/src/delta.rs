@@ -3,27 +3,24 @@
 //! The rules, in the order they are applied, each covered by a test below:
 //!
 //! 1. Another version, another instance, or counters that started again: every row is a reset, with the
-//! reason.
-//! 2. A subject that was not there before is a baseline. Its values are a delta only if the server reports
-//! that it was
-//!    created after the previous sample, and no subject then had the same open handle: SQL Server counts the
-//! age of a
-//!    database from its last rename. A known name with a new identity is a reset, because it is a new subject or
-//! one that moved.
+//!    reason.
+//! 2. A subject that was not there before is a baseline. Its values are a delta only if the server
+//!    reports that it was created after the previous sample, and no subject then had the same open
+//!    handle: SQL Server counts the age of a database from its last rename. A known name with a new
+//!    identity is a reset, because it is a new subject or one that moved.
 //! 3. A changed mark of the row (when counting began, its open handle) is a reset.
-//! 4. Without a length of time there is no delta: both samples must be timed by one clock that moved forward.
-//! 5. Any column that decreased makes the whole row a reset. If only time columns of a known width decreased,
-//! and the
-//!    wrapped difference is possible in that time, they are subtracted modulo their width instead.
-//! 6. A time column that may have wrapped unnoticed in a long gap is left out; the counts stay.
-//!    So is the stall that a source does not report. The number of reads and writes concerned is kept, so
-//! that sums
-//!    divide a stall only by the operations it belongs to.
-//! 7. A row that could not be read again has no delta; the next reading's delta covers the time since the last
-//! reading.
-//! 8. Otherwise the row's delta is the difference over the actual length of the interval, however long. Equal
-//! values are
-//!    a delta of zeros: idle is not missing.
+//! 4. Without a length of time there is no delta: both samples must be timed by one clock that moved
+//!    forward.
+//! 5. Any column that decreased makes the whole row a reset. If only time columns of a known width
+//!    decreased, and the wrapped difference is possible in that time, they are subtracted modulo their
+//!    width instead.
+//! 6. A time column that may have wrapped unnoticed in a long gap is left out; the counts stay. So is
+//!    the stall that a source does not report. The number of reads and writes concerned is kept, so
+//!    that sums divide a stall only by the operations it belongs to.
+//! 7. A row that could not be read again has no delta; the next reading's delta covers the time since
+//!    the last reading.
+//! 8. Otherwise the row's delta is the difference over the actual length of the interval, however long.
+//!    Equal values are a delta of zeros: idle is not missing.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};

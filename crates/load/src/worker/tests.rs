@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::mpsc::channel;
 
+use iostall_engine::cpu::thread_cpu;
 use iostall_engine::sim::{Faults, SimFile, Stall};
 use iostall_engine::{
     Buffer, BufferPool, Engine, FileIndex, NullEngine, Pages, Schedule, SimConfig, SimDevice, SimEngine,
@@ -56,6 +57,16 @@ fn pace(role: &RoleProfile, start_ns: u64) -> Pace {
 
 /// Runs one worker for `measured_ms` after 10 ms of warm-up.
 fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms: u64) -> WorkerOutcome {
+    with_worker(engine, clock, role, measured_ms, |worker| worker.run().unwrap())
+}
+
+fn with_worker<E: Engine, T>(
+    engine: E,
+    clock: &ManualClock,
+    role: &RoleProfile,
+    measured_ms: u64,
+    work: impl FnOnce(Worker<'_, E, ManualClock>) -> T,
+) -> T {
     let place = StreamPlace {
         target_size_bytes: MIB,
         worker_index: 0,
@@ -86,6 +97,7 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
     let (reports, _ignored) = channel();
     let stats =
         WorkerStats::new(0, 0, &[0], role.rate.is_some(), (window.measure_from_ns, span.interval.0), reports);
+    let stop = StopToken::default();
     let parts = WorkerParts {
         engine,
         clock: clock.clone(),
@@ -94,17 +106,51 @@ fn run(engine: impl Engine, clock: &ManualClock, role: &RoleProfile, measured_ms
         buffers,
         stats,
         window,
-        stop: &StopToken::default(),
+        stop: &stop,
         targets: vec![0],
         batch: role.batch.map(|batch| (batch, RoleProfile::BATCH_WAIT.nanos())),
         draw: None,
     };
-    Worker::new(parts).run().unwrap()
+    work(Worker::new(parts))
 }
 
 fn run_on(device: SimDevice, clock: &ManualClock, role: &RoleProfile, measured_ms: u64) -> WorkerOutcome {
     let engine = SimEngine::new(device, role.queue_depth);
     run(engine, clock, role, measured_ms)
+}
+
+/// In simulated time a worker gets turns until it says that all is done. It must not say so while requests are in flight, nor
+/// go on for ever when none is.
+#[test]
+fn a_worker_in_turns_is_done_when_its_last_request_is_back() {
+    let clock = ManualClock::new();
+    let device = device(&clock, |_| {});
+    let engine = SimEngine::new(device.clone(), 16);
+    let (outcome, turns) = with_worker(engine, &clock, &role(0.0, 16), 100, |mut worker| {
+        let mut completions = Vec::new();
+        let mut turns = 0;
+        while let Some(due_ns) = worker.turn(&mut completions).unwrap() {
+            clock.advance_to(due_ns.min(device.next_end_ns().unwrap_or(u64::MAX)));
+            turns += 1;
+            assert!(turns < 100_000, "it goes on though nothing is in flight");
+        }
+        (worker.finish(), turns)
+    });
+    assert!(device.next_end_ns().is_none(), "something is still in flight");
+    assert!((3_000..3_600).contains(&sum(&outcome, Op::Read).count()), "{turns} turns");
+    assert_eq!(outcome.unfinished, 16, "at the end of the measured part all of them were");
+}
+
+/// Warm-up is not measured, and the measured part is all that the worker did in it: CPU time of the last moment alone made
+/// every request look free.
+#[test]
+fn a_worker_says_what_cpu_time_its_measured_part_took() {
+    let clock = ManualClock::new();
+    let before = thread_cpu();
+    let outcome = run_on(device(&clock, |_| {}), &clock, &role(0.0, 16), 3_000);
+    let all_ns = thread_cpu().since(before).total_ns();
+    let measured_ns = outcome.cpu.total_ns();
+    assert!(measured_ns <= all_ns && measured_ns > all_ns / 2, "{measured_ns} of {all_ns}");
 }
 
 fn sum(outcome: &WorkerOutcome, op: Op) -> OpOutcome {

@@ -6,19 +6,16 @@
 //!
 //! The evaluation rules, each covered by a test:
 //!
-//! 1. A group of rows is over its limit if its value in an interval is above the threshold of its storage
-//! class and the
-//!    interval had enough operations to be meaningful.
-//! 2. It is pending while consecutive intervals over the limit cover less than the sustained time, and firing
-//! from then
-//!    on. It is resolved when consecutive intervals within the limit cover the clearing time, or when the
-//! group is gone.
-//! 3. A reset, a gap, and an interval across a gap say nothing: the sustained time starts again after them,
-//! and a firing
-//!    alert keeps firing.
-//! 4. Nobody is notified in mute hours. If an alert starts firing in them and is still firing at their end,
-//! it is notified
-//!    then; if one is resolved in them, this is notified at their end, provided that its firing was notified.
+//! 1. A group of rows is over its limit if its value in an interval is above the threshold of its
+//!    storage class and the interval had enough operations to be meaningful.
+//! 2. It is pending while consecutive intervals over the limit cover less than the sustained time, and
+//!    firing from then on. It is resolved when consecutive intervals within the limit cover the
+//!    clearing time, or when the group is gone.
+//! 3. A reset, a gap, and an interval across a gap say nothing: the sustained time starts again after
+//!    them, and a firing alert keeps firing.
+//! 4. Nobody is notified in mute hours. If an alert starts firing in them and is still firing at their
+//!    end, it is notified then; if one is resolved in them, this is notified at their end, provided
+//!    that its firing was notified.
 
 mod class;
 mod evaluator;
