@@ -105,3 +105,61 @@ fn only_a_sql_server_with_its_database_can_be_imported() {
     let ran = run(&workspace, &["collect", "import", &url(&server, "/shop?")]).expect_status(2);
     assert!(ran.stderr.contains("schema iostall"), "{}", ran.stderr);
 }
+
+/// Two samples of one server under two names, so that there are two sources.
+fn two_sources(workspace: &Workspace, server: &Server) {
+    for (instance, files) in [
+        (
+            include_str!("../crates/collect/testdata/sqlserver/2019_instance_1.tsv"),
+            include_str!("../crates/collect/testdata/sqlserver/2019_files_1.tsv"),
+        ),
+        (
+            include_str!("../crates/collect/testdata/sqlserver/2019_instance_2.tsv"),
+            include_str!("../crates/collect/testdata/sqlserver/2019_files_2.tsv"),
+        ),
+    ] {
+        server.answer_with("iostall:instance", instance);
+        server.answer_with("iostall:files", files);
+        for host in ["127.0.0.1", "localhost"] {
+            let source = format!("sqlserver://{USER}@{host}:{}?password-env=MOCK_PASSWORD", server.port);
+            run(workspace, &["collect", "once", &source]).expect_status(0);
+        }
+    }
+}
+
+/// `--top` was one limit over all sources: whole servers were in no table, no CSV and no JSON, and nothing said so.
+#[test]
+fn the_worst_of_each_source_are_shown_and_how_many_more_there_are() {
+    let (workspace, server) = (Workspace::new(), Server::start(None));
+    two_sources(&workspace, &server);
+    let text = run(&workspace, &["report", "files", "--top", "1"]).expect_status(0).stdout;
+    for source in ["sqlserver://127.0.0.1:", "sqlserver://localhost:"] {
+        assert!(text.contains(source), "{source}: {text}");
+    }
+    // 2,000 writes of the log waited 3 s, 600 reads of the data 1.2 s.
+    assert_eq!(text.matches(r"L:\log\sales.ldf").count(), 2, "{text}");
+    assert_eq!(text.matches("more: --top").count(), 2, "{text}");
+    let report = run(&workspace, &["report", "files", "--json", "-"]).expect_status(0).stdout;
+    let json: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let groups = json["groups"].as_array().unwrap();
+    assert!(groups.len() >= 6 && json["groups_left_out"].as_object().unwrap().is_empty(), "{json}");
+    let log = groups.iter().find(|group| group["name"] == r"L:\log\sales.ldf").unwrap();
+    assert_eq!((&log["size_mib"], &log["stall_ms_per_s"]), (&512.0.into(), &50.0.into()), "{log}");
+    let csv = run(&workspace, &["report", "files", "--csv", "-"]).expect_status(0).stdout;
+    assert_eq!(csv.lines().count(), groups.len() + 1, "{csv}");
+}
+
+/// `--database SALES` kept nothing of a server that calls it `sales`, and said nothing; so did a name that is not there.
+#[test]
+fn a_database_is_found_in_any_case_and_one_that_is_not_there_is_a_warning() {
+    let (workspace, server) = (Workspace::new(), Server::start(None));
+    let instance = include_str!("../crates/collect/testdata/sqlserver/2019_instance_1.tsv");
+    server.answer_with("iostall:instance", instance);
+    let files = include_str!("../crates/collect/testdata/sqlserver/2019_files_1.tsv");
+    server.answer_with("iostall:files", files);
+    let source = url(&server, "?");
+    let ran = run(&workspace, &["collect", "once", "--database", "SALES", &source]).expect_status(0);
+    assert!(ran.stdout.contains(": 3 rows"), "{}", ran.stdout);
+    let ran = run(&workspace, &["collect", "once", "--database", "salse", &source]).expect_status(0);
+    assert!(ran.stderr.contains("there is no database of that name"), "{}", ran.stderr);
+}

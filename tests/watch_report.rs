@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde_json::Value;
 
-use crate::support::{Workspace, skip};
+use crate::support::{Ran, Workspace, skip};
 
 const MIB: usize = 1 << 20;
 
@@ -116,4 +116,20 @@ fn two_windows_are_held_against_each_other() {
     let same =
         workspace.run(&["report", "volumes", "--before", &before, "--after", &before]).expect_status(2);
     assert!(same.stderr.contains("overlap") && same.stderr.contains("hint:"), "{}", same.stderr);
+}
+
+/// `--since 2026-11-21T23:45` was midnight of that day, in UTC, whatever the reader's clock showed.
+#[test]
+fn a_time_without_a_zone_is_that_of_the_readers_clock() {
+    let workspace = Workspace::new();
+    let ran = |since: &str, until: &str| -> Ran {
+        let mut command = workspace.command(&["report", "files", "--since", since, "--until", until]);
+        command.env("TZ", "XST-2").output().expect("the binary runs").into()
+    };
+    let nothing = ran("2026-11-21T23:45", "2026-11-21 23:50:30.5").expect_status(2).stderr;
+    assert!(nothing.contains("2026-11-21T21:45:00Z and 2026-11-21T21:50:30Z"), "{nothing}");
+    let of_utc = ran("2026-11-21T23:45Z", "2026-11-21T23:50:00Z").expect_status(2).stderr;
+    assert!(of_utc.contains("2026-11-21T23:45:00Z and 2026-11-21T23:50:00Z"), "{of_utc}");
+    let wrong = ran("2026-11-21T23:65", "1h").expect_status(2).stderr;
+    assert!(wrong.contains("is no time") && wrong.contains("hint:"), "{wrong}");
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use iostall_model::Level;
+use iostall_watch::windows::Order;
 
 /// What to report about watched sources.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    iostall report files --since 1h              the files with the longest stall per I/O first\n  \
+    iostall report files --since 1h              the files that were waited for longest first\n  \
     iostall report volumes --over 20ms --sustained 5m\n  \
     iostall report databases --since 2026-11-01 --until 2026-11-08 --csv week.csv\n  \
     iostall report files --since 8h --html files.html\n  \
@@ -40,9 +41,12 @@ pub(crate) struct ReportArgs {
     /// Minimum time over that limit without a break
     #[arg(long, value_name = "TIME", requires = "over", value_parser = super::collect::length)]
     pub(crate) sustained: Option<Duration>,
-    /// At most this many groups, worst first
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) top: usize,
+    /// At most this many groups of each source, worst first [default: 20 on the screen and the page, all in files]
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// What is worse
+    #[arg(long, value_name = "ORDER", default_value = "stall-time", conflicts_with_all = ["before", "after"])]
+    pub(crate) sort: SortChoice,
     /// As an HTML page with charts, which needs no network; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
@@ -52,6 +56,24 @@ pub(crate) struct ReportArgs {
     /// As JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+}
+
+/// What is worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SortChoice {
+    /// More time waited each second
+    StallTime,
+    /// More time waited for each I/O, among those with at least 100 of them
+    StallPerIo,
+}
+
+impl From<SortChoice> for Order {
+    fn from(choice: SortChoice) -> Self {
+        match choice {
+            SortChoice::StallTime => Self::StallTime,
+            SortChoice::StallPerIo => Self::StallPerIo,
+        }
+    }
 }
 
 /// The levels.

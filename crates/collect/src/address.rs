@@ -10,9 +10,8 @@ mod written;
 use std::str::FromStr;
 
 use iostall_measure::foreign::without_passwords;
-use url::Url;
 
-use self::parts::{Parts, Unknown};
+use self::parts::Parts;
 
 pub use self::engine::Engine;
 pub use self::error::AddressError;
@@ -25,10 +24,7 @@ impl FromStr for Address {
     /// without repeating it, even if little else can be parsed.
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let text = text.trim();
-        let parsed = pasted::read(text).unwrap_or_else(|| {
-            let url = Url::parse(text).map_err(|_| AddressError::NotUrl { text: text.to_owned() });
-            url.and_then(|url| Parts::of_url(&url, Unknown::Refused))
-        });
+        let parsed = pasted::read(text).unwrap_or_else(|| Parts::of_typed_url(text));
         let had_password = parsed.as_ref().is_ok_and(|(_, parts)| parts.had_password);
         let address = parsed.and_then(|(engine, parts)| parts.finish(engine));
         let kept = without_passwords(text);

@@ -1,8 +1,13 @@
 //! What networked sources share: a private runtime, a timeout, and rows from named columns.
 
+use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use iostall_model::{Counter, Counters, Kind, Row, Scope, Subject};
+use tokio::net::{TcpStream, lookup_host};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::address::Address;
@@ -27,6 +32,29 @@ pub(crate) fn bounded<T>(
     runtime
         .block_on(async { tokio::time::timeout(limit, work).await })
         .unwrap_or_else(|_| Err(SourceError::TimedOut { source_name: address.to_string(), limit }))
+}
+
+/// Connects to whichever address of `host` answers first. Only one address of an availability group's listener answers;
+/// trying them one after another would wait for the others in vain.
+pub(crate) async fn reach(host: &str, port: u16) -> io::Result<TcpStream> {
+    let addresses: Vec<SocketAddr> = lookup_host((host, port)).await?.collect();
+    first_of(&addresses).await
+}
+
+async fn first_of(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+    let mut tries: FuturesUnordered<_> = addresses.iter().map(TcpStream::connect).collect();
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    while let Some(answer) = tries.next().await {
+        match answer {
+            Ok(stream) => {
+                // Requests are small and wait for their answers, so delaying them gains nothing.
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 /// A column value, whatever the driver.
@@ -70,7 +98,7 @@ impl Field {
             (Self::Database, Value::Text(text)) => row.subject.scope = Scope::database_or_source(text),
             (Self::Name, Value::Text(text)) => row.subject.name = text,
             (Self::Identity, Value::Text(text)) => row.subject.identity = text,
-            (Self::Volume, Value::Text(text)) => row.subject.volume = Some(text),
+            (Self::Volume, Value::Text(text)) if !text.is_empty() => row.subject.volume = Some(text),
             (Self::AgeMs, Value::Number(number)) => row.age_ms = Some(number),
             (Self::Counter(counter), Value::Number(number)) => row.counters.set(counter, number),
             _ => {}
@@ -141,6 +169,29 @@ mod tests {
         assert_eq!(for_version(&texts, 17), Some("b"));
         assert_eq!(for_version(&texts, 99), Some("c"));
         assert_eq!(for_version(&texts, 11), None);
+    }
+
+    /// Of the two addresses of a listener one does not answer at all: it was waited for before the other was tried.
+    #[test]
+    fn an_address_that_answers_is_not_kept_waiting_by_one_that_does_not() {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let here = listener.local_addr().unwrap();
+            // A listener whose queue is full answers nobody, as a host that is down does.
+            let full = tokio::net::TcpSocket::new_v4().unwrap();
+            full.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            let full = full.listen(1).unwrap();
+            let silent = full.local_addr().unwrap();
+            let mut waiting = Vec::new();
+            while let Ok(stream) =
+                tokio::time::timeout(Duration::from_millis(300), TcpStream::connect(silent)).await
+            {
+                waiting.push(stream.unwrap());
+            }
+            let reached = first_of(&[silent, here]).await.unwrap();
+            assert_eq!(reached.peer_addr().unwrap(), here);
+        });
     }
 
     #[test]

@@ -26,10 +26,10 @@ impl Level {
                 Self::Files,
                 Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresTable | Kind::PostgresIndex,
             ) => Some(match subject.kind {
-                Kind::PostgresTable | Kind::PostgresIndex => {
-                    format!("{}: {}", subject.scope.name(), subject.name)
-                }
-                _ => subject.name.clone(),
+                Kind::MysqlFile => subject.name.clone(),
+                // The path of a file names no other file of its server; a number or a table's name does.
+                Kind::SqlServerFile if subject.name.contains(['/', '\\']) => subject.name.clone(),
+                _ => format!("{}: {}", subject.scope.name(), subject.name),
             }),
             (Self::Databases, Kind::SqlServerFile | Kind::MysqlFile | Kind::PostgresDatabase) => {
                 subject.scope.database().map(str::to_owned)
@@ -63,5 +63,30 @@ impl Level {
             (Self::Volumes, Kind::PostgresIndex) => Kind::PostgresTable,
             (_, kind) => kind,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(database: &str, name: &str) -> Subject {
+        Subject {
+            kind: Kind::SqlServerFile,
+            scope: Scope::Database(database.into()),
+            name: name.into(),
+            identity: "1".into(),
+            volume: None,
+        }
+    }
+
+    /// Without VIEW ANY DEFINITION each database has a "file 1": those of all databases were added up, and an alert about
+    /// one of them never fired.
+    #[test]
+    fn files_without_a_path_are_those_of_their_database() {
+        let group = |database: &str| Level::Files.group(&file(database, "file 1")).unwrap();
+        assert_eq!(group("sales"), "sales: file 1");
+        assert_ne!(group("sales"), group("stock"));
+        assert_eq!(Level::Files.group(&file("sales", r"E:\data\sales.mdf")).unwrap(), r"E:\data\sales.mdf");
     }
 }

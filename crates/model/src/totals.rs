@@ -103,6 +103,22 @@ impl Totals {
         self.timed_io().and_then(mean)
     }
 
+    /// Time waited for reads and writes whose stall was told, by time passed: seconds a second.
+    pub fn stall_per_second(&self) -> Option<f64> {
+        quotient(self.timed_io().map(|(stall_ns, _)| stall_ns), Some(self.covered_ns))
+    }
+
+    /// Stall per sync or flush, nanoseconds; `None` without any, or where it was not told.
+    pub fn sync_stall_ns_mean(&self) -> Option<f64> {
+        quotient(self.amounts.get(Counter::SyncStall), self.amounts.get(Counter::Syncs))
+    }
+
+    /// Part of the stall per read or write that the resource governor added, nanoseconds.
+    pub fn queued_stall_ns_mean(&self) -> Option<f64> {
+        let queued_ns = self.sum(Counter::QueuedReadStall, Counter::QueuedWriteStall);
+        quotient(queued_ns, Some(self.timed_ops()))
+    }
+
     /// Mean size of a read, bytes.
     pub fn read_size_bytes_mean(&self) -> Option<f64> {
         quotient(self.amounts.get(Counter::ReadBytes), self.amounts.get(Counter::Reads))

@@ -53,6 +53,8 @@ fn metric(measured: Measured) -> (&'static str, f64) {
         Measured::StallPerRead => ("stall_ms_per_read", NS_PER_MS),
         Measured::StallPerWrite => ("stall_ms_per_write", NS_PER_MS),
         Measured::StallPerIo => ("stall_ms_per_io", NS_PER_MS),
+        Measured::StallPerSync => ("stall_ms_per_sync", NS_PER_MS),
+        Measured::Syncs => ("syncs_per_s", 1.0),
         Measured::Throughput => ("bytes_per_s", 1.0),
         Measured::Iops => ("io_per_s", 1.0),
     }
@@ -92,6 +94,8 @@ fn amount(about: Measured, value: f64) -> String {
         Measured::StallPerRead => format!("{} ms/read", short(value / NS_PER_MS)),
         Measured::StallPerWrite => format!("{} ms/write", short(value / NS_PER_MS)),
         Measured::StallPerIo => format!("{} ms/io", short(value / NS_PER_MS)),
+        Measured::StallPerSync => format!("{} ms/sync", short(value / NS_PER_MS)),
+        Measured::Syncs => format!("{} syncs/s", short(value)),
         Measured::Throughput => format!("{} MB/s", short(value / 1e6)),
         Measured::Iops => format!("{} io/s", short(value)),
     }

@@ -45,6 +45,8 @@ fn amount(measured: Measured, limit: f64) -> String {
         Measured::StallPerRead => format!("{} ms/read", limit / 1e6),
         Measured::StallPerWrite => format!("{} ms/write", limit / 1e6),
         Measured::StallPerIo => format!("{} ms/io", limit / 1e6),
+        Measured::StallPerSync => format!("{} ms/sync", limit / 1e6),
+        Measured::Syncs => format!("{limit} syncs/s"),
         Measured::Throughput => format!("{} MB/s", limit / 1e6),
         Measured::Iops => format!("{limit} io/s"),
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::error::WatchError;
 use crate::tiers::SourceWindow;
-use crate::windows::{SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow};
+use crate::windows::{Order, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow};
 
 /// The parameters of every report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,10 @@ pub struct ReportRequest {
     pub source: Option<String>,
     /// An interval with a higher stall per I/O is too slow, nanoseconds.
     pub threshold_ns: Option<u64>,
-    /// Show at most this many groups.
-    pub top: usize,
+    /// At most so many groups of each source are shown; `None`: as many as the form has room for.
+    pub top: Option<usize>,
+    /// Which come first.
+    pub order: Order,
 }
 
 /// Start and end.
@@ -83,7 +85,7 @@ fn window(
     if window.groups.is_empty() {
         return Err(WatchError::NothingSampled { from, to, sources });
     }
-    Ok(WatchReport { from, to, window, sources, top: request.top })
+    Ok(WatchReport { from, to, window, sources, top: request.top, order: request.order })
 }
 
 /// The series of the worst groups of `report`: a second pass, now that they are known.

@@ -34,8 +34,7 @@ pub enum AddressError {
     Host { host: String },
     #[error("'{}' is not a port", shown(text))]
     Port { text: String },
-    /// Only the SQL Server Browser service knows the port of a named instance.
-    #[error("the port of the instance {} is not known", shown(instance))]
+    #[error("'{}' is not the name of an instance", shown(instance))]
     Instance { instance: String },
     #[error(
         "iostall logs in with a user and a password of the server, and not with an account of Windows or Azure"
@@ -61,7 +60,7 @@ impl AddressError {
                 "put it in a file (chmod 600) and write ?password-file=PATH, or ?password-env=NAME, or ?password=prompt"
             }
             Self::Parameter { .. } => {
-                "known are password-file, password-env, password=prompt, tls, ca and socket"
+                "known are password-file, password-env, password=prompt, tls, ca, socket and instance"
             }
             Self::Value { name: "tls", .. } => "write tls=on, tls=off or tls=unverified",
             Self::Value { .. } => "write tls=on, tls=off or tls=unverified in its place",
@@ -69,7 +68,7 @@ impl AddressError {
             Self::Host { .. } => "write a name or an address, and an IPv6 address of a URL in brackets",
             Self::Port { .. } => "write a number from 1 to 65535",
             Self::Instance { .. } => {
-                "name its port, as in sqlserver://USER@HOST:PORT; the server's log has it (Server is listening on)"
+                "write sqlserver://USER@HOST/DATABASE?instance=NAME, or its port: sqlserver://USER@HOST:PORT"
             }
             Self::Account => {
                 "write sqlserver://USER@HOST/DATABASE?password-file=PATH with a login of SQL Server"

@@ -42,6 +42,26 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// What a URL says as it is typed, with SQL Server's `HOST\INSTANCE` and `HOST,PORT`, which are no part of any URL.
+    pub(super) fn of_typed_url(text: &str) -> Result<(Engine, Self), AddressError> {
+        let not_url = || AddressError::NotUrl { text: text.to_owned() };
+        let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (place, after) = rest.split_at(end);
+        let (login, server) = place.rsplit_once('@').map_or(("", place), |(login, server)| (login, server));
+        if !matches!(scheme.parse(), Ok(Engine::SqlServer)) || !server.contains(['\\', ',']) {
+            return Url::parse(text)
+                .map_err(|_| not_url())
+                .and_then(|url| Self::of_url(&url, Unknown::Refused));
+        }
+        let separator = if login.is_empty() { "" } else { "@" };
+        let plain = format!("{scheme}://{login}{separator}localhost{after}");
+        let url = Url::parse(&plain).map_err(|_| not_url())?;
+        let (engine, mut parts) = Self::of_url(&url, Unknown::Refused)?;
+        parts.server(server)?;
+        Ok((engine, parts))
+    }
+
     /// What a URL says.
     pub(super) fn of_url(url: &Url, unknown: Unknown) -> Result<(Engine, Self), AddressError> {
         let engine: Engine = url.scheme().parse()?;
@@ -69,6 +89,7 @@ impl Parts {
             "password-file" => self.password = PasswordFrom::File(value.into()),
             "password-env" => self.password = PasswordFrom::Environment(value.to_owned()),
             "socket" => self.host = Some(value.to_owned()),
+            "instance" => self.instance = Some(value.to_owned()),
             "ca" => self.ca = Some(value.into()),
             "tls" => {
                 self.tls = Some(match value {
@@ -168,13 +189,15 @@ impl Parts {
         if !host.starts_with('/') && !host.chars().all(is_name) {
             return Err(AddressError::Host { host });
         }
-        let port = match (self.port, self.instance) {
-            (Some(port), _) => port,
-            (None, Some(instance)) if !instance.eq_ignore_ascii_case("MSSQLSERVER") => {
-                return Err(AddressError::Instance { instance });
-            }
-            _ => engine.default_port(),
-        };
+        // Who names the port need not ask for it, and the instance without a name has the usual one.
+        let is_named = |name: &String| self.port.is_none() && !name.eq_ignore_ascii_case("MSSQLSERVER");
+        let instance = self.instance.filter(is_named);
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#');
+        if let Some(instance) = instance.as_ref().filter(|name| name.is_empty() || !name.chars().all(is_word))
+        {
+            return Err(AddressError::Instance { instance: instance.clone() });
+        }
+        let port = self.port.unwrap_or_else(|| engine.default_port());
         let word = self.tls.or(match (self.encrypt, self.accepts_any_certificate) {
             (Some(false), _) => Some(TlsWord::Off),
             (_, true) if self.ca.is_none() => Some(TlsWord::Unverified),
@@ -193,7 +216,8 @@ impl Parts {
             (None, None) => None,
         };
         let (user, database, password) = (self.user, self.database, self.password);
-        let mut address = Address { engine, host, port, user, database, password, tls: Tls::Verify };
+        let mut address =
+            Address { engine, host, port, instance, user, database, password, tls: Tls::Verify };
         address.tls = tls.unwrap_or(if address.is_local() { Tls::Off } else { Tls::Verify });
         Ok(address)
     }

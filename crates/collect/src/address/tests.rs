@@ -181,8 +181,32 @@ fn no_message_repeats_what_may_be_a_password() {
 fn what_a_connection_string_wants_and_cannot_have_is_said() {
     let refused = |text: &str| text.parse::<Address>().unwrap_err();
     assert!(matches!(refused("Server=h;Integrated Security=SSPI"), AddressError::Account));
-    assert!(matches!(refused("Server=h\\SALES;User ID=u"), AddressError::Instance { .. }));
+    assert!(matches!(refused("Server=h\\SA LES;User ID=u"), AddressError::Instance { .. }));
+    assert!(matches!(refused("sqlserver://u@h?instance="), AddressError::Instance { .. }));
     assert!(matches!(refused("Server=h,x;User ID=u"), AddressError::Port { .. }));
     assert!(matches!(refused("Server=h;Encrypt=perhaps"), AddressError::Value { .. }));
     assert!(matches!(refused("postgres://a;b/x"), AddressError::Host { .. }));
+}
+
+/// `host\\INSTANCE` and `host,port` are how DBAs write a SQL Server, and neither was understood in a URL.
+#[test]
+fn a_named_instance_and_a_port_behind_a_comma_are_understood() {
+    for (text, name, url) in [
+        ("sqlserver://u@h\\SALES/d", "sqlserver://h\\SALES/d", "sqlserver://u@h/d?instance=SALES"),
+        ("sqlserver://u@h?instance=SALES", "sqlserver://h\\SALES", "sqlserver://u@h?instance=SALES"),
+        ("Server=h\\SALES;User ID=u", "sqlserver://h\\SALES", "sqlserver://u@h?instance=SALES"),
+        ("sqlserver://u@h,14330", "sqlserver://h:14330", "sqlserver://u@h:14330"),
+        (
+            "sqlserver://u@h\\SALES,14330/d?tls=off",
+            "sqlserver://h:14330/d",
+            "sqlserver://u@h:14330/d?tls=off",
+        ),
+        ("sqlserver://u@h\\MSSQLSERVER", "sqlserver://h:1433", "sqlserver://u@h"),
+        ("mssql://h\\SALES", "sqlserver://h\\SALES", "sqlserver://h?instance=SALES"),
+    ] {
+        let address = read(text);
+        assert_eq!((address.to_string().as_str(), address.url().as_str()), (name, url), "{text}");
+    }
+    let refused = "sqlserver://u:secret@h\\SALES".parse::<Address>().unwrap_err().to_string();
+    assert!(refused.contains("password") && !refused.contains("secret"), "{refused}");
 }

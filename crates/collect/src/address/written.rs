@@ -41,6 +41,8 @@ pub struct Address {
     /// Host name, address, the directory of a Unix socket (PostgreSQL) or the socket itself (MySQL).
     pub host: String,
     pub port: u16,
+    /// A named instance of SQL Server whose port the host's SQL Server Browser knows.
+    pub instance: Option<String>,
     pub user: String,
     /// Database to connect to; empty for the server's default.
     pub database: String,
@@ -87,7 +89,9 @@ impl Address {
             let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
             url.push_str(&host);
         }
-        if self.port != self.engine.default_port() {
+        if let Some(instance) = &self.instance {
+            settings.push(format!("instance={}", encoded(instance)));
+        } else if self.port != self.engine.default_port() {
             url.push_str(&format!(":{}", self.port));
         }
         if !self.database.is_empty() {
@@ -121,6 +125,9 @@ impl fmt::Display for Address {
                 write!(f, "{}:{}", self.host, self.port)?;
             }
             (true, _) => write!(f, "{}", self.host)?,
+            (false, Engine::SqlServer) if self.instance.is_some() => {
+                write!(f, "{}\\{}", self.host, self.instance.as_deref().unwrap_or_default())?;
+            }
             (false, _) if self.host.contains(':') => write!(f, "[{}]:{}", self.host, self.port)?,
             (false, _) => write!(f, "{}:{}", self.host, self.port)?,
         }

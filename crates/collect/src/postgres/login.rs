@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use iostall_measure::foreign;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::MakeTlsConnect;
@@ -15,6 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::messages::{Inside, Messages};
 use crate::address::{Address, Tls};
 use crate::allowance::{Allowance, Metered};
+use crate::remote;
 use crate::secret::Secret;
 use crate::source::SourceError;
 use crate::tls;
@@ -101,10 +102,7 @@ impl Login {
             let path = format!("{}/.s.PGSQL.{}", self.address.host, self.address.port);
             return Ok(Box::new(UnixStream::connect(path).await?));
         }
-        let stream = TcpStream::connect((self.address.host.as_str(), self.address.port)).await?;
-        // Requests are small and wait for their answers, so delaying them gains nothing.
-        stream.set_nodelay(true)?;
-        Ok(Box::new(stream))
+        Ok(Box::new(remote::reach(&self.address.host, self.address.port).await?))
     }
 
     /// Who logs in.

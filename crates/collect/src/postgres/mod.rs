@@ -109,7 +109,8 @@ impl Server {
                 Ok(bytes.map(queries::readable))
             };
             let is_on = TIMING.column(login, &row, "is_on")?;
-            warnings.push(timed_apart(name("database")?, name("role")?, is_on));
+            let (database, role) = (name("database")?, name("role")?);
+            warnings.push(timed_apart(database.as_deref(), role.as_deref(), is_on));
         }
         let (mut backend, mut directory) = (0, None);
         let mut rows = queries::rows(&SERVER, login, client, version).await?;
@@ -219,8 +220,8 @@ fn setting_warnings(version: u32, io_timing: bool, wal_timing: bool) -> Vec<Warn
 }
 
 /// What a setting of a database's or a role's own does to the stall of all.
-fn timed_apart(database: Option<String>, role: Option<String>, is_on: bool) -> Warning {
-    let of = match (&database, &role) {
+fn timed_apart(database: Option<&str>, role: Option<&str>, is_on: bool) -> Warning {
+    let of = match (database, role) {
         (None, None) => "all roles".to_owned(),
         (Some(database), None) => format!("database {database}"),
         (None, Some(role)) => format!("role {role}"),

@@ -1,21 +1,25 @@
-//! A connection, and the results of its queries.
+//! Connections to a server, and what is asked over them.
 
-use std::io;
+use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
+use tiberius::error::Error;
 use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, QueryItem, QueryStream, ToSql};
 use tokio::net::TcpStream;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
 
-use super::fault;
+use super::{browser, fault};
 use crate::address::{Address, Tls};
 use crate::allowance::{Allowance, Metered};
-use crate::remote::Value;
+use crate::remote::{self, Value};
 use crate::secret::Secret;
 use crate::source::SourceError;
 use crate::tls;
 
-/// A client, with the limits for its server.
+/// Azure's gateway sends a client on to the node with its database; nobody is sent on for ever.
+const REDIRECTS_MAX: usize = 3;
+
+/// A client, and what its server may send.
 pub(super) struct Connection {
     client: Client<Compat<Metered<TcpStream>>>,
     allowance: Allowance,
@@ -24,8 +28,6 @@ pub(super) struct Connection {
 /// Read once and not for every connection.
 pub(super) fn config(address: &Address, password: &Secret) -> Result<Config, SourceError> {
     let mut config = Config::new();
-    config.host(&address.host);
-    config.port(address.port);
     config.application_name("iostall");
     // In another database the query would be parsed at that database's compatibility level.
     config.database(if address.database.is_empty() { "master" } else { &address.database });
@@ -47,21 +49,73 @@ pub(super) fn config(address: &Address, password: &Secret) -> Result<Config, Sou
     Ok(config)
 }
 
+/// Where a login led.
+enum Login {
+    Done(Box<Connection>),
+    SentOn { host: String, port: u16 },
+}
+
+/// Connects to where `address` points, and on to where that server sends us.
 pub(super) async fn connect(address: &Address, config: Config) -> Result<Connection, SourceError> {
-    let refused = |error: io::Error| SourceError::Connect {
+    let (mut host, mut port) = (address.host.clone(), address.port);
+    if let Some(instance) = &address.instance {
+        port = browser::port_of(address, instance, browser::PORT).await?;
+    }
+    for _ in 0..=REDIRECTS_MAX {
+        let mut config = config.clone();
+        config.host(&host);
+        config.port(port);
+        match Box::pin(log_in(address, config, &host, port)).await? {
+            Login::Done(connection) => return Ok(*connection),
+            Login::SentOn { host: to, port: at } => (host, port) = (to, at),
+        }
+    }
+    let reason = format!("it sends its clients on without an end, the last time to {host}:{port}");
+    Err(SourceError::Connect { source_name: address.to_string(), reason })
+}
+
+async fn log_in(address: &Address, config: Config, host: &str, port: u16) -> Result<Login, SourceError> {
+    let stream = remote::reach(host, port).await.map_err(|error| SourceError::Connect {
         source_name: address.to_string(),
         reason: error.to_string(),
-    };
-    let stream = TcpStream::connect((address.host.as_str(), address.port)).await.map_err(refused)?;
-    // Requests are small and wait for their answers, so delaying them gains nothing.
-    stream.set_nodelay(true).map_err(refused)?;
+    })?;
     let allowance = Allowance::new();
     let (stream, let_in) = Metered::new(stream, allowance.clone());
     let connected = Box::pin(Client::connect(config, stream.compat_write())).await;
     allowance.check(&address.to_string())?;
-    let client = connected.map_err(|error| fault::connecting(address, error))?;
-    let_in.done();
-    Ok(Connection { client, allowance })
+    match connected {
+        Ok(client) => {
+            let_in.done();
+            Ok(Login::Done(Box::new(Connection { client, allowance })))
+        }
+        Err(Error::Routing { host, port }) => Ok(Login::SentOn { host, port }),
+        Err(error) => Err(fault::connecting(address, error)),
+    }
+}
+
+/// What `work` gives over the connection that was kept, or over a new one where there is none or it has broken meanwhile:
+/// firewalls cut those that are idle.
+pub(super) async fn with_connection<T>(
+    address: &Address,
+    config: &Config,
+    kept: Option<Connection>,
+    mut work: impl AsyncFnMut(&Address, &mut Connection) -> Result<T, SourceError>,
+) -> Result<(Connection, T), SourceError> {
+    if let Some(mut connection) = kept {
+        match work(address, &mut connection).await {
+            Err(SourceError::Connect { .. }) => {}
+            answer => return answer.map(|answer| (connection, answer)),
+        }
+    }
+    let mut connection = Box::pin(connect(address, config.clone())).await?;
+    let answer = work(address, &mut connection).await?;
+    Ok((connection, answer))
+}
+
+/// The answer of `work`, where it comes within `limit`; `None` means that it did not, and that the connection is of no use
+/// any more.
+pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(limit, work).await.ok()
 }
 
 /// A result row as named columns, independent of the driver.
@@ -132,9 +186,10 @@ fn columns(row: tiberius::Row) -> Columns {
         .collect()
 }
 
-/// A handle is a bit pattern; any other negative number is damage and left out.
+/// A handle is a bit pattern, and `sample_ms` has only 32 bits before 2016. Any other negative number would be
+/// corrupt and is left out.
 pub(super) fn whole(name: &str, number: i64) -> Value {
-    if name == "handle" {
+    if matches!(name, "handle" | "sample_ms") {
         return Value::Number(number.cast_unsigned());
     }
     u64::try_from(number).map_or(Value::Missing, Value::Number)

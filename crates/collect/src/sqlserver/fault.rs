@@ -52,7 +52,11 @@ pub(super) fn asking(address: &Address, query: &'static str, error: Error) -> So
             SourceError::NoHistory { source_name, reason: said(&token) }
         }
         Error::Server(token) => SourceError::Query { source_name, query, reason: said(&token) },
-        other => SourceError::Query { source_name, query, reason: foreign::said(&other.to_string()) },
+        other => {
+            let reason =
+                format!("the connection broke during {query}: {}", foreign::said(&other.to_string()));
+            SourceError::Connect { source_name, reason }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use tiberius::Config;
 use tokio::runtime::Runtime;
 
-use super::connection::{Columns, Connection, config, connect, query, query_with};
+use super::connection::{Columns, Connection, config, query, query_with, with_connection};
 use crate::address::Address;
 use crate::remote::{self, Value};
 use crate::secret::Secret;
@@ -111,17 +111,10 @@ impl History {
     /// Runs `work` with the connection, which is opened if necessary and dropped after an error.
     fn bounded<T>(
         &mut self,
-        work: impl AsyncFnOnce(&Address, &mut Connection) -> Result<T, SourceError>,
+        work: impl AsyncFnMut(&Address, &mut Connection) -> Result<T, SourceError>,
     ) -> Result<T, SourceError> {
         let kept = self.connection.take();
-        let all = async {
-            let mut connection = match kept {
-                Some(connection) => connection,
-                None => Box::pin(connect(&self.address, self.config.clone())).await?,
-            };
-            let answer = work(&self.address, &mut connection).await?;
-            Ok((connection, answer))
-        };
+        let all = with_connection(&self.address, &self.config, kept, work);
         let (connection, answer) = remote::bounded(&self.runtime, &self.address, self.limit, all)?;
         self.connection = Some(connection);
         Ok(answer)

@@ -4,12 +4,15 @@
 //! computer's tick
 //! counter, read together with the counters.
 
+mod browser;
 mod connection;
 mod fault;
 mod history;
+mod volumes;
 
 use std::time::Duration;
 
+use iostall_host::System;
 use iostall_model::{Epoch, Kind, Sample, SampleTime, Warning, WarningCode};
 use tiberius::Config;
 use tokio::runtime::Runtime;
@@ -21,18 +24,19 @@ use crate::remote::{self, Value, for_version};
 use crate::sample_time;
 use crate::secret::Secret;
 use crate::source::{Source, SourceError};
-use connection::{Columns, Connection, config, connect, query};
+use connection::{Columns, Connection, config, query, with_connection};
+use volumes::Volumes;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
-const FILES: [(u32, &str); 3] = [
-    (10, include_str!("sql/files_10.sql")),
-    (11, include_str!("sql/files_11.sql")),
-    (12, include_str!("sql/files_12.sql")),
-];
+const FILES: [(u32, &str); 2] =
+    [(10, include_str!("sql/files_10.sql")), (12, include_str!("sql/files_12.sql"))];
 const FILES_AZURE: &str = include_str!("sql/files_azure.sql");
 
 /// `SERVERPROPERTY('EngineEdition')` of Azure SQL Database.
 const EDITION_AZURE_DATABASE: u64 = 5;
+
+/// The first version with volume statistics in every build.
+const VERSION_WITH_VOLUMES: u32 = 11;
 
 /// A SQL Server instance, or an Azure SQL database.
 pub(crate) struct SqlServerSource {
@@ -41,33 +45,47 @@ pub(crate) struct SqlServerSource {
     limit: Duration,
     runtime: Runtime,
     connection: Option<Connection>,
+    volumes: Volumes,
 }
 
 impl SqlServerSource {
     pub(crate) fn new(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
         let (runtime, config) = (remote::runtime(&address)?, config(&address, password)?);
-        Ok(Self { address, config, limit, runtime, connection: None })
+        Ok(Self { address, config, limit, runtime, connection: None, volumes: Volumes::new() })
     }
 }
 
 impl Source for SqlServerSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
-        let kept = self.connection.take();
+        let Self { address, config, limit, runtime, connection, volumes } = self;
+        let kept = connection.take();
         let work = async {
-            let mut connection = match kept {
-                Some(connection) => connection,
-                None => Box::pin(connect(&self.address, self.config.clone())).await?,
-            };
-            let sample = read(&self.address, &mut connection).await?;
-            Ok((connection, sample))
+            let (mut connection, reading) = with_connection(address, config, kept, read).await?;
+            let Reading { mut sample, has_volumes, process } = reading;
+            let mut is_usable = true;
+            if has_volumes {
+                let now_ns = iostall_host::since_boot_ns();
+                is_usable = volumes.ask(address, &mut connection, &sample.rows, now_ns, *limit).await;
+            }
+            let is_here = address.is_local() && process.is_some_and(|id| System::here().runs(id, "sqlservr"));
+            volumes.place(&mut sample.rows, is_here);
+            sample.warnings.extend(volumes.warning());
+            Ok((is_usable.then_some(connection), sample))
         };
-        let (connection, sample) = remote::bounded(&self.runtime, &self.address, self.limit, work)?;
-        self.connection = Some(connection);
+        let (usable, sample) = remote::bounded(runtime, address, *limit, work)?;
+        *connection = usable;
         Ok(sample)
     }
 }
 
-async fn read(address: &Address, connection: &mut Connection) -> Result<Sample, SourceError> {
+/// The counters, and what else is needed of the server.
+struct Reading {
+    sample: Sample,
+    has_volumes: bool,
+    process: Option<i32>,
+}
+
+async fn read(address: &Address, connection: &mut Connection) -> Result<Reading, SourceError> {
     let instance = query(address, connection, "iostall:instance", INSTANCE).await?;
     let instance = Instance::from_columns(instance.into_iter().next().unwrap_or_default());
     let is_azure_database = instance.edition == EDITION_AZURE_DATABASE;
@@ -80,7 +98,9 @@ async fn read(address: &Address, connection: &mut Connection) -> Result<Sample, 
         });
     };
     let files = query(address, connection, "iostall:files", text).await?;
-    Ok(sample(instance, files, is_azure_database))
+    let has_volumes = instance.version >= VERSION_WITH_VOLUMES && !is_azure_database;
+    let process = instance.process;
+    Ok(Reading { sample: sample(instance, files, is_azure_database), has_volumes, process })
 }
 
 /// What the instance reports about itself.
@@ -92,6 +112,7 @@ struct Instance {
     now_ms: u64,
     start_ms: u64,
     sees_definitions: bool,
+    process: Option<i32>,
 }
 
 impl Instance {
@@ -103,6 +124,7 @@ impl Instance {
                 ("edition", Value::Number(number)) => instance.edition = number,
                 ("now_ms", Value::Number(number)) => instance.now_ms = number,
                 ("start_ms", Value::Number(number)) => instance.start_ms = number,
+                ("process_id", Value::Number(number)) => instance.process = i32::try_from(number).ok(),
                 ("sees_definitions", Value::Number(number)) => instance.sees_definitions = number == 1,
                 ("instance", Value::Text(text)) => instance.name = text,
                 _ => {}
@@ -115,7 +137,7 @@ impl Instance {
 fn sample(instance: Instance, files: Vec<Columns>, is_azure_database: bool) -> Sample {
     let taken = SampleTime {
         clock: format!("ticks of {}", instance.name),
-        clock_ns: instance.now_ms.saturating_mul(1_000_000),
+        clock_ns: clock_ms(instance.now_ms, &files).saturating_mul(1_000_000),
         ..sample_time::now()
     };
     let start = instance.start_ms.to_string();
@@ -138,6 +160,20 @@ fn sample(instance: Instance, files: Vec<Columns>, is_azure_database: bool) -> S
         );
     }
     Sample { taken, epoch, rows, warnings }
+}
+
+/// When the counters were read, on the computer's clock, which showed `now_ms` just before. Before 2016 the time in the
+/// rows has only the lower 32 bits of that clock.
+fn clock_ms(now_ms: u64, files: &[Columns]) -> u64 {
+    let read_ms = files.iter().flatten().find_map(|(name, value)| match value {
+        Value::Number(number) if name == "sample_ms" => Some(*number),
+        _ => None,
+    });
+    let Some(read_ms) = read_ms else { return now_ms };
+    // The two readings are seconds apart, so the difference of their lower bits is the difference.
+    let lower = |ms: u64| u32::try_from(ms & u64::from(u32::MAX)).unwrap_or(0);
+    let difference = lower(read_ms).wrapping_sub(lower(now_ms)).cast_signed();
+    now_ms.saturating_add_signed(i64::from(difference))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{AlertDescription, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 use self::pinned::Named;
 use crate::address::{Address, Tls};
@@ -60,9 +60,22 @@ pub(crate) fn connect_error(
         Some(Error::InvalidCertificate(fault)) => {
             SourceError::Certificate { source_name, reason: words::of(fault), hint: words::advice(fault) }
         }
+        Some(Error::AlertReceived(alert)) if NOTHING_IN_COMMON.contains(alert) => {
+            SourceError::Tls { source_name, reason: NO_COMMON_CIPHER.into() }
+        }
         _ => SourceError::Connect { source_name, reason },
     }
 }
+
+/// The alerts of a server that has no cipher or version that we offer.
+const NOTHING_IN_COMMON: [AlertDescription; 3] = [
+    AlertDescription::HandshakeFailure,
+    AlertDescription::ProtocolVersion,
+    AlertDescription::InsufficientSecurity,
+];
+/// MySQL 8.0.15 and before offer RSA and DHE alone, which today's libraries no longer have.
+const NO_COMMON_CIPHER: &str = "the server accepts neither TLS 1.3 nor a cipher of TLS 1.2 with ECDHE, and iostall has no \
+                                other; a newer version of the server does (MySQL: 8.0.16)";
 
 /// The rustls error in the chain. `io::Error` skips the error it contains, and `mysql_async` has one without
 /// a source, so both are unpacked.

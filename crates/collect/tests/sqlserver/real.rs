@@ -146,3 +146,30 @@ fn a_real_server_installs_samples_is_read_upgrades_and_uninstalls() {
     master
         .run(&format!("ALTER DATABASE {name} SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE {name}"));
 }
+
+/// The loop of `tsql/README.md` went on after a script that failed, up to the last one, which recorded a version.
+#[test]
+fn the_installation_stops_at_a_script_that_fails() {
+    use std::os::unix::fs::PermissionsExt;
+    let readme = std::fs::read_to_string(scripts().join("README.md")).unwrap();
+    let (_, after) = readme.split_once("```sh\n").unwrap();
+    let (commands, _) = after.split_once("```").unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let fake = place.path().join("sqlcmd");
+    let log = place.path().join("log");
+    let script =
+        format!("#!/bin/sh\necho \"$*\" >> {}\ncase \"$*\" in *05_*) exit 1;; esac\n", log.display());
+    std::fs::write(&fake, script).unwrap();
+    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", commands]).current_dir(scripts().join("..")).env("PATH", path);
+    let output = shell.output().unwrap();
+    let ran = std::fs::read_to_string(&log).unwrap();
+    assert!(
+        ran.contains("04_create_rate_views.sql") && ran.contains("05_create_sample_procedure.sql"),
+        "{ran}"
+    );
+    assert!(!ran.contains("06_") && !ran.contains("09_record_version"), "{ran}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("stopped at"), "{output:?}");
+}

@@ -48,7 +48,7 @@ pub(crate) enum Cell {
 }
 
 /// Columns that hold text; all others are numbers.
-const TEXTS: [&str; 7] = ["database", "name", "identity", "volume", "instance", "message", "filter"];
+const TEXTS: [&str; 8] = ["file", "database", "name", "identity", "volume", "instance", "message", "filter"];
 
 impl ResultSet {
     /// Reads a hand-written result set: a note, the names of the columns, the rows. `\N` is NULL.
@@ -87,6 +87,8 @@ struct Shared {
     connections: Vec<TcpStream>,
     /// Logins that were let in, as `application@database`.
     logins: Vec<String>,
+    /// Where those are sent on to that log in.
+    redirect: Option<u16>,
     is_over: bool,
 }
 
@@ -148,6 +150,11 @@ impl Server {
     pub(crate) fn answer_once(&self, tag: &'static str, tsv: &str) {
         let answer = Answer::Rows(ResultSet::from_tsv(tsv));
         self.with(|shared| shared.first_answers.insert(tag, answer));
+    }
+
+    /// Sends those that log in on to another port, as the gateway of Azure does.
+    pub(crate) fn redirect_to(&self, port: u16) {
+        self.with(|shared| shared.redirect = Some(port));
     }
 
     /// Whether `number` ever came as a value for a query.
@@ -274,7 +281,8 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
     }
     let name = format!("{}@{}", login.application, login.database);
     shared.lock().unwrap_or_else(PoisonError::into_inner).logins.push(name);
-    respond(stream.as_mut(), &tokens::login_accepted(&login.database))?;
+    let redirect = shared.lock().unwrap_or_else(PoisonError::into_inner).redirect;
+    respond(stream.as_mut(), &tokens::login_accepted(&login.database, redirect))?;
     loop {
         let (kind, request) = read_message(stream.as_mut())?;
         if kind != BATCH && kind != RPC {

@@ -15,6 +15,8 @@ const ROW: u8 = 0xD1;
 const ROW_WITH_NULLS: u8 = 0xD2;
 const ENVIRONMENT: u8 = 0xE3;
 const DONE: u8 = 0xFD;
+/// A change of the environment: to another server.
+const ROUTING: u8 = 20;
 
 const DONE_FINAL: u16 = 0x00;
 const DONE_ERROR: u16 = 0x02;
@@ -60,8 +62,8 @@ pub(crate) fn prelogin(encrypts: bool) -> Vec<u8> {
     message
 }
 
-/// What is sent to a client that is let in.
-pub(crate) fn login_accepted(database: &str) -> Vec<u8> {
+/// What is sent to a client that is let in, and sent on to a port of this machine where one is given.
+pub(crate) fn login_accepted(database: &str, redirect: Option<u16>) -> Vec<u8> {
     let mut tokens = Vec::new();
     let mut change = vec![1];
     put_name(&mut change, database);
@@ -72,6 +74,18 @@ pub(crate) fn login_accepted(database: &str) -> Vec<u8> {
     put_name(&mut ack, "Microsoft SQL Server");
     ack.extend([15, 0, 0x10, 0x00]);
     put_sized(&mut tokens, LOGIN_ACK, &ack);
+    if let Some(port) = redirect {
+        let host = "127.0.0.1";
+        let mut routing = vec![0];
+        routing.extend(port.to_le_bytes());
+        routing.extend(short(host.len()));
+        routing.extend(utf16(host));
+        let mut change = vec![ROUTING];
+        change.extend(short(routing.len()));
+        change.extend(routing);
+        change.extend(short(0));
+        put_sized(&mut tokens, ENVIRONMENT, &change);
+    }
     put_done(&mut tokens, DONE_FINAL, 0);
     tokens
 }

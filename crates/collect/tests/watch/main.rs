@@ -2,6 +2,7 @@
 
 mod breadth;
 mod host;
+mod mysql;
 mod names;
 mod refusals;
 mod servers;

@@ -23,6 +23,10 @@ pub enum Measured {
     StallPerWrite,
     /// Stall per read or write, nanoseconds.
     StallPerIo,
+    /// Stall per sync or flush, nanoseconds.
+    StallPerSync,
+    /// Syncs or flushes per second.
+    Syncs,
     /// Bytes read and written per second.
     Throughput,
     /// Reads and writes per second.
@@ -36,6 +40,8 @@ impl Measured {
             Self::StallPerRead => totals.read_stall_ns_mean(),
             Self::StallPerWrite => totals.write_stall_ns_mean(),
             Self::StallPerIo => totals.io_stall_ns_mean(),
+            Self::StallPerSync => totals.sync_stall_ns_mean(),
+            Self::Syncs => totals.per_second(Counter::Syncs),
             Self::Throughput => totals.bytes_per_second(),
             Self::Iops => totals.iops(),
         }
@@ -48,6 +54,7 @@ impl Measured {
         match self {
             Self::StallPerRead => reads,
             Self::StallPerWrite => writes,
+            Self::StallPerSync | Self::Syncs => totals.amounts.or_zero(Counter::Syncs),
             Self::StallPerIo | Self::Throughput | Self::Iops => reads.saturating_add(writes),
         }
     }

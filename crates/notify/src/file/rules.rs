@@ -46,6 +46,8 @@ enum When {
     StallPerRead,
     StallPerWrite,
     StallPerIo,
+    StallPerSync,
+    Syncs,
     Throughput,
     Iops,
     Silent,
@@ -108,6 +110,8 @@ impl Written {
             When::StallPerRead => Measured::StallPerRead,
             When::StallPerWrite => Measured::StallPerWrite,
             When::StallPerIo => Measured::StallPerIo,
+            When::StallPerSync => Measured::StallPerSync,
+            When::Syncs => Measured::Syncs,
             When::Throughput => Measured::Throughput,
             When::Iops => Measured::Iops,
             When::Silent => {
@@ -141,16 +145,19 @@ impl Written {
 /// A threshold with its unit: a duration for stalls, a size in bytes, or a number.
 fn threshold(measured: Measured, value: &Value) -> Result<f64, String> {
     let number = match (measured, value) {
-        (Measured::StallPerRead | Measured::StallPerWrite | Measured::StallPerIo, Value::String(text)) => {
-            text.parse::<Nanos>().map_err(|error| error.to_string())?.nanos() as f64
-        }
+        (
+            Measured::StallPerRead | Measured::StallPerWrite | Measured::StallPerIo | Measured::StallPerSync,
+            Value::String(text),
+        ) => text.parse::<Nanos>().map_err(|error| error.to_string())?.nanos() as f64,
         (Measured::Throughput, Value::String(text)) => {
             let bytes: ByteCount = text.trim_end_matches("/s").parse().map_err(|error| format!("{error}"))?;
             bytes.bytes() as f64
         }
-        (Measured::Iops, Value::Integer(number)) => *number as f64,
-        (Measured::Iops, Value::Float(number)) => *number,
-        (Measured::Iops, _) => return Err(format!("over = {value}: write a number, such as 5000")),
+        (Measured::Iops | Measured::Syncs, Value::Integer(number)) => *number as f64,
+        (Measured::Iops | Measured::Syncs, Value::Float(number)) => *number,
+        (Measured::Iops | Measured::Syncs, _) => {
+            return Err(format!("over = {value}: write a number, such as 5000"));
+        }
         (Measured::Throughput, _) => {
             return Err(format!("over = {value}: write bytes a second, such as \"400MB\""));
         }

@@ -51,6 +51,17 @@ fn a_throughput_is_in_bytes_and_iops_are_a_number() {
     assert!((rule("iops", "5000") - 5000.0).abs() < 1e-9);
 }
 
+/// What a commit waits for, the sync of the log, could not be alerted on.
+#[test]
+fn syncs_can_be_alerted_on_by_their_stall_and_their_number() {
+    let rule = |when: &str, over: &str| {
+        let text = RULE.replace("stall-per-read", when).replace("\"20ms\"", over);
+        read(&format!("{CHANNEL}{text}")).unwrap().book.rules[0].condition.threshold(None).unwrap()
+    };
+    assert!((rule("stall-per-sync", "\"5ms\"") - 5e6).abs() < 0.5);
+    assert!((rule("syncs", "200") - 200.0).abs() < 1e-9);
+}
+
 #[test]
 fn a_secret_in_the_file_is_refused_and_not_repeated() {
     for channel in [

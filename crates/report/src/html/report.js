@@ -38,7 +38,7 @@
 
   // The legend has columns as wide as its longest name; what it needs beyond two rows is added to the chart's height.
   const fit = (element, data) => {
-    const names = data.map((trace) => trace.name || "");
+    const names = data.filter((trace) => trace.showlegend !== false).map((trace) => trace.name || "");
     const columns = Math.max(1, Math.floor(element.clientWidth / (Math.max(...names.map((name) => name.length)) * 7 + 50)));
     element.style.height = `${400 + Math.max(0, Math.ceil(names.length / columns) - 2) * 20}px`;
   };

@@ -26,11 +26,15 @@ pub enum Column {
     Size,
     /// Mean number in flight.
     Queue,
+    /// Stall per sync or flush.
+    StallPerSync,
+    /// Stall per read or write that the resource governor added.
+    Governor,
 }
 
 impl Column {
     /// From left to right.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Name,
         Self::Reads,
         Self::Writes,
@@ -41,7 +45,39 @@ impl Column {
         Self::StallPerIo,
         Self::Size,
         Self::Queue,
+        Self::StallPerSync,
+        Self::Governor,
     ];
+
+    /// The same in the order in which a narrow screen keeps them.
+    const BY_USE: [Self; 11] = [
+        Self::Reads,
+        Self::Writes,
+        Self::StallPerRead,
+        Self::StallPerWrite,
+        Self::Queue,
+        Self::StallPerIo,
+        Self::StallPerSync,
+        Self::ReadMib,
+        Self::WriteMib,
+        Self::Size,
+        Self::Governor,
+    ];
+
+    /// The columns of numbers that a screen with room for `count` shows of `lines`, from left to right: always the one that
+    /// is sorted by, and those of few kinds only where some line has a number there.
+    pub(super) fn shown(sort: Self, count: usize, lines: &[Line]) -> Vec<Self> {
+        let is_rare = |column: &Self| matches!(column, Self::StallPerSync | Self::Governor);
+        let has_number =
+            |column: &Self| lines.iter().any(|line| column.value(line).is_some_and(|value| value > 0.0));
+        let by_use = Self::BY_USE.into_iter().filter(|column| !is_rare(column) || has_number(column));
+        let wanted: Vec<Self> = std::iter::once(sort)
+            .filter(|sort| *sort != Self::Name)
+            .chain(by_use.filter(|column| *column != sort))
+            .take(count)
+            .collect();
+        Self::ALL.into_iter().filter(|column| wanted.contains(column)).collect()
+    }
 
     /// Its heading.
     pub(super) fn head(self) -> &'static str {
@@ -56,6 +92,8 @@ impl Column {
             Self::StallPerIo => "ms/io",
             Self::Size => "KiB/io",
             Self::Queue => "queue",
+            Self::StallPerSync => "ms/sync",
+            Self::Governor => "governor",
         }
     }
 
@@ -75,6 +113,8 @@ impl Column {
             Self::Size if line.key.kind.counts_blocks() => None,
             Self::Size => totals.io_size_bytes_mean().map(|bytes| bytes / 1024.0),
             Self::Queue => totals.queue_depth_mean(),
+            Self::StallPerSync => totals.sync_stall_ns_mean().map(|ns| ns / 1e6),
+            Self::Governor => totals.queued_stall_ns_mean().map(|ns| ns / 1e6),
         }
     }
 

@@ -15,13 +15,27 @@ use super::state::{TopSource, TopState};
 use crate::format::shown;
 use crate::watch::columns::short;
 
-/// What the keys do.
-const HELP: &str =
-    "1-4 tab level  < > sort by  r reverse  / filter  p pause  + - interval  arrows scroll  q quit";
+/// What the keys do, on a line of 80 characters.
+const HELP: &str = "? help  1-4 level  < > sort  r reverse  / filter  p pause  + - interval  q quit";
+/// The same at length.
+const KEYS: [&str; 10] = [
+    "1 2 3 4, tab    files, databases, volumes, server",
+    "< >             sort by the column to the left or right; the mark is beside its name",
+    "r               the other way round",
+    "/               only names with this in them; enter keeps it, escape clears it",
+    "p               pause",
+    "+ -             longer or shorter interval",
+    "arrows, page up, page down, home, end     scroll",
+    "?               this, and back",
+    "q, Ctrl-C       quit",
+    "queue: how many reads and writes waited at once on the mean, which is the time waited each second",
+];
 /// Width of a column of numbers.
 const NUMBER_WIDTH: u16 = 9;
 /// Minimum width of the name; columns that do not fit are left out from the right.
 const NAME_WIDTH_MIN: u16 = 24;
+/// Width of the source column, which is there with several sources.
+const SOURCE_WIDTH: u16 = 14;
 /// How many sources get a line each.
 const SOURCES_SHOWN_MAX: usize = 6;
 
@@ -37,7 +51,11 @@ pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
     let [head, about, table, foot] = Layout::vertical(heights).areas(frame.area());
     frame.render_widget(Paragraph::new(title(state)), head);
     frame.render_widget(Paragraph::new(sources), about);
-    draw_table(state, frame, table);
+    if state.is_helping {
+        frame.render_widget(Paragraph::new(KEYS.map(Text::raw).to_vec()), table);
+    } else {
+        draw_table(state, frame, table);
+    }
     let help = if state.is_typing { "type a part of a name; enter keeps it, escape clears it" } else { HELP };
     frame.render_widget(Paragraph::new(Text::styled(help, dim())), foot);
 }
@@ -112,9 +130,13 @@ fn draw_table(state: &TopState, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Paragraph::new(nothing(state)), area);
         return;
     }
-    let fit = area.width.saturating_sub(NAME_WIDTH_MIN) / (NUMBER_WIDTH + 1);
-    let columns = &Column::ALL[..=usize::from(fit).min(Column::ALL.len() - 1)];
     let has_sources = state.sources.len() > 1;
+    let source_width = if has_sources { SOURCE_WIDTH + 1 } else { 0 };
+    let fit = area.width.saturating_sub(NAME_WIDTH_MIN + source_width) / (NUMBER_WIDTH + 1);
+    let numbers = Column::shown(state.sort, usize::from(fit), &state.lines);
+    let numbers_width = u16::try_from(numbers.len()).unwrap_or(0) * (NUMBER_WIDTH + 1);
+    let name_width = usize::from(area.width.saturating_sub(source_width + numbers_width));
+    let columns: Vec<Column> = std::iter::once(Column::Name).chain(numbers).collect();
     let heads = columns.iter().map(|column| {
         let mark = match (*column == state.sort, state.is_ascending) {
             (false, _) => "",
@@ -125,18 +147,25 @@ fn draw_table(state: &TopState, frame: &mut Frame<'_>, area: Rect) {
         let text = Text::styled(format!("{}{mark}", column.head()), style);
         Cell::new(if *column == Column::Name { text } else { text.right_aligned() })
     });
+    let source_head = has_sources.then(|| Cell::new(Text::styled("source", bold())));
+    let heads: Vec<Cell<'_>> = source_head.into_iter().chain(heads).collect();
     let rows = state.lines.iter().skip(state.offset).take(usize::from(area.height)).map(|line| {
-        Row::new(columns.iter().map(|column| match column {
-            Column::Name => Cell::new(name(state, line, has_sources)),
+        let source = has_sources.then(|| {
+            let source = cut(&shown(&line.key.source), usize::from(SOURCE_WIDTH));
+            Cell::new(Text::styled(source, dim()))
+        });
+        Row::new(source.into_iter().chain(columns.iter().map(|column| match column {
+            Column::Name => Cell::new(name(state, line, name_width)),
             column => {
                 Cell::new(Text::raw(column.value(line).map_or_else(|| "-".to_owned(), short)).right_aligned())
             }
-        }))
+        })))
     });
-    let widths = columns.iter().map(|column| match column {
+    let of_source = has_sources.then_some(Constraint::Length(SOURCE_WIDTH));
+    let widths = of_source.into_iter().chain(columns.iter().map(|column| match column {
         Column::Name => Constraint::Fill(1),
         _ => Constraint::Length(NUMBER_WIDTH),
-    });
+    }));
     frame.render_widget(Table::new(rows, widths).header(Row::new(heads)).column_spacing(1), area);
 }
 
@@ -154,18 +183,26 @@ fn nothing(state: &TopState) -> Text<'static> {
     Text::raw("nothing is counted at this level; 1 to 4 show the others")
 }
 
-/// The name of a line, after the reason for missing numbers (a long name is cut, the reason is not) and, with
-/// several sources, after its source.
-fn name(state: &TopState, line: &Line, has_sources: bool) -> Text<'static> {
-    let mut spans = Vec::new();
-    if !line.missing.is_empty() {
-        spans.push(Span::styled(format!("({})  ", line.missing.join(", ")), state.caution()));
+/// The name of a line, after why numbers are missing. A long name is cut; the reason is not.
+fn name(state: &TopState, line: &Line, width: usize) -> Text<'static> {
+    let reason =
+        if line.missing.is_empty() { String::new() } else { format!("({})  ", line.missing.join(", ")) };
+    let left = width.saturating_sub(reason.chars().count());
+    let name = cut(&shown(&line.key.name), left);
+    Text::from(vec![Span::styled(reason, state.caution()), Span::raw(name)])
+}
+
+/// `text` in so many characters. What is cut out is from the middle: paths differ at their ends.
+fn cut(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
     }
-    if has_sources {
-        spans.push(Span::styled(format!("{}  ", shown(&line.key.source)), dim()));
-    }
-    spans.push(Span::raw(shown(&line.key.name)));
-    Text::from(spans)
+    let kept = width.saturating_sub(1);
+    let head = kept / 3;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - (kept - head)).collect();
+    format!("{start}…{end}")
 }
 
 // Without colour there are still bold, dim and reversed letters.

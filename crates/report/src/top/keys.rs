@@ -70,6 +70,8 @@ impl TopState {
             Key::Char(digit @ '1'..='4') => self.show(usize::from(digit as u8 - b'1')),
             Key::Tab => self.show(self.level_place() + 1),
             Key::Char('/') => self.is_typing = true,
+            Key::Char('?' | 'h') => self.is_helping = !self.is_helping,
+            Key::Escape if self.is_helping => self.is_helping = false,
             Key::Escape => self.set_filter(""),
             Key::Char('p' | ' ') => self.is_paused = !self.is_paused,
             Key::Char('r') => self.is_ascending = !self.is_ascending,

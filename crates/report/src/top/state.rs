@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use iostall_model::{Change, Gap, Level, ResetReason, Step, Warning};
 use iostall_watch::FeedEvent;
-use iostall_watch::windows::{Group, GroupKey, Interval, SourceHistory, WatchReport, WatchWindow};
+use iostall_watch::windows::{Group, GroupKey, Interval, Order, SourceHistory, WatchReport, WatchWindow};
 use jiff::{SignedDuration, Timestamp};
 
 use super::columns::Column;
@@ -37,6 +37,8 @@ pub struct TopState {
     pub(super) filter: String,
     pub(super) is_typing: bool,
     pub(super) is_paused: bool,
+    /// Whether what the keys do is shown in place of the table.
+    pub(super) is_helping: bool,
     /// Time between samples; `None` if it is not ours to choose.
     pub(super) interval: Option<Duration>,
     /// First visible line.
@@ -53,11 +55,12 @@ impl TopState {
         Self {
             sources: names.iter().map(source).collect(),
             level,
-            sort: Column::StallPerIo,
+            sort: Column::Queue,
             is_ascending: false,
             filter: String::new(),
             is_typing: false,
             is_paused: false,
+            is_helping: false,
             interval,
             offset: 0,
             has_colour,
@@ -152,7 +155,7 @@ impl TopState {
             warnings: source.warnings.clone(),
         };
         let sources = self.sources.iter().map(history).collect();
-        WatchReport { from, to, window, sources, top: usize::MAX }
+        WatchReport { from, to, window, sources, top: Some(usize::MAX), order: Order::default() }
     }
 
     fn window(&self) -> WatchWindow {

@@ -84,8 +84,33 @@ fn the_whole_screen_reads_so() {
 }
 
 #[test]
-fn a_narrow_screen_keeps_names_and_leaves_columns_out_from_the_right() {
+fn a_narrow_screen_keeps_names_and_the_column_that_is_sorted_by() {
     insta::assert_snapshot!(screen(&state(), 70, 10));
+}
+
+/// On a terminal of 80 by 24 two files of one directory looked the same: the ends of their names were cut off, the source
+/// took most of the room, and the column that was sorted by was not there.
+#[test]
+fn on_80_by_24_files_are_told_apart_and_the_sorted_column_is_there() {
+    let names = ["sqlserver://db1.example.com:1433", "sqlserver://db2.example.com:1433"].map(String::from);
+    let mut state = TopState::new(&names, Level::Files, Some(Duration::from_secs(2)), true);
+    let path =
+        |name: &str| format!("E:\\Program Files\\Microsoft SQL Server\\MSSQL16\\MSSQL\\DATA\\{name}.mdf");
+    for (source, files) in names.iter().zip([["sales_2025", "sales_2026"], ["stock_2025", "stock_2026"]]) {
+        let rows = files.map(|name| file("sales", &path(name), 3_000, 2)).to_vec();
+        state.step(source, &step("2026-11-21T14:03:05Z", rows));
+    }
+    let whole = screen(&state, 80, 24);
+    for name in ["sales_2025.mdf", "sales_2026.mdf", "stock_2025.mdf", "stock_2026.mdf", "queue↓", "q quit"]
+    {
+        assert!(whole.contains(name), "{name}:\n{whole}");
+    }
+    press(&mut state, ">");
+    assert!(screen(&state, 80, 24).contains("ms/sync↓"), "{}", screen(&state, 80, 24));
+    press(&mut state, "?");
+    assert!(screen(&state, 80, 24).contains("the other way round"));
+    press(&mut state, "?");
+    assert!(screen(&state, 80, 24).contains("sales_2025.mdf"));
 }
 
 #[test]
@@ -98,7 +123,7 @@ fn however_small_the_screen_is_it_can_be_drawn() {
 #[test]
 fn the_worst_is_first_and_any_column_sorts_both_ways_with_what_has_no_number_last() {
     let mut state = state();
-    assert_eq!(names(&state), ["E:\\b.mdf", "E:\\a.mdf", "E:\\c.ndf"]);
+    assert_eq!(names(&state), ["E:\\a.mdf", "E:\\b.mdf", "E:\\c.ndf"], "most time waited first");
     while state.sort != Column::Reads {
         state.press(Key::Left);
     }

@@ -2,7 +2,7 @@
 
 use iostall_model::{Counter, Kind};
 
-use iostall_watch::windows::{Group, GroupKey, WatchWindow};
+use iostall_watch::windows::{Group, GroupKey};
 
 /// A group to be shown.
 #[derive(Clone, Copy)]
@@ -12,6 +12,7 @@ pub(crate) struct Figures<'a> {
 }
 
 /// A number of a group.
+#[derive(Clone, Copy)]
 pub(crate) struct Number {
     /// Its column in files, with its unit.
     pub(crate) name: &'static str,
@@ -19,8 +20,21 @@ pub(crate) struct Number {
     pub(crate) head: Option<&'static str>,
     /// The order in which narrow terminals leave columns out.
     pub(crate) drop_rank: Option<u8>,
+    /// In which tables for people it is.
+    pub(crate) place: Place,
     /// The number; `None` if unknown.
     pub(crate) value: fn(&Figures<'_>) -> Option<f64>,
+}
+
+/// In which tables a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In all.
+    Always,
+    /// Where a group has it.
+    Known,
+    /// Where it is not nothing for some group.
+    NotNothing,
 }
 
 /// Nanoseconds in a millisecond, and bytes in a MiB and a KiB.
@@ -34,15 +48,19 @@ const fn number(
     drop_rank: Option<u8>,
     value: fn(&Figures<'_>) -> Option<f64>,
 ) -> Number {
-    Number { name, head: Some(head), drop_rank, value }
+    Number { name, head: Some(head), drop_rank, place: Place::Always, value }
+}
+
+const fn placed(place: Place, number: Number) -> Number {
+    Number { place, ..number }
 }
 
 const fn unseen(name: &'static str, value: fn(&Figures<'_>) -> Option<f64>) -> Number {
-    Number { name, head: None, drop_rank: None, value }
+    Number { name, head: None, drop_rank: None, place: Place::Always, value }
 }
 
 /// All numbers in column order.
-pub(crate) const NUMBERS: [Number; 15] = [
+pub(crate) const NUMBERS: [Number; 21] = [
     number("reads_per_s", "reads/s", None, |f| f.group.totals.per_second(Counter::Reads)),
     number("writes_per_s", "writes/s", None, |f| f.group.totals.per_second(Counter::Writes)),
     number("read_mib_per_s", "r MiB/s", Some(6), |f| {
@@ -55,17 +73,50 @@ pub(crate) const NUMBERS: [Number; 15] = [
     number("stall_ms_per_write", "ms/write", None, |f| f.group.totals.write_stall_ns_mean().map(ms)),
     number("stall_ms_per_io", "ms/io", None, |f| f.group.totals.io_stall_ns_mean().map(ms)),
     number("stall_ms_per_io_max", "max", Some(4), |f| f.group.stall_ns_max.map(ms)),
+    number("stall_ms_per_s", "stall ms/s", Some(8), |f| {
+        f.group.totals.stall_per_second().map(|share| share * 1e3)
+    }),
+    placed(
+        Place::NotNothing,
+        number("syncs_per_s", "syncs/s", Some(9), |f| f.group.totals.per_second(Counter::Syncs)),
+    ),
+    placed(
+        Place::NotNothing,
+        number("stall_ms_per_sync", "ms/sync", None, |f| f.group.totals.sync_stall_ns_mean().map(ms)),
+    ),
+    placed(
+        Place::NotNothing,
+        number("governor_ms_per_io", "governor ms/io", Some(10), |f| {
+            f.group.totals.queued_stall_ns_mean().map(ms)
+        }),
+    ),
     // Blocks say nothing about the size of requests.
     number("io_kib_mean", "KiB/io", Some(2), |f| {
         f.group.totals.io_size_bytes_mean().filter(|_| !f.key.kind.counts_blocks()).map(|bytes| bytes / KIB)
     }),
     number("queue_depth_mean", "queue", Some(5), |f| f.group.totals.queue_depth_mean()),
-    number("volume_ops_pct", "% of vol I/O", Some(3), |f| {
-        f.group.on_volumes.ops_share(&f.group.totals).map(|share| share * 100.0)
-    }),
-    number("volume_bytes_pct", "% of vol bytes", Some(1), |f| {
-        f.group.on_volumes.bytes_share(&f.group.totals).map(|share| share * 100.0)
-    }),
+    placed(
+        Place::Known,
+        number("volume_ops_pct", "% of vol I/O", Some(3), |f| {
+            f.group.on_volumes.ops_share(&f.group.totals).map(|share| share * 100.0)
+        }),
+    ),
+    placed(
+        Place::Known,
+        number("volume_bytes_pct", "% of vol bytes", Some(1), |f| {
+            f.group.on_volumes.bytes_share(&f.group.totals).map(|share| share * 100.0)
+        }),
+    ),
+    placed(
+        Place::Known,
+        number("size_mib", "size MiB", Some(0), |f| f.group.size_bytes.map(|(_, last)| last as f64 / MIB)),
+    ),
+    placed(
+        Place::NotNothing,
+        number("growth_mib", "growth MiB", Some(0), |f| {
+            f.group.size_bytes.map(|(first, last)| (last as f64 - first as f64) / MIB)
+        }),
+    ),
     unseen("over_s", |f| Some(f.group.over_ns as f64 / 1e9)),
     unseen("over_s_longest", |f| Some(f.group.over_ns_longest as f64 / 1e9)),
     unseen("covered_s", |f| Some(f.group.totals.covered_s())),
@@ -75,10 +126,8 @@ fn ms(ns: f64) -> f64 {
     ns / NS_PER_MS
 }
 
-/// At most `top` groups, worst first.
-pub(crate) fn figures(window: &WatchWindow, top: usize) -> Vec<Figures<'_>> {
-    window.worst_first().into_iter().take(top).map(|(key, group)| Figures { key, group }).collect()
-}
+/// As many groups of each source as a table for people has room for.
+pub(crate) const ROOM: usize = 20;
 
 impl Figures<'_> {
     /// Its volumes; none if some are unknown.
@@ -92,6 +141,20 @@ impl Figures<'_> {
         let all: Vec<String> =
             self.group.resets.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
         all.join(", ")
+    }
+}
+
+impl Number {
+    /// Whether a table of `figures` has its column.
+    pub(crate) fn is_in_table_of(&self, figures: &[Figures<'_>]) -> bool {
+        let any =
+            |holds: fn(f64) -> bool| figures.iter().any(|figure| (self.value)(figure).is_some_and(holds));
+        self.head.is_some()
+            && match self.place {
+                Place::Always => true,
+                Place::Known => any(|_| true),
+                Place::NotNothing => any(|value| value.abs() > 0.0),
+            }
     }
 }
 

@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 
 use iostall_watch::windows::{SourceHistory, WatchReport};
 
-use super::columns::{NUMBERS, figures, stall_is};
+use super::columns::{Figures, NUMBERS, stall_is};
 
 /// One line per group with every column; absent numbers are empty.
 pub fn write_watch_csv(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let heads = ["source", "kind", "name"].into_iter().chain(NUMBERS.iter().map(|number| number.name));
     writer.write_record(heads.chain(["resets", "volumes", "stall_is"]))?;
-    for figure in figures(&report.window, report.top) {
+    for (key, group) in report.shown(usize::MAX).groups {
+        let figure = Figures { key, group };
         let numbers =
             NUMBERS.iter().map(|number| (number.value)(&figure).map_or_else(String::new, |n| n.to_string()));
         let texts = [figure.key.source.clone(), figure.key.kind.to_string(), figure.key.name.clone()];
@@ -29,9 +30,12 @@ pub fn write_watch_csv(report: &WatchReport, out: &mut dyn Write) -> io::Result<
 
 /// The window, its sources, and an array with an object per group; absent numbers are null.
 pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
-    let groups: Vec<Value> = figures(&report.window, report.top)
+    let shown = report.shown(usize::MAX);
+    let groups: Vec<Value> = shown
+        .groups
         .iter()
-        .map(|figure| {
+        .map(|(key, group)| {
+            let figure = &Figures { key, group };
             let mut object = json!({
                 "source": figure.key.source,
                 "kind": figure.key.kind,
@@ -56,6 +60,7 @@ pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result
         "to": report.to,
         "sources": sources(report),
         "groups": groups,
+        "groups_left_out": shown.left_out,
     });
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)

@@ -1,9 +1,9 @@
 //! The groups of a window as sections, with the same layout in text and HTML.
 
 use iostall_model::Level;
-use iostall_watch::windows::{SourceHistory, WatchReport};
+use iostall_watch::windows::{Order, SourceHistory, WatchReport};
 
-use super::columns::{Figures, NUMBERS, figures, maybe_short};
+use super::columns::{Figures, NUMBERS, ROOM, maybe_short};
 use super::sentences::sentences;
 use crate::facts::timestamp;
 use crate::format::{percent, shown};
@@ -35,7 +35,8 @@ pub(super) fn level_word(level: Level) -> &'static str {
 
 /// One section per source; the one with the worst group first.
 pub fn sections(report: &WatchReport) -> Vec<Section> {
-    let shown = figures(&report.window, report.top);
+    let all = report.shown(ROOM);
+    let shown: Vec<_> = all.groups.iter().map(|(key, group)| Figures { key, group }).collect();
     let mut sources: Vec<&str> = Vec::new();
     for figure in &shown {
         if !sources.contains(&figure.key.source.as_str()) {
@@ -56,7 +57,11 @@ pub fn sections(report: &WatchReport) -> Vec<Section> {
         let history = report.sources.iter().find(|history| history.name == **source);
         Section {
             notes: notes(report, source, history, &of_source),
-            tables: if of_source.is_empty() { Vec::new() } else { vec![table(&of_source)] },
+            tables: if of_source.is_empty() {
+                Vec::new()
+            } else {
+                vec![table(&of_source, all.left_out.get(source).copied().unwrap_or(0), report.order)]
+            },
             ..Section::titled(crate::format::shown(source))
         }
     };
@@ -91,19 +96,12 @@ fn notes(
     notes
 }
 
-fn table(figures: &[Figures<'_>]) -> Table {
+fn table(figures: &[Figures<'_>], left_out: usize, order: Order) -> Table {
     let mut kinds: Vec<_> = figures.iter().map(|figure| figure.key.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let is_mixed = kinds.len() > 1;
-    // If no group has a share of a volume, as with volumes themselves, the column is left out.
-    let numbers: Vec<_> = NUMBERS
-        .iter()
-        .filter(|number| {
-            let has_values = || figures.iter().any(|figure| (number.value)(figure).is_some());
-            number.head.is_some() && (!number.name.starts_with("volume_") || has_values())
-        })
-        .collect();
+    let numbers: Vec<_> = NUMBERS.iter().filter(|number| number.is_in_table_of(figures)).collect();
     let mut columns = vec![Column::words("name")];
     if is_mixed {
         columns.push(Column::words("kind").droppable(0));
@@ -115,7 +113,11 @@ fn table(figures: &[Figures<'_>]) -> Table {
             None => column,
         });
     }
-    let mut table = Table::new("Worst first", columns);
+    let title = match order {
+        Order::StallTime => "Most time waited first",
+        Order::StallPerIo => "Longest stall per I/O first, those with enough I/O before the others",
+    };
+    let mut table = Table::new(title, columns);
     for figure in figures {
         let mut cells: Vec<TableCell> = vec![shown(&figure.key.name).into()];
         if is_mixed {
@@ -125,6 +127,9 @@ fn table(figures: &[Figures<'_>]) -> Table {
         cells[0].severity = doubtful;
         cells.extend(numbers.iter().map(|number| TableCell::from(maybe_short((number.value)(figure)))));
         table.row(cells);
+    }
+    if left_out > 0 {
+        table.note(&format!("and {left_out} more: --top N shows more of them"));
     }
     for kind in kinds {
         if let Some(note) = kind.note() {
@@ -141,10 +146,13 @@ mod tests {
     use iostall_watch::windows::fixture;
 
     fn text() -> String {
-        let report = fixture::report();
+        text_of(&fixture::report())
+    }
+
+    fn text_of(report: &WatchReport) -> String {
         let mut out = String::new();
-        let options = TextOptions { width: 160, ..TextOptions::default() };
-        write_sections(&title(&report), &sections(&report), &options, &mut out).unwrap();
+        let options = TextOptions { width: 300, ..TextOptions::default() };
+        write_sections(&title(report), &sections(report), &options, &mut out).unwrap();
         out
     }
 
@@ -166,6 +174,7 @@ mod tests {
                 "0.200",
                 "0.200",
                 "0.200",
+                "0.100",
                 "16.0",
                 "<0.001",
                 "–",
@@ -193,5 +202,40 @@ mod tests {
         assert!(text.contains("E:\\data\\a.mdf: not counted: restart 1"), "{text}");
         assert!(text.contains("1 missed sample at 2026-11-21 10:04:00 UTC: timed out"), "{text}");
         assert!(text.contains("% of vol I/O"), "{text}");
+    }
+
+    /// Syncs, what the governor added and sizes were sampled, and in no report.
+    #[test]
+    fn syncs_the_governor_and_sizes_are_shown_where_there_are_any() {
+        use iostall_model::{Change, Counter, Totals};
+        use iostall_watch::windows::{Grain, Interval};
+        assert!(!text().contains("ms/sync") && !text().contains("governor") && !text().contains("size MiB"));
+        let mut report = fixture::report();
+        let second = |second: i64| report.from + jiff::SignedDuration::from_secs(second);
+        let mut add = |begin: i64, mib: u64| {
+            let mut row = fixture::row("E:\\data\\log.ldf", Some("E:\\"));
+            row.counters.set(Counter::SizeBytes, mib << 20);
+            let Change::Delta(Totals { covered_ns, amounts }) = fixture::delta(60, 600, 600) else {
+                panic!()
+            };
+            let amounts = amounts
+                .with(Counter::Syncs, 60)
+                .with(Counter::SyncStall, 78_000_000)
+                .with(Counter::QueuedReadStall, 330_000_000);
+            let rows = vec![(row, Change::Delta(Totals { covered_ns, amounts }))];
+            let (start, end) = (second(begin), second(begin + 60));
+            report.window.add(fixture::SOURCE, &Interval { start, end, rows, grain: Grain::Samples });
+        };
+        add(0, 100);
+        add(60, 612);
+        let text = text_of(&report);
+        for head in ["syncs/s", "ms/sync", "governor ms/io", "size MiB", "growth MiB"] {
+            assert!(text.contains(head), "{head}: {text}");
+        }
+        let line = text.lines().find(|line| line.trim_start().starts_with("E:\\data\\log.ldf")).unwrap();
+        // 78 ms for 60 syncs, 330 ms for 660 reads and writes.
+        for number in ["1.30", "0.500", "612", "512"] {
+            assert!(line.split_whitespace().any(|word| word == number), "{number}: {line}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Windows may differ in length and coverage, so rates are compared, never sums.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iostall_model::{Counter, Kind, Totals};
 
@@ -51,9 +51,9 @@ pub struct Overall {
 }
 
 impl WatchComparison {
-    /// At most the requested number of groups, sorted by how much their stall grew: the added stall per I/O
+    /// At most the requested number of groups of each source, or `room`, sorted by how much their stall grew: the added stall per I/O
     /// at the same mix, times the I/O. Groups without a result come last, by name.
-    pub fn pairs(&self) -> Vec<Pair<'_>> {
+    pub fn pairs(&self, room: usize) -> Vec<Pair<'_>> {
         let keys: BTreeSet<&GroupKey> =
             self.before.window.groups.keys().chain(self.after.window.groups.keys()).collect();
         let mut pairs: Vec<Pair<'_>> = keys
@@ -66,7 +66,12 @@ impl WatchComparison {
             .collect();
         let rank = |pair: &Pair<'_>| pair.added_stall().unwrap_or(f64::NEG_INFINITY);
         pairs.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
-        pairs.truncate(self.after.top);
+        let (top, mut counts) = (self.after.top.unwrap_or(room), BTreeMap::<&str, usize>::new());
+        pairs.retain(|pair| {
+            let count = counts.entry(&pair.key.source).or_default();
+            *count += 1;
+            *count <= top
+        });
         pairs
     }
 
@@ -223,7 +228,7 @@ mod tests {
     #[test]
     fn what_is_in_one_window_alone_is_told_so_and_has_no_change() {
         let comparison = fixture::comparison();
-        let pairs = comparison.pairs();
+        let pairs = comparison.pairs(usize::MAX);
         let presence =
             |name: &str| pairs.iter().find(|pair| pair.key.name.contains(name)).unwrap().presence();
         assert_eq!(
@@ -237,7 +242,7 @@ mod tests {
     #[test]
     fn the_group_whose_stall_grew_most_in_all_comes_first() {
         let comparison = fixture::comparison();
-        let pairs = comparison.pairs();
+        let pairs = comparison.pairs(usize::MAX);
         assert_eq!(pairs[0].key.name, "E:\\data\\a.mdf");
         assert!(is_near(pairs[0].stall_ms_at_mix().change_pct(), 200.0));
     }

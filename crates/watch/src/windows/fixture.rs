@@ -12,7 +12,7 @@ use super::interval::{Grain, Interval};
 use super::report::WatchReport;
 use super::series::WatchSeries;
 use super::source_history::SourceHistory;
-use super::window::WatchWindow;
+use super::window::{Order, WatchWindow};
 
 /// The server's name.
 pub const SOURCE: &str = "sqlserver://db1:1433";
@@ -107,7 +107,14 @@ pub fn report_of(slower: u64) -> WatchReport {
         unread: Vec::new(),
         warnings: vec![warning],
     };
-    WatchReport { from: start(), to: at(30), window, sources: vec![history], top: 20 }
+    WatchReport {
+        from: start(),
+        to: at(30),
+        window,
+        sources: vec![history],
+        top: None,
+        order: Order::default(),
+    }
 }
 
 /// The window.

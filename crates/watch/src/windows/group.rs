@@ -40,6 +40,8 @@ pub struct Group {
     pub resets: BTreeMap<ResetReason, u64>,
     /// Its volumes, and their total I/O.
     pub on_volumes: OnVolumes,
+    /// Size on disk at the end of the first interval and of the last, bytes, where raw samples tell it.
+    pub size_bytes: Option<(u64, u64)>,
     /// Intervals of rows that could not be read.
     pub unread: u64,
     pub(super) streak_ns: u64,

@@ -1,10 +1,13 @@
 //! The report on one window of time.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
+use super::group::{Group, GroupKey};
 use super::interval::ns_between;
 use super::source_history::SourceHistory;
-use super::window::WatchWindow;
+use super::window::{Order, WatchWindow};
 
 /// The report on one window of time.
 #[derive(Clone, Debug)]
@@ -14,14 +17,42 @@ pub struct WatchReport {
     pub window: WatchWindow,
     /// In the order they were read.
     pub sources: Vec<SourceHistory>,
-    /// Show at most this many groups.
-    pub top: usize,
+    /// At most so many groups of each source are shown; `None`: as many as the form has room for.
+    pub top: Option<usize>,
+    /// Which come first.
+    pub order: Order,
+}
+
+/// The groups of a report that are shown, and how many of each source are not.
+#[derive(Debug)]
+pub struct Shown<'a> {
+    /// The worst first.
+    pub groups: Vec<(&'a GroupKey, &'a Group)>,
+    /// By source.
+    pub left_out: BTreeMap<&'a str, usize>,
 }
 
 impl WatchReport {
     /// Length of the window, nanoseconds.
     pub fn length_ns(&self) -> u64 {
         ns_between(self.from, self.to)
+    }
+
+    /// The groups to show, as many of each source as were asked for, or `room` where nothing was.
+    pub fn shown(&self, room: usize) -> Shown<'_> {
+        let top = self.top.unwrap_or(room);
+        let mut shown = Shown { groups: Vec::new(), left_out: BTreeMap::new() };
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (key, group) in self.window.worst_first(self.order) {
+            let count = counts.entry(&key.source).or_default();
+            *count += 1;
+            if *count <= top {
+                shown.groups.push((key, group));
+            } else {
+                *shown.left_out.entry(&key.source).or_default() += 1;
+            }
+        }
+        shown
     }
 
     /// The share of the window, 0 to 1, for which there is data from `source`.

@@ -75,7 +75,7 @@ impl WatchSeries {
     /// Empty series for the worst groups of `report` with any I/O, at most `count`.
     pub fn of(report: &WatchReport, count: usize) -> Self {
         let is_busy = |totals: &Totals| totals.iops().is_none_or(|iops| iops > 0.0);
-        let worst = report.window.worst_first().into_iter().take(report.top);
+        let worst = report.window.worst_first(report.order).into_iter();
         let worst = worst.filter(|(_, group)| is_busy(&group.totals)).take(count);
         let lines: Vec<Line> = worst.map(|(key, _)| Line { key: key.clone(), pieces: Vec::new() }).collect();
         let places = lines.iter().enumerate().map(|(place, line)| (line.key.clone(), place)).collect();

@@ -58,15 +58,12 @@ impl SourceHistory {
         let stale = interval.rows.iter().filter(|(row, _)| row.is_stale());
         let names: BTreeSet<&str> = stale.filter_map(|(row, _)| row.subject.scope.database()).collect();
         for name in names {
-            match self.unread.iter_mut().find(|unread| unread.database == name) {
-                Some(unread) => {
-                    unread.missed += 1;
-                    unread.last = interval.end;
-                }
-                None => {
-                    let (database, first) = (name.to_owned(), interval.end);
-                    self.unread.push(Unread { database, missed: 1, first, last: first });
-                }
+            if let Some(unread) = self.unread.iter_mut().find(|unread| unread.database == name) {
+                unread.missed += 1;
+                unread.last = interval.end;
+            } else {
+                let (database, first) = (name.to_owned(), interval.end);
+                self.unread.push(Unread { database, missed: 1, first, last: first });
             }
         }
     }

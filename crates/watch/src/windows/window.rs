@@ -4,9 +4,10 @@
 //! that of the
 //! group, not a sum of its members' maxima.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use iostall_model::{Change, Level, Totals};
+use iostall_model::{Change, Counter, Level, Totals};
 
 use super::group::{Group, GroupKey, key_of};
 use super::interval::{Grain, Interval};
@@ -34,10 +35,15 @@ impl WatchWindow {
     pub fn add(&mut self, source: &str, interval: &Interval) {
         let by_volume = volumes::by_volume(self.level, &interval.rows);
         let mut parts: BTreeMap<GroupKey, Part<'_>> = BTreeMap::new();
+        let mut sizes: BTreeMap<GroupKey, u64> = BTreeMap::new();
         let mut covered_ns = 0;
         for (row, change) in &interval.rows {
             covered_ns = covered_ns.max(change.delta().map_or(0, |totals| totals.covered_ns));
             let Some(key) = key_of(self.level, source, row) else { continue };
+            if let Some(size) = row.counters.get(Counter::SizeBytes) {
+                let sum = sizes.entry(key.clone()).or_default();
+                *sum = sum.saturating_add(size);
+            }
             match change {
                 Change::Delta(totals) => {
                     let part = parts.entry(key).or_default();
@@ -67,16 +73,17 @@ impl WatchWindow {
             group.then(&part.totals, self.threshold_ns, interval);
             group.on_volumes.then(&part.volumes, kind, &by_volume);
         }
+        for (key, size) in sizes {
+            if let Some(group) = self.groups.get_mut(&key).filter(|_| interval.grain == Grain::Samples) {
+                group.size_bytes = Some((group.size_bytes.map_or(size, |(first, _)| first), size));
+            }
+        }
     }
 
-    /// The groups sorted by stall per I/O, highest first; those without one by bytes.
-    pub fn worst_first(&self) -> Vec<(&GroupKey, &Group)> {
+    /// The groups, the worst first; those without a stall come last, by the bytes they moved.
+    pub fn worst_first(&self, order: Order) -> Vec<(&GroupKey, &Group)> {
         let mut groups: Vec<_> = self.groups.iter().collect();
-        let rank = |group: &Group| (stall_ns(group), group.totals.bytes_per_second().unwrap_or(0.0));
-        groups.sort_by(|(_, a), (_, b)| {
-            let ((stall_a, bytes_a), (stall_b, bytes_b)) = (rank(a), rank(b));
-            stall_b.total_cmp(&stall_a).then(bytes_b.total_cmp(&bytes_a))
-        });
+        groups.sort_by(|(_, a), (_, b)| order.rank(b).cmp_ranks(&order.rank(a)));
         groups
     }
 
@@ -93,14 +100,50 @@ struct Part<'a> {
     volumes: BTreeSet<Option<&'a str>>,
 }
 
-fn stall_ns(group: &Group) -> f64 {
-    group.totals.io_stall_ns_mean().unwrap_or(0.0)
+/// What is worse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// More time waited each second: what the users of the storage lose.
+    #[default]
+    StallTime,
+    /// More time waited for each read or write, among those with enough of them to tell.
+    StallPerIo,
+}
+
+/// Stall per I/O of fewer reads and writes than this is chance.
+const OPS_ENOUGH: u64 = 100;
+
+/// Numbers that decide one after the other, the larger the worse.
+struct Rank([f64; 3]);
+
+impl Order {
+    fn rank(self, group: &Group) -> Rank {
+        let totals = &group.totals;
+        let bytes = totals.bytes_per_second().unwrap_or(0.0);
+        Rank(match self {
+            Self::StallTime => [totals.stall_per_second().unwrap_or(0.0), bytes, 0.0],
+            Self::StallPerIo => {
+                let is_enough = if totals.timed_ops() >= OPS_ENOUGH { 1.0 } else { 0.0 };
+                [is_enough, totals.io_stall_ns_mean().unwrap_or(0.0), bytes]
+            }
+        })
+    }
+}
+
+impl Rank {
+    fn cmp_ranks(&self, other: &Self) -> Ordering {
+        let pairs = self.0.iter().zip(&other.0);
+        pairs
+            .map(|(mine, theirs)| mine.total_cmp(theirs))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::{Counter, Counters, Kind, ResetReason, Row, Scope, Subject};
+    use iostall_model::{Counters, Kind, ResetReason, Row, Scope, Subject};
     use jiff::Timestamp;
 
     fn row(database: &str, name: &str, volume: &str) -> Row {
@@ -231,10 +274,18 @@ mod tests {
         assert_eq!(window(Level::Files, &intervals).covered_ns["s"], 120_000_000_000);
     }
 
+    fn names(window: &WatchWindow, order: Order) -> Vec<&str> {
+        window.worst_first(order).iter().map(|(key, _)| key.name.as_str()).collect()
+    }
+
+    /// A file with two reads came first, and the one whose 2,071 reads a second waited came last.
     #[test]
-    fn the_worst_comes_first() {
-        let window = window(Level::Files, &[[delta(10, 10), delta(10, 90)]]);
-        let names: Vec<&str> = window.worst_first().iter().map(|(key, _)| key.name.as_str()).collect();
-        assert_eq!(names, ["b.mdf", "a.mdf"]);
+    fn the_file_that_is_waited_for_longest_comes_first_and_two_slow_reads_last() {
+        let busy_and_idle = window(Level::Files, &[[delta(124_260, 149_112), delta(2, 60)]]);
+        assert_eq!(names(&busy_and_idle, Order::StallTime), ["a.mdf", "b.mdf"]);
+        assert_eq!(names(&busy_and_idle, Order::StallPerIo), ["a.mdf", "b.mdf"], "two reads tell nothing");
+        let both_busy = window(Level::Files, &[[delta(10_000, 12_000), delta(200, 6_000)]]);
+        assert_eq!(names(&both_busy, Order::StallTime), ["a.mdf", "b.mdf"]);
+        assert_eq!(names(&both_busy, Order::StallPerIo), ["b.mdf", "a.mdf"]);
     }
 }

@@ -1,5 +1,5 @@
 /* iostall:files */
--- 2008 R2: no volume statistics before its first service pack, no stalls of the governor.
+-- 2008 R2 and 2012: no stalls of the governor. sample_ms is the clock that goes with the counters.
 -- LEFT JOIN: without VIEW ANY DEFINITION, and for files that master does not list, the counters still count.
 SELECT ISNULL(d.name, N'database ' + CONVERT(nvarchar(12), v.database_id)) AS [database],
        ISNULL(f.physical_name, N'file ' + CONVERT(nvarchar(12), v.file_id)) AS name,
@@ -8,6 +8,7 @@ SELECT ISNULL(d.name, N'database ' + CONVERT(nvarchar(12), v.database_id)) AS [d
          + N'/' + ISNULL(CONVERT(nvarchar(30), d.create_date, 126), N'')   AS [identity],
        CASE WHEN DATEDIFF(day, d.create_date, GETDATE()) BETWEEN 0 AND 20000
             THEN CONVERT(bigint, DATEDIFF(second, d.create_date, GETDATE())) * 1000 END AS age_ms,
+       CONVERT(bigint, v.sample_ms)                                        AS sample_ms,
        CONVERT(bigint, v.num_of_reads)                                     AS reads,
        CONVERT(bigint, v.num_of_bytes_read)                                AS read_bytes,
        CONVERT(bigint, v.io_stall_read_ms)                                 AS read_stall,

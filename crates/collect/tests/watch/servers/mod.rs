@@ -2,6 +2,7 @@
 
 pub(crate) mod disk;
 pub(crate) mod mariadb;
+pub(crate) mod mysql;
 pub(crate) mod postgres;
 
 use std::io::Write as _;

@@ -6,14 +6,14 @@ use super::group_name::group_name;
 use iostall_watch::windows::{Pair, WatchComparison};
 
 use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, trace_name};
-use crate::watch::columns::stall_label;
+use crate::watch::columns::{ROOM, stall_label};
 
 /// More bars cannot be read.
 const GROUPS_MAX: usize = 12;
 
 /// The charts; none if no group did any I/O.
 pub(super) fn charts(comparison: &WatchComparison) -> Vec<Chart> {
-    let mut pairs = comparison.pairs();
+    let mut pairs = comparison.pairs(ROOM);
     pairs.retain(|pair| !pair.is_idle());
     pairs.truncate(GROUPS_MAX);
     // Two bars of the same name would be merged.

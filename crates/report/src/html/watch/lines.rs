@@ -108,6 +108,13 @@ fn traces(plot: &Plot, line: &Line, several: bool, colour: &str) -> Vec<Value> {
         .filter_map(|(side, dash, of)| {
             trace(line, *of, &trace_name(&group, &format!("{side}{label}")), colour, dash, plot.hover)
         })
+        .enumerate()
+        .map(|(place, mut trace)| {
+            // One entry of the legend a group: its other lines have the same colour, and appear and go with it.
+            trace["legendgroup"] = json!(group);
+            trace["showlegend"] = json!(place == 0);
+            trace
+        })
         .collect()
 }
 

@@ -5,7 +5,7 @@ mod group_name;
 mod lines;
 
 use iostall_model::Warning;
-use iostall_watch::windows::{Broken, Cause, WatchComparison, WatchReport, WatchSeries};
+use iostall_watch::windows::{Broken, Cause, SourceHistory, WatchComparison, WatchReport, WatchSeries};
 use maud::{Markup, html};
 
 use super::section::section_markup;
@@ -20,7 +20,12 @@ use crate::watch::{comparison, heading, sections, title};
 pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
     let sections = sections(report);
     let drawn = lines::charts(report, series);
-    let warnings: Vec<&Warning> = report.sources.iter().flat_map(|source| &source.warnings).collect();
+    let several = report.sources.len() > 1;
+    let of_source = |source: &SourceHistory| -> Vec<Warning> {
+        source.warnings.iter().map(|warning| named(warning, source, several)).collect()
+    };
+    let warnings: Vec<Warning> = report.sources.iter().flat_map(of_source).collect();
+    let warnings: Vec<&Warning> = warnings.iter().collect();
     let body = html! {
         (head(heading(report), &[("", report)]))
         main {
@@ -42,13 +47,17 @@ pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {
 pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
     let sections = comparison::sections(both);
     let drawn = bars::charts(both);
-    let mut warnings: Vec<&Warning> = Vec::new();
-    let all = [&both.before, &both.after].into_iter().flat_map(|report| &report.sources);
-    for warning in all.flat_map(|source| &source.warnings) {
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
+    let mut said: Vec<Warning> = Vec::new();
+    let several = both.sources().len() > 1;
+    for source in [&both.before, &both.after].into_iter().flat_map(|report| &report.sources) {
+        for warning in &source.warnings {
+            let warning = named(warning, source, several);
+            if !said.contains(&warning) {
+                said.push(warning);
+            }
         }
     }
+    let warnings: Vec<&Warning> = said.iter().collect();
     let body = html! {
         (head(&comparison::title(both), &[("before: ", &both.before), ("after: ", &both.after)]))
         main {
@@ -64,6 +73,18 @@ pub(super) fn comparison_page(both: &WatchComparison) -> Markup {
         (foot())
     };
     document(&format!("{} · iostall watch report", comparison::title(both)), &body, &[drawn])
+}
+
+/// A warning that says whose it is, where there are several sources.
+fn named(warning: &Warning, source: &SourceHistory, several: bool) -> Warning {
+    if !several {
+        return warning.clone();
+    }
+    let about = warning
+        .subject
+        .as_ref()
+        .map_or_else(|| source.name.clone(), |subject| format!("{}, {subject}", source.name));
+    warning.clone().about(about)
 }
 
 fn head(title: &str, windows: &[(&str, &WatchReport)]) -> Markup {
@@ -141,5 +162,19 @@ mod tests {
         let page = own_text(|page| write_comparison_html(&fixture::comparison(), page));
         assert!(page.contains("in the window before alone: ./shop/t.ibd"), "{page}");
         assert!(page.contains("ms/io at the mix of before"));
+    }
+
+    /// The warnings of a page with several servers did not say whose they are, and each group had an entry for its reads and
+    /// one for its writes, so that the legend was larger than the plot.
+    #[test]
+    fn warnings_of_several_sources_say_whose_they_are_and_a_group_has_one_entry_in_a_legend() {
+        let mut report = fixture::report();
+        let mut other = report.sources[0].clone();
+        other.name = "sqlserver://db2:1433".into();
+        report.sources.push(other);
+        let page = own_text(|page| write_watch_html(&report, &fixture::series(), page));
+        assert!(page.contains("missing-grant (sqlserver://db1:1433)"), "{page}");
+        assert!(page.contains("missing-grant (sqlserver://db2:1433)"), "{page}");
+        assert!(page.contains("\"showlegend\":false") && page.contains("\"showlegend\":true"));
     }
 }

@@ -5,7 +5,7 @@ use iostall_watch::windows::{Group, Pair, Presence, Values};
 use crate::watch::columns::{Figures, NUMBERS, Number};
 
 /// The columns that are compared.
-const COMPARED: [&str; 9] = [
+const COMPARED: [&str; 12] = [
     "reads_per_s",
     "writes_per_s",
     "read_mib_per_s",
@@ -13,6 +13,9 @@ const COMPARED: [&str; 9] = [
     "stall_ms_per_read",
     "stall_ms_per_write",
     "stall_ms_per_io",
+    "stall_ms_per_s",
+    "syncs_per_s",
+    "stall_ms_per_sync",
     "io_kib_mean",
     "queue_depth_mean",
 ];
@@ -45,7 +48,7 @@ mod tests {
     #[test]
     fn what_is_in_one_window_alone_has_no_change() {
         let comparison = fixture::comparison();
-        let pairs = comparison.pairs();
+        let pairs = comparison.pairs(usize::MAX);
         let gone = pairs.iter().find(|pair| pair.presence() == Presence::Before).unwrap();
         assert!(compared().all(|number| values(gone, number).change().is_none()));
     }

@@ -33,7 +33,7 @@ pub fn write_comparison_csv(comparison: &WatchComparison, out: &mut dyn Write) -
         "change",
         "change_pct",
     ])?;
-    for pair in comparison.pairs() {
+    for pair in comparison.pairs(usize::MAX) {
         for (name, values) in numbers(&pair, comparison) {
             let text = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
             writer.write_record([
@@ -109,7 +109,7 @@ pub fn write_comparison_json(comparison: &WatchComparison, out: &mut dyn Write) 
         "before": side(&comparison.before),
         "after": side(&comparison.after),
         "overall": overall,
-        "groups": comparison.pairs().iter().map(group).collect::<Vec<_>>(),
+        "groups": comparison.pairs(usize::MAX).iter().map(group).collect::<Vec<_>>(),
     });
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
@@ -135,7 +135,7 @@ mod tests {
         write_comparison_csv(&comparison, &mut bytes).unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-        assert_eq!(rows.len(), 4 * 11);
+        assert_eq!(rows.len(), 4 * 14);
         let gone = rows.iter().find(|row| &row[2] == "./shop/t.ibd" && &row[5] == "writes_per_s").unwrap();
         assert_eq!((&gone[4], &gone[6], &gone[7], &gone[9]), ("before", "0.5", "", ""));
     }

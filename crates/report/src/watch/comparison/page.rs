@@ -8,7 +8,7 @@ use crate::facts::timestamp;
 use crate::format::{NONE, percent, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
-use crate::watch::columns::{maybe_short, short, stall_is};
+use crate::watch::columns::{ROOM, maybe_short, short, stall_is};
 use crate::watch::page::{COVERAGE_ENOUGH, level_word};
 use crate::watch::sentences;
 
@@ -19,7 +19,7 @@ pub fn title(comparison: &WatchComparison) -> String {
 
 /// The windows, then a section per source.
 pub fn sections(comparison: &WatchComparison) -> Vec<Section> {
-    let pairs = comparison.pairs();
+    let pairs = comparison.pairs(ROOM);
     let overall = comparison.overall();
     let mut sections = vec![windows(comparison)];
     for source in comparison.sources() {

