@@ -37,10 +37,10 @@ def run(command):
     return done.stdout, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, passed
 
 
-def load(target, depth, by_cpu):
+def load(target, depth, by_cpu, preset="random-read", more=()):
     def once(binary):
-        out, cpu, _ = run([binary, "load", "--quiet", "--no-store", "--preset", "random-read", "--block-size", "4K", "--workers", 1,
-                           "--queue-depth", depth, "--warmup", "200ms", "--duration", "1s", "--json", "-", target])
+        out, cpu, _ = run([binary, "load", "--quiet", "--no-store", "--preset", preset, "--block-size", "4K", "--workers", 1,
+                           "--queue-depth", depth, *more, "--warmup", "200ms", "--duration", "1s", "--json", "-", target])
         span = json.loads(out)["load"]["spans"][0]
         count = sum(cell["service_ns"]["count"] for cell in span["roles"][0]["cells"])
         return count / cpu if by_cpu else count / (span["measured_ns"] / 1e9)
@@ -78,6 +78,10 @@ def cases(directory, loop):
     return [
         ("load, disk, depth 32: requests a CPU second", load(on_disk, 32, True)),
         ("load, loop device, depth 64: requests a second", load(loop.devices[1], 64, False)),
+        # Every block that is written has content of its own, which costs CPU time.
+        ("direct writes of 4K, disk, depth 32: requests a CPU second", load(on_disk, 32, True, "random-write")),
+        ("direct writes of 64K, disk, depth 8: requests a CPU second",
+         load(on_disk, 8, True, "random-write", ["--block-size", "64K"])),
         ("copy 512 MiB, disk: GiB a CPU second", copy(directory / "source", directory / "copied", True)),
         ("copy 512 MiB, loop device: GiB a second", copy(on_loop, loop.mount / "copied", False)),
         ("collect linux: for 3 s: runs a CPU second", collect(directory)),

@@ -230,6 +230,32 @@ fn a_rate_limit_is_held_for_large_and_for_small_files() {
     }
 }
 
+/// The story: a DBA typed `--limit 200`, meaning megabytes, and the copy went at 200 bytes a second.
+#[test]
+fn a_limit_without_a_unit_is_refused_with_both_readings() {
+    let here = Workspace::new();
+    fs::write(here.path("from"), content(1000)).unwrap();
+    let refused = here.run(&["copy", "--limit", "200", "from", "to"]).expect_status(2);
+    assert!(refused.stderr.contains("200MB/s") && refused.stderr.contains("200B/s"), "{}", refused.stderr);
+    assert!(!here.path("to").exists());
+    here.run(&["copy", "--limit", "200000B/s", "from", "to"]).expect_status(0);
+}
+
+/// The story: one limit held copying and reading back of large files together, and small ones were read back at full speed.
+#[test]
+fn reading_back_has_the_limit_to_itself() {
+    let here = Workspace::new();
+    fs::create_dir(here.path("small")).unwrap();
+    for number in 0..30 {
+        fs::write(here.path("small").join(number.to_string()), content(100_000)).unwrap();
+    }
+    let words =
+        ["copy", "--reflink", "never", "--verify", "--limit", "3MB/s", "--json", "o.json", "small", "to"];
+    here.run(&words).expect_status(0);
+    let seconds = here.json("o.json")["copy"]["elapsed_ns"].as_f64().unwrap() / 1e9;
+    assert!(seconds > 1.5, "3 MB written and then 3 MB read back at 3 MB/s in {seconds} s");
+}
+
 #[test]
 fn sizes_of_requests_and_depth_are_what_was_asked_for() {
     // UBCopy never enforced its largest buffer, and its number of threads broke beyond 64.

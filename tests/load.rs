@@ -1,12 +1,13 @@
 //! `iostall load` on real files.
 
+use std::collections::HashSet;
 use std::fs;
 
 use iostall_measure::{Clock, MonotonicClock};
 use serde_json::Value;
 
 use crate::running::Running;
-use crate::support::{Workspace, counted, pause, warnings};
+use crate::support::{Workspace, counted, pause, until, warnings};
 
 const SHORT: [&str; 4] = ["--duration", "1s", "--warmup", "200ms"];
 
@@ -245,4 +246,46 @@ fn weights_for_targets_that_are_not_there_are_refused() {
     fs::write(here.path("w.toml"), profile).unwrap();
     let refused = here.run(&["load", "--profile", "w.toml", "--size", "16MiB", "a.dat"]).expect_status(2);
     assert!(refused.stderr.contains("2 target-weights and works on 1 target"), "{}", refused.stderr);
+}
+
+/// The story: `--preset postgres --target log=/wal/t.dat` wrote the last tenth of the log's own file only, and the example in the
+/// help, `wal=`, failed.
+#[test]
+fn a_log_on_a_file_of_its_own_uses_all_of_it() {
+    let here = Workspace::new();
+    let base = ["load", "--preset", "postgres", "--duration", "200ms", "--warmup", "0", "--size", "16MiB"];
+    here.run(&[&base[..], &["--json", "o.json", "--target", "log=wal.dat", "data.dat"]].concat())
+        .expect_status(0);
+    let regions = |name: &str| -> Vec<Value> {
+        let run = here.json(name);
+        let roles = run["load"]["profile"]["spans"][0]["roles"].as_array().unwrap();
+        roles.iter().map(|role| role["region"].clone()).collect()
+    };
+    assert!(regions("o.json").iter().all(|region| *region == "0%..100%"), "{:?}", regions("o.json"));
+    // What was asked for by name stays what was asked for.
+    let asked =
+        ["--json", "p.json", "--role", "wal", "--region", "50%..100%", "--target", "log=wal.dat", "data.dat"];
+    here.run(&[&base[..], &asked].concat()).expect_status(0);
+    assert!(regions("p.json").contains(&Value::from("50%..100%")), "{:?}", regions("p.json"));
+    let help = here.run(&["load", "--help"]).expect_status(0).stdout;
+    assert!(help.contains("--target log=/wal/t.dat") && !help.contains("wal=/"), "{help}");
+}
+
+/// The story: "nothing can compress it" held for files that were made and not for what was then written to them: each slot of
+/// a worker wrote one body over and over, and storage that looks for duplicates kept one of 7.6 pieces.
+#[test]
+fn what_a_load_writes_has_no_two_pieces_alike() {
+    let here = Workspace::new();
+    let sequential =
+        ["--access", "sequential", "--write-pct", "100", "--queue-depth", "2", "--block-size", "8K"];
+    let written = until("a lap of writes", || {
+        let what =
+            ["load", "--preset", "random-write", "--duration", "1s", "--warmup", "0", "--size", "4MiB"];
+        here.run(&[&what[..], &sequential, &["--json", "o.json", "t.dat"]].concat()).expect_status(0);
+        (counted(&here.json("o.json"), 0, "write").0 > 1024).then(|| fs::read(here.path("t.dat")).unwrap())
+    });
+    let pieces: HashSet<&[u8]> = written.chunks(512).collect();
+    assert_eq!(pieces.len(), written.len() / 512);
+    let compressed = zstd::bulk::compress(&written, 19).unwrap().len();
+    assert!(compressed as f64 * 1.01 > written.len() as f64, "{compressed} of {}", written.len());
 }

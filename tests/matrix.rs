@@ -130,6 +130,23 @@ fn a_matrix_that_was_stopped_goes_on_where_it_was() {
         first["matrix"]["points"].as_array().unwrap()[..]
     );
     assert_eq!(second["matrix"]["resumed"], first["id"]);
+    // The story: nothing told old cells from new ones, and a complete matrix was resumed from the old stopped one again.
+    for (index, point) in points(&second).iter().enumerate() {
+        let measured_by = if index < done { &first["id"] } else { &second["id"] };
+        assert_eq!(&point["run"], measured_by, "cell {index}");
+    }
+    let shown = here.run(&["runs", "show", "last"]).expect_status(0).stdout;
+    assert!(shown.contains(&format!("{done} of 16 cells were not measured by this run")), "{shown}");
+    let again = here.run(&with_stopped(&["--resume", "data.dat"])).expect_status(2);
+    assert!(again.stderr.contains("is complete"), "{}", again.stderr);
+}
+
+/// The story: cells of io_uring and of threads, or of the generator alone, stood in one table.
+#[test]
+fn a_matrix_is_not_resumed_with_another_engine() {
+    let here = (0..10).find_map(|_| stopped_matrix()).expect("a matrix that ends when it is told to");
+    let other = here.run(&with_stopped(&["--resume", "--engine", "psync", "data.dat"])).expect_status(2);
+    assert!(other.stderr.contains("the engine was io_uring and is psync"), "{}", other.stderr);
 }
 
 #[test]

@@ -65,8 +65,30 @@ fn a_line_rate_becomes_bursts_and_a_buffer_size() {
     let rate = pace["packet_bytes"].as_f64().unwrap() * pace["packets_per_burst"].as_f64().unwrap()
         / (pace["period_ns"].as_f64().unwrap() / 1e9);
     assert!((rate / 8e6 - 1.0).abs() < 1e-3, "{rate}");
-    assert!(method["buffer_bytes"].as_u64().unwrap() >= 819_200);
-    assert!(ran.stdout.contains("to lose nothing"), "{}", ran.stdout);
+    // The story: a buffer was advised for a pace that was lost.
+    let (is_kept, buffer) = (ran.status == Some(0), method["buffer_bytes"].as_u64());
+    assert_eq!(buffer.is_some_and(|bytes| bytes >= 819_200), is_kept, "{method}");
+    assert_eq!(ran.stdout.contains("to lose nothing"), is_kept, "{}", ran.stdout);
+}
+
+/// The story: three bursts of a source of 1.64 MB/s were 2.45 MB/s, and the pause after each burst that the published program makes
+/// could not be typed.
+#[test]
+fn the_rate_of_a_few_bursts_is_that_of_their_source_and_a_delay_can_be_typed() {
+    let here = Workspace::new();
+    let bursts = ["write", "--methods", "direct", "--duration", "1500ms", "--json", "o.json", "t.dat"];
+    let ran = here.run(&[&bursts[..], &["--period", "500ms"]].concat());
+    let line = ran.stdout.lines().find(|line| line.trim_start().starts_with("direct ")).unwrap();
+    let method = &here.json("o.json")["write"]["methods"][0];
+    let (bytes, elapsed_ns) = (method["bytes"].as_f64().unwrap(), method["elapsed_ns"].as_f64().unwrap());
+    // A machine that stood still meanwhile took longer than the source.
+    let expected = bytes / (elapsed_ns / 1e9).max(bytes / 1_638_400.0) / 1e6;
+    assert!(line.split_whitespace().any(|word| word == format!("{expected:.2}")), "{expected}: {line}");
+    let ran = here.run(&[&bursts[..], &["--burst", "2", "--delay", "400ms"]].concat()).expect_status(0);
+    let pace = &here.json("o.json")["write"]["methods"][0]["pace"];
+    assert_eq!((pace["delay_ns"].as_u64(), pace["period_ns"].as_u64()), (Some(400_000_000), Some(0)));
+    assert!(ran.stdout.contains("it waits"), "{}", ran.stdout);
+    here.run(&[&bursts[..], &["--delay", "1ms", "--period", "1ms"]].concat()).expect_status(2);
 }
 
 #[test]

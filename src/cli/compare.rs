@@ -8,10 +8,10 @@ use iostall_measure::{ByteCount, Nanos};
 use super::load::{EngineChoice, SafetyArgs};
 
 const EXAMPLES: &str = "Examples:
-  iostall compare last~1 last                       two saved runs, second by second
-  iostall compare 1,3,5,7 2,4,6,8                   two sides of four runs each, run by run
-  iostall compare 12 13 14                          13 and 14, each against 12
   iostall compare --fresh 5 old.dat new.dat         measures old, new, old, new, … five times each
+  iostall compare 1,3,5,7 2,4,6,8                   two sides of four saved runs each
+  iostall compare last~1 last                       how two saved runs differ; no word on what was tested
+  iostall compare 12 13 14                          13 and 14, each against 12
   iostall compare --fresh 5 --profile a.toml --profile b.toml data.dat
   iostall compare --work before.csv after.csv       jobs and their seconds: name,seconds in each row";
 
@@ -39,9 +39,6 @@ pub(crate) struct CompareArgs {
     /// Write the comparison as JSON; - for standard output instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) json: Option<PathBuf>,
-    /// Seed of the bootstrap: the same seed gives the same intervals
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Output")]
-    pub(crate) bootstrap_seed: u64,
 }
 
 /// The load of a fresh comparison.

@@ -82,7 +82,7 @@ pub(crate) struct CopyArgs {
     #[arg(long, value_name = "FILE", help_heading = "Verification")]
     pub(crate) manifest: Option<PathBuf>,
 
-    /// Maximum rate in bytes a second, such as 200MB/s
+    /// At most so many bytes a second, such as 200MB/s. What is read back for --verify is held to the same rate by itself
     #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]
     pub(crate) limit: Option<u64>,
     /// Run at lower CPU and disk priority: low or idle
@@ -123,6 +123,9 @@ pub(crate) struct CopyArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
 }
+
+/// A rate without a unit is taken for bytes a second from here on.
+const BARE_RATE_MIN: u64 = 1 << 20;
 
 /// Which files to check.
 #[derive(Debug, Args)]
@@ -205,10 +208,37 @@ fn small_file(text: &str) -> Result<ByteCount, String> {
     }
 }
 
-/// `200MB/s` or `200MB`.
+/// `200MB/s` or `200MB`. A bare number is refused where it is more likely to mean megabytes than bytes: a copy at 200 bytes a
+/// second would look like one that hangs.
 fn bytes_per_second(text: &str) -> Result<u64, String> {
     let size: ByteCount = text.trim_end_matches("/s").parse().map_err(|_| {
         format!("{text:?} is not a rate: write bytes a second with a unit, such as 200MB/s or 1GiB/s")
     })?;
-    if size.bytes() == 0 { Err("a rate of nothing would never end".to_owned()) } else { Ok(size.bytes()) }
+    let has_unit = text.contains(|c: char| c.is_ascii_alphabetic() && c != 's');
+    match size.bytes() {
+        0 => Err("a rate of nothing would never end".to_owned()),
+        1..BARE_RATE_MIN if !has_unit => {
+            let number = text.trim_end_matches("/s");
+            Err(format!("{number} has no unit: write {number}MB/s, or {number}B/s for bytes a second"))
+        }
+        bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_has_a_unit_unless_it_is_a_large_number_of_bytes() {
+        assert_eq!(bytes_per_second("200MB/s"), Ok(200_000_000));
+        assert_eq!(bytes_per_second("10KB/s"), Ok(10_000));
+        assert_eq!(bytes_per_second("200B/s"), Ok(200));
+        assert_eq!(bytes_per_second("209715200"), Ok(209_715_200));
+        for text in ["200", "200/s", "1048575"] {
+            let refused = bytes_per_second(text).unwrap_err();
+            assert!(refused.contains("MB/s") && refused.contains("B/s for bytes"), "{refused}");
+        }
+        assert!(bytes_per_second("0").is_err() && bytes_per_second("fast").is_err());
+    }
 }

@@ -14,7 +14,7 @@ const EXAMPLES: &str = "Examples:
   iostall load --preset log-write --rate 1000 --arrivals poisson log.dat
   iostall load --block-size 64K --queue-depth 32 --workers 2 /dev/nvme1n1     reads need no flag
   iostall load --preset oltp --overwrite /dev/nvme1n1 /dev/nvme1n1            writes name what they may destroy
-  iostall load --preset postgres --target wal=/wal/t.dat /data/t.dat
+  iostall load --preset postgres --target log=/wal/t.dat /data/t.dat
   iostall load --profile mine.toml /data/t.dat
 
 Sizes: K, M, G, T are powers of 1024; KB, MB, GB powers of 1000. Times need a unit: 10s, 5m, 500ms.";

@@ -12,6 +12,7 @@ const EXAMPLES: &str = "Examples:
   iostall write --size 4GiB t.dat                               all methods, as fast as they go
   iostall write --rate 622Mbit/s --period 50ms --duration 1m t.dat
   iostall write --burst 6 --period 50ms --size 10GB --methods buffered,direct t.dat
+  iostall write --burst 6 --delay 50ms --size 10GB t.dat        a pause of 50 ms after each burst
   iostall write --sweep 1,2,4,8,12,16 --period 50ms --duration 20s --methods direct t.dat
   iostall write --memory-limit 512M --size 4GiB --html w.html t.dat     as on a small machine
 
@@ -32,14 +33,17 @@ pub(crate) struct WriteArgs {
     /// Packets per burst
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
     pub(crate) burst: u32,
-    /// Time between the starts of two bursts [default: no pause]
+    /// From the start of one burst to the start of the next: a source that does not wait [default: no pause]
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub(crate) period: Option<Nanos>,
-    /// The rate of a line, such as 622Mbit/s or 100MB/s; sets the burst size accordingly
+    /// From the end of one burst to the start of the next: a source that waits for the writer
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["period", "rate"], help_heading = "Pace")]
+    pub(crate) delay: Option<Nanos>,
+    /// The rate of a line, such as 622Mbit/s or 100MB/s; bursts are made large enough for it
     #[arg(long, value_name = "RATE", value_parser = line_rate, conflicts_with_all = ["burst", "sweep"], help_heading = "Pace")]
     pub(crate) rate: Option<f64>,
-    /// Try these numbers of packets per burst in turn, and name the best
-    #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "period", conflicts_with = "burst", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
+    /// Tries these numbers of packets a burst, one after the other, and names the best
+    #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "burst", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
     pub(crate) sweep: Vec<u32>,
 
     /// Bytes that each method writes [default: 1 GiB without --duration]

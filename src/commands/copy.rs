@@ -78,6 +78,7 @@ fn options(args: &CopyArgs, hash: HashKind) -> CopyOptions {
             (false, false) => Resume::Matching,
         },
         rate: args.limit.map(|limit| Arc::new(RateLimit::new(limit))),
+        read_back_rate: args.limit.map(|limit| Arc::new(RateLimit::new(limit))),
         source_caching: args.source_caching,
         target_caching: args.target_caching,
         transfer_bytes: args.transfer_size.map(|size| u32::try_from(size.bytes()).unwrap_or(u32::MAX)),

@@ -48,6 +48,7 @@ fn request(args: &WriteArgs) -> Result<PacedRequest, PaceError> {
         packet: args.packet,
         burst: args.burst,
         period: args.period,
+        delay: args.delay,
         rate: args.rate,
         sweep: args.sweep.clone(),
     };

@@ -2,6 +2,7 @@
 //! the checks before a target is written.
 
 pub mod buffer;
+pub mod content;
 pub mod cpu;
 pub mod files;
 pub mod guard;

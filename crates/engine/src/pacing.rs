@@ -4,30 +4,35 @@
 //! time, and
 //! never moves the starts after it.
 
+use std::collections::VecDeque;
+
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::random::exponential;
 
-/// Intended start times at a mean rate.
+/// Intended starts, one after the other, at a mean rate that may change.
 ///
-/// Kept as a sum in `f64` nanoseconds: at 10 million a second a gap is 100 ns, and rounding each to whole
-/// nanoseconds
-/// would be an error of half a percent. Over a day the sum is still accurate to 1/64 of a nanosecond.
+/// Kept as a number of mean gaps since the rate last changed, not as a sum of whole nanoseconds: at 10 million a second
+/// a gap is 100 ns, and rounding each would be half a percent. Over a day it is still exact to 1/64 of a nanosecond.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     start_ns: u64,
     gap_ns_mean: f64,
-    /// Of the next start, from `start_ns`.
-    elapsed_ns: f64,
+    /// When the rate last changed, from `start_ns`.
+    base_ns: f64,
+    /// Mean gaps from then to the start that is due next.
+    gaps_since: f64,
     gaps: Gaps,
+    /// Changes to come: when, from `start_ns`, and the mean gap from then on.
+    changes: VecDeque<(f64, f64)>,
 }
 
 #[derive(Clone, Debug)]
 enum Gaps {
-    /// Computed from a count, so that errors do not add up.
-    Constant { count: u64 },
-    /// Independent exponential gaps: a Poisson process.
+    /// Counted, so that no error adds up.
+    Constant,
+    /// Independent and exponential: a true Poisson process.
     Poisson { rng: Xoshiro256PlusPlus },
 }
 
@@ -37,8 +42,7 @@ impl Schedule {
     /// # Panics
     /// If the rate is not a positive number.
     pub fn constant(per_second: f64, start_ns: u64) -> Self {
-        let gap_ns_mean = gap_ns(per_second);
-        Self { start_ns, gap_ns_mean, elapsed_ns: 0.0, gaps: Gaps::Constant { count: 0 } }
+        Self::new(per_second, start_ns, 0.0, Gaps::Constant)
     }
 
     /// A Poisson process of `per_second` from `start_ns`; the first start is one random gap later. The same
@@ -48,10 +52,14 @@ impl Schedule {
     /// # Panics
     /// If the rate is not a positive number.
     pub fn poisson(per_second: f64, start_ns: u64, seed: u64) -> Self {
-        let gap_ns_mean = gap_ns(per_second);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let elapsed_ns = exponential(&mut rng) * gap_ns_mean;
-        Self { start_ns, gap_ns_mean, elapsed_ns, gaps: Gaps::Poisson { rng } }
+        let first = exponential(&mut rng);
+        Self::new(per_second, start_ns, first, Gaps::Poisson { rng })
+    }
+
+    fn new(per_second: f64, start_ns: u64, gaps_since: f64, gaps: Gaps) -> Self {
+        let (gap_ns_mean, changes) = (gap_ns(per_second), VecDeque::new());
+        Self { start_ns, gap_ns_mean, base_ns: 0.0, gaps_since, gaps, changes }
     }
 
     /// When the next request is due, on the clock of `start_ns`, rounded down to a nanosecond.
@@ -62,18 +70,45 @@ impl Schedule {
         reason = "never negative, casts saturate"
     )]
     pub fn next_due_ns(&self) -> u64 {
-        self.start_ns.saturating_add(self.elapsed_ns as u64)
+        self.start_ns.saturating_add(self.elapsed_ns() as u64)
     }
 
     /// Moves on to the next request.
     #[inline]
     pub fn advance(&mut self) {
-        match &mut self.gaps {
-            Gaps::Constant { count } => {
-                *count += 1;
-                self.elapsed_ns = *count as f64 * self.gap_ns_mean;
-            }
-            Gaps::Poisson { rng } => self.elapsed_ns += exponential(rng) * self.gap_ns_mean,
+        self.gaps_since += match &mut self.gaps {
+            Gaps::Constant => 1.0,
+            Gaps::Poisson { rng } => exponential(rng),
+        };
+        if !self.changes.is_empty() {
+            self.pass_changes();
+        }
+    }
+
+    /// The rate from `from_ns` on, which must not lie before an earlier change. A gap that has begun goes on with what is left
+    /// of it at the new rate. Two copies of a schedule that are told of the same changes stay the same to the bit, whenever
+    /// each of them gets there, as long as none has passed `from_ns` before it is told.
+    ///
+    /// # Panics
+    /// When the rate is not a positive number.
+    pub fn change_rate(&mut self, per_second: f64, from_ns: u64) {
+        self.changes.push_back((from_ns.saturating_sub(self.start_ns) as f64, gap_ns(per_second)));
+        self.pass_changes();
+    }
+
+    fn elapsed_ns(&self) -> f64 {
+        self.base_ns + self.gaps_since * self.gap_ns_mean
+    }
+
+    /// Takes over every change that comes before the next start.
+    fn pass_changes(&mut self) {
+        while let Some((at_ns, gap_ns_mean)) = self.changes.front().copied()
+            && self.elapsed_ns() > at_ns
+        {
+            self.gaps_since -= (at_ns - self.base_ns) / self.gap_ns_mean;
+            self.base_ns = at_ns;
+            self.gap_ns_mean = gap_ns_mean;
+            self.changes.pop_front();
         }
     }
 }
@@ -150,14 +185,44 @@ mod tests {
     fn a_schedule_does_not_lose_time_over_days() {
         // Two days of gaps at 10 million a second, skipped: the sum still resolves single nanoseconds.
         let mut schedule = Schedule::poisson(10_000_000.0, 0, 3);
-        schedule.elapsed_ns = 2.0 * 86_400e9;
-        let before = schedule.elapsed_ns;
-        let mut fresh = Schedule { elapsed_ns: 0.0, ..schedule.clone() };
+        schedule.gaps_since = 2.0 * 86_400e9 / 100.0;
+        let before = schedule.elapsed_ns();
+        let mut fresh = Schedule { gaps_since: 0.0, ..schedule.clone() };
         for _ in 0..1_000_000 {
             schedule.advance();
             fresh.advance();
         }
-        assert!((schedule.elapsed_ns - before - fresh.elapsed_ns).abs() < 50.0);
+        assert!((schedule.elapsed_ns() - before - fresh.elapsed_ns()).abs() < 50.0);
+    }
+
+    #[test]
+    fn a_rate_that_changes_holds_from_then_on_and_a_gap_that_has_begun_is_not_lost() {
+        let mut schedule = Schedule::constant(1000.0, 0);
+        schedule.change_rate(4000.0, 2_500_000);
+        schedule.change_rate(500.0, 3_500_000);
+        // Half a gap was left at 2.5 ms, which is 0.125 ms at the new rate.
+        let expected =
+            [0, 1_000_000, 2_000_000, 2_625_000, 2_875_000, 3_125_000, 3_375_000, 4_500_000, 6_500_000];
+        assert_eq!(due(schedule, 9), expected);
+    }
+
+    #[test]
+    fn a_copy_that_lags_behind_comes_to_the_same_starts_to_the_bit() {
+        for seed in 0..20 {
+            let mut ahead = Schedule::poisson(333_333.3, 17, seed);
+            let mut behind = ahead.clone();
+            let mut seen = Vec::new();
+            for (turn, rate) in (1_u64..).zip([1000.0, 77_777.7, 5.5e5, 3000.0]) {
+                let now_ns = turn * 1_000_000;
+                while ahead.next_due_ns() <= now_ns {
+                    seen.push(ahead.next_due_ns());
+                    ahead.advance();
+                }
+                ahead.change_rate(rate, now_ns);
+                behind.change_rate(rate, now_ns);
+            }
+            assert_eq!(due(behind, seen.len() as u64), seen);
+        }
     }
 
     #[test]

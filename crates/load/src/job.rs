@@ -1,13 +1,17 @@
 //! The inputs of a span: engine, targets and profile.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use iostall_engine::SimDevice;
 use iostall_engine::guard::HeaderKind;
 use iostall_measure::Unavailable;
 use iostall_model::SpanProfile;
 
-/// The engine that carries requests out.
+use crate::plan::Planned;
+use crate::speed::Speed;
+
+/// Which engine carries requests out.
 #[derive(Clone, Debug)]
 pub enum EngineKind {
     /// `io_uring`.
@@ -57,4 +61,8 @@ pub struct SpanJob<'a> {
     pub fallback: Option<&'a Unavailable>,
     /// Devices whose counters are stored with the outcome.
     pub devices: &'a [String],
+    /// How fast open loops go against what is asked.
+    pub speed: &'a Speed,
+    /// Recorded requests that take the place of what roles draw, by the role's name.
+    pub recorded: &'a [(String, Arc<[Planned]>)],
 }

@@ -10,6 +10,7 @@ mod block_permutation;
 mod error;
 mod planned;
 mod random;
+mod recorded;
 mod region;
 mod rng;
 mod sequence;
@@ -30,6 +31,7 @@ pub use sequence::SharedSequence;
 
 use planned::read_or_write;
 use random::{MixedPath, RandomPath};
+use recorded::RecordedPath;
 use rng::{Bernoulli, StreamRng};
 use sequence::{OwnPath, SharedPath};
 use sizes::SizeMix;
@@ -49,6 +51,7 @@ enum Path {
     Mixed(MixedPath),
     Own(OwnPath),
     Shared(SharedPath),
+    Recorded(RecordedPath),
 }
 
 impl StreamPlan {
@@ -95,8 +98,22 @@ impl StreamPlan {
         })
     }
 
-    /// The next request. Measured at 4 ns for uniform random, 10 ns with a mix of sizes and writes, 33 to 44
-    /// ns with a Zipf distribution.
+    /// The plan of the stream at `place` that makes recorded `requests` again, in place of what the role's access would draw.
+    pub fn recorded(
+        role: &RoleProfile,
+        place: StreamPlace,
+        requests: Arc<[Planned]>,
+    ) -> Result<Self, PlanError> {
+        Ok(Self {
+            rng: StreamRng::new(place.seed, place.stream_number),
+            sizes: SizeMix::new(&role.block_size),
+            writes: Bernoulli::new(role.write_pct),
+            path: Path::Recorded(RecordedPath::new(role, &place, requests)?),
+        })
+    }
+
+    /// The next request. Seen to take 4 ns uniform random, 10 ns with a mix of sizes and writes, 33 to
+    /// 44 ns with a Zipf distribution.
     #[inline]
     #[expect(
         clippy::should_implement_trait,
@@ -110,6 +127,7 @@ impl StreamPlan {
             Path::Mixed(path) => return path.next(size_index, length, self.writes, &mut self.rng),
             Path::Own(path) => path.next(length),
             Path::Shared(path) => path.next(length),
+            Path::Recorded(path) => return path.next(),
         };
         Planned { op: read_or_write(self.writes, &mut self.rng), offset, length }
     }

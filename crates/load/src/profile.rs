@@ -7,6 +7,7 @@
 mod check;
 mod error;
 mod overrides;
+mod own_files;
 
 use std::path::Path;
 
@@ -18,6 +19,7 @@ use serde::Deserialize;
 pub use check::check;
 pub use error::{ProfileError, ProfileFileError};
 pub use overrides::{OverrideError, Overrides};
+pub use own_files::give_own_files;
 
 /// A hundred times the size of a thousand roles.
 const PROFILE: Input = Input { what: "profile", limit: ByteCount(1 << 20) };

@@ -161,6 +161,8 @@ mod tests {
             engine: &EngineKind::Null,
             fallback: None,
             devices: &[],
+            speed: &crate::Speed::default(),
+            recorded: &[],
         };
         check_resources(&job, |_| 1).err()
     }

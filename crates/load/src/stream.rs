@@ -8,6 +8,7 @@ use iostall_model::profile::{Burst, SyncRule};
 
 use crate::plan::{Planned, StreamPlan};
 use crate::source::WriteSource;
+use crate::speed::Speed;
 use crate::window::Window;
 
 /// An arrival submitted later than this after it was due counts as late.
@@ -50,15 +51,20 @@ pub(crate) struct OpenPace {
     ahead: Schedule,
     backlog: u64,
     last_due_ns: Option<u64>,
-    /// Whether the backlog at the end of the measured part was recorded.
+    speed: Speed,
+    /// The speed that the schedules have.
+    factor: f64,
+    /// Whether the end of the measured part was looked at.
     end_seen: bool,
     gaps: Moments,
     kept: OpenLoop,
 }
 
 impl OpenPace {
-    pub(crate) fn new(schedule: Schedule, rate_iops: f64) -> Self {
+    pub(crate) fn new(schedule: Schedule, rate_iops: f64, speed: Speed) -> Self {
         Self {
+            speed,
+            factor: 1.0,
             ahead: schedule.clone(),
             schedule,
             backlog: 0,
@@ -79,6 +85,18 @@ impl OpenPace {
             self.note_backlog_of_end();
         }
         self.count_due_before(now_ns.saturating_add(1), window);
+        self.follow_speed(now_ns);
+    }
+
+    /// Takes over a speed that has changed, from `now_ns` on: everything that was due before has been counted.
+    fn follow_speed(&mut self, now_ns: u64) {
+        let factor = self.speed.factor();
+        if factor.to_bits() != self.factor.to_bits() {
+            self.factor = factor;
+            let per_second = self.kept.rate_asked_iops * factor;
+            self.ahead.change_rate(per_second, now_ns);
+            self.schedule.change_rate(per_second, now_ns);
+        }
     }
 
     fn count_due_before(&mut self, end_ns: u64, window: Window) {

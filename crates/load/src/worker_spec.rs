@@ -26,6 +26,7 @@ use crate::plan::{SharedSequence, StreamPlace, StreamPlan};
 use crate::resource_limits::check_resources;
 use crate::run_error::RunError;
 use crate::source::{WriteSource, ramp};
+use crate::speed::Speed;
 use crate::stream::{BurstPace, OpenPace, Pace, Stream, SyncState};
 use crate::window::{StopToken, Window};
 use crate::worker::{Worker, WorkerOutcome, WorkerParts};
@@ -53,7 +54,9 @@ pub(crate) struct WorkerSpec {
     streams: Vec<StreamSpec>,
     interval_ns: u64,
     keeps_series: bool,
-    /// The shared data pool of the role's writes, if the profile asks for one.
+    /// How fast the open loops of the span go.
+    speed: Speed,
+    /// What the role's workers write parts of, where the profile says so.
     pool: Option<Arc<[u8]>>,
 }
 
@@ -94,10 +97,7 @@ pub(crate) fn worker_specs(job: &SpanJob<'_>) -> Result<Vec<WorkerSpec>, RunErro
                     seed: job.seed,
                     sector_align: file.sector_align,
                 };
-                let plan = StreamPlan::new(profile, place, file.shared.clone()).map_err(|source| {
-                    let target = job.targets[file.target as usize].path.display().to_string();
-                    RunError::Plan { target, source }
-                })?;
+                let plan = plan(job, profile, place, file)?;
                 let first_header = job.targets[file.target as usize].first_header;
                 streams.push(StreamSpec {
                     target: file.target,
@@ -120,12 +120,31 @@ pub(crate) fn worker_specs(job: &SpanJob<'_>) -> Result<Vec<WorkerSpec>, RunErro
                 interval_ns: job.span.interval.0,
                 keeps_series: job.span.worker_series,
                 pool: pool.clone(),
+                speed: job.speed.clone(),
             });
         }
     }
     Ok(worker_specs)
 }
 
+fn plan(
+    job: &SpanJob<'_>,
+    role: &RoleProfile,
+    place: StreamPlace,
+    file: &RoleFile,
+) -> Result<StreamPlan, RunError> {
+    let recorded = job.recorded.iter().find(|(name, _)| *name == role.name);
+    let plan = match recorded {
+        Some((_, requests)) => StreamPlan::recorded(role, place, Arc::clone(requests)),
+        None => StreamPlan::new(role, place, file.shared.clone()),
+    };
+    plan.map_err(|source| {
+        let target = job.targets[file.target as usize].path.display().to_string();
+        RunError::Plan { target, source }
+    })
+}
+
+/// The workers of each role, by number.
 pub(crate) fn workers_of_roles(job: &SpanJob<'_>, worker_specs: &[WorkerSpec]) -> Vec<Vec<u32>> {
     let of_role =
         |role| worker_specs.iter().filter(|spec| spec.role == role).map(|spec| spec.worker).collect();
@@ -290,7 +309,7 @@ impl WorkerSpec {
             }
             Arrivals::Poisson => Schedule::poisson(share_iops, start_ns, stream_seed(self.seed, number)),
         };
-        Pace::Open(Box::new(OpenPace::new(schedule, share_iops)))
+        Pace::Open(Box::new(OpenPace::new(schedule, share_iops, self.speed.clone())))
     }
 }
 

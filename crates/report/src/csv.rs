@@ -142,7 +142,12 @@ mod tests {
     /// The output of a killed run must parse like that of a finished one.
     #[test]
     fn the_lines_of_a_table_that_grows_are_those_of_the_table_at_the_end() {
-        let pace = iostall_model::paced::Pace { packet_bytes: 4096, packets_per_burst: 3, period_ns: 7 };
+        let pace = iostall_model::paced::Pace {
+            packet_bytes: 4096,
+            packets_per_burst: 3,
+            period_ns: 7,
+            delay_ns: 0,
+        };
         let interval =
             PacedInterval { end_bytes: 8192, bytes: 8192, elapsed_ns: 9, ..PacedInterval::default() };
         let whole = MethodOutcome {

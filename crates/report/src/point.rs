@@ -1,17 +1,15 @@
 //! A point in words.
 
 use iostall_measure::Percentile;
+use iostall_model::Point;
 pub use iostall_model::point::setting as setting_of;
-use iostall_model::{Point, Repeat};
-use iostall_stats::confidence::{Estimate, LEVEL, estimate};
+use iostall_session::analysis::points::iops_half_width;
 
-use crate::format::rates;
+use crate::format::{percent, rates};
 
-/// Half width of the 95 % confidence interval of a point's IOPS relative to their mean; `None` for a single
-/// interval.
-pub fn precision(point: &Point) -> Option<f64> {
-    let iops: Vec<f64> = point.repeats.iter().filter_map(Repeat::iops).collect();
-    estimate(&iops, LEVEL).map(Estimate::relative).filter(|share| share.is_finite())
+/// How sure the IOPS of a point are: ` ± 2.1 %`; nothing for a single interval.
+pub fn give_or_take(point: &Point) -> String {
+    iops_half_width(&point.repeats).map_or_else(String::new, |share| format!(" ± {}", percent(share)))
 }
 
 /// The result of a point: `45,210 IOPS · 353 MiB/s · p99 1.20 ms`.

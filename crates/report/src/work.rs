@@ -1,14 +1,14 @@
 //! The before and after table of real work.
 
-use iostall_stats::compare::SAMPLES_MIN;
-use iostall_stats::work::{Job, WorkVerdict};
+use iostall_stats::compare::RUNS_MIN;
+use iostall_stats::work::{JudgedJob, WorkVerdict};
 
 use crate::format::{NONE, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// The section of the jobs; `seed` is for the bootstrap.
-pub fn section(jobs: &[Job], seed: u64) -> Section {
+/// The section of the jobs.
+pub fn section(judged: &[JudgedJob<'_>]) -> Section {
     let columns = vec![
         Column::words("job"),
         Column::numbers("runs"),
@@ -19,17 +19,20 @@ pub fn section(jobs: &[Job], seed: u64) -> Section {
         Column::words("verdict"),
     ];
     let mut table = Table::new("Before and after", columns);
-    for job in jobs {
-        table.row(cells(job, seed));
+    for one in judged {
+        table.row(cells(one));
     }
-    table.note("Times are means. p: Mann–Whitney rank test; the interval of the improvement is a percentile bootstrap, 95 %.");
-    let anecdotes = jobs.iter().filter(|job| matches!(job.verdict(seed), WorkVerdict::Anecdote(..))).count();
+    table.note(
+        "Times are means. The improvement's interval is 95 %; both it and p are from Welch's t test, p with Holm's correction for \
+         the number of jobs.",
+    );
+    let anecdotes = judged.iter().filter(|one| matches!(one.verdict, WorkVerdict::Anecdote(..))).count();
     let mut notes = Vec::new();
     if anecdotes > 0 {
         notes.push(Note::caution(format!(
-            "{anecdotes} of {} jobs have too few repeats for a verdict: it takes {SAMPLES_MIN} runs before and after. Until \
+            "{anecdotes} of {} jobs have too few repeats for a verdict: it takes {RUNS_MIN} runs before and after. Until \
              then the table is an anecdote, however large the difference.",
-            jobs.len()
+            judged.len()
         )));
     }
     notes.push(Note::plain(
@@ -38,7 +41,8 @@ pub fn section(jobs: &[Job], seed: u64) -> Section {
     Section { notes, tables: vec![table], ..Section::titled("Work") }
 }
 
-fn cells(job: &Job, seed: u64) -> Vec<TableCell> {
+fn cells(judged: &JudgedJob<'_>) -> Vec<TableCell> {
+    let job = judged.job;
     let seconds = |value: Option<f64>| value.map_or(NONE.to_owned(), in_seconds);
     vec![
         shown(&job.name).into(),
@@ -47,7 +51,7 @@ fn cells(job: &Job, seed: u64) -> Vec<TableCell> {
         seconds(job.after()).into(),
         seconds(job.improvement_s()).into(),
         job.improvement_pct().map_or(NONE.to_owned(), |percent| format!("{percent:.1}")).into(),
-        verdict(job, seed),
+        verdict(judged),
     ]
 }
 
@@ -57,18 +61,18 @@ fn in_seconds(seconds: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn verdict(job: &Job, seed: u64) -> TableCell {
-    let because = job.difference(seed).map(|found| {
+fn verdict(judged: &JudgedJob<'_>) -> TableCell {
+    let because = judged.found.zip(judged.p_value).map(|(found, p_value)| {
         let improvement = |ratio: f64| (1.0 - ratio) * 100.0;
         format!(
             " ({:.1} to {:.1} %, p = {:.3})",
             improvement(found.ratio.high),
             improvement(found.ratio.low),
-            found.p_value
+            p_value
         )
     });
     let because = because.unwrap_or_default();
-    match job.verdict(seed) {
+    match judged.verdict {
         WorkVerdict::Faster => TableCell::from(format!("faster{because}")).severity(Severity::Strong),
         WorkVerdict::Slower => TableCell::from(format!("slower{because}")).severity(Severity::Bad),
         WorkVerdict::NoDifference => format!("no significant difference{because}").into(),
@@ -80,17 +84,17 @@ fn verdict(job: &Job, seed: u64) -> TableCell {
 }
 
 /// The jobs for scripts.
-pub fn to_json(jobs: &[Job], seed: u64) -> serde_json::Value {
+pub fn to_json(jobs: &[JudgedJob<'_>]) -> serde_json::Value {
     let rows: Vec<_> = jobs
         .iter()
-        .map(|job| {
-            let found = job.difference(seed);
+        .map(|judged| {
+            let (job, found) = (judged.job, judged.found);
             serde_json::json!({
                 "name": job.name, "before_s": job.before_s, "after_s": job.after_s, "before_s_mean": job.before(),
                 "after_s_mean": job.after(), "improvement_s": job.improvement_s(),
-                "improvement_pct": job.improvement_pct(), "p_value": found.map(|found| found.p_value),
+                "improvement_pct": job.improvement_pct(), "p_value": judged.p_value,
                 "ratio_low": found.map(|found| found.ratio.low), "ratio_high": found.map(|found| found.ratio.high),
-                "verdict": match job.verdict(seed) {
+                "verdict": match judged.verdict {
                     WorkVerdict::Faster => "faster",
                     WorkVerdict::Slower => "slower",
                     WorkVerdict::NoDifference => "no-difference",

@@ -83,6 +83,29 @@ pub enum SessionError {
     NoPairs { paths: usize, profiles: usize },
     #[error("there is no stopped matrix with these settings and targets to go on from")]
     NothingToResume,
+    /// The newest matrix of these settings was not stopped.
+    #[error(
+        "the newest matrix with these settings and targets, run {number}, is complete: nothing is left to measure"
+    )]
+    ResumeComplete {
+        /// Its number.
+        number: u32,
+    },
+    /// A stopped matrix was measured on something else.
+    #[error(
+        "run {number} cannot be resumed: the {what} was {then} and is {now}, and one table must not mix the two"
+    )]
+    ResumeDiffers {
+        /// Its number.
+        number: u32,
+        /// What differs.
+        what: String,
+        /// What it was in that run.
+        then: String,
+        /// What it is.
+        now: String,
+    },
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -111,9 +134,10 @@ impl SessionError {
             Self::EngineUnavailable(error) => error.hint().unwrap_or("leave --engine out to use threads"),
             Self::Preset(_) => "`iostall presets` tells what each is for",
             Self::NoPairs { .. } => "name one file, or as many as there are profiles",
-            Self::NothingToResume => {
+            Self::NothingToResume | Self::ResumeComplete { .. } => {
                 "`iostall runs` lists what was kept; leave --resume out to begin a new one"
             }
+            Self::ResumeDiffers { .. } => "leave --resume out to measure all cells alike",
             Self::Input(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
             Self::Copy(error) => return error.hint(),

@@ -9,8 +9,8 @@ use iostall_model::{
     LoadOutcome, Point, Profile, Repeat, RoleProfile, Run, RunBody, SpanOutcome, SpanProfile, Warning,
     WarningCode,
 };
-use iostall_stats::confidence::{LEVEL, estimate};
 
+use crate::analysis::points::iops_half_width;
 use crate::error::SessionError;
 use crate::event::{Event, Part};
 use crate::recorder::{Ended, RunRecorder};
@@ -41,9 +41,8 @@ pub struct Precision {
 impl Precision {
     fn is_done(&self, repeats: &[Repeat]) -> bool {
         let count = u32::try_from(repeats.len()).unwrap_or(u32::MAX);
-        let iops: Vec<f64> = repeats.iter().filter_map(Repeat::iops).collect();
         let sure =
-            || estimate(&iops, LEVEL).is_some_and(|found| found.relative() <= self.half_width.fraction());
+            || iops_half_width(repeats).is_some_and(|half_width| half_width <= self.half_width.fraction());
         count >= self.repeats_max || (count >= self.repeats_min && (self.repeats_min == 1 || sure()))
     }
 }
@@ -95,7 +94,12 @@ impl<'s> PointRunner<'s> {
         self.session.stopped()
     }
 
-    /// The engine of the last interval.
+    /// The machine's name.
+    pub fn hostname(&self) -> &str {
+        &self.recorder.host().hostname
+    }
+
+    /// The engine that did the last interval.
     pub fn engine(&self) -> EngineUse {
         self.engine.clone()
     }

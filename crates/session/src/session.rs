@@ -5,7 +5,7 @@ use iostall_host as host;
 use iostall_load::checks::{self, BusyBefore, Evidence};
 use iostall_load::runner::{Observer as SpanObserver, Phase, run_span};
 use iostall_load::window::StopToken;
-use iostall_load::{EngineKind, SpanJob};
+use iostall_load::{EngineKind, SpanJob, Speed};
 use iostall_measure::platform::Host;
 use iostall_measure::{Clock, RunClock};
 use iostall_model::outcome::IntervalPoint;
@@ -166,7 +166,8 @@ impl<'a> Session<'a> {
         };
         let of_span = targets.for_span(index);
         let ChosenEngine { kind: engine, fallback } = &self.engine;
-        let job = SpanJob { span, seed, targets: &of_span, engine, fallback: fallback.as_ref(), devices };
+        let (fallback, speed) = (fallback.as_ref(), &Speed::default());
+        let job = SpanJob { span, seed, targets: &of_span, engine, fallback, devices, speed, recorded: &[] };
         let outcome = run_span(job, &self.clock, self.stop, &mut OnTick(&mut watching));
         observer.on(&Event::ProgressEnded);
         Ok(outcome?)

@@ -22,7 +22,7 @@ use iostall_session::point_runner::Precision;
 use iostall_session::recorder::Program;
 use iostall_session::sweep::{SweepRequest, sweep, sweep_profile};
 use iostall_session::targets::TargetRequest;
-use iostall_session::{Dependencies, EngineChoice, Event, Observer, Session};
+use iostall_session::{Dependencies, EngineChoice, Event, Observer, Session, SessionError};
 use iostall_stats::knee::{CurvePoint, Knees};
 use iostall_store::{SqliteStore, Store};
 
@@ -159,7 +159,7 @@ fn the_highest_rate_under_a_promise_is_that_of_queueing_theory() {
     let request = SweepRequest { promise: Some(Nanos(5 * MS_NS)), ..sweep_request(4096, 120) };
     let run = sweep_on(&device, request);
     let outcome = run.body.as_kind::<MaxRateOutcome>().unwrap();
-    let confirmed = outcome.points.last().unwrap();
+    let confirmed = outcome.best().unwrap();
     assert!(outcome.confirmations > 0 && confirmed.answers_in_time(5 * MS_NS), "{confirmed:?}");
     let expected = highest_load(5.0) * 1000.0;
     let found = confirmed.rate_iops.unwrap();
@@ -275,18 +275,58 @@ fn a_matrix_that_is_stopped_goes_on_where_it_was_and_every_cell_is_as_the_device
         assert!(is_near(p99, service_ns as f64, 0.01), "{cell:?}: {p99} ns");
     }
     // A minute and more went by, on the device's clock.
+    let earlier = &outcome.earlier;
+    assert_eq!(earlier.len(), 1);
+    assert_eq!((earlier[0].run, earlier[0].points.as_slice()), (first.id, [0, 1, 2, 3, 4].as_slice()));
     assert!(device.clock().now_ns() > 40_000 * MS_NS);
 }
 
-/// Nothing checked that these tests take no real time: before each load the devices are watched for 0.3 s, of whichever clock.
+/// The story: after a resumed matrix was complete, `--resume` took the old stopped one again; and of a matrix that was stopped
+/// twice, nothing said which cells came from where.
 #[test]
-#[should_panic(expected = "waits in real time")]
-fn a_use_case_on_the_machines_clock_would_be_noticed() {
-    let _guard = NoRealSleep::on_this_thread();
-    let (clock, stop) = (RunClock::of_machine(), StopToken::default());
-    let given = Dependencies { program: Program::default(), clock, stop: &stop, observer: &() };
-    let session = Session::begin(EngineChoice::Null, given).unwrap();
-    let profile = preset("random-read").unwrap();
-    let request = LoadRequest { targets: nothing_named(), profile, asked: None, name: "slow".to_owned() };
-    let _ = load(request, &session);
+fn a_matrix_that_was_stopped_twice_says_where_each_cell_is_from_and_is_not_resumed_once_complete() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = SqliteStore::open(directory.path().join("runs.sqlite")).unwrap();
+    let device = device(Channels::fixed(4, MS_NS));
+    let paths = vec![PathBuf::from("volume")];
+    let request = MatrixRequest { paths, consent: WriteConsent::none(), plan: plan(), name: "m".to_owned() };
+    let mut runs: Vec<Run> = Vec::new();
+    for most in [2, 3, usize::MAX] {
+        let stop = StopToken::default();
+        let observer = StopAfter { points: Mutex::new(0), most, stop: &stop, clock: device.clock() };
+        let earlier = (!runs.is_empty()).then_some(&store as &dyn Store);
+        runs.push(on(&device, &stop, &observer, |session| {
+            matrix(request.clone(), earlier, session).unwrap()
+        }));
+        store.add(runs.last().unwrap()).unwrap();
+    }
+    let outcome = runs[2].body.as_kind::<MatrixOutcome>().unwrap();
+    let from: Vec<_> = outcome.earlier.iter().map(|cells| (cells.run, cells.points.clone())).collect();
+    assert_eq!(from, [(runs[0].id, vec![0, 1]), (runs[1].id, vec![2, 3, 4])]);
+    assert!(outcome.earlier_of(5).is_none() && outcome.resumed == Some(runs[1].id));
+    let stop = StopToken::default();
+    let again = on(&device, &stop, &(), |session| matrix(request, Some(&store as &dyn Store), session));
+    assert!(matches!(again, Err(SessionError::ResumeComplete { number: 3 })), "{again:?}");
+}
+
+/// The story: cells of a volume before it was grown and after stood in one table.
+#[test]
+fn a_matrix_is_not_resumed_on_a_target_of_another_size() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = SqliteStore::open(directory.path().join("runs.sqlite")).unwrap();
+    let paths = vec![PathBuf::from("volume")];
+    let request = MatrixRequest { paths, consent: WriteConsent::none(), plan: plan(), name: "m".to_owned() };
+    let before = device(Channels::fixed(4, MS_NS));
+    let stop = StopToken::default();
+    let observer = StopAfter { points: Mutex::new(0), most: 2, stop: &stop, clock: before.clock() };
+    store
+        .add(&on(&before, &stop, &observer, |session| matrix(request.clone(), None, session).unwrap()))
+        .unwrap();
+    let file = SimFile { size_bytes: 32 << 20, durability: Durability::WriteThrough, ..SimFile::default() };
+    let config = SimConfig { seed: 7, files: vec![file], ..SimConfig::default() };
+    let after = SimDevice::with_model(config, Box::new(Channels::fixed(4, MS_NS)), ManualClock::new());
+    let stop = StopToken::default();
+    let refused = on(&after, &stop, &(), |session| matrix(request, Some(&store as &dyn Store), session));
+    let Err(SessionError::ResumeDiffers { what, then, now, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((what.as_str(), then.as_str(), now.as_str()), ("size of volume", "16 MiB", "32 MiB"));
 }

@@ -2,15 +2,17 @@
 //! no device, no formatting, and nothing that is stored.
 
 pub mod autocorrelation;
-pub mod bootstrap;
 pub mod change;
 pub mod compare;
 pub mod confidence;
 pub mod knee;
+#[cfg(test)]
+mod noise;
 pub mod permutation;
 pub mod plateau;
-pub mod rank;
 pub mod rate_search;
 pub mod summary;
+pub mod tell_apart;
 pub mod trend;
+pub mod welch;
 pub mod work;

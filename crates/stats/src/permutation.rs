@@ -71,7 +71,7 @@ fn shuffle(values: &mut [f64], random: &mut Xoshiro256PlusPlus) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bootstrap::tests::noise;
+    use crate::noise::noise;
 
     fn noisy(level: f64, from: u64, count: u64) -> impl Iterator<Item = f64> {
         (from..from + count).map(move |number| level + 0.2 * noise(number))

@@ -1,7 +1,9 @@
 //! Searches for the highest arrival rate at which storage still meets a response time target.
 
-/// How often a rate is confirmed or lowered at most.
-const CONFIRMATIONS_MAX: u32 = 6;
+/// Longer looks at most.
+const CONFIRMATIONS_MAX: u32 = 10;
+/// A gap that is hardly wider than the precision is not halved once more.
+const GAP_SLACK: f64 = 1.01;
 
 /// A rate to try next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,8 +23,9 @@ impl Trial {
     }
 }
 
-/// The search: doubles or halves until the result changes, then bisects the logarithm, then confirms,
-/// lowering the rate if needed.
+/// A search: doubling or halving until the answer changes, then bisection of the logarithm, then confirmation. A rate that is not
+/// confirmed gives way downwards, in steps that double, since a short look may have been lucky by far; once one is confirmed
+/// the gap above it is halved again.
 #[derive(Clone, Debug)]
 pub struct RateSearch {
     low: Option<f64>,
@@ -35,6 +38,8 @@ pub struct RateSearch {
     precision: f64,
     next: Option<Trial>,
     confirmations: u32,
+    /// The lowest rate that a longer look did not confirm.
+    refuted: Option<f64>,
     found: Option<f64>,
 }
 
@@ -43,7 +48,17 @@ impl RateSearch {
     pub fn new(start: f64, floor: f64, ceiling: f64, precision: f64) -> Self {
         let start = start.clamp(floor, ceiling);
         let next = Some(Trial::Search(start));
-        Self { low: None, high: None, floor, ceiling, precision, next, confirmations: 0, found: None }
+        Self {
+            low: None,
+            high: None,
+            floor,
+            ceiling,
+            precision,
+            next,
+            confirmations: 0,
+            refuted: None,
+            found: None,
+        }
     }
 
     /// The next rate to try; `None` when the search is over.
@@ -59,19 +74,16 @@ impl RateSearch {
     /// Reports whether the rate from [`RateSearch::next`] met the target.
     pub fn update(&mut self, met: bool) {
         let Some(trial) = self.next.take() else { return };
-        let rate = trial.rate();
-        if met {
-            self.low = Some(rate);
-        } else {
-            self.high = Some(rate);
-        }
         self.next = match trial {
-            Trial::Confirm(rate) if met => {
-                self.found = Some(rate);
-                None
+            Trial::Search(rate) => {
+                *(if met { &mut self.low } else { &mut self.high }) = Some(rate);
+                self.search()
             }
-            Trial::Confirm(rate) => self.lower(rate),
-            Trial::Search(_) => self.search(),
+            Trial::Confirm(rate) => {
+                self.confirmations += 1;
+                *(if met { &mut self.found } else { &mut self.refuted }) = Some(rate);
+                self.confirm()
+            }
         };
     }
 
@@ -87,10 +99,21 @@ impl RateSearch {
         }
     }
 
-    fn lower(&mut self, rate: f64) -> Option<Trial> {
-        self.confirmations += 1;
-        let lower = rate / (1.0 + self.precision);
-        (self.confirmations < CONFIRMATIONS_MAX && lower >= self.floor).then_some(Trial::Confirm(lower))
+    fn confirm(&self) -> Option<Trial> {
+        if self.confirmations >= CONFIRMATIONS_MAX {
+            return None;
+        }
+        let step = 1.0 + self.precision;
+        match (self.found, self.refuted) {
+            (Some(found), Some(refuted)) if refuted > found * step * GAP_SLACK => {
+                Some(Trial::Confirm((found * refuted).sqrt()))
+            }
+            (None, Some(refuted)) if refuted > self.floor => {
+                let steps = 1_i32 << (self.confirmations - 1).min(5);
+                Some(Trial::Confirm((refuted / step.powi(steps)).max(self.floor)))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -142,6 +165,23 @@ mod tests {
                 Trial::Confirm(rate) => rate <= 930.0,
             });
         }
-        assert!((900.0..=930.0).contains(&search.found().unwrap()), "{search:?}");
+        assert!((880.0..=930.0).contains(&search.found().unwrap()), "{search:?}");
+    }
+
+    /// The story: short looks were lucky up to 1000 a second, six longer ones went down to 784 without luck, and the search said
+    /// that no rate holds.
+    #[test]
+    fn a_search_that_was_lucky_by_far_still_finds_the_rate_that_holds() {
+        for limit in [100.0, 250.0, 500.0, 700.0, 900.0] {
+            let mut search = RateSearch::new(1000.0, 20.0, 1e6, 0.05);
+            while let Some(trial) = search.next() {
+                search.update(match trial {
+                    Trial::Search(rate) => rate <= 1000.0,
+                    Trial::Confirm(rate) => rate <= limit,
+                });
+            }
+            let found = search.found().unwrap();
+            assert!(found <= limit && found >= limit * 0.75, "{limit}: {search:?}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Before and after times of real jobs, by name.
 
-use crate::compare::{Difference, SAMPLES_MIN, Samples, compare};
+use crate::compare::{ALPHA, Difference, RUNS_MIN, compare_runs, correct_for_many};
 use crate::summary::mean;
 
 /// One job, before and after.
@@ -47,23 +47,53 @@ impl Job {
         let before = self.before().filter(|before| *before > 0.0)?;
         Some(self.improvement_s()? / before * 100.0)
     }
+}
 
-    /// The statistics behind the verdict; `None` with too few repeats.
-    pub fn difference(&self, seed: u64) -> Option<Difference> {
-        compare(&self.before_s, &self.after_s, Samples::Runs, seed)
+/// A job with what is known of its improvement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedJob<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// The statistics behind the verdict; `None` for too few repeats.
+    pub found: Option<Difference>,
+    /// The p-value, corrected for the number of jobs that are judged.
+    pub p_value: Option<f64>,
+    /// What follows.
+    pub verdict: WorkVerdict,
+}
+
+/// Judges every job that has at least [`RUNS_MIN`] repeats a side, all of them together: among many jobs one would look
+/// different by chance.
+pub fn judge(jobs: &[Job]) -> Vec<JudgedJob<'_>> {
+    let found: Vec<Option<Difference>> =
+        jobs.iter().map(|job| compare_runs(&job.before_s, &job.after_s)).collect();
+    let p_values: Vec<Option<f64>> = found.iter().map(|found| found.map(|found| found.p_value)).collect();
+    let corrected = correct_for_many(&p_values);
+    let judged = jobs.iter().zip(found).zip(corrected);
+    judged
+        .map(|((job, found), p_value)| JudgedJob {
+            job,
+            found,
+            p_value,
+            verdict: verdict(job, found, p_value),
+        })
+        .collect()
+}
+
+fn verdict(job: &Job, found: Option<Difference>, p_value: Option<f64>) -> WorkVerdict {
+    let (before, after) = (job.before_s.len(), job.after_s.len());
+    if before.min(after) < RUNS_MIN {
+        return WorkVerdict::Anecdote(before, after);
     }
-
-    /// No verdict below [`SAMPLES_MIN`] repeats per side.
-    pub fn verdict(&self, seed: u64) -> WorkVerdict {
-        let counts = (self.before_s.len(), self.after_s.len());
-        match self.difference(seed) {
-            _ if counts.0 < SAMPLES_MIN || counts.1 < SAMPLES_MIN => {
-                WorkVerdict::Anecdote(counts.0, counts.1)
+    match found {
+        Some(found) if p_value.is_some_and(|p_value| p_value < ALPHA) => {
+            if found.difference() < 0.0 {
+                WorkVerdict::Faster
+            } else {
+                WorkVerdict::Slower
             }
-            Some(found) if found.is_significant() && found.difference() < 0.0 => WorkVerdict::Faster,
-            Some(found) if found.is_significant() => WorkVerdict::Slower,
-            Some(_) | None => WorkVerdict::NoDifference,
         }
+        Some(_) | None => WorkVerdict::NoDifference,
     }
 }
 
@@ -101,16 +131,30 @@ mod tests {
             assert!((job.improvement_s().unwrap() - saved).abs() < 1e-9);
             // The publication truncated some of its percentages and rounded others.
             assert!((job.improvement_pct().unwrap() - percent).abs() < 1.0);
-            assert_eq!(job.verdict(1), WorkVerdict::Anecdote(1, 1));
+            assert_eq!(judge(&[job])[0].verdict, WorkVerdict::Anecdote(1, 1));
         }
     }
 
     #[test]
     fn enough_repeats_give_a_verdict_and_scatter_gives_none() {
         let before = [1218.0, 1225.0, 1209.0, 1230.0];
-        assert_eq!(job(&before, &[526.0, 530.0, 519.0, 541.0]).verdict(1), WorkVerdict::Faster);
-        assert_eq!(job(&[526.0, 530.0, 519.0, 541.0], &before).verdict(1), WorkVerdict::Slower);
-        assert_eq!(job(&before, &[1215.0, 1228.0, 1210.0, 1233.0]).verdict(1), WorkVerdict::NoDifference);
+        let jobs = [
+            job(&before, &[526.0, 530.0, 519.0, 541.0]),
+            job(&[526.0, 530.0, 519.0, 541.0], &before),
+            job(&before, &[1215.0, 1228.0, 1210.0, 1233.0]),
+        ];
+        let verdicts: Vec<WorkVerdict> = judge(&jobs).iter().map(|judged| judged.verdict).collect();
+        assert_eq!(verdicts, [WorkVerdict::Faster, WorkVerdict::Slower, WorkVerdict::NoDifference]);
+    }
+
+    #[test]
+    fn one_job_of_many_that_looks_faster_is_no_proof() {
+        // Alone, p is 0.02: but there are ten jobs, and one in fifty such differences is chance.
+        let lucky = job(&[100.0, 101.0, 99.0, 100.0], &[98.0, 97.5, 98.9, 98.4]);
+        assert_eq!(judge(std::slice::from_ref(&lucky))[0].verdict, WorkVerdict::Faster);
+        let same = job(&[100.0, 101.0, 99.0, 100.0], &[99.0, 100.0, 101.0, 100.0]);
+        let jobs: Vec<Job> = std::iter::once(lucky).chain(vec![same; 9]).collect();
+        assert_eq!(judge(&jobs)[0].verdict, WorkVerdict::NoDifference, "{:?}", judge(&jobs)[0]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use iostall_report::section::Section;
 use iostall_session::analysis::comparison::Comparison;
 use iostall_session::comparison::MeasuredSide;
 use iostall_session::output::{Form, Outputs, Taken};
+use iostall_stats::work::judge;
 
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::{Status, hinted, is_interrupted};
@@ -21,12 +22,12 @@ use crate::store;
 
 /// Compares and shows the result.
 pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let seed = args.bootstrap_seed;
     let outputs = Outputs::check(&[("--json", Form::Json, args.json.as_deref())], &taken(args, global))?;
     if let Some(paths) = &args.work {
         let jobs = work::read(paths)?;
-        let sections = [iostall_report::work::section(&jobs, seed)];
-        let json = iostall_report::work::to_json(&jobs, seed);
+        let jobs = judge(&jobs);
+        let sections = [iostall_report::work::section(&jobs)];
+        let json = iostall_report::work::to_json(&jobs);
         return Ok(show("Before and after", &sections, &json, &outputs, printer, Status::Done));
     }
     let (sides, interrupted) = if let Some(times) = args.fresh {
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
         need_two(args.sides.len())?;
         (saved::read(&args.sides, global)?, false)
     };
-    let comparison = Comparison::of(&sides, seed);
+    let comparison = Comparison::of(&sides);
     let status = if interrupted { Status::Interrupted } else { Status::Done };
     Ok(show(&title(&sides), &sections(&comparison), &to_json(&comparison), &outputs, printer, status))
 }

@@ -1,7 +1,7 @@
 //! The profile of a load: a preset or file, with overrides from the command line.
 
 use iostall_load::preset::preset;
-use iostall_load::profile::{Overrides, check, read_profile};
+use iostall_load::profile::{Overrides, check, give_own_files, read_profile};
 use iostall_measure::SyncCall;
 use iostall_model::Profile;
 use iostall_model::profile::SyncRule;
@@ -18,6 +18,8 @@ const DEFAULT_ON_SCRATCH: &str = "oltp";
 /// Resolves everything about the profile that needs no device.
 pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
     let mut profile = base(args)?;
+    let bound: Vec<&str> = args.what.bindings.iter().map(|binding| binding.name.as_str()).collect();
+    give_own_files(&mut profile, &bound);
     for overrides in [of_run(args), of_roles(args)] {
         overrides.apply(&mut profile).map_err(|error| {
             hinted(error, "--role NAME says which role the options of the shape group change")

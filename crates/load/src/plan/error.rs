@@ -7,6 +7,30 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlanError {
+    /// A recorded request that cannot be made again here.
+    #[error(
+        "role {role}: the recorded request of {length} bytes at offset {offset} lies beyond the target, between its sectors, is \
+         larger than the block size, or writes where the role only reads"
+    )]
+    Recorded {
+        /// Role.
+        role: String,
+        /// Its first byte.
+        offset: u64,
+        /// Its bytes.
+        length: u32,
+    },
+    /// Workers without a request.
+    #[error("role {role}: {requests} recorded requests are too few for {workers} workers")]
+    TooFewRecorded {
+        /// Role.
+        role: String,
+        /// Requests that there are.
+        requests: usize,
+        /// Its workers.
+        workers: u32,
+    },
+    /// The largest block is larger than the region.
     #[error(
         "role {role:?}: a block of {block} does not fit in bytes {start} to {end} of a target of {target_size}; \
          use a larger target, a wider region or a smaller block size"

@@ -1,5 +1,6 @@
 //! Random numbers: one generator per stream, and two ways to use it without division.
 
+pub(super) use iostall_engine::content::mix;
 use iostall_measure::Percent;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -26,15 +27,6 @@ impl StreamRng {
     pub(super) fn fraction(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
-}
-
-/// SplitMix64's output function (Steele, Lea & Flood 2014) with its increment: one to one on 64 bits, with
-/// unrelated results for neighbours.
-pub(super) fn mix(number: u64) -> u64 {
-    let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
 }
 
 /// A number of equally likely choices.

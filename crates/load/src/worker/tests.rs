@@ -16,6 +16,7 @@ use super::{Worker, WorkerOutcome, WorkerParts};
 use crate::fill::BlockFiller;
 use crate::plan::{StreamPlace, StreamPlan};
 use crate::source::WriteSource;
+use crate::speed::Speed;
 use crate::stream::{OpenPace, Pace, Stream, SyncState};
 use crate::window::{StopToken, Window};
 use crate::worker_stats::WorkerStats;
@@ -52,7 +53,7 @@ fn pace(role: &RoleProfile, start_ns: u64) -> Pace {
         Arrivals::Constant => Schedule::constant(iops, start_ns),
         Arrivals::Poisson => Schedule::poisson(iops, start_ns, 11),
     };
-    Pace::Open(Box::new(OpenPace::new(schedule, iops)))
+    Pace::Open(Box::new(OpenPace::new(schedule, iops, Speed::default())))
 }
 
 /// Runs one worker for `measured_ms` after 10 ms of warm-up.

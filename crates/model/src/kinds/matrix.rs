@@ -1,6 +1,7 @@
 //! `iostall matrix`.
 
 use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Nanos, Percent};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
@@ -50,10 +51,31 @@ pub struct MatrixOutcome {
     pub engine: EngineUse,
     /// The measured cells, each on one target.
     pub points: Vec<Point>,
-    /// The run that this one resumed, which measured the first cells; their times count from the start of
-    /// that run.
+    /// The stopped run that this one went on from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed: Option<RunId>,
+    /// The cells that earlier runs measured. Absent in runs kept before this was: then `resumed` measured the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierCells>,
+}
+
+/// Cells that an earlier, stopped run measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EarlierCells {
+    /// That run.
+    pub run: RunId,
+    /// When it began, UTC. The times of these cells are from then.
+    pub started_utc: Timestamp,
+    /// Indices in the points.
+    pub points: Vec<u32>,
+}
+
+impl MatrixOutcome {
+    /// The earlier run that measured point `index`; `None` for this run.
+    pub fn earlier_of(&self, index: usize) -> Option<&EarlierCells> {
+        let has = |cells: &&EarlierCells| cells.points.iter().any(|known| *known as usize == index);
+        self.earlier.iter().find(has)
+    }
 }
 
 impl Outcome for MatrixOutcome {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::copy::CopyOutcome;
 pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
-pub use self::matrix::{MatrixOutcome, MatrixPlan};
+pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
 pub use self::outcome::Outcome;
 pub use self::sweep::SweepOutcome;

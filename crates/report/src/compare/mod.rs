@@ -2,8 +2,7 @@
 
 mod page;
 
-use iostall_session::analysis::comparison::{ComparedSide, Comparison};
-use iostall_stats::compare::Samples;
+use iostall_session::analysis::comparison::{ComparedSide, Comparison, MetricVerdict, Samples};
 
 pub use self::page::sections;
 
@@ -11,8 +10,7 @@ pub use self::page::sections;
 pub fn to_json(comparison: &Comparison) -> serde_json::Value {
     let others: Vec<_> = comparison.others.iter().map(side_json).collect();
     serde_json::json!({
-        "schema": "iostall-comparison", "schema_version": 1, "first": comparison.first,
-        "bootstrap_seed": comparison.seed, "others": others,
+        "schema": "iostall-comparison", "schema_version": 2, "first": comparison.first, "others": others,
     })
 }
 
@@ -25,9 +23,13 @@ fn side_json(other: &ComparedSide) -> serde_json::Value {
                 "subject": row.subject, "metric": row.metric, "first": row.first, "second": row.second,
                 "difference": row.second - row.first, "ratio": row.ratio(),
                 "ratio_low": row.found.map(|found| found.ratio.low), "ratio_high": row.found.map(|found| found.ratio.high),
-                "p_value": row.found.map(|found| found.p_value),
-                "samples": row.found.map(|found| [found.counts.0, found.counts.1]),
-                "significant": row.found.map(|found| found.is_significant()),
+                "p_value": row.found.map(|found| found.p_value), "p_value_corrected": row.p_value,
+                "verdict": match row.verdict {
+                    MetricVerdict::TooFewSamples => "too-few-samples",
+                    MetricVerdict::NoDifference => "no-difference",
+                    MetricVerdict::RunsDiffer => "these-runs-differ",
+                    MetricVerdict::Significant => "significant",
+                },
             })
         })
         .collect();
@@ -35,18 +37,28 @@ fn side_json(other: &ComparedSide) -> serde_json::Value {
         Samples::Runs => "runs",
         Samples::Seconds => "seconds",
     };
-    serde_json::json!({"label": other.label, "samples": samples, "differences": other.differences, "metrics": rows})
+    serde_json::json!({
+        "label": other.label, "samples": samples, "runs": [other.runs.0, other.runs.1], "left_out": other.left_out,
+        "differences": other.differences, "metrics": rows,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use iostall_model::{Run, RunBody};
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use iostall_model::{Run, RunBody, RunId};
     use iostall_session::comparison::MeasuredSide;
+    use uuid::Uuid;
 
     use super::*;
     use crate::fixture;
 
+    /// Runs that were measured one by one, whatever they are copied from.
     fn side(label: &str, runs: Vec<Run>) -> MeasuredSide {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let id = || RunId(Uuid::from_u128(NEXT.fetch_add(1, Ordering::Relaxed).into()));
+        let runs = runs.into_iter().map(|run| Run { id: id(), ..run }).collect();
         MeasuredSide { label: label.into(), runs }
     }
 
@@ -72,12 +84,15 @@ mod tests {
     }
 
     #[test]
-    fn a_run_against_itself_does_not_differ_in_anything() {
+    fn a_run_against_its_equal_does_not_differ_in_anything() {
         let sides = [side("A", vec![fixture::run()]), side("B", vec![fixture::run()])];
-        let value = to_json(&Comparison::of(&sides, 1));
+        let value = to_json(&Comparison::of(&sides));
         for row in value["others"][0]["metrics"].as_array().unwrap() {
             assert_eq!(row["ratio"], 1.0, "{row}");
-            assert_ne!(row["significant"], true, "{row}");
+            assert!(
+                ["no-difference", "too-few-samples"].contains(&row["verdict"].as_str().unwrap()),
+                "{row}"
+            );
         }
         assert_eq!(value["others"][0]["samples"], "seconds");
         assert!(
@@ -90,25 +105,55 @@ mod tests {
     }
 
     #[test]
-    fn twice_the_rate_is_found_significant_second_by_second() {
+    fn twice_the_rate_makes_two_runs_differ_and_no_more_is_said_of_two_runs() {
         let sides = [side("A", vec![fixture::run()]), side("B", vec![faster(2.0)])];
-        let comparison = Comparison::of(&sides, 1);
+        let comparison = Comparison::of(&sides);
         let value = to_json(&comparison);
         let row = metric(&value, "data read", "iops");
-        assert_eq!(row["significant"], true, "{row}");
+        assert_eq!(row["verdict"], "these-runs-differ", "{row}");
         assert!((row["ratio"].as_f64().unwrap() - 2.0).abs() < 0.01);
         assert!(row["ratio_low"].as_f64().unwrap() > 1.5, "{row}");
         let section = &sections(&comparison)[0];
         assert_eq!(section.title, "B against A");
-        assert!(section.notes[0].text.contains("differ significantly"), "{section:?}");
+        assert!(section.notes[0].text.contains("These runs differ in"), "{section:?}");
+        let said = format!("{section:?}");
+        assert!(!said.contains("significant") && said.contains("at least 4 runs a side"), "{said}");
     }
 
     #[test]
     fn four_runs_a_side_are_compared_run_by_run() {
         let sides = [side("A", vec![fixture::run(); 4]), side("B", vec![faster(2.0); 4])];
-        let value = to_json(&Comparison::of(&sides, 1));
+        let comparison = Comparison::of(&sides);
+        let value = to_json(&comparison);
         assert_eq!(value["others"][0]["samples"], "runs");
-        assert_eq!(metric(&value, "data read", "iops")["samples"], serde_json::json!([4, 4]));
+        assert_eq!(value["others"][0]["runs"], serde_json::json!([4, 4]));
+        assert_eq!(metric(&value, "data read", "iops")["verdict"], "significant");
+        assert!(sections(&comparison)[0].notes[0].text.contains("differ significantly"));
+    }
+
+    /// The story: `compare 1,1,1,1 2,2,2,2` of two equal runs said that all five metrics differ significantly.
+    #[test]
+    fn a_run_given_four_times_is_one_run_and_one_on_both_sides_is_in_neither() {
+        let (one, two, three) =
+            (side("", vec![fixture::run()]), side("", vec![faster(2.0)]), side("", vec![faster(2.0)]));
+        let of = |first: &[&MeasuredSide], second: &[&MeasuredSide]| {
+            let runs = |sides: &[&MeasuredSide]| sides.iter().flat_map(|side| side.runs.clone()).collect();
+            let side = |label: &str, runs| MeasuredSide { label: label.into(), runs };
+            Comparison::of(&[side("A", runs(first)), side("B", runs(second))])
+        };
+        let repeated = of(&[&one; 4], &[&two; 4]);
+        let value = to_json(&repeated);
+        assert_eq!(value["others"][0]["runs"], serde_json::json!([1, 1]));
+        assert_eq!(value["others"][0]["samples"], "seconds");
+        assert!(format!("{:?}", sections(&repeated)).contains("6 runs were repeated"));
+        let shared = of(&[&one, &three], &[&two, &three]);
+        assert_eq!(to_json(&shared)["others"][0]["runs"], serde_json::json!([1, 1]));
+        assert!(format!("{:?}", sections(&shared)).contains("One run was given on both sides"));
+        let itself = &sections(&of(&[&one], &[&one]))[0];
+        assert!(
+            itself.notes[0].text.contains("compared with itself") && itself.tables.is_empty(),
+            "{itself:?}"
+        );
     }
 
     #[test]
@@ -122,7 +167,7 @@ mod tests {
         role.caching = iostall_measure::Caching::Buffered;
         load.spans[0].roles[0].engine.name = "psync".into();
         let sides = [side("A", vec![fixture::run()]), side("B", vec![other])];
-        let said = sections(&Comparison::of(&sides, 1))[0]
+        let said = sections(&Comparison::of(&sides))[0]
             .notes
             .iter()
             .map(|note| note.text.clone())
@@ -143,12 +188,12 @@ mod tests {
     #[test]
     fn sweeps_are_compared_setting_by_setting_and_different_kinds_have_nothing_in_common() {
         let sides = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::sweep()])];
-        let value = to_json(&Comparison::of(&sides, 1));
+        let value = to_json(&Comparison::of(&sides));
         let row = metric(&value, "random read 8K, depth 8 × 1 worker, target 1", "iops");
-        // Three intervals per side: too few for a verdict.
-        assert!(row["significant"].is_null() && row["ratio"] == 1.0, "{row}");
+        // Three intervals a side: too few for a verdict.
+        assert!(row["verdict"] == "too-few-samples" && row["ratio"] == 1.0, "{row}");
         let mixed = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::run()])];
-        let section = &sections(&Comparison::of(&mixed, 1))[0];
+        let section = &sections(&Comparison::of(&mixed))[0];
         assert!(section.notes[0].text.contains("nothing in common"));
         assert!(section.tables.is_empty());
     }

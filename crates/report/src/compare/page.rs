@@ -1,7 +1,9 @@
 //! A comparison as sections, with the same layout in text and HTML.
 
-use iostall_session::analysis::comparison::{ComparedSide, Comparison, Metric, MetricRow};
-use iostall_stats::compare::{SAMPLES_MIN, Samples};
+use iostall_session::analysis::comparison::{
+    ComparedSide, Comparison, Metric, MetricRow, MetricVerdict, Samples,
+};
+use iostall_stats::compare::RUNS_MIN;
 
 use crate::format::{NONE, duration, number};
 use crate::section::{Note, Section};
@@ -13,22 +15,49 @@ pub fn sections(comparison: &Comparison) -> Vec<Section> {
 }
 
 fn section(comparison: &Comparison, other: &ComparedSide) -> Section {
-    let mut notes: Vec<Note> = Vec::new();
-    let significant: Vec<&MetricRow> = other.rows.iter().filter(|row| row.is_significant()).collect();
-    notes.push(match (other.rows.len(), significant.len()) {
-        (0, _) => Note::caution("The two have nothing in common that could be compared."),
-        (_, 0) if other.rows.iter().all(|row| row.found.is_none()) => Note::caution(format!(
-            "No verdict: there are too few samples. Measure longer, or repeat: at least {SAMPLES_MIN} runs a side."
-        )),
-        (all, 0) => Note::strong(format!("No significant difference in any of {all} metrics.")),
-        (all, count) => Note::strong(format!("{count} of {all} metrics differ significantly.")),
-    });
+    let mut notes = vec![headline(other)];
+    notes.extend(reach(other));
+    notes.extend(other.left_out.iter().map(Note::caution));
     notes.extend(other.differences.iter().map(|differs| Note::caution(format!("Not the same: {differs}."))));
     Section {
         notes,
         tables: if other.rows.is_empty() { Vec::new() } else { vec![table(comparison, other)] },
         ..Section::titled(format!("{} against {}", other.label, comparison.first))
     }
+}
+
+fn headline(other: &ComparedSide) -> Note {
+    let all = other.rows.len();
+    let differing = other
+        .rows
+        .iter()
+        .filter(|row| matches!(row.verdict, MetricVerdict::Significant | MetricVerdict::RunsDiffer))
+        .count();
+    let has_verdict = other.rows.iter().any(|row| row.verdict != MetricVerdict::TooFewSamples);
+    match (other.samples, differing) {
+        _ if other.runs.0 == 0 || other.runs.1 == 0 => {
+            Note::caution("A run cannot be compared with itself: no run is on one side only.")
+        }
+        _ if all == 0 => Note::caution("The two have nothing in common that could be compared."),
+        _ if !has_verdict => Note::caution(format!(
+            "No verdict: there are too few samples, or seconds that resemble each other for too long. Repeat each side, at \
+             least {RUNS_MIN} runs of each, or measure longer."
+        )),
+        (Samples::Runs, 0) => Note::strong(format!("No significant difference in any of {all} metrics.")),
+        (Samples::Runs, count) => Note::strong(format!("{count} of {all} metrics differ significantly.")),
+        (Samples::Seconds, 0) => Note::strong(format!("These runs do not differ in any of {all} metrics.")),
+        (Samples::Seconds, count) => Note::strong(format!("These runs differ in {count} of {all} metrics.")),
+    }
+}
+
+/// How far the verdict reaches, where it reaches no further than the runs that were given.
+fn reach(other: &ComparedSide) -> Option<Note> {
+    (other.samples == Samples::Seconds && !other.rows.is_empty()).then(|| {
+        Note::caution(format!(
+            "That is about these runs alone: the next run of the same settings may differ as much. Whether what was tested \
+             differs takes at least {RUNS_MIN} runs a side, measured in turn: iostall compare --fresh {RUNS_MIN}."
+        ))
+    })
 }
 
 fn table(comparison: &Comparison, other: &ComparedSide) -> Table {
@@ -54,14 +83,14 @@ fn table(comparison: &Comparison, other: &ComparedSide) -> Table {
     let samples = match other.samples {
         Samples::Runs => "each run is one sample",
         Samples::Seconds => {
-            "seconds (intervals of points) are the samples, put in blocks as long as their correlation lasts; the \
-             percentiles' are those of each second"
+            "the samples are the seconds of the runs (intervals of points), counted for fewer where they resemble each other; \
+             the percentiles' are those of each second"
         }
     };
     table.note(&format!(
-        "95 %: percentile bootstrap (seed {}). p: Mann–Whitney rank test. {samples}. Significant: p < 0.05 and 1 outside \
-         the interval. With so many metrics one in twenty differs by chance.",
-        comparison.seed
+        "95 %: of this metric alone. p: Welch's t test, with Holm's correction for the {} metrics of this table, so that chance \
+         alone makes a difference in at most 5 of 100 such tables; {samples}.",
+        other.rows.len()
     ));
     table
 }
@@ -71,10 +100,9 @@ fn cells(row: &MetricRow) -> Vec<TableCell> {
     let sign = if difference < 0.0 { "-" } else { "+" };
     let found = row.found.as_ref();
     let interval = found.map(|found| format!("{:.3} to {:.3}", found.ratio.low, found.ratio.high));
-    let p =
-        found.map(
-            |found| if found.p_value < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", found.p_value) },
-        );
+    let p = row
+        .p_value
+        .map(|p_value| if p_value < 0.001 { "<0.001".to_owned() } else { format!("{p_value:.3}") });
     let none = || NONE.to_owned();
     vec![
         row.metric.name().into(),
@@ -89,20 +117,19 @@ fn cells(row: &MetricRow) -> Vec<TableCell> {
 }
 
 fn verdict(row: &MetricRow) -> TableCell {
-    if row.found.is_none() {
-        return TableCell::from("too few samples").severity(Severity::Caution);
-    }
-    if !row.is_significant() {
-        return "no significant difference".into();
-    }
     let change = row.ratio().map_or(0.0, |ratio| (ratio - 1.0) * 100.0);
-    let better = (row.second > row.first) == row.metric.is_rate();
-    let word = if better { "better" } else { "worse" };
-    TableCell::from(format!("{word}, {change:+.1} %")).severity(if better {
-        Severity::Strong
-    } else {
-        Severity::Bad
-    })
+    let is_better = (row.second > row.first) == row.metric.is_rate();
+    match row.verdict {
+        MetricVerdict::TooFewSamples => TableCell::from("too few samples").severity(Severity::Caution),
+        MetricVerdict::NoDifference => "no difference beyond chance".into(),
+        MetricVerdict::RunsDiffer => format!("these runs differ, {change:+.1} %").into(),
+        MetricVerdict::Significant if is_better => {
+            TableCell::from(format!("better, {change:+.1} %")).severity(Severity::Strong)
+        }
+        MetricVerdict::Significant => {
+            TableCell::from(format!("worse, {change:+.1} %")).severity(Severity::Bad)
+        }
+    }
 }
 
 fn value(metric: Metric, value: f64) -> String {

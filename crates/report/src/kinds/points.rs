@@ -1,13 +1,13 @@
 //! What runs with points share: tables of points for spreadsheets and scripts.
 
 use iostall_measure::{Percent, Percentile};
-use iostall_model::{Point, Profile, Run};
-use iostall_stats::knee::CurvePoint;
+use iostall_model::{Point, Profile, Run, RunId};
+use iostall_session::analysis::points::{in_flight_by_little, iops_half_width};
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::facts;
 use crate::format::duration;
-use crate::point::precision;
 use crate::report::{Field, Series};
 
 /// How much was measured: `21 settings, 63.0 s measured`.
@@ -33,10 +33,40 @@ pub(super) fn asked(profile: &Profile) -> String {
     format!("{shape}{order}")
 }
 
-/// A row a point.
+/// The run that measured a point, which is not always the one that shows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) run: RunId,
+    pub(super) started_utc: Timestamp,
+}
+
+impl Origin {
+    /// The run itself.
+    pub(super) fn of(run: &Run) -> Self {
+        Self { run: run.id, started_utc: run.started_utc }
+    }
+
+    /// When the first interval of `point` began.
+    pub(super) fn measured_utc(self, point: &Point) -> Timestamp {
+        let start_ns = point.repeats.first().map_or(0, |repeat| repeat.start_ns);
+        let since = SignedDuration::from_nanos(i64::try_from(start_ns).unwrap_or(i64::MAX));
+        self.started_utc.saturating_add(since).unwrap_or(self.started_utc)
+    }
+}
+
+/// A row a point, all of which the run measured.
 pub(super) fn series<'a>(run: &'a Run, points: &'a [Point]) -> Series<'a> {
-    let rows = points.iter().map(|point| PointRow::of(run, point).fields());
-    Series { header: &HEADER, rows: Box::new(rows) }
+    series_from(run, points, |_| Origin::of(run))
+}
+
+/// A row a point; `origin` knows who measured each, by its index.
+pub(super) fn series_from<'a>(
+    run: &'a Run,
+    points: &'a [Point],
+    origin: impl Fn(usize) -> Origin + 'a,
+) -> Series<'a> {
+    let row = move |(index, point)| PointRow::of(run, point, origin(index)).fields();
+    Series { header: &HEADER, rows: Box::new(points.iter().enumerate().map(row)) }
 }
 
 /// The points for scripts; such a run has no spans.
@@ -49,13 +79,17 @@ pub(super) struct PointsSummary {
 
 impl PointsSummary {
     pub(super) fn of(run: &Run, points: &[Point]) -> Self {
-        let points = points.iter().map(|point| PointRow::of(run, point)).collect();
-        Self { spans: Vec::new(), points }
+        Self::from(run, points, |_| Origin::of(run))
+    }
+
+    pub(super) fn from(run: &Run, points: &[Point], origin: impl Fn(usize) -> Origin) -> Self {
+        let row = |(index, point)| PointRow::of(run, point, origin(index));
+        Self { spans: Vec::new(), points: points.iter().enumerate().map(row).collect() }
     }
 }
 
 /// In the order of a row's fields.
-const HEADER: [&str; 22] = [
+const HEADER: [&str; 24] = [
     "target",
     "block_size",
     "access",
@@ -78,6 +112,8 @@ const HEADER: [&str; 22] = [
     "latency_ms_max",
     "in_flight_by_little",
     "failed",
+    "run",
+    "measured_utc",
 ];
 
 #[derive(Debug, Serialize)]
@@ -104,10 +140,12 @@ pub(super) struct PointRow {
     latency_ms_max: Option<f64>,
     in_flight_by_little: Option<f64>,
     failed: u64,
+    run: String,
+    measured_utc: String,
 }
 
 impl PointRow {
-    fn of(run: &Run, point: &Point) -> Self {
+    fn of(run: &Run, point: &Point, origin: Origin) -> Self {
         let millis = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e6);
         let at = |percentile: Percentile| millis(point.latency_ns.value_at(percentile));
         let targets = point.targets.iter().filter_map(|index| run.targets.get(*index as usize));
@@ -123,7 +161,7 @@ impl PointRow {
             intervals: point.repeats.len(),
             measured_s: point.measured_ns() as f64 / 1e9,
             iops: point.iops(),
-            iops_half_width_pct: precision(point).map(|share| share * 100.0),
+            iops_half_width_pct: iops_half_width(&point.repeats).map(|share| share * 100.0),
             mib_per_s: point.mib_per_s(),
             latency_ms_min: millis(point.latency_ns.min()),
             latency_ms_mean: point.latency_ns.mean().map(|ns| ns / 1e6),
@@ -132,10 +170,10 @@ impl PointRow {
             latency_ms_p99: at(Percentile::P99),
             latency_ms_p99_9: at(Percentile::P99_9),
             latency_ms_max: millis(point.latency_ns.max()),
-            in_flight_by_little: CurvePoint::measured(point.in_flight(), point.iops(), &point.latency_ns)
-                .filter(|_| point.rate_iops.is_none())
-                .map(|point| point.in_flight_by_little()),
+            in_flight_by_little: in_flight_by_little(point),
             failed: point.failed(),
+            run: origin.run.to_string(),
+            measured_utc: origin.measured_utc(point).to_string(),
         }
     }
 
@@ -163,6 +201,8 @@ impl PointRow {
             self.latency_ms_max.into(),
             self.in_flight_by_little.into(),
             self.failed.into(),
+            self.run.into(),
+            self.measured_utc.into(),
         ]
     }
 }

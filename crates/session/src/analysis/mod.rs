@@ -1,4 +1,6 @@
 //! Analysis of runs, for every output format.
 
 pub mod comparison;
+pub mod max_rate;
+pub mod points;
 pub mod sweep;

@@ -4,6 +4,7 @@ use iostall_model::{MaxRateOutcome, Point, Repeat, Run, SweepOutcome};
 use iostall_stats::change::{Change, change};
 use iostall_stats::knee::{Choice, CurvePoint, Knees};
 use iostall_stats::plateau::{Plateau, plateau};
+use iostall_stats::tell_apart::alike;
 
 /// A smaller change of level is not reported.
 const CHANGE_MIN: f64 = 0.1;
@@ -44,7 +45,24 @@ impl<'a> SweepAnalysis<'a> {
         plateau(&self.pairs())
     }
 
-    /// How many settings had less in flight than requested.
+    /// The settings that what was measured cannot tell from the chosen one, which is among them, by rising requests in flight.
+    /// `None` where there is no choice, or each setting was measured once only.
+    pub fn alike(&self) -> Option<Vec<usize>> {
+        let choice = self.knees.choice?;
+        let candidates: Vec<usize> = match choice {
+            Choice::Power(_) | Choice::SloMissed(_) => self.knees.curve.clone(),
+            Choice::Slo(_) => self.knees.within_target.clone(),
+        };
+        let values: Vec<Vec<f64>> =
+            candidates.iter().map(|index| merits(self.points[*index], choice)).collect();
+        let best = candidates.iter().position(|index| *index == choice.index())?;
+        let mut alike: Vec<usize> =
+            alike(&values, best)?.into_iter().map(|place| candidates[place]).collect();
+        alike.sort_by_key(|index| self.curve_points[*index].in_flight);
+        Some(alike)
+    }
+
+    /// How many settings kept less in flight than was asked.
     pub fn short_of_depth(&self) -> usize {
         self.curve_points.iter().filter(|point| !point.obeys_little()).count()
     }
@@ -55,7 +73,17 @@ impl<'a> SweepAnalysis<'a> {
     }
 }
 
-/// The recommended setting gave a different result when measured again at the end.
+/// What a setting is chosen by, in each of its repeats.
+fn merits(point: &Point, choice: Choice) -> Vec<f64> {
+    let merit = |repeat: &Repeat| match choice {
+        Choice::Slo(_) => repeat.iops(),
+        Choice::SloMissed(_) => repeat.latency_ns_p99.map(|ns| ns as f64),
+        Choice::Power(_) => Some(repeat.iops()? / repeat.latency_ns_mean?),
+    };
+    point.repeats.iter().filter_map(merit).collect()
+}
+
+/// The setting to use, measured again at the end, gave something else.
 #[derive(Clone, Copy, Debug)]
 pub struct LaterChange {
     pub later_ns: u64,

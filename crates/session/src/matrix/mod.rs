@@ -9,6 +9,7 @@ use iostall_engine::guard::WriteConsent;
 use iostall_load::preset::preset;
 use iostall_load::profile::check;
 use iostall_measure::Percent;
+use iostall_measure::platform::Target;
 use iostall_model::profile::BlockMix;
 use iostall_model::{MatrixOutcome, MatrixPlan, Profile, RoleProfile, Run, RunBody};
 use iostall_store::Store;
@@ -19,6 +20,7 @@ use crate::names::check_named_once;
 use crate::point_runner::{PointJob, PointRunner, Precision};
 use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
+use resume::{Earlier, TakenOver};
 
 pub use cells::{Cell, cells};
 
@@ -81,6 +83,10 @@ pub fn matrix(
     check_named_once(paths.iter().map(PathBuf::as_path))?;
     let devices = prepare(&paths, &consent, &plan, &profile, session)?;
     let mut runner = PointRunner::begin(session, &devices.iter().collect::<Vec<_>>());
+    if let Some(earlier) = &earlier {
+        let facts: Vec<Target> = devices.iter().flat_map(Targets::facts).collect();
+        earlier.check_targets(runner.hostname(), &facts)?;
+    }
     let precision = Precision {
         warmup: plan.warmup,
         interval: plan.interval,
@@ -90,8 +96,10 @@ pub fn matrix(
     };
     let all = cells(&plan, devices.len());
     let mut points = Vec::with_capacity(all.len());
+    let mut taken_over = earlier.as_ref().map(TakenOver::from);
     for (index, cell) in all.iter().enumerate() {
-        if let Some(known) = earlier.as_ref().and_then(|earlier| earlier.point(cell, plan.workers)) {
+        let known = taken_over.as_mut().and_then(|taken| taken.take(cell, plan.workers, points.len()));
+        if let Some(known) = known {
             points.push(known.clone());
             continue;
         }
@@ -110,12 +118,16 @@ pub fn matrix(
             break;
         }
         if let Some(point) = point {
+            if let Some(earlier) = &earlier {
+                earlier.check_engine(&runner.engine().name)?;
+            }
             runner.emit(&Event::PointMeasured { label: &label, again: false, point: &point });
             points.push(point);
         }
     }
-    let resumed = earlier.map(|earlier| earlier.run);
-    let outcome = MatrixOutcome { plan, engine: runner.engine(), points, resumed };
+    let cells = taken_over.map(|taken| taken.cells).unwrap_or_default();
+    let resumed = earlier.as_ref().map(Earlier::id);
+    let outcome = MatrixOutcome { plan, engine: runner.engine(), points, resumed, earlier: cells };
     Ok(runner.finish(&name, RunBody::Matrix(Box::new(outcome))))
 }
 

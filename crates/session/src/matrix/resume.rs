@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use iostall_model::{MatrixOutcome, MatrixPlan, Point, Run, RunId};
+use iostall_measure::ByteCount;
+use iostall_measure::platform::Target;
+use iostall_model::{EarlierCells, MatrixOutcome, MatrixPlan, Point, Run};
 use iostall_store::{Filter, Selector, Store};
 
 use super::cells::Cell;
@@ -12,41 +14,99 @@ use crate::targets::named_or_scratch;
 /// How many of the newest matrices are searched for one to resume.
 const LOOK_BACK: u32 = 100;
 
-/// The results of an interrupted matrix.
+/// A stopped matrix to go on from.
 pub(crate) struct Earlier {
-    pub(crate) run: RunId,
-    points: Vec<Point>,
+    /// Its number in the store.
+    number: u32,
+    run: Run,
+    outcome: MatrixOutcome,
 }
 
-impl Earlier {
-    /// The point of `cell`, if it was measured.
-    pub(crate) fn point(&self, cell: &Cell, workers: u32) -> Option<&Point> {
-        self.points.iter().find(|point| cell.is(point, workers))
-    }
+/// The cells that are taken over while a matrix goes on.
+pub(super) struct TakenOver<'a> {
+    earlier: &'a Earlier,
+    pub(super) cells: Vec<EarlierCells>,
 }
 
-/// The newest interrupted matrix with this plan and these targets.
+/// The newest matrix with this plan and these targets, which must be one that was stopped.
 pub(crate) fn newest(
     store: &dyn Store,
     plan: &MatrixPlan,
     paths: &[PathBuf],
 ) -> Result<Earlier, SessionError> {
     let filter = Filter { kind: Some("matrix".to_owned()), limit: Some(LOOK_BACK), ..Filter::default() };
-    let entries = store.list(&filter)?;
-    for entry in entries.iter().filter(|entry| entry.interrupted) {
+    for entry in store.list(&filter)? {
         let run = store.get(&Selector::Number(entry.number.0))?.run;
-        if let Some(earlier) = fitting(&run, plan, paths) {
-            return Ok(earlier);
+        let Some(outcome) = fitting(&run, plan, paths) else { continue };
+        let number = entry.number.0;
+        if !run.interrupted {
+            return Err(SessionError::ResumeComplete { number });
         }
+        return Ok(Earlier { number, outcome, run });
     }
     Err(SessionError::NothingToResume)
 }
 
-fn fitting(run: &Run, plan: &MatrixPlan, paths: &[PathBuf]) -> Option<Earlier> {
-    // Without a path it was the scratch file, which is created again with the same content.
+fn fitting(run: &Run, plan: &MatrixPlan, paths: &[PathBuf]) -> Option<MatrixOutcome> {
+    // Without a name it was the scratch file, which is made again with the same content.
     let paths = named_or_scratch(paths);
     let same_targets = run.targets.iter().map(|target| &target.path).eq(&paths);
-    let outcome =
-        run.body.as_kind::<MatrixOutcome>().filter(|outcome| same_targets && outcome.plan == *plan)?;
-    Some(Earlier { run: run.id, points: outcome.points.clone() })
+    run.body.as_kind::<MatrixOutcome>().filter(|outcome| same_targets && outcome.plan == *plan).cloned()
+}
+
+impl Earlier {
+    /// Refuses to put cells of another machine, or of targets that were of another size, into one table with new ones.
+    pub(super) fn check_targets(&self, hostname: &str, targets: &[Target]) -> Result<(), SessionError> {
+        if self.run.host.hostname != hostname {
+            return Err(self.differs("machine", self.run.host.hostname.clone(), hostname.to_owned()));
+        }
+        for (then, now) in self.run.targets.iter().zip(targets) {
+            if then.size_bytes != now.size_bytes {
+                let what = format!("size of {}", now.path.display());
+                let sizes = [then, now].map(|target| ByteCount(target.size_bytes).to_string());
+                let [then, now] = sizes;
+                return Err(self.differs(&what, then, now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to mix cells of two engines.
+    pub(super) fn check_engine(&self, name: &str) -> Result<(), SessionError> {
+        let then = &self.outcome.engine.name;
+        if then.is_empty() || then == name {
+            return Ok(());
+        }
+        Err(self.differs("engine", then.clone(), name.to_owned()))
+    }
+
+    fn differs(&self, what: &str, then: String, now: String) -> SessionError {
+        SessionError::ResumeDiffers { number: self.number, what: what.to_owned(), then, now }
+    }
+
+    pub(super) fn id(&self) -> iostall_model::RunId {
+        self.run.id
+    }
+}
+
+impl<'a> TakenOver<'a> {
+    pub(super) fn from(earlier: &'a Earlier) -> Self {
+        Self { earlier, cells: Vec::new() }
+    }
+
+    /// The point of `cell`, where it was measured, which becomes point `index` of the new run.
+    pub(super) fn take(&mut self, cell: &Cell, workers: u32, index: usize) -> Option<&'a Point> {
+        let Earlier { run, outcome, .. } = self.earlier;
+        let place = outcome.points.iter().position(|point| cell.is(point, workers))?;
+        // A run that was itself resumed has cells of still older ones.
+        let (id, started_utc) = outcome
+            .earlier_of(place)
+            .map_or((run.id, run.started_utc), |cells| (cells.run, cells.started_utc));
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        match self.cells.iter_mut().find(|cells| cells.run == id) {
+            Some(cells) => cells.points.push(index),
+            None => self.cells.push(EarlierCells { run: id, started_utc, points: vec![index] }),
+        }
+        Some(&outcome.points[place])
+    }
 }

@@ -19,6 +19,8 @@ pub struct PaceRequest {
     pub burst: u32,
     /// From the start of one burst to that of the next; `None`: no pause.
     pub period: Option<Nanos>,
+    /// From the end of one burst to the start of the next, in place of the period.
+    pub delay: Option<Nanos>,
     /// Bytes a second, in place of the burst.
     pub rate: Option<f64>,
     /// Numbers of packets a burst to try, in place of the burst.
@@ -33,7 +35,14 @@ pub enum PaceError {
     #[error(
         "--packet {packet_bytes}: past the page cache a packet must be a multiple of {DIRECT_ALIGN} bytes"
     )]
-    Alignment { packet_bytes: u32 },
+    Alignment {
+        /// Bytes of a packet.
+        packet_bytes: u32,
+    },
+    /// Nothing that a burst could be told by.
+    #[error("--sweep without a pause: bursts of any size are then the same")]
+    SweepWithoutPause,
+    /// An interval without a packet.
     #[error("--interval {interval}: an interval is at least one packet")]
     Interval { interval: ByteCount, packet_bytes: u32 },
 }
@@ -46,6 +55,9 @@ impl PaceError {
             Self::Alignment { packet_bytes } => {
                 let next = packet_bytes.next_multiple_of(DIRECT_ALIGN);
                 format!("--packet {next} is the next one, or --methods buffered")
+            }
+            Self::SweepWithoutPause => {
+                "give --period 50ms, or --delay 50ms for a pause after each burst".to_owned()
             }
             Self::Interval { packet_bytes, .. } => {
                 format!("a packet has {packet_bytes} bytes: give at least those")
@@ -71,11 +83,15 @@ pub fn paces(
         return Err(PaceError::Interval { interval, packet_bytes });
     }
     let period_ns = request.period.map_or(0, Nanos::nanos);
-    let pace = |packets_per_burst, period_ns| Pace { packet_bytes, packets_per_burst, period_ns };
+    let delay_ns = request.delay.map_or(0, Nanos::nanos);
+    if !request.sweep.is_empty() && period_ns == 0 && delay_ns == 0 {
+        return Err(PaceError::SweepWithoutPause);
+    }
+    let pace = |packets_per_burst| Pace { packet_bytes, packets_per_burst, period_ns, delay_ns };
     Ok(match (request.rate, request.sweep.as_slice()) {
         (Some(rate), _) => vec![of_rate(rate, packet_bytes, period_ns)],
-        (None, []) => vec![pace(request.burst, period_ns)],
-        (None, sweep) => sweep.iter().map(|packets| pace(*packets, period_ns)).collect(),
+        (None, []) => vec![pace(request.burst)],
+        (None, sweep) => sweep.iter().map(|packets| pace(*packets)).collect(),
     })
 }
 
@@ -90,7 +106,7 @@ fn of_rate(rate: f64, packet_bytes: u32, period_ns: u64) -> Pace {
         reason = "clamped, and casts saturate"
     )]
     let (packets_per_burst, period_ns) = (packets as u32, exact_ns.round() as u64);
-    Pace { packet_bytes, packets_per_burst, period_ns }
+    Pace { packet_bytes, packets_per_burst, period_ns, delay_ns: 0 }
 }
 
 #[cfg(test)]
@@ -98,7 +114,8 @@ mod tests {
     use super::*;
 
     fn request() -> PaceRequest {
-        PaceRequest { packet: ByteCount(819_200), burst: 1, period: None, rate: None, sweep: Vec::new() }
+        let (period, delay, rate) = (None, None, None);
+        PaceRequest { packet: ByteCount(819_200), burst: 1, period, delay, rate, sweep: Vec::new() }
     }
 
     /// 622 Mbit/s are 77.75 MB/s: in 50 ms five packets of 800 KiB, at a period that makes it exactly that.
@@ -120,6 +137,9 @@ mod tests {
         let bursts: Vec<(u32, u64)> =
             found.iter().map(|pace| (pace.packets_per_burst, pace.period_ns)).collect();
         assert_eq!(bursts, [(1, 50_000_000), (6, 50_000_000), (12, 50_000_000)]);
+        let bare = PaceRequest { sweep: vec![1, 6], ..request() };
+        let refused = paces(&bare, &[WriteMethod::Buffered], ByteCount(1 << 20)).unwrap_err();
+        assert!(refused.hint().contains("--delay"), "{refused}");
     }
 
     #[test]

@@ -109,8 +109,9 @@ impl Choice {
 pub struct Knees {
     /// The curve, see [`curve_of`].
     pub curve: Vec<usize>,
-    /// Highest throughput whose 99th percentile meets the target; `None` without a target or if no point
-    /// meets it.
+    /// The points whose 99th percentile meets the target; none without one.
+    pub within_target: Vec<usize>,
+    /// Most throughput whose 99th percentile meets the target; `None` without a target or where none meets it.
     pub slo: Option<usize>,
     /// Highest ratio of throughput to latency.
     pub power: Option<usize>,
@@ -135,10 +136,13 @@ impl Knees {
                 .max_by(|left, right| value(&points[*left]).total_cmp(&value(&points[*right])))
         };
         let power = best_by(&CurvePoint::power);
-        let slo = p99_ns_target.and_then(|target| {
-            let meets = points.iter().enumerate().filter(|(_, point)| point.latency_ns_p99 <= target);
-            meets.max_by(|left, right| left.1.iops.total_cmp(&right.1.iops)).map(|(index, _)| index)
-        });
+        let meets =
+            |index: &usize| p99_ns_target.is_some_and(|target| points[*index].latency_ns_p99 <= target);
+        let within_target: Vec<usize> = (0..points.len()).filter(meets).collect();
+        let slo = within_target
+            .iter()
+            .copied()
+            .max_by(|left, right| points[*left].iops.total_cmp(&points[*right].iops));
         let pairs: Vec<(f64, f64)> =
             curve.iter().map(|index| (points[*index].in_flight as f64, points[*index].iops)).collect();
         let kneedle = kneedle(&pairs, Bend::ConcaveRising, 1.0).map(|place| curve[place]);
@@ -148,7 +152,7 @@ impl Knees {
             (None, _) => power.map(Choice::Power),
         };
         let sharpness = sharpness(&pairs, &curve, power, kneedle);
-        Self { slo, power, kneedle, usl: fit_usl(&pairs), sharpness, choice, curve }
+        Self { within_target, slo, power, kneedle, usl: fit_usl(&pairs), sharpness, choice, curve }
     }
 }
 

@@ -6,6 +6,7 @@ use iostall_measure::{Clock as _, MonotonicClock};
 use super::options::CopyOptions;
 use super::part::{Named, Replace};
 use crate::progress::Progress;
+use crate::rate::RateLimit;
 
 /// Longest sleep while the rate limit holds a copy back, nanoseconds; then it checks for cancellation.
 const HOLD_POLL_NS: u64 = 100_000_000;
@@ -25,13 +26,22 @@ impl<'a> CopyContext<'a> {
         Self { options, progress, clock: MonotonicClock::new(), destinations, named: Named::default() }
     }
 
-    /// Waits until the rate limit allows `bytes` more; `false` if the copy is cancelled.
+    /// Waits until so many bytes more may be copied; `false` when the copy is cancelled.
     pub(super) fn wait_for_rate(&self, bytes: u64) -> bool {
+        self.wait_for(self.options.rate.as_deref(), bytes)
+    }
+
+    /// Waits until so many bytes more may be read back; `false` when the copy is cancelled.
+    pub(super) fn wait_to_read_back(&self, bytes: u64) -> bool {
+        self.wait_for(self.options.read_back_rate.as_deref(), bytes)
+    }
+
+    fn wait_for(&self, rate: Option<&RateLimit>, bytes: u64) -> bool {
         loop {
             if self.progress.is_cancelled() {
                 return false;
             }
-            let Some(rate) = &self.options.rate else { return true };
+            let Some(rate) = rate else { return true };
             let now_ns = self.clock.now_ns();
             match rate.take(bytes, now_ns) {
                 Ok(()) => return true,

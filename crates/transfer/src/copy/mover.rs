@@ -194,7 +194,8 @@ impl<'a> Mover<'a> {
         size_bytes: u64,
         wanted: HashWanted,
     ) -> Result<FileHashes, CopyError> {
-        let (rate, progress, clock) = (self.options.rate.as_deref(), self.progress, self.clock.clone());
+        let (rate, progress, clock) =
+            (self.options.read_back_rate.as_deref(), self.progress, self.clock.clone());
         let (shape, buffers) = self.buffers(true, path)?;
         let transfer_bytes = shape.transfer_bytes;
         Reader { buffers, clock: &clock, progress, rate, transfer_bytes }.hashes(path, size_bytes, wanted)

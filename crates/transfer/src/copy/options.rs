@@ -62,8 +62,11 @@ pub struct CopyOptions {
     pub resume: Resume,
     /// The first failure ends the copy.
     pub fail_fast: bool,
+    /// How fast it is copied.
     pub rate: Option<Arc<RateLimit>>,
-    /// Direct I/O on the source if possible, or through the page cache.
+    /// How fast the copy is read back. By itself: what is read back while other files are copied takes nothing from their rate.
+    pub read_back_rate: Option<Arc<RateLimit>>,
+    /// Past the page cache of the source where that can be had, or through it.
     pub source_caching: Caching,
     /// The same for the destination.
     pub target_caching: Caching,
@@ -98,6 +101,7 @@ impl Default for CopyOptions {
             resume: Resume::default(),
             fail_fast: false,
             rate: None,
+            read_back_rate: None,
             source_caching: Caching::Direct,
             target_caching: Caching::Direct,
             transfer_bytes: None,

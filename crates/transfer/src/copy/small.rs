@@ -278,6 +278,10 @@ impl SmallFiles<'_> {
     ) -> Result<Option<Mismatch>, CopyError> {
         let path = part.part.path();
         if self.context.options.verify == VerifyMode::ReadBack {
+            let Entry { source, target, stat, .. } = part.entry;
+            if !self.context.wait_to_read_back(stat.size_bytes) {
+                return Err(CopyError::cancelled(source, target, false));
+            }
             files::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
             buffer.clear();
             let mut copy = File::open(path).map_err(CopyError::system("open", path))?;

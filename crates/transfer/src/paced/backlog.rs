@@ -25,7 +25,7 @@ impl Backlog {
     /// before it.
     pub fn note(&mut self, since_start_ns: u64, written_bytes: u64) {
         let Some(bytes_per_second) = self.pace.bytes_per_second() else { return };
-        let first = u64::from(self.pace.packet_bytes) * u64::from(self.pace.packets_per_burst);
+        let first = self.pace.burst_bytes();
         let since = bytes_per_second * (since_start_ns as f64 / 1e9);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
         let produced = first.saturating_add(since as u64).min(self.total_bytes.unwrap_or(u64::MAX));
@@ -42,7 +42,7 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    const PACE: Pace = Pace { packet_bytes: 1000, packets_per_burst: 2, period_ns: 1_000_000 };
+    const PACE: Pace = Pace { packet_bytes: 1000, packets_per_burst: 2, period_ns: 1_000_000, delay_ns: 0 };
 
     #[test]
     fn instant_writes_need_room_for_one_burst() {

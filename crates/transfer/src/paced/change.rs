@@ -10,7 +10,17 @@ const P_VALUE_MAX: f64 = 0.01;
 /// A smaller factor is of no interest, however significant.
 const FACTOR_MIN: f64 = 1.25;
 
-/// The one change of level that explains the write speed of the intervals best, if it is clear and large.
+/// A beginning is not called fast before it is this many times as fast as what follows: in pieces as short as a beginning is, the
+/// speed of writing varies much.
+const DECAY_MIN: f64 = 2.0;
+
+/// A fast beginning that is over before it fills [`SIDE_MIN`] intervals, as at a memory limit; `pieces` are the same writing cut finer.
+pub(super) fn find_decay(pieces: &[PacedInterval], seed: u64) -> Option<ChangePoint> {
+    find_change(pieces, seed)
+        .filter(|change| change.before_bytes_per_second >= change.after_bytes_per_second * DECAY_MIN)
+}
+
+/// The one change of level that explains the intervals' speed best, if it is clear and large.
 ///
 /// Levels are means of the logarithm of bytes per second of writing time, so that a drop from 4 to 2 GB/s
 /// weighs as
@@ -77,6 +87,15 @@ mod tests {
         let mut speeds = noisy(1e9, 1, 40);
         speeds[20] = 1e7;
         assert_eq!(find_change(&intervals(speeds), 1), None);
+    }
+
+    #[test]
+    fn a_beginning_that_is_twice_as_fast_is_a_decay_and_noise_is_none() {
+        for seed in 0..20 {
+            let speeds = noisy(2e9, seed, 8).into_iter().chain(noisy(4.5e8, seed + 100, 110));
+            assert_eq!(find_decay(&intervals(speeds), seed).unwrap().at_bytes, 800_000_000, "seed {seed}");
+            assert_eq!(find_decay(&intervals(noisy(5e8, seed, 120)), seed), None);
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ mod tests {
     fn step(megabytes_per_second: u64, peak_ms: u64, late_bursts: u64) -> MethodOutcome {
         let mut write_ns = Histogram::new();
         write_ns.record(peak_ms * 1_000_000);
-        let pace = Pace { packet_bytes: 819_200, packets_per_burst: 1, period_ns: 50_000_000 };
+        let pace = Pace { packet_bytes: 819_200, packets_per_burst: 1, period_ns: 50_000_000, delay_ns: 0 };
         MethodOutcome {
             bytes: megabytes_per_second * 1_000_000,
             elapsed_ns: 1_000_000_000,

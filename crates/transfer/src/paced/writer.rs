@@ -7,7 +7,7 @@ use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 use thiserror::Error;
 
 use super::backlog::Backlog;
-use super::change::find_change;
+use super::change::{find_change, find_decay};
 use crate::progress::Progress;
 
 /// Minimum delay for a late burst, nanoseconds: far more than a thread takes to wake.
@@ -15,7 +15,9 @@ const LATE_NS_MIN: u64 = 1_000_000;
 /// Beyond this many, neighbouring intervals are merged: 108,000 are 25 hours at 120 MB/s in intervals of 100
 /// MB.
 const INTERVALS_MAX: usize = 1 << 17;
-/// Longest sleep between two checks for cancellation, nanoseconds.
+/// How finely the writing is cut to see a fast beginning.
+const PIECES_MAX: usize = 128;
+/// How long to sleep at most between two looks for cancelling, nanoseconds.
 const POLL_NS: u64 = 100_000_000;
 
 /// What to write.
@@ -57,9 +59,9 @@ enum PacedError {
 /// content of
 /// `buffer`, with its number in the first eight bytes; the first one begins with a header instead.
 ///
-/// Bursts are due at fixed times from the start (open loop): a late one is timed from when it was due, and
-/// does not delay
-/// the ones after it.
+/// Bursts are due at fixed times from the start (open loop): one that begins late counts from when it was due,
+/// and those behind it do not wait any longer for it. With a delay instead of a period, a burst is due so long after the end of the
+/// one before.
 ///
 /// An error ends the writing; the outcome includes it together with everything measured so far, which may be
 /// a day's worth.
@@ -91,6 +93,8 @@ struct Writing<'a, 'j, E, C> {
     last_end_ns: u64,
     backlog: Backlog,
     outcome: MethodOutcome,
+    /// The same writing in a bounded number of pieces.
+    pieces: MethodOutcome,
     interval: Histogram,
     interval_bytes: u64,
     interval_start_ns: u64,
@@ -108,6 +112,7 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
             last_end_ns: start_ns,
             backlog: Backlog::new(job.pace, job.total_bytes),
             outcome: MethodOutcome::new(job.method, job.pace),
+            pieces: MethodOutcome::new(job.method, job.pace),
             interval: Histogram::new(),
             interval_bytes: 0,
             interval_start_ns: start_ns,
@@ -138,7 +143,12 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
 
     /// Waits for the next burst; returns when it was due, or `None` at the end.
     fn next_burst(&mut self) -> Option<u64> {
-        let due_ns = self.start_ns + self.outcome.bursts * self.job.pace.period_ns;
+        let pace = &self.job.pace;
+        let due_ns = match self.outcome.bursts {
+            0 => self.start_ns,
+            _ if pace.delay_ns > 0 => self.last_end_ns + pace.delay_ns,
+            bursts => self.start_ns + bursts * pace.period_ns,
+        };
         loop {
             if self.is_over() {
                 return None;
@@ -203,6 +213,13 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
         }
         self.backlog.note(ended_ns - self.start_ns, outcome.bytes);
         outcome.bytes += bytes;
+        let piece = PacedInterval {
+            end_bytes: outcome.bytes,
+            bytes,
+            writing_ns: write_ns,
+            ..PacedInterval::default()
+        };
+        self.pieces.add_interval(piece, bytes, PIECES_MAX);
         self.last_end_ns = ended_ns;
         self.interval.record(write_ns);
         self.interval_bytes += bytes;
@@ -215,10 +232,15 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
 
     fn end_interval(&mut self) {
         let Some(write_ns_max) = self.interval.max() else { return };
+        let mut elapsed_ns = self.last_end_ns - self.interval_start_ns;
+        if self.interval_bytes == self.outcome.bytes {
+            // Every other interval begins with the pause after the burst before it.
+            elapsed_ns = self.job.pace.with_last_pause(elapsed_ns, self.interval_bytes);
+        }
         let interval = PacedInterval {
             end_bytes: self.outcome.bytes,
             bytes: self.interval_bytes,
-            elapsed_ns: self.last_end_ns - self.interval_start_ns,
+            elapsed_ns,
             writing_ns: u64::try_from(self.interval.sum()).unwrap_or(u64::MAX),
             write_ns_mean: self.interval.mean().unwrap_or(0.0),
             write_ns_p99: self.interval.value_at(Percentile::P99).unwrap_or(write_ns_max),
@@ -238,12 +260,14 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
         self.end_interval();
         self.outcome.failed = failure.map(|failure| failure.to_string());
         self.outcome.buffer_bytes = self.backlog.largest_bytes();
+        self.outcome.buffer_bytes = self.outcome.advised_buffer_bytes();
         let whole_bytes = self.outcome.whole_interval_bytes(self.job.interval_bytes);
         let whole = match self.outcome.intervals.split_last() {
             Some((last, before)) if !last.is_most_of(whole_bytes) => before,
             _ => &self.outcome.intervals,
         };
-        self.outcome.change = find_change(whole, self.outcome.bytes);
+        let seed = self.outcome.bytes;
+        self.outcome.change = find_change(whole, seed).or_else(|| find_decay(&self.pieces.intervals, seed));
         self.outcome
     }
 

@@ -31,6 +31,7 @@ impl Pattern {
 
 /// A matrix with the names of its devices.
 pub(super) struct Grid<'a> {
+    pub(super) run: &'a Run,
     pub(super) outcome: &'a MatrixOutcome,
     /// `A`, `B`, …, with the path of each; a single device has no letter.
     pub(super) devices: Vec<(String, String)>,
@@ -39,14 +40,14 @@ pub(super) struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    pub(super) fn of(run: &Run, outcome: &'a MatrixOutcome) -> Self {
+    pub(super) fn of(run: &'a Run, outcome: &'a MatrixOutcome) -> Self {
         let paths = run.targets.iter().map(|target| facts::path(&target.path));
         let letters = ('A'..='Z').map(String::from).chain((27..).map(|number: u32| number.to_string()));
         let several = run.targets.len() > 1;
         let devices =
             letters.zip(paths).map(|(letter, path)| (if several { letter } else { String::new() }, path));
         let used_bytes = (0..run.targets.len()).map(|index| run.used_bytes(index)).collect();
-        Self { outcome, devices: devices.collect(), used_bytes }
+        Self { run, outcome, devices: devices.collect(), used_bytes }
     }
 
     pub(super) fn patterns(&self) -> Vec<Pattern> {
@@ -65,7 +66,18 @@ impl<'a> Grid<'a> {
         size: BlockSize,
         depth: u32,
     ) -> Option<&'a Point> {
-        self.outcome.points.iter().find(|point| {
+        self.place(device, pattern, size, depth).map(|index| &self.outcome.points[index])
+    }
+
+    /// Where that cell is among the points.
+    pub(super) fn place(
+        &self,
+        device: usize,
+        pattern: Pattern,
+        size: BlockSize,
+        depth: u32,
+    ) -> Option<usize> {
+        self.outcome.points.iter().position(|point| {
             point.targets.iter().map(|index| *index as usize).eq([device])
                 && point.access == pattern.access
                 && point.write_pct == pattern.write_pct

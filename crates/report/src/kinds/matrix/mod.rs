@@ -3,25 +3,24 @@
 
 mod charts;
 mod grid;
+mod notes;
 
-use iostall_measure::{BlockSize, ByteCount, Caching, Durability, Percentile};
+use iostall_measure::{BlockSize, Caching, Durability, Percentile};
 use iostall_model::profile::BlockMix;
 use iostall_model::{MatrixOutcome, Point, Run};
-use iostall_stats::plateau::{Cap, cap};
+use iostall_session::analysis::points::iops_half_width;
 
-use grid::{Grid, Pattern, iops};
+use grid::{Grid, Pattern};
 
-use super::points::{self, PointsSummary};
-use crate::format::{NONE, duration, maybe_duration, maybe_number, number, percent};
+use super::points::{self, Origin, PointsSummary};
+use crate::facts;
+use crate::format::{NONE, duration, maybe_duration, maybe_number, percent};
 use crate::percentiles::percentile_cell;
-use crate::point::precision;
 use crate::report::Report;
-use crate::section::{Note, Section};
+use crate::section::Section;
 use crate::table::{Column, Severity, Table, TableCell};
 
-/// Beyond this ratio, the used parts of two devices count as different in size.
-const SIZES_APART: f64 = 1.1;
-
+/// The report of a run that is a matrix.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a> {
     Report {
         run,
@@ -34,12 +33,21 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a>
         sections: Box::new(|| vec![section(run, outcome)]),
         when_empty: "",
         charts: Box::new(|| vec![charts::charts(run, outcome)]),
-        series: Box::new(|| points::series(run, &outcome.points)),
-        summary: Box::new(|| Box::new(PointsSummary::of(run, &outcome.points))),
+        series: Box::new(|| points::series_from(run, &outcome.points, |index| origin(run, outcome, index))),
+        summary: Box::new(|| {
+            Box::new(PointsSummary::from(run, &outcome.points, |index| origin(run, outcome, index)))
+        }),
     }
 }
 
-/// A table per pattern with the devices side by side, and every cell.
+/// Who measured point `index`.
+fn origin(run: &Run, outcome: &MatrixOutcome, index: usize) -> Origin {
+    outcome
+        .earlier_of(index)
+        .map_or_else(|| Origin::of(run), |cells| Origin { run: cells.run, started_utc: cells.started_utc })
+}
+
+/// A table a pattern, devices side by side, and every cell.
 fn section(run: &Run, outcome: &MatrixOutcome) -> Section {
     let grid = Grid::of(run, outcome);
     let measured = |pattern: &Pattern| {
@@ -56,77 +64,7 @@ fn section(run: &Run, outcome: &MatrixOutcome) -> Section {
     if !patterns.is_empty() {
         tables.push(cells(&grid, &patterns));
     }
-    Section { notes: notes(&grid), tables, ..Section::titled("The matrix") }
-}
-
-fn notes(grid: &Grid<'_>) -> Vec<Note> {
-    let mut notes = Vec::new();
-    let (measured, planned) = (grid.outcome.points.len(), grid.planned());
-    if measured < planned {
-        notes.push(Note::caution(format!(
-            "{measured} of {planned} cells were measured; the same command with --resume measures the rest."
-        )));
-    }
-    notes.extend(different_sizes(grid));
-    for (device, (letter, path)) in grid.devices.iter().enumerate() {
-        let name = if letter.is_empty() { path.clone() } else { format!("{letter} ({path})") };
-        for pattern in grid.patterns() {
-            notes.extend(best_of(grid, device, pattern, &name));
-            notes.extend(limit_of(grid, device, pattern, &name));
-        }
-    }
-    notes
-}
-
-/// A note if different amounts of the devices are used: a smaller part is cached sooner, and disks seek less
-/// in it.
-fn different_sizes(grid: &Grid<'_>) -> Option<Note> {
-    let (least, most) = (*grid.used_bytes.iter().min()?, *grid.used_bytes.iter().max()?);
-    (most as f64 > least as f64 * SIZES_APART).then(|| {
-        let sizes = grid.devices.iter().zip(&grid.used_bytes);
-        let sizes: Vec<String> =
-            sizes.map(|((letter, _), bytes)| format!("{} of {letter}", ByteCount(*bytes))).collect();
-        Note::caution(format!(
-            "The devices are not loaded alike: {} are used; --size {least} makes them alike.",
-            sizes.join(", ")
-        ))
-    })
-}
-
-/// The most IOPS and the most MiB/s of a pattern.
-fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
-    let sizes = grid.outcome.plan.sizes.iter();
-    let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();
-    let most = |value: fn(&Point) -> f64| {
-        best.iter().copied().max_by(|left, right| value(left).total_cmp(&value(right)))
-    };
-    let (rate, bandwidth) = (most(iops)?, most(|point| point.mib_per_s().unwrap_or(0.0))?);
-    Some(Note::plain(format!(
-        "{name}, {}: up to {} IOPS ({}, depth {}) and {} MiB/s ({}, depth {}).",
-        pattern.name(),
-        number(iops(rate)),
-        rate.block_size,
-        rate.queue_depth,
-        maybe_number(bandwidth.mib_per_s()),
-        bandwidth.block_size,
-        bandwidth.queue_depth
-    )))
-}
-
-/// A limit that shows as equal IOPS, or equal bandwidth, at several sizes.
-fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
-    let sizes = grid.outcome.plan.sizes.iter();
-    let best: Vec<(f64, f64)> = sizes
-        .filter_map(|size| Some((f64::from(size.bytes()), iops(grid.best(device, pattern, *size)?))))
-        .collect();
-    let level = match cap(&best)? {
-        Cap::Iops(level) => format!("IOPS stay at {} whatever the size", number(level)),
-        Cap::MibPerSecond(level) => format!("throughput stays at {} MiB/s whatever the size", number(level)),
-    };
-    Some(Note::caution(format!(
-        "{name}, {}: {level}: that is a limit (of the volume, the link, a control group), not a device at its end.",
-        pattern.name()
-    )))
+    Section { notes: notes::notes(&grid), tables, ..Section::titled("The matrix") }
 }
 
 /// SQLIO's five rows, grouped by depth, with a column per size and device.
@@ -224,17 +162,22 @@ fn cells(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
         Column::numbers("p99.9").droppable(5),
         Column::numbers("max"),
     ]);
+    let resumed = !grid.outcome.earlier.is_empty();
+    columns.extend(resumed.then(|| Column::words("measured")));
     let mut table = Table::new("Cells", columns);
     for pattern in patterns {
         table.group(pattern.name(), "");
         for size in &grid.outcome.plan.sizes {
             for depth in &grid.outcome.plan.depths {
                 for (device, (letter, _)) in grid.devices.iter().enumerate() {
-                    let Some(point) = grid.cell(device, *pattern, *size, *depth) else { continue };
+                    let Some(place) = grid.place(device, *pattern, *size, *depth) else { continue };
+                    let point = &grid.outcome.points[place];
                     let mut cells: Vec<TableCell> =
                         vec![point.block_size.to_string().into(), depth.to_string().into()];
                     cells.extend(several.then(|| TableCell::from(letter.clone())));
                     cells.extend(figures(point));
+                    let measured_utc = || origin(grid.run, grid.outcome, place).measured_utc(point);
+                    cells.extend(resumed.then(|| TableCell::from(facts::timestamp(measured_utc()))));
                     table.row(cells);
                 }
             }
@@ -250,7 +193,7 @@ fn figures(point: &Point) -> Vec<TableCell> {
     let rate = if point.failed() > 0 { rate.severity(Severity::Bad) } else { rate };
     vec![
         rate,
-        precision(point).map_or(NONE.to_owned(), percent).into(),
+        iops_half_width(&point.repeats).map_or(NONE.to_owned(), percent).into(),
         maybe_number(point.mib_per_s()).into(),
         maybe_duration(point.latency_ns.mean()).into(),
         at(Percentile::P50),

@@ -4,6 +4,7 @@ mod charts;
 
 use iostall_measure::Percentile;
 use iostall_model::{MaxRateOutcome, Point, Run};
+use iostall_session::analysis::max_rate::{Found, found};
 use serde::Serialize;
 
 use super::points::{self, PointsSummary};
@@ -54,21 +55,15 @@ fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
 
 fn notes(run: &Run, outcome: &MaxRateOutcome) -> Vec<Note> {
     let target = duration(outcome.latency_ns_p99_target as f64);
-    let Some(point) = outcome.best() else {
-        let why = if run.interrupted {
-            "The search was stopped before a rate was confirmed.".to_owned()
-        } else if outcome.points.is_empty() {
-            "No rate was tried: the closed loop that tells where to begin completed nothing in its interval. Choose a longer \
-             --interval."
-                .to_owned()
-        } else {
-            format!("No rate that was tried keeps the 99th percentile of the response time within {target}.")
-        };
-        return vec![Note::caution(why)];
+    let (point, too_late) = match found(outcome) {
+        Found::Confirmed { point, too_late } => (point, too_late),
+        Found::NotConfirmed(point) => return vec![not_confirmed(run, point, &target)],
+        Found::None => return vec![Note::caution(nothing_found(run, outcome, &target))],
     };
     let p99_ns = point.latency_ns.value_at(Percentile::P99).unwrap_or(0);
+    let above = too_late.map_or_else(String::new, |rate| format!(" {} a second were not.", number(rate)));
     let mut notes = vec![Note::strong(format!(
-        "Up to {} requests a second ({} MiB/s) are answered in time: p99 of the response time {}, promised {target}.",
+        "Up to {} requests a second ({} MiB/s) are answered in time: p99 of the response time {}, promised {target}.{above}",
         number(rate(point)),
         maybe_number(point.mib_per_s()),
         duration(p99_ns as f64),
@@ -92,6 +87,32 @@ fn notes(run: &Run, outcome: &MaxRateOutcome) -> Vec<Note> {
     notes
 }
 
+/// Single intervals that were answered in time promise nothing, but they are in the table.
+fn not_confirmed(run: &Run, point: &Point, target: &str) -> Note {
+    let why = if run.interrupted {
+        "the search was stopped before it looked longer"
+    } else {
+        "over several intervals neither this rate nor the lower ones that were tried kept it"
+    };
+    Note::caution(format!(
+        "No rate is confirmed: up to {} a second kept the 99th percentile of the response time within {target} in one interval, but \
+         {why}. A longer --interval makes short looks less lucky.",
+        number(rate(point))
+    ))
+}
+
+fn nothing_found(run: &Run, outcome: &MaxRateOutcome, target: &str) -> String {
+    if run.interrupted {
+        "The search was stopped before a rate was confirmed.".to_owned()
+    } else if outcome.points.is_empty() {
+        "No rate was tried: the closed loop that tells where to begin completed nothing in its interval. Choose a longer \
+         --interval."
+            .to_owned()
+    } else {
+        format!("No rate that was tried keeps the 99th percentile of the response time within {target}.")
+    }
+}
+
 fn trials(outcome: &MaxRateOutcome) -> Table {
     let columns = vec![
         Column::numbers("rate asked"),
@@ -111,7 +132,7 @@ fn trials(outcome: &MaxRateOutcome) -> Table {
         let backlog = point.repeats.iter().filter_map(|repeat| repeat.backlog_at_end).max();
         let met = point.answers_in_time(outcome.latency_ns_p99_target);
         let word = match (met, index >= searches) {
-            (true, false) => "yes",
+            (true, false) => "yes, one interval",
             (true, true) => "yes, confirmed",
             (false, false) => "no",
             (false, true) => "no, not confirmed",
@@ -189,6 +210,18 @@ mod tests {
         outcome.confirmations = 0;
         assert_eq!(outcome.best(), None);
         assert!(text(&run(1000)).contains("No rate that was tried keeps"));
+    }
+
+    /// The story: the report said that no rate keeps the promise, above a table with three rates marked "yes".
+    #[test]
+    fn rates_that_were_in_time_once_are_not_denied_where_none_is_confirmed() {
+        let mut run = run(500_000);
+        let RunBody::MaxRate(outcome) = &mut run.body else { unreachable!("just made") };
+        outcome.confirmations = 0;
+        outcome.points.pop();
+        let text = text(&run).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("No rate is confirmed: up to 40,100 a second kept"), "{text}");
+        assert!(!text.contains("No rate that was tried"), "{text}");
     }
 
     #[test]

@@ -109,6 +109,29 @@ mod tests {
         assert!(!target_missed(outcome(&mut fixture::sweep())));
     }
 
+    /// The story: a setting that was known to 39 % was recommended in the same words as one that was known to 1 %.
+    #[test]
+    fn a_recommendation_says_how_sure_it_is_and_what_is_as_good() {
+        let mut run = fixture::sweep();
+        let sure = in_a_line(&text(&run));
+        assert!(sure.contains("· IOPS ± 0.6 %") && !sure.contains("told apart"), "{sure}");
+        outcome(&mut run).latency_ns_p99_target = None;
+        for point in &mut outcome(&mut run).points[2..6] {
+            for (repeat, share) in point.repeats.iter_mut().zip([70, 100, 130]) {
+                repeat.count = repeat.count * share / 100;
+            }
+        }
+        let unsure = in_a_line(&text(&run));
+        assert!(unsure.contains("· IOPS ± 74"), "{unsure}");
+        assert!(unsure.contains("in flight cannot be told apart"), "{unsure}");
+        let value = json(&run);
+        let alike = value["summary"]["sweep"]["alike_in_flight"].as_array().unwrap().clone();
+        assert!(alike.len() > 1 && alike.contains(&serde_json::json!(8)), "{alike:?}");
+        outcome(&mut run).points.iter_mut().for_each(|point| point.repeats.truncate(1));
+        let once = in_a_line(&text(&run));
+        assert!(once.contains("· measured once") && once.contains("how sure this choice is"), "{once}");
+    }
+
     #[test]
     fn storage_that_gives_less_at_the_end_is_not_trusted() {
         let mut run = fixture::sweep();

@@ -6,7 +6,7 @@ use iostall_stats::knee::{Choice, Sharpness};
 
 use super::command::diskspd;
 use crate::format::{NONE, duration, maybe_duration, number};
-use crate::point::in_words;
+use crate::point::{give_or_take, in_words};
 use crate::section::Note;
 
 /// The recommended setting first, then the reasons for it.
@@ -16,6 +16,7 @@ pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &SweepAnalysis<'_>
     };
     let point = found.points[choice.index()];
     let mut notes = vec![used(point, choice), why(outcome, choice)];
+    notes.extend(alike(found));
     notes.push(commands(run, outcome, point));
     notes.push(sharpness(found));
     notes.extend(limited(found));
@@ -25,7 +26,9 @@ pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &SweepAnalysis<'_>
 }
 
 fn used(point: &Point, choice: Choice) -> Note {
-    let text = format!("{} ({} in flight): {}", point.setting(), point.in_flight(), in_words(point));
+    let (rates, sure) = (in_words(point), give_or_take(point));
+    let sure = if sure.is_empty() { " · measured once".to_owned() } else { format!(" · IOPS{sure}") };
+    let text = format!("{} ({} in flight): {rates}{sure}", point.setting(), point.in_flight());
     match choice {
         Choice::SloMissed(_) => Note::caution(format!("No setting keeps the target. Nearest: {text}")),
         Choice::Slo(_) | Choice::Power(_) => Note::strong(format!("Use {text}")),
@@ -47,7 +50,24 @@ fn why(outcome: &SweepOutcome, choice: Choice) -> Note {
     })
 }
 
-/// The setting as options of this program and of DiskSpd.
+/// Which settings are as good as the chosen one for all that was measured.
+fn alike(found: &SweepAnalysis<'_>) -> Option<Note> {
+    let Some(alike) = found.alike() else {
+        return Some(Note::caution(
+            "Each setting was measured once, so nothing says how sure this choice is: --repeats-max 3 measures each three times.",
+        ));
+    };
+    let in_flight: Vec<String> =
+        alike.iter().map(|index| found.curve_points[*index].in_flight.to_string()).collect();
+    let (last, others) = in_flight.split_last().filter(|(_, others)| !others.is_empty())?;
+    Some(Note::caution(format!(
+        "{} and {last} in flight cannot be told apart: they differ by less than each varies from one interval to the next. The \
+         fewest in flight is the cautious choice; a smaller --precision and a larger --repeats-max tell them apart.",
+        others.join(", ")
+    )))
+}
+
+/// The setting as this program and as DiskSpd take it.
 fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Note {
     let whole = match diskspd(run, outcome, point) {
         Ok(line) => format!("As a whole: {line}"),

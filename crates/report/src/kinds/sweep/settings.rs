@@ -2,11 +2,11 @@
 
 use iostall_measure::Percentile;
 use iostall_model::SweepOutcome;
+use iostall_session::analysis::points::iops_half_width;
 use iostall_session::analysis::sweep::SweepAnalysis;
 
 use crate::format::{NONE, duration, maybe_number, number, percent};
 use crate::percentiles::percentile_cell;
-use crate::point::precision;
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// The setting that each kind of knee selects.
@@ -87,7 +87,7 @@ pub(super) fn points_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) ->
 
 fn point_cells(found: &SweepAnalysis<'_>, index: usize, best: f64, precision_pct: f64) -> Vec<TableCell> {
     let (point, numbers) = (found.points[index], &found.curve_points[index]);
-    let sure = match precision(point) {
+    let sure = match iops_half_width(&point.repeats) {
         None => TableCell::from(NONE),
         Some(share) if share * 100.0 > precision_pct => {
             TableCell::from(format!("{}?", percent(share))).severity(Severity::Caution)

@@ -1,6 +1,7 @@
 //! The results of a sweep for scripts.
 
 use iostall_model::{Run, SweepOutcome};
+use iostall_session::analysis::points::iops_half_width;
 use iostall_session::analysis::sweep::SweepAnalysis;
 use iostall_stats::knee::{Choice, Sharpness};
 use serde::Serialize;
@@ -28,6 +29,8 @@ struct SweepSummary {
     target_missed: bool,
     usl: Option<UslSummary>,
     plateau_iops: Option<f64>,
+    /// Requests in flight of the settings that cannot be told from the recommended one; null where each was measured once.
+    alike_in_flight: Option<Vec<u64>>,
     findings: Vec<String>,
 }
 
@@ -38,6 +41,7 @@ struct KneeSummary {
     workers: u32,
     in_flight: u64,
     iops: f64,
+    iops_half_width_pct: Option<f64>,
     latency_ns_p99: f64,
     recommended: bool,
 }
@@ -70,6 +74,7 @@ impl SweepSummary {
                 workers: found.points[index].workers,
                 in_flight: found.curve_points[index].in_flight,
                 iops: found.curve_points[index].iops,
+                iops_half_width_pct: iops_half_width(&found.points[index].repeats).map(|share| share * 100.0),
                 latency_ns_p99: found.curve_points[index].latency_ns_p99,
                 recommended: by == chosen,
             })
@@ -92,6 +97,9 @@ impl SweepSummary {
                 residual_iops: usl.residual,
             }),
             plateau_iops: found.plateau().map(|flat| flat.level),
+            alike_in_flight: found
+                .alike()
+                .map(|alike| alike.into_iter().map(|index| found.curve_points[index].in_flight).collect()),
             findings: notes(run, outcome, &found).into_iter().map(|note| note.text).collect(),
         }
     }

@@ -59,6 +59,8 @@ pub(super) fn table(paced: &PacedOutcome) -> Table {
         let paced_here = method.pace.period_ns > 0;
         let late = if paced_here {
             format!("{} of {}", count(method.late_bursts), count(method.bursts))
+        } else if method.pace.delay_ns > 0 {
+            "it waits".to_owned()
         } else {
             "no pace".to_owned()
         };
@@ -78,7 +80,7 @@ pub(super) fn table(paced: &PacedOutcome) -> Table {
             bytes(method.peak_offset).into(),
             range.into(),
             late,
-            method.buffer_bytes.map_or_else(|| "-".to_owned(), bytes).into(),
+            method.advised_buffer_bytes().map_or_else(|| "-".to_owned(), bytes).into(),
         ]);
     }
     table.note("with sync: the same with the sync at the end, which buffered writing owes.");

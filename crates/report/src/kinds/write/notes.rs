@@ -62,14 +62,15 @@ pub(super) fn notes(paced: &PacedOutcome) -> Vec<Note> {
         }
         if method.kept_pace() == Some(false) {
             notes.push(Note::bad(format!(
-                "{name}: the pace of {} was not kept: {} of {} bursts began late, the latest by {}.",
+                "{name}: the pace of {} was not kept: {} of {} bursts began late, the latest by {}. No buffer is advised for a pace \
+                 that is lost: choose a lower one, or a faster target.",
                 megabytes(method.pace.bytes_per_second()),
                 count(method.late_bursts),
                 count(method.bursts),
                 duration(method.lateness_ns_max as f64),
             )));
         }
-        if let (Some(buffer), Some(rate)) = (method.buffer_bytes, method.pace.bytes_per_second()) {
+        if let (Some(buffer), Some(rate)) = (method.advised_buffer_bytes(), method.pace.bytes_per_second()) {
             notes.push(Note::plain(format!(
                 "{name}: a source of {} needs a buffer of {} ({} of its data) to lose nothing.",
                 megabytes(Some(rate)),

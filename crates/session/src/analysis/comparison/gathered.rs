@@ -15,8 +15,8 @@ pub(super) struct Gathered {
     measured_ns: u64,
     latency_ns: Histogram,
     pub(super) runs: BTreeMap<Metric, Vec<f64>>,
-    /// By metric: one value per second, or per interval of a point.
-    pub(super) seconds: BTreeMap<Metric, Vec<f64>>,
+    /// By metric: for each run one value a second, or an interval of a point.
+    pub(super) seconds: BTreeMap<Metric, Vec<Vec<f64>>>,
 }
 
 impl Gathered {
@@ -25,8 +25,8 @@ impl Gathered {
             if let Some(value) = value_of(metric, one.count, one.bytes, one.measured_ns, &one.latency_ns) {
                 self.runs.entry(metric).or_default().push(value);
             }
-            let seconds = self.seconds.entry(metric).or_default();
-            seconds.extend(one.intervals.iter().filter_map(|interval| interval_value(metric, interval)));
+            let seconds = one.intervals.iter().filter_map(|interval| interval_value(metric, interval));
+            self.seconds.entry(metric).or_default().push(seconds.collect());
         }
         self.count += one.count;
         self.bytes += one.bytes;
@@ -68,7 +68,7 @@ impl Subjects {
 }
 
 /// Everything that the runs of a side measured, by subject.
-pub(super) fn gather(runs: &[Run]) -> Subjects {
+pub(super) fn gather(runs: &[&Run]) -> Subjects {
     let mut all = Subjects::default();
     for one in runs.iter().flat_map(|run| run.body.outcome().measured()) {
         all.of(&one.name).add(&one);

@@ -1,14 +1,39 @@
-//! Compares runs: every metric of the first side with the others', with an interval and its significance.
+//! Runs compared: every metric of the first side beside the others', with an interval and whether the sides differ.
 
 mod gathered;
 mod metric;
+mod sides;
 
+use iostall_model::Run;
 use iostall_model::comparable::differences;
-use iostall_stats::compare::{Difference, SAMPLES_MIN, Samples, compare};
+use iostall_stats::compare::{ALPHA, Difference, RUNS_MIN, compare_runs, compare_seconds, correct_for_many};
 
 use self::gathered::{Gathered, gather};
 pub use self::metric::Metric;
+use self::sides::{Distinct, distinct};
 use crate::comparison::MeasuredSide;
+
+/// What a comparison rests on, and so how far it reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Samples {
+    /// One value a run: what is found holds for the next run of the same settings, too.
+    Runs,
+    /// The seconds of fewer runs than that takes: what is found holds for these runs alone.
+    Seconds,
+}
+
+/// What is said of one metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricVerdict {
+    /// Too few samples, or seconds that resemble each other for too long.
+    TooFewSamples,
+    /// What difference there is may be chance.
+    NoDifference,
+    /// These runs differ; whether what was tested does is not known.
+    RunsDiffer,
+    /// More than runs of the same settings differ among themselves.
+    Significant,
+}
 
 /// One metric of one subject on two sides.
 #[derive(Clone, Debug)]
@@ -20,17 +45,16 @@ pub struct MetricRow {
     pub second: f64,
     /// The statistics of the difference; `None` with too few samples.
     pub found: Option<Difference>,
+    /// The p-value, corrected for the number of rows of the table.
+    pub p_value: Option<f64>,
+    /// What follows.
+    pub verdict: MetricVerdict,
 }
 
 impl MetricRow {
     /// The other divided by the first; `None` if the first is zero.
     pub fn ratio(&self) -> Option<f64> {
         (self.first > 0.0).then(|| self.second / self.first)
-    }
-
-    /// Whether the difference is significant.
-    pub fn is_significant(&self) -> bool {
-        self.found.is_some_and(|found| found.is_significant())
     }
 }
 
@@ -41,8 +65,12 @@ pub struct ComparedSide {
     pub rows: Vec<MetricRow>,
     /// Why they may not be comparable, one sentence each.
     pub differences: Vec<String>,
+    /// Runs that were given more often than once, one sentence each.
+    pub left_out: Vec<String>,
     /// What counts as a sample.
     pub samples: Samples,
+    /// Runs of the first side and of this one that are compared.
+    pub runs: (usize, usize),
 }
 
 /// A comparison of sides with the first of them.
@@ -50,48 +78,80 @@ pub struct ComparedSide {
 pub struct Comparison {
     pub first: String,
     pub others: Vec<ComparedSide>,
-    /// The bootstrap's.
-    pub seed: u64,
 }
 
 impl Comparison {
     /// Compares every side with the first.
-    pub fn of(sides: &[MeasuredSide], seed: u64) -> Self {
+    pub fn of(sides: &[MeasuredSide]) -> Self {
         let Some((first, others)) = sides.split_first() else {
-            return Self { first: String::new(), others: Vec::new(), seed };
+            return Self { first: String::new(), others: Vec::new() };
         };
-        let others = others.iter().map(|second| compared(first, second, seed)).collect();
-        Self { first: first.label.clone(), others, seed }
+        let others = others.iter().map(|second| compared(first, second)).collect();
+        Self { first: first.label.clone(), others }
     }
 }
 
-fn compared(first: &MeasuredSide, second: &MeasuredSide, seed: u64) -> ComparedSide {
-    let samples = if first.runs.len() >= SAMPLES_MIN && second.runs.len() >= SAMPLES_MIN {
-        Samples::Runs
-    } else {
-        Samples::Seconds
-    };
-    let (ours, theirs) = (gather(&first.runs), gather(&second.runs));
+fn compared(first: &MeasuredSide, second: &MeasuredSide) -> ComparedSide {
+    let Distinct { first, second: other, left_out } = distinct(&first.runs, &second.runs);
+    let runs = (first.len(), other.len());
+    let samples = if runs.0.min(runs.1) >= RUNS_MIN { Samples::Runs } else { Samples::Seconds };
+    let rows = judged(rows(&first, &other, samples), samples);
+    let label = second.label.clone();
+    ComparedSide { label, rows, differences: reasons(&first, &other), left_out, samples, runs }
+}
+
+fn rows(first: &[&Run], second: &[&Run], samples: Samples) -> Vec<MetricRow> {
+    let (ours, theirs) = (gather(first), gather(second));
     let mut rows = Vec::new();
     for (subject, ours) in &ours.0 {
         let Some(theirs) = theirs.get(subject) else { continue };
         for metric in Metric::ALL {
             let (Some(one), Some(other)) = (ours.value(metric), theirs.value(metric)) else { continue };
-            let values = |side: &Gathered| -> Vec<f64> {
-                let all = if samples == Samples::Runs { &side.runs } else { &side.seconds };
-                all.get(&metric).cloned().unwrap_or_default()
-            };
-            let found = compare(&values(ours), &values(theirs), samples, seed);
-            rows.push(MetricRow { subject: subject.clone(), metric, first: one, second: other, found });
+            rows.push(MetricRow {
+                subject: subject.clone(),
+                metric,
+                first: one,
+                second: other,
+                found: difference(ours, theirs, metric, samples),
+                p_value: None,
+                verdict: MetricVerdict::TooFewSamples,
+            });
         }
     }
+    rows
+}
+
+fn difference(first: &Gathered, second: &Gathered, metric: Metric, samples: Samples) -> Option<Difference> {
+    match samples {
+        Samples::Runs => compare_runs(first.runs.get(&metric)?, second.runs.get(&metric)?),
+        Samples::Seconds => compare_seconds(first.seconds.get(&metric)?, second.seconds.get(&metric)?),
+    }
+}
+
+/// Verdicts on all rows together: in a table of many, some look different by chance.
+fn judged(mut rows: Vec<MetricRow>, samples: Samples) -> Vec<MetricRow> {
+    let p_values: Vec<Option<f64>> = rows.iter().map(|row| row.found.map(|found| found.p_value)).collect();
+    for (row, p_value) in rows.iter_mut().zip(correct_for_many(&p_values)) {
+        row.p_value = p_value;
+        row.verdict = match (p_value, samples) {
+            (None, _) => MetricVerdict::TooFewSamples,
+            (Some(p_value), _) if p_value >= ALPHA => MetricVerdict::NoDifference,
+            (Some(_), Samples::Runs) => MetricVerdict::Significant,
+            (Some(_), Samples::Seconds) => MetricVerdict::RunsDiffer,
+        };
+    }
+    rows
+}
+
+/// Why runs may not be comparable, each reason once.
+fn reasons(first: &[&Run], second: &[&Run]) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
-    for pair in first.runs.iter().flat_map(|ours| second.runs.iter().map(move |theirs| (ours, theirs))) {
-        for reason in differences(pair.0, pair.1) {
+    for (ours, theirs) in first.iter().flat_map(|ours| second.iter().map(move |theirs| (ours, theirs))) {
+        for reason in differences(ours, theirs) {
             if !reasons.contains(&reason) {
                 reasons.push(reason);
             }
         }
     }
-    ComparedSide { label: second.label.clone(), rows, differences: reasons, samples }
+    reasons
 }

@@ -1,0 +1,102 @@
+//! What a matrix found, in words.
+
+use iostall_measure::ByteCount;
+use iostall_model::Point;
+use iostall_session::analysis::points::{Cap, limit};
+
+use super::grid::{Grid, Pattern, iops};
+use crate::facts;
+use crate::format::{maybe_number, number};
+use crate::point::give_or_take;
+use crate::section::Note;
+
+/// Beyond this ratio the parts of two devices that are used are of different sizes.
+const SIZES_APART: f64 = 1.1;
+
+/// What is missing or old first, then the best of each pattern.
+pub(super) fn notes(grid: &Grid<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let (measured, planned) = (grid.outcome.points.len(), grid.planned());
+    if measured < planned {
+        notes.push(Note::caution(format!(
+            "{measured} of {planned} cells were measured; the same command with --resume measures the rest."
+        )));
+    }
+    notes.extend(earlier(grid));
+    notes.extend(different_sizes(grid));
+    for (device, (letter, path)) in grid.devices.iter().enumerate() {
+        let name = if letter.is_empty() { path.clone() } else { format!("{letter} ({path})") };
+        for pattern in grid.patterns() {
+            notes.extend(best_of(grid, device, pattern, &name));
+            notes.extend(limit_of(grid, device, pattern, &name));
+        }
+    }
+    notes
+}
+
+/// Which cells are older than the run that shows them.
+fn earlier(grid: &Grid<'_>) -> Option<Note> {
+    let runs = &grid.outcome.earlier;
+    let cells: usize = runs.iter().map(|run| run.points.len()).sum();
+    let named: Vec<String> = runs
+        .iter()
+        .map(|run| format!("{} of run {} ({})", run.points.len(), run.run, facts::timestamp(run.started_utc)))
+        .collect();
+    (cells > 0).then(|| {
+        Note::caution(format!(
+            "{cells} of {} cells were not measured by this run but by a stopped one before it: {}. The table of cells says when \
+             each was measured; what changed on the storage since then is a difference between cells.",
+            grid.outcome.points.len(),
+            named.join(", ")
+        ))
+    })
+}
+
+/// Devices of which more and less is used: the smaller part is answered from caches sooner, and disks seek less far in it.
+fn different_sizes(grid: &Grid<'_>) -> Option<Note> {
+    let (least, most) = (*grid.used_bytes.iter().min()?, *grid.used_bytes.iter().max()?);
+    (most as f64 > least as f64 * SIZES_APART).then(|| {
+        let sizes = grid.devices.iter().zip(&grid.used_bytes);
+        let sizes: Vec<String> =
+            sizes.map(|((letter, _), bytes)| format!("{} of {letter}", ByteCount(*bytes))).collect();
+        Note::caution(format!(
+            "The devices are not loaded alike: {} are used; --size {least} makes them alike.",
+            sizes.join(", ")
+        ))
+    })
+}
+
+/// The most IOPS and the most MiB/s of a pattern.
+fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
+    let sizes = grid.outcome.plan.sizes.iter();
+    let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();
+    let most = |value: fn(&Point) -> f64| {
+        best.iter().copied().max_by(|left, right| value(left).total_cmp(&value(right)))
+    };
+    let (rate, bandwidth) = (most(iops)?, most(|point| point.mib_per_s().unwrap_or(0.0))?);
+    Some(Note::plain(format!(
+        "{name}, {}: up to {} IOPS{} ({}, depth {}) and {} MiB/s ({}, depth {}).",
+        pattern.name(),
+        number(iops(rate)),
+        give_or_take(rate),
+        rate.block_size,
+        rate.queue_depth,
+        maybe_number(bandwidth.mib_per_s()),
+        bandwidth.block_size,
+        bandwidth.queue_depth
+    )))
+}
+
+/// A limit that shows as the same IOPS, or the same bandwidth, at several sizes.
+fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
+    let sizes = grid.outcome.plan.sizes.iter();
+    let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();
+    let level = match limit(&best)? {
+        Cap::Iops(level) => format!("IOPS stay at {} whatever the size", number(level)),
+        Cap::MibPerSecond(level) => format!("throughput stays at {} MiB/s whatever the size", number(level)),
+    };
+    Some(Note::caution(format!(
+        "{name}, {}: {level}: that is a limit (of the volume, the link, a control group), not a device at its end.",
+        pattern.name()
+    )))
+}
