@@ -82,7 +82,7 @@ pub(crate) struct CopyArgs {
     #[arg(long, value_name = "FILE", help_heading = "Verification")]
     pub(crate) manifest: Option<PathBuf>,
 
-    /// At most so many bytes a second, such as 200MB/s. What is read back for --verify is held to the same rate by itself
+    /// Maximum rate in bytes a second, such as 200MB/s. Reading back for --verify has the same limit to itself
     #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]
     pub(crate) limit: Option<u64>,
     /// Run at lower CPU and disk priority: low or idle

@@ -33,16 +33,16 @@ pub(crate) struct WriteArgs {
     /// Packets per burst
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
     pub(crate) burst: u32,
-    /// From the start of one burst to the start of the next: a source that does not wait [default: no pause]
+    /// Time between the starts of two bursts: a source that does not wait [default: no pause]
     #[arg(long, value_name = "TIME", help_heading = "Pace")]
     pub(crate) period: Option<Nanos>,
-    /// From the end of one burst to the start of the next: a source that waits for the writer
+    /// Time between the end of a burst and the start of the next: a source that waits for the writer
     #[arg(long, value_name = "TIME", conflicts_with_all = ["period", "rate"], help_heading = "Pace")]
     pub(crate) delay: Option<Nanos>,
-    /// The rate of a line, such as 622Mbit/s or 100MB/s; bursts are made large enough for it
+    /// The rate of a line, such as 622Mbit/s or 100MB/s; sets the burst size accordingly
     #[arg(long, value_name = "RATE", value_parser = line_rate, conflicts_with_all = ["burst", "sweep"], help_heading = "Pace")]
     pub(crate) rate: Option<f64>,
-    /// Tries these numbers of packets a burst, one after the other, and names the best
+    /// Try these numbers of packets per burst in turn, and name the best
     #[arg(long, value_name = "N,…", value_delimiter = ',', conflicts_with = "burst", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "Pace")]
     pub(crate) sweep: Vec<u32>,
 

@@ -207,10 +207,10 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_lags_behind_comes_to_the_same_starts_to_the_bit() {
+    fn a_copy_that_lags_comes_to_the_same_starts_to_the_bit() {
         for seed in 0..20 {
             let mut ahead = Schedule::poisson(333_333.3, 17, seed);
-            let mut behind = ahead.clone();
+            let mut later = ahead.clone();
             let mut seen = Vec::new();
             for (turn, rate) in (1_u64..).zip([1000.0, 77_777.7, 5.5e5, 3000.0]) {
                 let now_ns = turn * 1_000_000;
@@ -219,9 +219,9 @@ mod tests {
                     ahead.advance();
                 }
                 ahead.change_rate(rate, now_ns);
-                behind.change_rate(rate, now_ns);
+                later.change_rate(rate, now_ns);
             }
-            assert_eq!(due(behind, seen.len() as u64), seen);
+            assert_eq!(due(later, seen.len() as u64), seen);
         }
     }
 

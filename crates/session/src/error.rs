@@ -105,7 +105,6 @@ pub enum SessionError {
         /// What it is.
         now: String,
     },
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]

@@ -99,7 +99,7 @@ impl<'s> PointRunner<'s> {
         &self.recorder.host().hostname
     }
 
-    /// The engine that did the last interval.
+    /// The engine of the last interval.
     pub fn engine(&self) -> EngineUse {
         self.engine.clone()
     }

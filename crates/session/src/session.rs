@@ -166,8 +166,17 @@ impl<'a> Session<'a> {
         };
         let of_span = targets.for_span(index);
         let ChosenEngine { kind: engine, fallback } = &self.engine;
-        let (fallback, speed) = (fallback.as_ref(), &Speed::default());
-        let job = SpanJob { span, seed, targets: &of_span, engine, fallback, devices, speed, recorded: &[] };
+        let (fallback, as_asked) = (fallback.as_ref(), Speed::default());
+        let job = SpanJob {
+            span,
+            seed,
+            targets: &of_span,
+            engine,
+            fallback,
+            devices,
+            speed: &as_asked,
+            recorded: &[],
+        };
         let outcome = run_span(job, &self.clock, self.stop, &mut OnTick(&mut watching));
         observer.on(&Event::ProgressEnded);
         Ok(outcome?)

@@ -1,6 +1,7 @@
 //! Pure statistics: knees of curves, changes of level, confidence intervals, comparisons, trends. No clock,
 //! no device, no formatting, and nothing that is stored.
 
+pub mod alike;
 pub mod autocorrelation;
 pub mod change;
 pub mod compare;
@@ -12,7 +13,7 @@ pub mod permutation;
 pub mod plateau;
 pub mod rate_search;
 pub mod summary;
-pub mod tell_apart;
+
 pub mod trend;
 pub mod welch;
 pub mod work;

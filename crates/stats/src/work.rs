@@ -64,7 +64,7 @@ pub struct JudgedJob<'a> {
 
 /// Judges every job that has at least [`RUNS_MIN`] repeats a side, all of them together: among many jobs one would look
 /// different by chance.
-pub fn judge(jobs: &[Job]) -> Vec<JudgedJob<'_>> {
+pub fn evaluate(jobs: &[Job]) -> Vec<JudgedJob<'_>> {
     let found: Vec<Option<Difference>> =
         jobs.iter().map(|job| compare_runs(&job.before_s, &job.after_s)).collect();
     let p_values: Vec<Option<f64>> = found.iter().map(|found| found.map(|found| found.p_value)).collect();
@@ -131,7 +131,7 @@ mod tests {
             assert!((job.improvement_s().unwrap() - saved).abs() < 1e-9);
             // The publication truncated some of its percentages and rounded others.
             assert!((job.improvement_pct().unwrap() - percent).abs() < 1.0);
-            assert_eq!(judge(&[job])[0].verdict, WorkVerdict::Anecdote(1, 1));
+            assert_eq!(evaluate(&[job])[0].verdict, WorkVerdict::Anecdote(1, 1));
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
             job(&[526.0, 530.0, 519.0, 541.0], &before),
             job(&before, &[1215.0, 1228.0, 1210.0, 1233.0]),
         ];
-        let verdicts: Vec<WorkVerdict> = judge(&jobs).iter().map(|judged| judged.verdict).collect();
+        let verdicts: Vec<WorkVerdict> = evaluate(&jobs).iter().map(|judged| judged.verdict).collect();
         assert_eq!(verdicts, [WorkVerdict::Faster, WorkVerdict::Slower, WorkVerdict::NoDifference]);
     }
 
@@ -151,10 +151,10 @@ mod tests {
     fn one_job_of_many_that_looks_faster_is_no_proof() {
         // Alone, p is 0.02: but there are ten jobs, and one in fifty such differences is chance.
         let lucky = job(&[100.0, 101.0, 99.0, 100.0], &[98.0, 97.5, 98.9, 98.4]);
-        assert_eq!(judge(std::slice::from_ref(&lucky))[0].verdict, WorkVerdict::Faster);
+        assert_eq!(evaluate(std::slice::from_ref(&lucky))[0].verdict, WorkVerdict::Faster);
         let same = job(&[100.0, 101.0, 99.0, 100.0], &[99.0, 100.0, 101.0, 100.0]);
         let jobs: Vec<Job> = std::iter::once(lucky).chain(vec![same; 9]).collect();
-        assert_eq!(judge(&jobs)[0].verdict, WorkVerdict::NoDifference, "{:?}", judge(&jobs)[0]);
+        assert_eq!(evaluate(&jobs)[0].verdict, WorkVerdict::NoDifference, "{:?}", evaluate(&jobs)[0]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use iostall_report::section::Section;
 use iostall_session::analysis::comparison::Comparison;
 use iostall_session::comparison::MeasuredSide;
 use iostall_session::output::{Form, Outputs, Taken};
-use iostall_stats::work::judge;
+use iostall_stats::work::evaluate;
 
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::{Status, hinted, is_interrupted};
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
     let outputs = Outputs::check(&[("--json", Form::Json, args.json.as_deref())], &taken(args, global))?;
     if let Some(paths) = &args.work {
         let jobs = work::read(paths)?;
-        let jobs = judge(&jobs);
+        let jobs = evaluate(&jobs);
         let sections = [iostall_report::work::section(&jobs)];
         let json = iostall_report::work::to_json(&jobs);
         return Ok(show("Before and after", &sections, &json, &outputs, printer, Status::Done));

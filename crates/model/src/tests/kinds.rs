@@ -41,7 +41,13 @@ fn matrix(size: Option<u64>) -> MatrixOutcome {
         precision_pct: 5.0,
         repeats_max: 5,
     };
-    MatrixOutcome { plan, engine: engine("io_uring"), points: sweep().points, resumed: None }
+    MatrixOutcome {
+        plan,
+        engine: engine("io_uring"),
+        points: sweep().points,
+        resumed: None,
+        earlier: Vec::new(),
+    }
 }
 
 /// Two tried rates, then two confirmations: of these the faster answers in time.
@@ -82,7 +88,10 @@ fn paced() -> PacedOutcome {
     let step = |method, packets_per_burst, bytes| MethodOutcome {
         bytes,
         elapsed_ns: 1_000 * MS,
-        ..MethodOutcome::new(method, Pace { packet_bytes: 800_000, packets_per_burst, period_ns: 50 * MS })
+        ..MethodOutcome::new(
+            method,
+            Pace { packet_bytes: 800_000, packets_per_burst, period_ns: 50 * MS, delay_ns: 0 },
+        )
     };
     PacedOutcome {
         interval_bytes: 100_000_000,

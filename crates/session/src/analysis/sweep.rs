@@ -1,10 +1,10 @@
 //! Analysis of a sweep: knees, limits, and whether the storage changed meanwhile.
 
 use iostall_model::{MaxRateOutcome, Point, Repeat, Run, SweepOutcome};
+use iostall_stats::alike::alike;
 use iostall_stats::change::{Change, change};
 use iostall_stats::knee::{Choice, CurvePoint, Knees};
 use iostall_stats::plateau::{Plateau, plateau};
-use iostall_stats::tell_apart::alike;
 
 /// A smaller change of level is not reported.
 const CHANGE_MIN: f64 = 0.1;

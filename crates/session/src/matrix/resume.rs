@@ -42,7 +42,7 @@ pub(crate) fn newest(
         if !run.interrupted {
             return Err(SessionError::ResumeComplete { number });
         }
-        return Ok(Earlier { number, outcome, run });
+        return Ok(Earlier { number, run, outcome });
     }
     Err(SessionError::NothingToResume)
 }

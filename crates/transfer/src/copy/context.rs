@@ -26,12 +26,12 @@ impl<'a> CopyContext<'a> {
         Self { options, progress, clock: MonotonicClock::new(), destinations, named: Named::default() }
     }
 
-    /// Waits until so many bytes more may be copied; `false` when the copy is cancelled.
+    /// Waits until the rate limit allows `bytes` more; `false` if the copy is cancelled.
     pub(super) fn wait_for_rate(&self, bytes: u64) -> bool {
         self.wait_for(self.options.rate.as_deref(), bytes)
     }
 
-    /// Waits until so many bytes more may be read back; `false` when the copy is cancelled.
+    /// The same for reading back.
     pub(super) fn wait_to_read_back(&self, bytes: u64) -> bool {
         self.wait_for(self.options.read_back_rate.as_deref(), bytes)
     }

@@ -62,11 +62,11 @@ pub struct CopyOptions {
     pub resume: Resume,
     /// The first failure ends the copy.
     pub fail_fast: bool,
-    /// How fast it is copied.
+    /// Maximum rate of copying.
     pub rate: Option<Arc<RateLimit>>,
-    /// How fast the copy is read back. By itself: what is read back while other files are copied takes nothing from their rate.
+    /// Maximum rate of reading back, which takes nothing from the rate of copying.
     pub read_back_rate: Option<Arc<RateLimit>>,
-    /// Past the page cache of the source where that can be had, or through it.
+    /// Direct I/O on the source if possible, or through the page cache.
     pub source_caching: Caching,
     /// The same for the destination.
     pub target_caching: Caching,
