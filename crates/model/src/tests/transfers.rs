@@ -34,8 +34,8 @@ fn the_limit_of_a_transfer_is_where_buffers_spent_three_fifths_of_their_time() {
 /// A transfer of 1 GB in 10 s that then took 2 s to be durable has two rates, and neither is that of the writes alone.
 #[test]
 fn a_paced_writing_has_a_rate_over_its_time_until_it_was_durable_and_of_its_writes() {
-    let pace = Pace { packet_bytes: 800_000, packets_per_burst: 6, period_ns: 50 * MS };
-    assert_eq!(pace.bytes_per_second(), Some(96e6));
+    let pace = Pace { packet_bytes: 800_000, packets_per_burst: 6, period_ns: 25 * MS, delay_ns: 0 };
+    assert_eq!(pace.bytes_per_second(), Some(192e6));
     assert_eq!(Pace { period_ns: 0, ..pace }.bytes_per_second(), None, "as fast as it goes");
     let mut outcome = MethodOutcome::new(WriteMethod::Direct, pace);
     assert_eq!((outcome.bytes_per_second(), outcome.durable_bytes_per_second()), (None, None));
@@ -56,7 +56,7 @@ fn a_paced_writing_has_a_rate_over_its_time_until_it_was_durable_and_of_its_writ
 #[test]
 fn a_pace_is_kept_where_fewer_than_one_burst_in_a_hundred_was_late() {
     let of = |period_ns, bursts, late_bursts| {
-        let pace = Pace { packet_bytes: 1, packets_per_burst: 1, period_ns };
+        let pace = Pace { packet_bytes: 1, packets_per_burst: 1, period_ns, delay_ns: 0 };
         MethodOutcome { bursts, late_bursts, ..MethodOutcome::new(WriteMethod::Direct, pace) }.kept_pace()
     };
     assert_eq!((of(MS, 1_000, 9), of(MS, 1_000, 10)), (Some(true), Some(false)));
