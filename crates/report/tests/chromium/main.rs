@@ -171,7 +171,7 @@ fn the_page_of_a_watched_window_draws_broken_lines_and_shades_what_is_not_known(
     assert!(hovers[2].contains("per read") && hovers[2].contains("ms"), "{hovers:?}");
     let legend = words(&seen["legend"]);
     assert!(legend.iter().any(|label| label.contains("(submission only if asynchronous)")), "{legend:?}");
-    assert_eq!(words(&seen["tables"]), ["Where lines are broken", "Worst first"]);
+    assert_eq!(words(&seen["tables"]), ["Where lines are broken", "Most time waited first"]);
     assert!(seen["warnings"].as_str().unwrap().contains("<this> login"));
     assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
 }
