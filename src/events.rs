@@ -39,7 +39,7 @@ impl Observer for Printer {
             Event::NotCopied(failures) => failures::show(failures, self),
             Event::FileStays { path } => {
                 let path = path.display();
-                self.note(&format!("{path} was there before, so it stays; what it holds now is test data"));
+                self.note(&format!("{path} existed before and is kept, but now contains test data"));
             }
             Event::FileLeft { path, cause } => {
                 let error = anyhow::anyhow!("{cause}");

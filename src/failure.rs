@@ -16,8 +16,7 @@ use iostall_store::StoreError;
 use iostall_watch::WatchError;
 
 /// Hint for a file that may not grow any further.
-const TOO_LARGE: &str = "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that; else the file system does, as \
-     FAT at 4 GiB";
+const TOO_LARGE: &str = "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` removes that limit; otherwise the file system has one, such as 4 GiB on FAT";
 
 /// The exit status of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

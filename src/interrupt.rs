@@ -38,15 +38,15 @@ impl<S: Fn() + Send + Sync + 'static> Ending for OfCommand<S> {
     fn say(&self, news: EndingNews) {
         let words = match news {
             EndingNews::StoppingAtKey => {
-                "stopping: what was done until now is kept; press Ctrl-C again to end without waiting for it"
+                "stopping; results so far are kept. Press Ctrl-C again to exit without waiting"
             }
             EndingNews::StoppingWithoutTerminal => {
-                "stopping, because the terminal is gone (SIGHUP): what was done until now is kept"
+                "stopping because the terminal was closed (SIGHUP); results so far are kept"
             }
             EndingNews::Stopping => {
-                "stopping: what was done until now is kept; a second signal ends without waiting for it"
+                "stopping; results so far are kept. A second signal exits without waiting"
             }
-            EndingNews::Leaving => "ending: what is unfinished and cannot be resumed is removed",
+            EndingNews::Leaving => "exiting: removing unfinished files that cannot be resumed",
         };
         if let Some(printer) = &self.printer {
             printer.note(words);

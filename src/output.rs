@@ -65,7 +65,7 @@ impl<'a> Delivery<'a> {
         let number = keep(run, writer, has_document, self.printer);
         let says_number = matches!(self.shown, Shown::Report) && !self.outputs.take_stdout();
         if let Some(number) = number.filter(|_| says_number) {
-            let line = format!("\nkept as run {number} (`iostall runs show {}`)\n", number.0);
+            let line = format!("\nstored as run {number} (`iostall runs show {}`)\n", number.0);
             // If standard output fails, so has the report, which is reported below.
             let _ = self.printer.result(&line);
         }
@@ -101,7 +101,7 @@ fn write_all(
         Some(document) => printer.document(&document),
         None => Ok(()),
     };
-    let waiting = |path: &Path| printer.note(&format!("waiting for somebody to read {}", path.display()));
+    let waiting = |path: &Path| printer.note(&format!("waiting for a reader of {}", path.display()));
     outputs.write(output::Delivery { render, show: &show, waiting: &waiting })
 }
 
@@ -137,7 +137,7 @@ fn report(failed: Vec<OutputError>, number: Option<RunNumber>, printer: &Printer
         printer.error(&match number {
             Some(number) if error.hint().is_none() => {
                 let again = format!("`iostall runs show {}` writes it again", number.0);
-                hinted(error, format!("the run itself is kept: {again}"))
+                hinted(error, format!("the run itself is stored: {again}"))
             }
             _ => error.into(),
         });

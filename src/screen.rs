@@ -52,7 +52,7 @@ impl Screen {
         match receive(&self.keys, wait) {
             Ok(key) => Ok(Some(key.context("cannot read from the terminal")?)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("nobody reads keys any more"),
+            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("the keyboard is no longer being read"),
         }
     }
 

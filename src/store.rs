@@ -46,5 +46,5 @@ pub(crate) fn run_writer(
 /// Parses a reference to a run.
 pub(crate) fn selector(text: &str) -> anyhow::Result<Selector> {
     text.parse()
-        .map_err(|error: iostall_store::SelectorError| hinted(error, "`iostall runs` lists what is there"))
+        .map_err(|error: iostall_store::SelectorError| hinted(error, "`iostall runs` lists the stored runs"))
 }

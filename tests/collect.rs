@@ -48,11 +48,11 @@ fn a_source_that_cannot_be_opened_is_told_with_what_to_do_next() {
         (
             "mysql://u@db1?password-file=nowhere.txt",
             "nowhere.txt",
-            "hint: write the password into the first line",
+            "hint: put the password in the first line",
         ),
         ("mysql://u@db1?password-env=NOT_SET_HERE", "NOT_SET_HERE", "hint: export NOT_SET_HERE"),
         ("postgres://u@db1?ca=nowhere.pem", "nowhere.pem", "hint: ?ca=FILE names"),
-        ("postgres://u@127.0.0.1:9", "cannot connect", "hint: see whether the server runs"),
+        ("postgres://u@127.0.0.1:9", "cannot connect", "hint: check that the server runs"),
     ] {
         let ran = workspace.run(&["collect", "once", source]);
         assert_eq!(ran.status, Some(2), "{source}: {}", ran.stderr);
@@ -101,7 +101,7 @@ fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled(
     // Port 9 of this machine: nobody listens, the answer comes at once.
     let dead = "postgres://mon@127.0.0.1:9/sales";
     let mut collector = workspace.start(&["collect", "run", "--interval", "1s", "linux:", dead]);
-    collector.wait_for("hint: see whether the server runs");
+    collector.wait_for("hint: check that the server runs");
     if has_counted_device() {
         collector.wait_until("a report with an interval and the gap", |_| {
             let report = workspace.run(&["report", "server", "--json", "-"]);
@@ -111,7 +111,7 @@ fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled(
     collector.signal("INT");
     let ran = collector.ended().expect_status(0);
     assert!(ran.stderr.contains("cannot connect to postgres://127.0.0.1:9/sales"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("hint: see whether the server runs"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: check that the server runs"), "{}", ran.stderr);
     assert!(ran.stderr.contains("kept "), "{}", ran.stderr);
     if has_counted_device() {
         let report = workspace.run(&["report", "server", "--json", "-"]);

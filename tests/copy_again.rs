@@ -112,7 +112,7 @@ fn an_interrupted_copy_is_continued_by_the_same_command_and_begun_anew_on_demand
     make_source(&here);
     let ran = interrupted(&here);
     assert!(
-        ran.stderr.contains("the same command goes on") && ran.stderr.contains("--no-resume"),
+        ran.stderr.contains("the same command resumes") && ran.stderr.contains("--no-resume"),
         "{}",
         ran.stderr
     );

@@ -158,7 +158,7 @@ fn what_vanishes_or_changes_meanwhile_is_listed_and_the_rest_is_copied() {
     assert_eq!(paths_not_copied(&here.json("o.json")), ["tree/a", "tree/c"]);
 }
 
-/// Somebody made a file of the name while the copy was made. The copy was thrown away, whole and durable as it was.
+/// Somebody made a file of the name while the copy was made. The copy was thrown away, complete and durable as it was.
 #[test]
 fn a_copy_that_cannot_be_given_its_name_is_kept_and_the_command_that_finishes_it_is_told() {
     let here = Workspace::new();
@@ -170,7 +170,11 @@ fn a_copy_that_cannot_be_given_its_name_is_kept_and_the_command_that_finishes_it
     fs::write(here.path("to"), b"of somebody else").unwrap();
     let ran = copy.ended().expect_status(2);
     let name = part.file_name().unwrap().to_str().unwrap();
-    assert!(ran.stderr.contains("to exists") && ran.stderr.contains("whole and durable"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("to exists") && ran.stderr.contains("complete and durable"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains(&format!("mv --no-clobber {name} to")), "{}", ran.stderr);
     assert_eq!(fs::read(here.path("to")).unwrap(), b"of somebody else");
     assert!(fs::read(&part).unwrap() == content(600_000));

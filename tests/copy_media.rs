@@ -226,7 +226,7 @@ fn a_file_of_four_gibibytes_passes_the_page_cache_by() {
     for path in [&from, &here.path("to")] {
         match page_cache_share(path).unwrap() {
             Some(share) => cached_bytes += share * fs::metadata(path).unwrap().len() as f64,
-            None => return skip(what, "the kernel does not tell"),
+            None => return skip(what, "the kernel does not report"),
         }
     }
     assert!(cached_bytes < f64::from(64 << 20), "{cached_bytes} bytes of 8 GiB are in memory");

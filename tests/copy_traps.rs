@@ -272,7 +272,7 @@ fn a_copy_interrupted_while_it_is_read_back_is_continued() {
         Some(ended)
     });
     let interrupted = interrupted.expect("a copy that ends when it is told to").expect_status(130);
-    assert!(interrupted.stderr.contains("goes on from there"), "{}", interrupted.stderr);
+    assert!(interrupted.stderr.contains("resumes from there"), "{}", interrupted.stderr);
     let mut words = copy.to_vec();
     words.extend(["--json", "o.json", "from", "to"]);
     here.run(&words).expect_status(0);

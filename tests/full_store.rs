@@ -50,7 +50,7 @@ fn a_collector_outlives_a_full_disk_and_what_it_lost_is_a_gap() {
     collector.wait_for("store.db can be written again");
     collector.signal("INT");
     let ran = collector.ended().expect_status(0);
-    assert!(ran.stderr.contains("hint: make room on its file system"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: free space on its file system"), "{}", ran.stderr);
     let report = workspace.run(&["--store", store, "report", "server", "--json", "-"]).expect_status(0);
     assert!(report.stdout.contains("the sample could not be stored"), "{}", report.stdout);
 }

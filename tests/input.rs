@@ -54,7 +54,7 @@ fn a_file_that_is_too_large_is_named_and_not_read() {
         &["verify", "image"],
     ] {
         let ran = run_small(&workspace, arguments).expect_status(2);
-        assert!(ran.stderr.contains("image has more than"), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("image is larger than"), "{arguments:?}: {}", ran.stderr);
     }
 }
 
@@ -79,7 +79,7 @@ fn a_pipe_is_read_to_its_end_and_not_beyond_what_there_can_be() {
     let endless =
         |line: &'static [u8]| move |pipe: &mut dyn std::io::Write| while pipe.write_all(line).is_ok() {};
     let ran = piped(&arguments, &endless(b"# a remark\n")).expect_status(2);
-    assert!(ran.stderr.contains("has more than 1 MiB"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is larger than 1 MiB"), "{}", ran.stderr);
     let ran = piped(&["verify", "/dev/stdin"], &endless(b"no list\n")).expect_status(2);
     assert!(ran.stderr.contains("line 1 is not a checksum"), "{}", ran.stderr);
     let ran = piped(&["verify", "/dev/stdin"], &endless(b"x")).expect_status(2);

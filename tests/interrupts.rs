@@ -130,7 +130,7 @@ fn a_second_signal_removes_the_parts_of_a_copy_that_hangs() {
     assert_eq!(parts(&to), 10);
     copy.signal("INT");
     let said = copy.wait_for("stopping");
-    assert!(said.contains("press Ctrl-C again"), "{said}");
+    assert!(said.contains("Press Ctrl-C again"), "{said}");
     assert_eq!(parts(&to), 10, "it hangs, and cannot clean up by itself");
     // Not the same signal any more.
     pause(1500);

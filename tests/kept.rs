@@ -87,7 +87,7 @@ fn expect_document(path: &Path) {
 fn expect_warning_of_full_disk(ran: &Ran) {
     let said = &ran.stderr;
     assert!(said.contains("warning: ") && said.contains("disk is full"), "{said}");
-    assert!(said.contains("hint: make room") && !said.contains("dmesg"), "{said}");
+    assert!(said.contains("hint: free space") && !said.contains("dmesg"), "{said}");
 }
 
 /// A disk that was full before the run began: no run could be made at all, and the advice was to look for a broken device.
@@ -120,7 +120,7 @@ fn a_store_on_a_full_disk_is_told_before_the_run_and_keeps_nobody_from_it() {
         let _ = fs::remove_file(here.path("o.json"));
         let ran = here.run(&[&["--store", store], words].concat()).expect_status(0);
         assert!(ran.stdout.contains(text), "{words:?}: {}", ran.stdout);
-        assert!(!ran.stdout.contains("kept as run"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("stored as run"), "{}", ran.stdout);
         expect_warning_of_full_disk(&ran);
         expect_document(&here.path("o.json"));
     }
@@ -133,7 +133,7 @@ fn a_store_on_a_full_disk_is_told_before_the_run_and_keeps_nobody_from_it() {
     expect_warning_of_full_disk(&ran);
     // What only reads the store has nothing without it.
     let ran = here.run(&["--store", store, "runs"]).expect_status(2);
-    assert!(ran.stderr.contains("disk is full") && ran.stderr.contains("hint: make room"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("disk is full") && ran.stderr.contains("hint: free space"), "{}", ran.stderr);
 }
 
 /// The load itself filled the disk of the store, the commonest way: the run was over, and text, JSON and CSV were lost with it.
@@ -230,7 +230,7 @@ fn outputs_come_before_a_locked_store_is_waited_for() {
     assert!(!program.has_ended());
     drop(lock);
     let ran = program.ended().expect_status(0);
-    assert!(ran.stdout.contains("kept as run #2"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("stored as run #2"), "{}", ran.stdout);
 }
 
 /// One output on a full device cost the others, and DiskSpd's report: the run had to be made again.
@@ -245,8 +245,8 @@ fn an_output_that_fails_keeps_the_others_and_the_text() {
     let outputs = ["--json", "full", "--csv", "o.csv", "--html", "o.html", "t.dat"];
     let ran = here.run(&[&LOAD[..], &outputs].concat()).expect_status(2);
     assert!(ran.stderr.contains("cannot write --json full"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("hint: the run itself is kept"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("kept as run #1"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("hint: the run itself is stored"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("stored as run #1"), "{}", ran.stdout);
     assert!(here.path("o.csv").exists() && here.path("o.html").exists());
 
     let ran = here.run(&["diskspd", "-d1", "-W0", "-b8K", "--json", "full", "t.dat"]).expect_status(1);

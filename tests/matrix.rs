@@ -92,7 +92,7 @@ fn with_stopped<'a>(more: &[&'a str]) -> Vec<&'a str> {
 fn stopped_matrix() -> Option<Workspace> {
     let here = Workspace::new();
     let nothing = here.run(&with_stopped(&["--resume", "data.dat"])).expect_status(2);
-    assert!(nothing.stderr.contains("no stopped matrix"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("no interrupted matrix"), "{}", nothing.stderr);
     let mut matrix = here.start(&with_stopped(&["--json", "first.json", "data.dat"]));
     matrix.wait_for("1/16 ");
     if !matrix.has_ended() {
@@ -114,14 +114,14 @@ fn a_matrix_that_was_stopped_goes_on_where_it_was() {
     let done = points(&first).len();
     assert!((1..16).contains(&done), "{done} cells before the stop");
     let other = here.run(&with_stopped(&["--resume", "--workers", "2", "data.dat"])).expect_status(2);
-    assert!(other.stderr.contains("no stopped matrix"), "{}", other.stderr);
+    assert!(other.stderr.contains("no interrupted matrix"), "{}", other.stderr);
     // The story: a matrix went on with cells of another size of the target, which are other numbers.
     let smaller: Vec<&str> = with_stopped(&["--resume", "data.dat"])
         .into_iter()
         .map(|word| if word == "16MiB" { "8MiB" } else { word })
         .collect();
     let other = here.run(&smaller).expect_status(2);
-    assert!(other.stderr.contains("no stopped matrix"), "{}", other.stderr);
+    assert!(other.stderr.contains("no interrupted matrix"), "{}", other.stderr);
     here.run(&with_stopped(&["--resume", "--json", "second.json", "data.dat"])).expect_status(0);
     let second = here.json("second.json");
     assert_eq!(points(&second).len(), 16);

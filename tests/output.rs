@@ -124,13 +124,13 @@ fn the_reader_of_a_pipe_gets_the_document_whichever_comes_first() {
     // The reader is there from the start.
     let reader = Running::new(Command::new("cat").arg(&pipe));
     let ran = here.run(&load(&["--json", "p", "t.dat"])).expect_status(0);
-    assert!(ran.stdout.contains("kept as run"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("stored as run"), "{}", ran.stdout);
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo(), "the pipe is gone");
     let run: Value = serde_json::from_str(&reader.ended().stdout).expect("the document, and nothing else");
     assert_eq!(run["schema"], "iostall-run");
     // It comes when it is called for.
     let mut program = here.start(&load(&["--json", "p", "--csv", "o.csv", "t.dat"]));
-    program.wait_for("waiting for somebody to read p");
+    program.wait_for("waiting for a reader of p");
     assert!(here.path("o.csv").exists(), "what need not wait is written first");
     let reader = Running::new(Command::new("cat").arg(&pipe));
     assert!(serde_json::from_str::<Value>(&reader.ended().stdout).is_ok());
@@ -175,7 +175,7 @@ fn standard_output_and_descriptors_are_written_through() {
         assert!(ran.stdout.is_empty() && ran.stderr.contains("the descriptor "), "{}", ran.stderr);
     }
     let ran = private.run(&load(&["--json", "-", "--csv", "/dev/stdout", "t.dat"])).expect_status(2);
-    assert!(ran.stderr.contains("both want standard output"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot both use standard output"), "{}", ran.stderr);
     let script =
         "echo before > list; exec 5>> list; \"$0\" \"$@\" > text; status=$?; echo after >&5; exit $status";
     let output = private.command(script, &load(&["--json", "/dev/fd/5", "t.dat"])).output().unwrap();
@@ -183,7 +183,7 @@ fn standard_output_and_descriptors_are_written_through() {
     let list = fs::read_to_string(here.path("list")).unwrap();
     let document = list.strip_prefix("before\n").and_then(|rest| rest.strip_suffix("after\n")).unwrap();
     assert!(serde_json::from_str::<Value>(document).is_ok(), "{list}");
-    assert!(fs::read_to_string(here.path("text")).unwrap().contains("kept as run"));
+    assert!(fs::read_to_string(here.path("text")).unwrap().contains("stored as run"));
     // Text and document in one file: one would be lost.
     let mut command = here.command(&load(&["--json", "same", "t.dat"]));
     let output = command.stdout(fs::File::create(here.path("same")).unwrap()).output().unwrap();

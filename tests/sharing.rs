@@ -265,7 +265,7 @@ fn two_names_of_one_file_are_refused_as_two_targets() {
             &["compare", "--fresh", "1", "--duration", "200ms", "--size", "8M", one, other],
         ] {
             let refused = here.run(command).expect_status(refusal_status(command));
-            let message = format!("{one} and {other} are one and the same");
+            let message = format!("{one} and {other} are the same file or device");
             assert!(refused.stderr.contains(&message), "{command:?}: {}", refused.stderr);
         }
     }
@@ -297,7 +297,7 @@ fn a_paced_writing_follows_a_link_and_removes_only_what_it_made() {
     symlink("users.dat", here.path("link")).unwrap();
     write(&["link"]).expect_status(2);
     let ran = write(&["--overwrite", "link", "link"]).expect_status(0);
-    assert!(ran.stderr.contains("was there before, so it stays"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("existed before and is kept"), "{}", ran.stderr);
     assert!(fs::symlink_metadata(here.path("link")).unwrap().is_symlink(), "the link is still one");
     assert_eq!(fs::metadata(here.path("users.dat")).unwrap().len(), 4 << 20);
     // What was the user's stays the user's.

@@ -97,7 +97,7 @@ fn a_full_disk_leaves_what_was_written_until_then_and_the_other_methods_are_trie
     fs::write(small.0.join("filler"), vec![0; (16 << 20) - (256 << 10)]).unwrap();
     let ran = here.run(&[&words[..], &["--size", "64M", file]].concat()).expect_status(2);
     assert!(
-        ran.stderr.contains("nothing could be written") && ran.stderr.contains("hint: make room"),
+        ran.stderr.contains("nothing could be written") && ran.stderr.contains("hint: free space"),
         "{}",
         ran.stderr
     );
@@ -149,8 +149,8 @@ fn a_table_that_no_longer_fits_ends_with_a_whole_row() {
     let words =
         ["write", "--packet", "4K", "--interval", "4K", "--size", "8M", "--methods", "buffered", "--csv"];
     let ran = here.run(&[&words[..], &[path.to_str().unwrap(), "t.dat"]].concat()).expect_status(2);
-    assert!(ran.stderr.contains("grows no more"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("kept as run"), "what was measured is not lost with it: {}", ran.stdout);
+    assert!(ran.stderr.contains("can no longer grow"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("stored as run"), "what was measured is not lost with it: {}", ran.stdout);
     let text = fs::read_to_string(path).unwrap();
     assert!(text.ends_with("\r\n") && rows(&text).len() > 10, "{text}");
 }
@@ -202,7 +202,7 @@ fn a_table_that_is_there_is_replaced_at_the_end() {
     let last_week = fs::read(here.path("o.csv")).unwrap();
     let mut writing = here.start(&[&words[..], &["--period", "20ms", "--duration", "25h", "t.dat"]].concat());
     let said = writing.wait_for("note: ");
-    assert!(said.contains("--csv FILE, where FILE is new"), "{said}");
+    assert!(said.contains("--csv FILE with a new file"), "{said}");
     let path = here.path("t.dat");
     writing.wait_until("three megabytes", |_| fs::metadata(&path).is_ok_and(|found| found.len() > 3_000_000));
     assert_eq!(fs::read(here.path("o.csv")).unwrap(), last_week);

@@ -15,9 +15,9 @@ use jiff::SignedDuration;
     iostall collect run --metrics 127.0.0.1:9497 linux:\n  \
     iostall collect run --config collector.toml          sources, jobs and alerts from a file\n  \
     iostall collect grants postgres\n\n\
-    A password never stands in a URL: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
+    A URL never contains a password: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
     TLS: on by default except to this machine; ?tls=off, ?tls=unverified, ?ca=FILE.\n\
-    Connection strings of ADO, ODBC, JDBC and libpq serve as well, without their password.")]
+    Connection strings of ADO, ODBC, JDBC and libpq work too, without their password.")]
 pub(crate) struct CollectArgs {
     #[command(subcommand)]
     pub(crate) command: CollectCommand,

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 /// Maintain the history of watched sources.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-                  iostall store rebuild                 the hours and days anew, from the raw samples that are kept\n  \
+                  iostall store rebuild                 rebuild hours and days from the stored raw samples\n  \
                   iostall store export --parquet lake   every sample as columns, for DuckDB and others")]
 pub(crate) struct StoreArgs {
     #[command(subcommand)]
@@ -25,9 +25,7 @@ pub(crate) enum StoreCommand {
 
 /// Where to write them.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "iostall-lake does it, a program of its own: it is looked for beside iostall and on PATH."
-)]
+#[command(after_help = "A separate program, iostall-lake, does this; it must be next to iostall or on PATH.")]
 pub(crate) struct ExportHistoryArgs {
     /// Write samples.parquet and gaps.parquet to this directory; neither may exist
     #[arg(long, value_name = "DIR")]

@@ -76,7 +76,7 @@ fn list(args: &RunsArgs, store: &SqliteStore, printer: &Printer) -> anyhow::Resu
         return Ok(to_stdout(printer, &|out| write_figures(&to_json(&entries), out))?);
     }
     if entries.is_empty() {
-        printer.note("no runs here yet: `iostall load` makes one");
+        printer.note("there are no runs yet: `iostall load` creates one");
         return Ok(());
     }
     printer.result(&table(&entries))?;

@@ -28,7 +28,7 @@ fn rebuild(global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     for watched in store.sources()? {
         let source = watched.source;
         store.rebuild(source.id)?;
-        printer.note(&format!("made the roll-ups of {} anew", source.name));
+        printer.note(&format!("rebuilt the roll-ups of {}", source.name));
     }
     Ok(Status::Done)
 }
@@ -38,7 +38,7 @@ fn export(directory: &Path, global: &GlobalArgs) -> anyhow::Result<Status> {
     let Some(program) = lake() else {
         return Err(hinted(
             anyhow::anyhow!("{LAKE}, which writes Parquet, is not installed"),
-            "`cargo install --path crates/lake` in the sources of iostall makes it; it may lie beside iostall or on PATH",
+            "`cargo install --path crates/lake` in the sources of iostall installs it; it must be next to iostall or on PATH",
         ));
     };
     let mut to = OsString::from("--parquet=");

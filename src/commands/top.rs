@@ -72,7 +72,7 @@ fn once(
                 printer.note(&format!("{}: {said}", source.name));
             }
         }
-        let error = anyhow::anyhow!("nothing is counted that this view shows");
+        let error = anyhow::anyhow!("there are no counters for this view");
         return Err(hinted(error, "try another --level, or another --filter"));
     }
     if args.json {

@@ -17,13 +17,13 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
     let text = manifest::open(&args.manifest).map_err(|error| {
         hinted(
             error,
-            "`iostall copy --manifest FILE` writes one; a list of md5sum, sha256sum, b3sum or xxhsum serves too",
+            "`iostall copy --manifest FILE` writes one; lists from md5sum, sha256sum, b3sum or xxhsum work too",
         )
     })?;
     let list = manifest::read(text, &args.manifest, args.hash).map_err(|error| {
         hinted(
             anyhow::Error::new(error).context(format!("cannot use the manifest {shown}")),
-            "--hash xxh3|blake3|sha256|md5|crc32c says what a list has",
+            "--hash xxh3|blake3|sha256|md5|crc32c sets the algorithm of a list",
         )
     })?;
     let taken =

@@ -70,7 +70,7 @@ impl Allowance {
 
     fn exceeded(&self) -> io::Error {
         self.0.is_exceeded.store(true, Ordering::Relaxed);
-        io::Error::new(io::ErrorKind::QuotaExceeded, "the server sends more than can be meant")
+        io::Error::new(io::ErrorKind::QuotaExceeded, "the server sends more data than expected")
     }
 
     /// An error if more was sent than allowed: drivers report only that the connection ended.

@@ -32,7 +32,7 @@ pub enum SourceError {
     Full { source_name: String, reason: String },
     #[error("{source_name} refused the login {user:?}: {reason}")]
     Login { source_name: String, user: String, reason: String },
-    #[error("{source_name} lets the login {user:?} in, but not at the counters: {reason}")]
+    #[error("{source_name} accepted the login {user:?}, but it may not read the counters: {reason}")]
     Denied {
         source_name: String,
         user: String,
@@ -40,13 +40,13 @@ pub enum SourceError {
         engine: &'static str,
         reason: String,
     },
-    #[error("{source_name} holds nothing that iostall sampled there: {reason}")]
+    #[error("{source_name} contains no samples taken by iostall: {reason}")]
     NoHistory { source_name: String, reason: String },
     #[error("the certificate of {source_name} was not accepted: {reason}")]
     Certificate { source_name: String, reason: String, hint: &'static str },
     #[error("{source_name} refused the query {query}: {reason}")]
     Query { source_name: String, query: &'static str, reason: String },
-    #[error("{source_name} sent more for one reading than can be meant (over {bytes} or {rows} rows)")]
+    #[error("{source_name} sent more data for one reading than expected (over {bytes} or {rows} rows)")]
     TooMuch { source_name: String, bytes: ByteCount, rows: u64 },
     #[error("{source_name} is version {version}; iostall reads {oldest} and later")]
     TooOld { source_name: String, version: String, oldest: &'static str },
@@ -95,12 +95,9 @@ impl SourceError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::TimedOut { .. } => {
-                "--timeout gives it more time; look at what keeps the server from answering".into()
-            }
+            Self::TimedOut { .. } => "find out why the server does not answer, or raise --timeout".into(),
             Self::Connect { source_name, .. } => format!(
-                "see whether the server runs, listens at that address and lets the login in; \
-                 `iostall collect grants {}` prints what a login needs",
+                "check that the server runs, listens at that address and accepts the login; `iostall collect grants {}` prints the privileges a login needs",
                 scheme(source_name)
             ),
             Self::Full { source_name, .. } => format!(
@@ -109,7 +106,7 @@ impl SourceError {
                 scheme(source_name)
             ),
             Self::Login { .. } => {
-                "see whether login, password and database are right, and the server takes such logins".into()
+                "check login, password and database, and whether the server allows this kind of login".into()
             }
             Self::Denied { engine, .. } => {
                 format!("`iostall collect grants {engine}` prints the statements for an administrator to run")
@@ -119,29 +116,29 @@ impl SourceError {
             }
             Self::Certificate { hint, .. } => (*hint).into(),
             Self::Query { source_name, .. } => format!(
-                "the server's log says more; `iostall collect grants {}` prints what a login needs",
+                "see the server's log; `iostall collect grants {}` prints the privileges a login needs",
                 scheme(source_name)
             ),
             Self::TooMuch { .. } => {
-                "see whether it is the server that was meant; of a large one --database chooses what is read".into()
+                "check that it is the right server; with very many objects, limit them with --database".into()
             }
             Self::TooOld { .. } => {
                 "watch the host it runs on instead: `iostall collect run linux:` there".into()
             }
             Self::HostFile(_) => "in a container the host's /proc and /sys must be visible".into(),
             Self::PasswordFile(error) => error.hint().unwrap_or_else(|| {
-                "write the password into the first line of that file, readable for this account alone (chmod 600)"
+                "put the password in the first line of that file, readable only by this account (chmod 600)"
                     .into()
             }),
             Self::PasswordVariable { name } => {
-                format!("export {name} before the call, or write ?password-file=PATH or ?password=prompt")
+                format!("export {name} first, or write ?password-file=PATH or ?password=prompt")
             }
             Self::Defect => {
-                "please report it, with what was said on standard error and the server's version".into()
+                "please report it, with the messages on standard error and the server's version".into()
             }
             Self::Tls { .. } => {
-                "?ca=FILE names the certificates of the authorities to trust, in PEM form; ?tls=unverified \
-                 encrypts without asking who answers; ?tls=off does not encrypt"
+                "?ca=FILE names the certificates of trusted authorities, in PEM form; ?tls=unverified \
+                 encrypts without verifying the server; ?tls=off does not encrypt"
                     .into()
             }
         }

@@ -20,7 +20,7 @@ pub enum Unsupported {
         "-Sr: switching off only the local cache of a network file system is a Windows feature; use -Su (O_DIRECT)"
     )]
     RemoteCacheOnly,
-    #[error("-Sm: memory-mapped I/O is not offered; use -Sb for the page cache or -Su to pass it")]
+    #[error("-Sm: memory-mapped I/O is not supported; use -Sb for the page cache or -Su to bypass it")]
     MemoryMapped,
     #[error("-ag{group}: Linux has one processor group; number processors from 0 without a group")]
     ProcessorGroup {
@@ -44,15 +44,13 @@ pub enum Unsupported {
         /// 1 or 2.
         number: u32,
     },
-    #[error("-l: large pages are used for the buffers wherever the kernel grants them, with or without -l")]
+    #[error("-l: buffers use large pages whenever the kernel provides them, with or without -l")]
     LargePages,
-    #[error("-f{letters}: open hints are not passed on; with -Su or -Sh they mean nothing on Linux")]
+    #[error("-f{letters}: open hints are ignored; with -Su or -Sh they have no effect on Linux")]
     OpenHints { letters: String },
-    #[error("-:{flags}: DiskSpd's experiments have no meaning here")]
+    #[error("-:{flags}: DiskSpd's experiments are not supported")]
     Experiments { flags: u32 },
-    #[error(
-        "-P: progress is a line on standard error, where that is a terminal, and not a dot every so many requests"
-    )]
+    #[error("-P: progress is a line on standard error if that is a terminal, instead of dots")]
     Dots,
     #[error("-vs: the engine keeps no wait statistics; the table is left out")]
     WaitStatistics,

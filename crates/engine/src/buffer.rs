@@ -93,13 +93,13 @@ impl BufferPool {
             (Pages::HugeIfPossible, Some(huge)) => report.refused.push(Unavailable::new(
                 Feature::HugePages,
                 format_args!(
-                    "{huge} of {mapped} bytes had; free memory is scattered, or \
+                    "only {huge} of {mapped} bytes; free memory is scattered, or \
                      /sys/kernel/mm/transparent_hugepage/enabled says never"
                 ),
             )),
             (Pages::HugeIfPossible, None) => report.refused.push(Unavailable::new(
                 Feature::HugePages,
-                "asked for, and the kernel does not tell whether they were had",
+                "requested, but the kernel does not report whether they are in use",
             )),
         }
     }

@@ -32,9 +32,9 @@ pub enum InputError {
     System { what: &'static str, path: PathBuf, source: io::Error },
     #[error("{path} is a device and not a {what}", path = path.display())]
     Device { what: &'static str, path: PathBuf },
-    #[error("the {what} {path} has more than {limit}, and is not read", path = path.display())]
+    #[error("the {what} {path} is larger than {limit}", path = path.display())]
     TooLong { what: &'static str, path: PathBuf, limit: ByteCount },
-    #[error("the {what} {path} has mode {mode:04o}: it can be read by others than its owner", path = path.display())]
+    #[error("the {what} {path} has mode {mode:04o}: users other than its owner can read it", path = path.display())]
     Readable { what: &'static str, path: PathBuf, mode: u32 },
 }
 
@@ -44,7 +44,7 @@ impl InputError {
         match self {
             Self::System { .. } => None,
             Self::Device { .. } => Some("name a file, or a pipe such as <(command)".into()),
-            Self::TooLong { what, .. } => Some(format!("see whether it is the {what} that was meant")),
+            Self::TooLong { what, .. } => Some(format!("check that it is the right {what}")),
             Self::Readable { path, .. } => Some(format!("chmod 600 {}", shell_path(path))),
         }
     }
@@ -180,7 +180,7 @@ impl Stream {
         match poll(&mut descriptors, limit.as_ref())? {
             0 => Err(io::Error::new(
                 ErrorKind::TimedOut,
-                format!("nothing came through the pipe for {SILENT_S} s"),
+                format!("nothing was written to the pipe for {SILENT_S} s"),
             )),
             _ => Ok(()),
         }

@@ -205,11 +205,11 @@ fn open_direct(inode: &OwnedFd, flags: OFlags, access: Access) -> Result<(OwnedF
                 return Ok((reopen(inode, flags)?, not_granted(reason)));
             }
             let reason = if matches!(kind.as_str(), "tmpfs" | "ramfs") {
-                format!("{kind} accepts O_DIRECT and answers from memory: no device is involved")
+                format!("{kind} accepts O_DIRECT but answers from memory: no device is involved")
             } else {
                 format!(
                     "{kind} accepts O_DIRECT but reports no alignment for it: \
-                     whether requests pass the page cache is not known"
+                     it is unknown whether requests bypass the page cache"
                 )
             };
             Ok((file, not_granted(reason)))

@@ -15,7 +15,7 @@ pub enum ExportError {
     NoStore { path: PathBuf },
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("{path} is there already", path = path.display())]
+    #[error("{path} already exists", path = path.display())]
     Exists { path: PathBuf },
     #[error("cannot make {path}: {source}", path = path.display())]
     Create { path: PathBuf, source: std::io::Error },
@@ -34,7 +34,7 @@ impl ExportError {
                 Some("nothing was changed; name another directory, or move it away".into())
             }
             Self::Create { .. } | Self::Write { .. } => {
-                Some("see whether the directory can be written to and has room".into())
+                Some("check that the directory is writable and has space".into())
             }
         }
     }

@@ -40,7 +40,7 @@ impl Failures {
     pub(crate) fn add(&mut self, failure: &Failure) {
         self.in_a_row += 1;
         let (kind, message, moved) = match failure.cause {
-            Ok(moved) => ("short".to_owned(), "fewer bytes moved than asked for".to_owned(), moved),
+            Ok(moved) => ("short".to_owned(), "fewer bytes moved than requested".to_owned(), moved),
             Err(cause) => (cause.symbol(), cause.to_string(), 0),
         };
         if let Some(known) = self.kinds.iter_mut().find(|known| known.op == failure.op && known.kind == kind)

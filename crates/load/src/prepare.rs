@@ -32,7 +32,7 @@ pub enum PrepareError {
     Engine(#[from] EngineError),
     #[error("writing {path} at offset {offset}: {source}")]
     Write { path: String, offset: u64, source: std::io::Error },
-    #[error("writing {path} at offset {offset}: nothing more fits")]
+    #[error("writing {path} at offset {offset}: the file system is full")]
     Full { path: String, offset: u64 },
     #[error("interrupted")]
     Interrupted,

@@ -28,7 +28,7 @@ const MEMORY_SHARE: f64 = 0.8;
 pub enum ResourceError {
     #[error("the load needs about {needed} of memory for its buffers and counts, and {available} are free")]
     Memory { needed: ByteCount, available: ByteCount },
-    #[error("processor {processor} is none that this process may use, which are {allowed}")]
+    #[error("this process may not use CPU {processor}, only {allowed}")]
     Processor {
         processor: u32,
         /// The available ones: `0-3 8`.
@@ -52,7 +52,7 @@ impl ResourceError {
                 "ask for fewer workers (--workers, -t), fewer requests in flight (--queue-depth, -o), smaller blocks \
                  (--block-size, -b) or less data to write from (-Z)"
             }
-            Self::Processor { .. } => "name processors that there are, or leave the list (pin, -a) out",
+            Self::Processor { .. } => "name available CPUs, or leave out the list (pin, -a)",
             Self::InFlight { .. } => {
                 "ask for fewer requests in flight (--queue-depth, -o), or spread them over more workers (--workers, -t)"
             }

@@ -30,7 +30,7 @@ pub enum RunError {
     Engine(#[from] EngineError),
     #[error("worker {worker} could not be started: {source}")]
     Thread { worker: u32, source: std::io::Error },
-    #[error("worker {worker} of iostall broke; please report it with the message above")]
+    #[error("worker {worker} of iostall crashed; please report it with the message above")]
     Broken { worker: u32 },
 }
 

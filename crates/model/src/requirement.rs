@@ -99,7 +99,7 @@ pub enum Requirement {
 
 /// A text that is not a requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{text:?} is no requirement: {why}")]
+#[error("{text:?} is not a requirement: {why}")]
 pub struct RequirementError {
     text: String,
     why: String,

@@ -69,7 +69,7 @@ impl Dispatcher {
             if let Err(TrySendError::Full(message) | TrySendError::Disconnected(message)) =
                 queue.try_send(message.clone())
             {
-                let reason = format!("{WAITING_MAX} notices are waiting already");
+                let reason = format!("{WAITING_MAX} notices are already waiting");
                 // The receiver is in this same value.
                 let _ = self.failures.send(Delivery {
                     channel: name.clone(),

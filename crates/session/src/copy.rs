@@ -156,18 +156,18 @@ fn warnings(log: &CopyLog) -> Vec<Warning> {
         .iter()
         .take(LOSSES_LISTED)
         .map(|(path, loss)| {
-            let message = format!("{} of {} could not be kept: {}", loss.what, path.display(), loss.cause);
+            let message = format!("could not copy the {} of {}: {}", loss.what, path.display(), loss.cause);
             Warning::new(WarningCode::MetadataLost, message).about(path.display().to_string())
         })
         .collect();
     if log.losses.len() > LOSSES_LISTED {
-        let message = format!("{} more losses of metadata are not listed", log.losses.len() - LOSSES_LISTED);
+        let message = format!("{} more metadata problems are not listed", log.losses.len() - LOSSES_LISTED);
         warnings.push(Warning::new(WarningCode::MetadataLost, message));
     }
     warnings.extend(sources_in_use(&log.in_use));
     if let Some(shape) = &log.shape {
         warnings.extend(shape.caching_reasons.iter().map(|reason| {
-            Warning::new(WarningCode::DirectRefused, format!("not past the page cache: {reason}"))
+            Warning::new(WarningCode::DirectRefused, format!("direct I/O is not in use: {reason}"))
         }));
     }
     warnings
@@ -182,8 +182,7 @@ fn sources_in_use(paths: &[PathBuf]) -> Option<Warning> {
         others => format!("{} and {others} more were open for writing by other processes", first.display()),
     };
     let message = format!(
-        "{what} while it was copied: no change was seen in what was read of each file, and all of it \
-        together need not be of one moment"
+        "{what} while it was copied: no file changed while it was read, but together the files may not be from one point in time"
     );
     let hint = "copy a snapshot, or use the backup command of the database";
     Some(Warning::new(WarningCode::SourceInUse, message).hint(hint))

@@ -192,7 +192,7 @@ impl<'s> PointRunner<'s> {
             .map(|(warning, label, more)| at_setting(warning, &label, more))
             .collect();
         if interrupted {
-            let message = "stopped before its end; what was measured until then is whole";
+            let message = "stopped early; the measurements up to then are valid";
             warnings.insert(0, Warning::new(WarningCode::Interrupted, message));
         }
         let name = name.to_owned();

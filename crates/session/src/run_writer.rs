@@ -54,11 +54,11 @@ impl RunWriter {
             Err(error @ StoreError::Foreign { .. }) => return Err(error),
             Err(error) => error,
         };
-        let elsewhere = "--json FILE keeps all of it without a store".to_owned();
+        let elsewhere = "--json FILE keeps the complete run without a store".to_owned();
         Ok((
             writer,
             Some(NotKept {
-                what: "what is measured now can perhaps not be kept",
+                what: "the results of this run may not be stored",
                 elsewhere,
                 source: Box::new(source),
             }),
@@ -84,12 +84,12 @@ impl RunWriter {
             Err(error) => error,
         };
         let elsewhere = match (has_document, was_usable) {
-            (true, _) => "the JSON that was asked for has all of this run".to_owned(),
+            (true, _) => "the JSON output contains the complete run".to_owned(),
             // This was told before it began, and it may be so at every run: nobody wants a file each time.
-            (false, false) => "--json FILE keeps all of a run without a store".to_owned(),
+            (false, false) => "--json FILE keeps a complete run without a store".to_owned(),
             (false, true) => rescue(run, document),
         };
-        Err(NotKept { what: "the run could not be kept", elsewhere, source: Box::new(source) })
+        Err(NotKept { what: "the run could not be stored", elsewhere, source: Box::new(source) })
     }
 
     /// A store that could not be opened may have become usable.
@@ -114,9 +114,9 @@ fn rescue(run: &Run, document: WriteDocument<'_>) -> String {
     let path = PathBuf::from(format!("iostall-{}-{}.json", run.body.kind(), run.id));
     let place = Place::of(&path).map_err(io::Error::other);
     match place.and_then(|place| place.write(document, &|| ())) {
-        Ok(()) => format!("all of this run is in {}", path.display()),
+        Ok(()) => format!("the complete run was written to {}", path.display()),
         Err(error) => {
-            format!("nor could all of this run be written to a file here ({error}); --json FILE names one")
+            format!("it could not be written to a file in this directory either ({error}); use --json FILE")
         }
     }
 }

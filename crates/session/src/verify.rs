@@ -35,7 +35,7 @@ pub fn verify(
 
 fn partial_list(shown: &str) -> Warning {
     let message =
-        format!("{shown} is the list of a copy that did not finish: files that it lacks were not checked");
+        format!("{shown} is the list of an incomplete copy: files that are missing in it were not checked");
     Warning::new(WarningCode::PartialList, message)
-        .hint("the same copy again goes on, and writes the whole list")
+        .hint("repeat the copy: it resumes, and writes the complete list")
 }

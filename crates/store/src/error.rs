@@ -29,7 +29,7 @@ pub enum StoreError {
     #[error("{path} is not an iostall store: it is {what}")]
     Foreign { path: PathBuf, what: String },
     #[error(
-        "the store {path} was made by a newer iostall: its schema has version {found}, this iostall knows versions up to {known}"
+        "the store {path} was created by a newer iostall: its schema has version {found}, this iostall supports versions up to {known}"
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error("the store {path} is damaged: {source}")]
@@ -48,7 +48,7 @@ pub enum StoreError {
     Batch { source: BatchError },
     #[error("cannot {action} the store {path}: {source}")]
     Sqlite { action: &'static str, path: PathBuf, source: rusqlite::Error },
-    #[error("the run {id} is in the store already, as {number}")]
+    #[error("the run {id} is already in the store as {number}")]
     Exists { id: iostall_model::RunId, number: RunNumber },
     #[error("there is no run {selector} in the store")]
     NotFound { selector: Selector },
@@ -118,21 +118,21 @@ impl StoreError {
             }
             Self::Damaged { path, .. } => damaged_hint(path),
             Self::Full { .. } => {
-                "make room on its file system (`df` and `df -i` show how much there is), or name a store elsewhere with \
+                "free space on its file system (`df` and `df -i` show how much there is), or name a store elsewhere with \
                  --store PATH; later, `iostall collect run --keep-raw` and `iostall runs delete` keep less"
                     .into()
             }
             Self::Locked { .. } => {
-                "see which process has it open (fuser), or keep this run elsewhere with --store PATH".into()
+                "find the process that has it open (fuser), or store this run elsewhere with --store PATH".into()
             }
-            Self::NotFound { .. } => "`iostall runs` lists what is there".into(),
+            Self::NotFound { .. } => "`iostall runs` lists the stored runs".into(),
             Self::Ambiguous { .. } => "write more digits, or the number".into(),
             Self::Document { source: DocumentError::Schema { .. }, .. } => {
-                "use the iostall that stored it, or take the document as it is with `iostall runs export`"
+                "use the iostall that stored it, or export the document unchanged with `iostall runs export`"
                     .into()
             }
             Self::Document { source: DocumentError::Read(_), .. } => {
-                "take the document as it is with `iostall runs export`".into()
+                "export the document unchanged with `iostall runs export`".into()
             }
             Self::Sqlite { path, source, .. } => return sqlite_hint(path, source),
             Self::Exists { .. } | Self::Document { .. } | Self::NoSource { .. } | Self::Batch { .. } => {
@@ -146,7 +146,7 @@ impl StoreError {
 fn damaged_hint(path: &Path) -> String {
     format!(
         "nothing was changed; move {0} aside (with {0}-wal and {0}-shm, if they are there) and iostall starts a new store; \
-         `sqlite3 {1} .recover` saves what can be read",
+         `sqlite3 {1} .recover` recovers what can be read",
         path.display(),
         shell_path(path)
     )

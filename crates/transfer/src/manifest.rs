@@ -70,10 +70,7 @@ impl From<&CopiedFile> for Option<ManifestFile> {
 /// is escaped and its line begins with a backslash, as in theirs. Other bytes are written unchanged.
 pub fn write_sums(manifest: &Manifest, out: &mut dyn Write) -> io::Result<()> {
     if manifest.is_partial {
-        writeln!(
-            out,
-            "{PARTIAL_LINE}: the copy did not finish, and this lists only what was copied by then"
-        )?;
+        writeln!(out, "{PARTIAL_LINE}: the copy did not finish; only the files copied by then are listed")?;
     }
     for file in &manifest.files {
         let name = path_bytes(&file.path);

@@ -228,7 +228,7 @@ fn missed(gaps: &[Gap]) -> BTreeMap<&str, u64> {
     all
 }
 
-const TOO_LONG: &str = "the reading before took longer than the interval";
+const TOO_LONG: &str = "the previous reading took longer than the interval";
 const SLEPT: &str = "this machine slept, or its clock was set forward";
 const REFUSED: &str = "postgres://b refused the login \"mon\": wrong password";
 const SOURCES: [&str; 2] = ["sqlserver://a", "postgres://b"];

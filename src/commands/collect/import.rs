@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ImportArgs, global: &GlobalArgs, printer: &Printer) -> 
     let mut outcome = Ok(());
     import.run(&mut store, since, &stop, &mut |event| match event {
         ImportEvent::Nothing { name } => {
-            printer.note(&format!("{name}: nothing has been sampled there yet"));
+            printer.note(&format!("{name}: there are no samples yet"));
         }
         ImportEvent::Fetched { source, samples } => {
             let line = printer.result(&format!("{}: {samples} samples\n", shown(source)));

@@ -23,7 +23,7 @@ fn table(path: &Path) -> anyhow::Result<Vec<(String, f64)>> {
     let bytes = read_whole("table of jobs", TABLE_BYTES_MAX, path)?;
     let rows = read_work(bytes.as_slice()).map_err(|error: CsvError| {
         hinted(
-            anyhow::Error::new(error).context(format!("{} is no table of jobs", path.display())),
+            anyhow::Error::new(error).context(format!("{} is not a table of jobs", path.display())),
             "write a job's name and its seconds in each row, such as: nightly load,1218.5",
         )
     })?;

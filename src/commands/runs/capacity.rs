@@ -19,9 +19,7 @@ pub(super) fn show(args: &CapacityArgs, store: &SqliteStore, printer: &Printer) 
     if args.json {
         to_stdout(printer, &|out| write_figures(&capacity::to_json(records.clone()), out))?;
     } else if found.is_empty() {
-        printer.note(
-            "nothing is known of such a device yet: `iostall sweep` on it, with one kind of I/O, finds out",
-        );
+        printer.note("there are no measurements of such a device yet: run `iostall sweep` on it");
     } else {
         printer.result(&capacity::table(records))?;
     }

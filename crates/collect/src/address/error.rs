@@ -15,7 +15,7 @@ pub enum AddressError {
     Engine(String),
     /// A password among the arguments would be visible in process lists and shell history.
     #[error(
-        "what was typed for {} holds a password, which everybody on this machine can read",
+        "the address of {} contains a password, which every user of this machine can see",
         shown(source_name)
     )]
     PasswordInUrl {
@@ -28,7 +28,7 @@ pub enum AddressError {
     #[error("{name}={} is not known", shown(value))]
     Value { name: &'static str, value: String },
     /// Certificates to check, and no check.
-    #[error("ca= names certificates to trust, and tls={word} checks none")]
+    #[error("ca= names trusted certificates, but tls={word} verifies none")]
     Contradiction { word: &'static str },
     #[error("'{}' is not the name of a host", shown(host))]
     Host { host: String },
@@ -36,9 +36,7 @@ pub enum AddressError {
     Port { text: String },
     #[error("'{}' is not the name of an instance", shown(instance))]
     Instance { instance: String },
-    #[error(
-        "iostall logs in with a user and a password of the server, and not with an account of Windows or Azure"
-    )]
+    #[error("iostall supports only SQL Server logins with a password, not Windows or Azure accounts")]
     Account,
 }
 
@@ -63,8 +61,8 @@ impl AddressError {
                 "known are password-file, password-env, password=prompt, tls, ca, socket and instance"
             }
             Self::Value { name: "tls", .. } => "write tls=on, tls=off or tls=unverified",
-            Self::Value { .. } => "write tls=on, tls=off or tls=unverified in its place",
-            Self::Contradiction { .. } => "leave one of the two out: ca=FILE alone encrypts and checks",
+            Self::Value { .. } => "write tls=on, tls=off or tls=unverified instead",
+            Self::Contradiction { .. } => "leave one of the two out: ca=FILE alone encrypts and verifies",
             Self::Host { .. } => "write a name or an address, and an IPv6 address of a URL in brackets",
             Self::Port { .. } => "write a number from 1 to 65535",
             Self::Instance { .. } => {

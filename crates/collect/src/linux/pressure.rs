@@ -22,7 +22,7 @@ pub(super) fn row(pressure: Pressure, name: &str) -> Option<Row> {
 pub(super) fn not_counted() -> Warning {
     Warning::new(
         WarningCode::NotCounted,
-        "this kernel keeps no pressure stall information: how long tasks waited for I/O is not known",
+        "this kernel has no pressure stall information: how long tasks waited for I/O is unknown",
     )
     .hint("boot with psi=1 on a kernel of version 4.20 or later")
 }

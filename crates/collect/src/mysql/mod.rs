@@ -305,7 +305,7 @@ impl Columns for mysql_async::Row {
 fn schema_off() -> Warning {
     Warning::new(
         WarningCode::SettingOff,
-        "performance_schema is off: no file is counted, only InnoDB as a whole and its redo log",
+        "performance_schema is off: there are no counters per file, only for InnoDB as a whole and its redo log",
     )
     .hint(
         "write performance_schema=ON into the [mysqld] section of the server's configuration and restart it",

@@ -184,9 +184,9 @@ async fn version(login: &Login, client: &Client) -> Result<u32, SourceError> {
 fn place_unknown() -> Warning {
     Warning::new(
         WarningCode::MissingGrant,
-        "the login does not see the data directory: tables and indexes outside named tablespaces belong to no volume",
+        "the login may not read the data directory's path: tables and indexes outside named tablespaces cannot be assigned to a volume",
     )
-    .hint("iostall collect grants postgres prints a function that tells it, and no other setting")
+    .hint("`iostall collect grants postgres` prints a function that reveals this path and no other setting")
 }
 
 /// Warnings about settings of the server that hide counters.
@@ -196,16 +196,16 @@ fn setting_warnings(version: u32, io_timing: bool, wal_timing: bool) -> Vec<Warn
         warnings.push(
             Warning::new(
                 WarningCode::SettingOff,
-                "track_io_timing is off: there is no stall for reads, writes and syncs of data files",
+                "track_io_timing is off: the stall of reads, writes and syncs of data files is not measured",
             )
-            .hint("ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf(); pg_test_timing tells what it costs"),
+            .hint("ALTER SYSTEM SET track_io_timing = on; SELECT pg_reload_conf(); pg_test_timing measures its overhead"),
         );
     }
     if !wal_timing {
         warnings.push(
             Warning::new(
                 WarningCode::SettingOff,
-                "track_wal_io_timing is off: there is no stall for the write-ahead log",
+                "track_wal_io_timing is off: the stall of the write-ahead log is not measured",
             )
             .hint("ALTER SYSTEM SET track_wal_io_timing = on; SELECT pg_reload_conf()"),
         );

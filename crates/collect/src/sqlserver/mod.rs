@@ -154,7 +154,7 @@ fn sample(instance: Instance, files: Vec<Columns>, is_azure_database: bool) -> S
         warnings.push(
             Warning::new(
                 WarningCode::MissingGrant,
-                "the login lacks VIEW ANY DEFINITION: files have numbers instead of names",
+                "the login lacks VIEW ANY DEFINITION: files are listed by number instead of name",
             )
             .hint("iostall collect grants sqlserver prints the statements for an administrator to run"),
         );

@@ -9,9 +9,9 @@ const AUTHORITY: &str = "CaUsedAsEndEntity";
 /// The same for an X.509 version 1 certificate.
 const OLD_VERSION: &str = "UnsupportedCertVersion";
 
-const UNVERIFIED: &str = "?tls=unverified encrypts without asking who answers";
+const UNVERIFIED: &str = "?tls=unverified encrypts without verifying the server";
 /// PostgreSQL's driver leaves verification to us; the other drivers cannot accept a certificate by itself.
-const SHOWN_BY_AUTHORITY: &str = "of PostgreSQL, ?ca=FILE with this very certificate is enough; other servers need one with \
+const SHOWN_BY_AUTHORITY: &str = "of PostgreSQL, ?ca=FILE with this certificate is enough; other servers need one with \
                                   CA:FALSE (openssl req -x509 -addext basicConstraints=critical,CA:FALSE)";
 
 /// Whether the server uses a certificate that may issue others.
@@ -23,7 +23,7 @@ pub(super) fn is_of_an_authority(fault: &CertificateError) -> bool {
 pub(super) fn of(fault: &CertificateError) -> String {
     let words = match fault {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "it was issued by none of the authorities that are trusted"
+            "it was not issued by a trusted authority"
         }
         CertificateError::ExpiredContext { not_after, .. } => {
             return format!("it expired on {}", day(*not_after));
@@ -36,7 +36,7 @@ pub(super) fn of(fault: &CertificateError) -> String {
         CertificateError::NotValidForNameContext { expected, presented } => {
             let expected = expected.to_str();
             return match presented.as_slice() {
-                [] => format!("it names no host, and so not {expected}"),
+                [] => format!("it contains no host name, so it is not valid for {expected}"),
                 names => format!("it is for {} and not for {expected}", plain(names)),
             };
         }
@@ -47,34 +47,34 @@ pub(super) fn of(fault: &CertificateError) -> String {
         }
         CertificateError::BadEncoding => "it is damaged",
         CertificateError::Other(other) => return of_other(&other.to_string()).to_owned(),
-        _ => "it does not pass the checks",
+        _ => "it failed verification",
     };
     words.to_owned()
 }
 
 fn of_other(name: &str) -> &'static str {
     if name.contains(AUTHORITY) {
-        "it is an authority's own and not one that an authority gave to a server"
+        "it is an authority's certificate and not one issued to a server"
     } else if name.contains(OLD_VERSION) {
         "its form is too old (X.509 version 1)"
     } else {
-        "it does not pass the checks"
+        "it failed verification"
     }
 }
 
 pub(super) fn advice(fault: &CertificateError) -> &'static str {
     match fault {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "name the certificates of its authority with ?ca=FILE; ?tls=unverified encrypts without asking who answers"
+            "name the certificates of its authority with ?ca=FILE; ?tls=unverified encrypts without verifying the server"
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "write the host as the certificate names it; ?tls=unverified encrypts without asking who answers"
+            "write the host name as in the certificate; ?tls=unverified encrypts without verifying the server"
         }
         CertificateError::Expired
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
         | CertificateError::NotValidYetContext { .. } => {
-            "renew the server's certificate, or see whether this machine's clock is right"
+            "renew the server's certificate, or check this machine's clock"
         }
         fault if is_of_an_authority(fault) => SHOWN_BY_AUTHORITY,
         _ => UNVERIFIED,

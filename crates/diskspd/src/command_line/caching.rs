@@ -31,7 +31,7 @@ impl Caching {
                 'w' => self.set_write_through(switch, flag)?,
                 'm' if self.mapped => return Err(switch.conflict("m was already given")),
                 'm' => self.mapped = true,
-                _ => return Err(switch.bad(format!("'{flag}' is none of b, h, m, r, u and w"))),
+                _ => return Err(switch.bad(format!("'{flag}' is not one of b, h, m, r, u and w"))),
             }
         }
         Ok(())

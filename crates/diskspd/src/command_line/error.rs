@@ -14,7 +14,7 @@ pub const TARGETS_MAX: usize = 512;
 /// Why a command line or a profile is rejected with exit status [`crate::EXIT_REJECTED`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandLineError {
-    #[error("no options and no targets; -? shows what can be written")]
+    #[error("no options and no targets; -? lists the options")]
     NoArguments,
     #[error("parameters ({option}) must come before targets on the command line{hint}")]
     OptionAfterTarget {
@@ -25,10 +25,10 @@ pub enum CommandLineError {
     #[error("a word has at most {WORD_BYTES_MAX} bytes, and a test at most {TARGETS_MAX} targets")]
     TooLarge,
     #[error(
-        "these are SQLIO's options (-kR reads, -kW writes); in DiskSpd's words about the same is\n  {suggestion}"
+        "these are SQLIO options (-kR reads, -kW writes); the DiskSpd equivalent is about\n  {suggestion}"
     )]
     Sqlio { suggestion: String },
-    #[error("invalid option: '{option}'; -? shows the options there are")]
+    #[error("invalid option: '{option}'; -? lists the options")]
     UnknownOption { option: String },
     #[error("invalid option: '{option}': {reason}")]
     BadValue { option: String, reason: String },
@@ -41,7 +41,7 @@ pub enum CommandLineError {
     #[error("XML profile '{path}': {source}")]
     Profile { path: String, source: ProfileError },
     #[error(
-        "'{path}': the XML profile has no template target for it (*1, *2, … stand for the targets of the command line)"
+        "'{path}': the XML profile has no template target for it (*1, *2, … are placeholders for the command line's targets)"
     )]
     TargetWithoutTemplate { path: String },
 }

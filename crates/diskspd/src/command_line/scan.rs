@@ -100,7 +100,7 @@ fn hint(scanned: &Scanned) -> String {
         return String::new();
     };
     if option.value.is_empty() && parse_size(value, 1).is_ok() {
-        return format!("; values are glued to their option: write {}{value}", option.word);
+        return format!("; a value follows its option without a blank: write {}{value}", option.word);
     }
     String::new()
 }

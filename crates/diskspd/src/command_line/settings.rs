@@ -73,7 +73,7 @@ impl Settings {
         warnings: &mut Vec<String>,
     ) -> Result<(), CommandLineError> {
         if switch.word.starts_with("--") {
-            return Err(switch.bad("DiskSpd has no long options; -? shows what there is"));
+            return Err(switch.bad("DiskSpd has no long options; -? lists its options"));
         }
         match switch.letter {
             'a' => self.span.affinity.extend(parse_list(&switch.value).map_err(|reason| switch.bad(reason))?),
@@ -203,7 +203,7 @@ impl Settings {
                 return Ok(());
             }
         }
-        warnings.push(format!("'{}' gives no interval: {} ms is used", switch.word, self.span.bucket_ms));
+        warnings.push(format!("'{}' contains no interval: using {} ms", switch.word, self.span.bucket_ms));
         Ok(())
     }
 
@@ -315,7 +315,7 @@ impl Settings {
         };
         let is_random = self.random.is_some() || self.random_pct.is_some();
         if is_random && self.sequential.is_some() {
-            return conflict("-s", "random access (-r, -rs) was asked for too");
+            return conflict("-s", "random access (-r, -rs) was requested too");
         }
         if self.distribution.is_some() && !is_random {
             return conflict("-rd", "a distribution needs random access: add -r or -rs");

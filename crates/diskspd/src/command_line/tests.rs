@@ -103,7 +103,7 @@ fn an_option_behind_a_target_is_refused_with_its_likely_cause() {
     let error = error("-b 4K -r F");
     assert_eq!(
         error.to_string(),
-        "parameters (-r) must come before targets on the command line; values are glued to their option: write -b4K"
+        "parameters (-r) must come before targets on the command line; a value follows its option without a blank: write -b4K"
     );
     assert_eq!(EXIT_REJECTED, 3);
     assert_eq!(read(&[]), Err(CommandLineError::NoArguments));
@@ -170,7 +170,7 @@ fn a_bare_w_means_no_writes_and_is_told() {
 fn letters_behind_a_count_are_dropped_as_diskspd_does_but_not_silently() {
     let request = run("-d10x F");
     assert_eq!(request.profile.time_spans[0].duration_s, 10);
-    assert!(request.warnings[0].contains("'x' is no part of the number"));
+    assert!(request.warnings[0].contains("'x' is not part of the number"));
     assert!(matches!(error("-dx F"), CommandLineError::BadValue { .. }));
     let request = run("-Dxyz F");
     assert_eq!(request.profile.time_spans[0].bucket_ms, 1000);

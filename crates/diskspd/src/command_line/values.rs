@@ -19,7 +19,7 @@ pub(super) fn count_u32(switch: &Switch, warnings: &mut Vec<String>) -> Result<u
     }
     if end < switch.value.len() {
         warnings.push(format!(
-            "'{}' is read as -{}{digits}: '{}' is no part of the number",
+            "'{}' is read as -{}{digits}: '{}' is not part of the number",
             switch.word,
             switch.letter,
             &switch.value[end..]

@@ -21,10 +21,10 @@ pub enum Refusal {
     #[error("{} is a symbolic link that leads nowhere", path.display())]
     DanglingLink { path: PathBuf },
     /// A file of the kernel, where writing is a command.
-    #[error("{} is on {file_system}, whose files are controls of the kernel", path.display())]
+    #[error("{} is on {file_system}, a pseudo file system of the kernel", path.display())]
     KernelFile { path: PathBuf, file_system: &'static str },
     /// A missing device: a file created in its place would live in memory and look like a device.
-    #[error("there is no device {}; iostall makes no files among the devices", path.display())]
+    #[error("there is no device {}; iostall does not create files in device directories", path.display())]
     NoSuchDevice {
         /// With every link resolved.
         path: PathBuf,
@@ -75,7 +75,7 @@ pub enum Refusal {
     Busy { path: PathBuf },
     #[error("{} is in use by {holder}", path.display())]
     InUse { path: PathBuf, holder: LockHolder },
-    #[error("{} is no device but an ordinary file among the devices: it lives in memory", path.display())]
+    #[error("{} is not a device but an ordinary file in a device directory, which is kept in memory", path.display())]
     FileAmongDevices { path: PathBuf },
     #[error("{} would be a new file in a directory of {found}", path.display())]
     DatabaseDirectory {
@@ -85,7 +85,7 @@ pub enum Refusal {
     },
     #[error("{} exists, was not made by iostall, and holds {}", path.display(), ByteCount(*size_bytes))]
     FileNotNamed { path: PathBuf, size_bytes: u64 },
-    #[error("{} is a block device, which is written only when named", path.display())]
+    #[error("{} is a block device, which is written only with explicit permission", path.display())]
     DeviceNotNamed { path: PathBuf },
     #[error("{} belongs to a database: {found}", path.display())]
     Database {
@@ -100,7 +100,7 @@ pub enum Refusal {
     Link { path: PathBuf, leads_to: PathBuf },
     #[error("{} is a {kind}, and is not replaced by a copy", path.display())]
     NotReplaced { path: PathBuf, kind: &'static str },
-    #[error("{} is {what}: the file system lets nobody rename or remove what is there", path.display())]
+    #[error("{} is {what}: it cannot be renamed or removed", path.display())]
     Protected {
         path: PathBuf,
         /// In the words of `lsattr`.
@@ -149,15 +149,13 @@ impl Refusal {
                 format!("there are {}; `lsblk` lists all", names.join(", "))
             }
             Self::Replaced { .. } => {
-                "see which program replaces it, and start again when it has finished".into()
+                "find out which program replaces it, and try again when it has finished".into()
             }
-            Self::FileAmongDevices { path } => format!(
-                "`rm {}` if nobody needs it, and look with `lsblk` for the device you mean",
-                shell_path(path)
-            ),
+            Self::FileAmongDevices { path } => {
+                format!("`rm {}` if nobody needs it; `lsblk` lists the devices", shell_path(path))
+            }
             Self::DatabaseDirectory { path, .. } => format!(
-                "name a file in a directory of its own on the same file system, or let iostall make it there with \
-                 `--overwrite {}`",
+                "name a file in a directory of its own on the same file system, or allow it there with `--overwrite {}`",
                 shell_path(path)
             ),
             Self::FileNotNamed { path, .. } | Self::DeviceNotNamed { path } => {
@@ -180,7 +178,7 @@ impl Refusal {
     /// Hints for targets in use.
     fn hint_for_used(&self) -> Option<String> {
         Some(match self {
-            Self::Swap { path, .. } => format!("`swapoff {}` first, if it can be spared", shell_path(path)),
+            Self::Swap { path, .. } => format!("`swapoff {}` first, if it is not needed", shell_path(path)),
             Self::Mounted { mount_point, .. } => format!(
                 "test through the file system with a file under {0}, or `umount {0}` first",
                 shell_path(mount_point)
@@ -219,14 +217,14 @@ impl Refusal {
                 path.display()
             ),
             Self::NotReplaced { kind: "block device", .. } => {
-                "what is on a device is overwritten only when it is named once more as that".into()
+                "a device is overwritten only if it is named again with that option".into()
             }
             Self::NotReplaced { .. } | Self::MountPoint { .. } | Self::Sticky { .. } => {
                 "name a new file, or a directory to copy into".into()
             }
             Self::Protected { path, flag, .. } => {
                 format!(
-                    "name another destination; `chattr -{flag} {}` takes the protection away",
+                    "name another destination; `chattr -{flag} {}` removes the protection",
                     shell_path(path)
                 )
             }

@@ -26,7 +26,7 @@ fn a_file_is_read_up_to_the_limit_and_not_beyond() {
     assert_eq!(SMALL.text(&path).unwrap().len(), 1000);
     let (_directory, path) = written(1001);
     let error = SMALL.read(&path).unwrap_err();
-    assert!(error.to_string().contains("has more than 1000 B"), "{error}");
+    assert!(error.to_string().contains("is larger than 1000 B"), "{error}");
 }
 
 /// `diskspd -X/dev/zero` read until the machine had no memory left.

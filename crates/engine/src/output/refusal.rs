@@ -16,8 +16,8 @@ pub enum OutputRefusal {
     NoDirectory { directory: PathBuf },
     #[error("that is a {kind}")]
     Kind { kind: &'static str },
-    /// Someone else's link in a directory that everybody may write to: its owner would choose where we write.
-    #[error("the link {} belongs to another user, in a directory that everybody may write to", link.display())]
+    /// Someone else's link in a directory that is writable by everybody: its owner would choose where we write.
+    #[error("the link {} belongs to another user, in a directory that is writable by everybody", link.display())]
     ForeignLink { link: PathBuf },
     #[error("{0}")]
     Place(Refusal),
@@ -37,8 +37,8 @@ impl OutputRefusal {
             Self::Kind { .. } => "name a file".into(),
             Self::ForeignLink { .. } => "name a file in a directory of your own".into(),
             Self::Place(refusal) => refusal.hint(),
-            Self::NotWritable { .. } => "name another file, or have its owner let you write this one".into(),
-            Self::Descriptor { .. } => "see how the shell redirects it, or name a file".into(),
+            Self::NotWritable { .. } => "name another file, or ask its owner for write permission".into(),
+            Self::Descriptor { .. } => "check the shell's redirection, or name a file".into(),
             Self::System { .. } => "name another file".into(),
         }
     }

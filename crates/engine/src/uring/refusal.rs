@@ -18,11 +18,12 @@ pub(super) fn explain(source: io::Error, policy: Option<&str>) -> EngineError {
         |cause: String, hint: &str| EngineError::Unavailable { engine: ENGINE, cause, hint: hint.into() };
     match (source.raw_os_error(), policy) {
         (Some(libc::EPERM), Some("2")) => unavailable(
-            "kernel.io_uring_disabled is 2: nobody may".into(),
+            "kernel.io_uring_disabled is 2: disabled for everybody".into(),
             "sysctl -w kernel.io_uring_disabled=0",
         ),
         (Some(libc::EPERM), Some("1")) => unavailable(
-            "kernel.io_uring_disabled is 1: only root and the group in kernel.io_uring_group may".into(),
+            "kernel.io_uring_disabled is 1: allowed only for root and the group in kernel.io_uring_group"
+                .into(),
             "sysctl -w kernel.io_uring_disabled=0, or sysctl -w kernel.io_uring_group=$(id -g)",
         ),
         (Some(libc::EPERM | libc::EACCES), _) => unavailable(
@@ -34,7 +35,7 @@ pub(super) fn explain(source: io::Error, policy: Option<&str>) -> EngineError {
         ),
         (Some(libc::ENOSYS), _) => unavailable(
             format!(
-                "io_uring_setup: {source}: the kernel is older than 5.1, built without CONFIG_IO_URING, or hides it by seccomp"
+                "io_uring_setup: {source}: the kernel is older than 5.1, built without CONFIG_IO_URING, or forbids it by seccomp"
             ),
             "use a kernel of 5.11 or newer with CONFIG_IO_URING=y, or a seccomp profile that allows io_uring_setup",
         ),
@@ -69,7 +70,10 @@ mod tests {
     #[test]
     fn each_refusal_names_its_cause_and_the_command_that_lifts_it() {
         let off = said(libc::EPERM, Some("2"));
-        assert!(off.contains("nobody may") && off.contains("sysctl -w kernel.io_uring_disabled=0"), "{off}");
+        assert!(
+            off.contains("disabled for everybody") && off.contains("sysctl -w kernel.io_uring_disabled=0"),
+            "{off}"
+        );
         let group = said(libc::EPERM, Some("1"));
         assert!(group.contains("io_uring_group") && group.contains("id -g"), "{group}");
         let seccomp = said(libc::EPERM, Some("0"));

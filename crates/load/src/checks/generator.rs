@@ -60,7 +60,7 @@ fn depth(role: &RoleOutcome, profile: &RoleProfile) -> Option<Warning> {
         Warning::new(
             WarningCode::DepthNotReached,
             format!(
-                "{asked} requests in flight were asked for, {:.1} were there on average",
+                "{asked} requests in flight were requested, but there were {:.1} on average",
                 role.depth_mean
             ),
         )
@@ -96,14 +96,12 @@ fn worker_cpu(role: &RoleOutcome, profile: &RoleProfile, measured_ns: u64) -> Op
         Warning::new(
             WarningCode::GeneratorBound,
             format!(
-                "its workers ran for {:.0} % of the time: the processor, not the storage, was the limit",
+                "its workers were busy for {:.0} % of the time: the CPU, not the storage, was the bottleneck",
                 share * 100.0
             ),
         )
         .about(&role.name)
-        .hint(
-            "use more --workers; where all processors are busy, this machine cannot load the storage further",
-        )
+        .hint("use more --workers; if all CPUs are busy, this machine cannot load the storage any further")
     })
 }
 

@@ -46,7 +46,7 @@ fn page_cache(profile: &Profile) -> Option<Warning> {
     (!buffered.is_empty()).then(|| {
         Warning::new(
             WarningCode::PageCache,
-            "requests went through the page cache: reads may never have reached the device, writes may not have yet",
+            "requests went through the page cache: reads may not have reached the device, and writes may not have reached it yet",
         )
         .about(buffered.join(", "))
         .hint("use --caching direct to measure the storage")
@@ -59,12 +59,9 @@ fn is_memory(target: &Target) -> bool {
 
 fn memory_file_system(target: &Target) -> Option<Warning> {
     is_memory(target).then(|| {
-        Warning::new(
-            WarningCode::MemoryFileSystem,
-            "memory answered, not a device: this file system lives in it",
-        )
-        .about(target.path.display().to_string())
-        .hint("name a file on the storage to be measured")
+        Warning::new(WarningCode::MemoryFileSystem, "this file system is in memory: no device was measured")
+            .about(target.path.display().to_string())
+            .hint("name a file on the storage to be measured")
     })
 }
 
@@ -72,9 +69,9 @@ fn direct_refused(target: &Target) -> Option<Warning> {
     let direct = target.direct.as_ref()?;
     (!direct.granted && !is_memory(target)).then(|| {
         let reason = direct.reason.as_deref().unwrap_or("the file system does not say why");
-        Warning::new(WarningCode::DirectRefused, format!("direct I/O was asked for and not had: {reason}"))
+        Warning::new(WarningCode::DirectRefused, format!("direct I/O was requested but is unavailable: {reason}"))
             .about(target.path.display().to_string())
-            .hint("the page cache may have answered: use a file system with direct I/O, or the device itself")
+            .hint("requests may have been served from the page cache: use a file system with direct I/O, or the device itself")
     })
 }
 
@@ -85,13 +82,13 @@ fn never_written(target: &Target) -> Option<Warning> {
             Warning::new(
                 WarningCode::TargetUnwritten,
                 format!(
-                    "{} of {} were never written: the file system answers reads of them without asking the device",
+                    "{} of {} were never written: reading them does not reach the device",
                     ByteCount(unwritten),
                     ByteCount(target.size_bytes)
                 ),
             )
             .about(path)
-            .hint("let iostall make the file (--size), or write it whole first"),
+            .hint("let iostall create the file (--size), or fill it first"),
         );
     }
     let allocated = target.allocated_bytes?;
@@ -99,13 +96,13 @@ fn never_written(target: &Target) -> Option<Warning> {
         Warning::new(
             WarningCode::TargetSparse,
             format!(
-                "{} of {} are holes, which no device answers",
+                "{} of {} are holes: reading them does not reach the device",
                 ByteCount(target.size_bytes - allocated),
                 ByteCount(target.size_bytes)
             ),
         )
         .about(path)
-        .hint("let iostall make the file (--size), or write it whole first")
+        .hint("let iostall create the file (--size), or fill it first")
     })
 }
 
@@ -149,7 +146,7 @@ fn compressible(profile: &Profile) -> Option<Warning> {
     (!names.is_empty()).then(|| {
         Warning::new(
             WarningCode::CompressibleData,
-            "written data can be compressed: a device or array that compresses will look faster than with data that cannot be",
+            "written data can be compressed: a device or array with compression will look faster than it is with incompressible data",
         )
         .about(names.join(", "))
     })
@@ -164,13 +161,13 @@ fn busy(evidence: &Evidence<'_>) -> Vec<Warning> {
             Warning::new(
                 WarningCode::DeviceBusy,
                 format!(
-                    "the device was busy {:.0} % of the time before the run ({:.0} requests a second): somebody else shares it",
+                    "the device was busy {:.0} % of the time before the run ({:.0} requests a second): it is shared with other programs",
                     before.busy_share * 100.0,
                     before.iops
                 ),
             )
             .about(&before.device)
-            .hint("find the other load, or read these numbers as what is left beside it")
+            .hint("find the other load, or take these numbers as the capacity left over by it")
         })
         .collect()
 }
@@ -192,7 +189,7 @@ fn sync_too_fast(evidence: &Evidence<'_>) -> Vec<Warning> {
                     WarningCode::SyncTooFast,
                     format!(
                         "half of the sync calls returned within {} µs though the device reports a volatile write cache: \
-                         something acknowledges before the data is on stable media",
+                         writes are acknowledged before the data is on stable media",
                         median_ns / 1000
                     ),
                 )
@@ -214,6 +211,6 @@ fn limits(evidence: &Evidence<'_>) -> Option<Warning> {
             WarningCode::CgroupLimit,
             format!("a control group limits this process: {}", words.join("; ")),
         )
-        .hint("the limit, not the storage, may be what was measured")
+        .hint("the results may reflect this limit and not the storage")
     })
 }

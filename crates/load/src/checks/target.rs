@@ -23,19 +23,19 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
 fn replaced(path: PathNow) -> Option<Warning> {
     let message = match path {
         PathNow::Same => return None,
-        PathNow::Gone => "the file was removed during the run, which went on with what had no name any more",
+        PathNow::Gone => "the file was removed during the run, which continued on the removed file",
         PathNow::Other => {
-            "another file was put in its place during the run: the numbers are of the one that was there before"
+            "it was replaced by another file during the run: the numbers belong to the earlier one"
         }
     };
-    let hint = "find out who did it, and measure again: these numbers are not of what the path leads to";
+    let hint = "find out what replaced it, and measure again: these numbers do not belong to the file now at this path";
     Some(Warning::new(WarningCode::TargetReplaced, message).hint(hint))
 }
 
 fn cut(target: &Target, least: FileNow) -> Option<Warning> {
     let message = if least.size_bytes < target.size_bytes {
         format!(
-            "the file was cut from {} to {} during the run: requests beyond that met no data",
+            "the file was truncated from {} to {} during the run: requests beyond that found no data",
             ByteCount(target.size_bytes),
             ByteCount(least.size_bytes)
         )
@@ -44,12 +44,11 @@ fn cut(target: &Target, least: FileNow) -> Option<Warning> {
         let freed =
             target.size_bytes.checked_sub(least.allocated_bytes).filter(|freed| had_all && *freed > 0)?;
         format!(
-            "{} of the file were freed during the run, as if it had been cut and made long again: \
-             no device answers where nothing is",
+            "{} of the file were freed during the run, as if it had been truncated and extended again: those parts no longer reach the device",
             ByteCount(freed)
         )
     };
-    let hint = "find out who else writes to the file, and measure again: part of the requests met no data";
+    let hint = "find out what else writes to the file, and measure again: some requests found no data";
     Some(Warning::new(WarningCode::TargetCut, message).hint(hint))
 }
 

@@ -171,8 +171,8 @@ fn check_access(role: &RoleProfile) -> Result<(), Broken> {
     };
     if let Some((field, _)) = others.into_iter().find(|(_, set)| *set) {
         let problem = match role.access {
-            Access::Random => "is for sequential access, and this role's is random",
-            Access::Sequential => "is for random access, and this role's is sequential",
+            Access::Random => "is for sequential access, but this role's access is random",
+            Access::Sequential => "is for random access, but this role's access is sequential",
         };
         return broken(field, problem, advice);
     }
@@ -283,7 +283,7 @@ mod tests {
             ("write-pct = 5\nsync = { every = 0 }", "sync.every is 0; write 1 to"),
             ("burst = { requests = 0, pause = '1s' }", "burst.requests is 0; write 1 to"),
             ("sync = { every = 1 }", "sync is set for a role that never writes"),
-            ("stride = '8K'", "stride is for sequential access, and this role's is random"),
+            ("stride = '8K'", "stride is for sequential access, but this role's access is random"),
             ("worker-offset = '8K'", "worker-offset is for sequential access"),
             ("shared-sequence = true", "shared-sequence is for sequential access"),
             ("access = 'sequential'\nrandom-pct = 5", "random-pct is for random access"),

@@ -52,7 +52,7 @@ pub struct Overrides {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OverrideError {
-    #[error("{text:?} is no setting: {message}; write ROLE.FIELD=VALUE, such as log.block-size=4K")]
+    #[error("{text:?} is not a setting: {message}; write ROLE.FIELD=VALUE, such as log.block-size=4K")]
     Setting { text: String, message: String },
     #[error("the profile {profile:?} has no role {role:?}{suggestion}; its roles are {roles}")]
     UnknownRole {
@@ -63,8 +63,7 @@ pub enum OverrideError {
         roles: String,
     },
     #[error(
-        "{fields}: the profile {profile:?} has several roles ({roles}); name the one that is meant, \
-         as in {example}"
+        "{fields}: the profile {profile:?} has several roles ({roles}); name the one to change, as in {example}"
     )]
     SeveralRoles {
         fields: String,

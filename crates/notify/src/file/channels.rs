@@ -43,7 +43,7 @@ impl Written {
     pub(super) fn checked(self, name: String) -> Result<Channel, String> {
         let timeout = self.timeout.map_or(TIMEOUT, |length| Duration::from_nanos(length.nanos()));
         if timeout.is_zero() {
-            return Err("timeout must be longer than nothing".into());
+            return Err("timeout must be above zero".into());
         }
         let attempts = self.attempts.unwrap_or(ATTEMPTS);
         if !(1..=10).contains(&attempts) {
@@ -68,16 +68,14 @@ impl Written {
         let address = match (self.webhook, hidden) {
             (Some(text), None) => {
                 let url: Url =
-                    text.parse().map_err(|error| format!("webhook {text:?} is no URL: {error}"))?;
+                    text.parse().map_err(|error| format!("webhook {text:?} is not a URL: {error}"))?;
                 if !matches!(url.scheme(), "http" | "https") {
                     return Err(format!("webhook {text:?} must begin with https:// or http://"));
                 }
                 if url.password().is_some() || !url.username().is_empty() {
-                    return Err(
-                        "a webhook's password does not stand in this file: use token-file, token-env, \
+                    return Err("a webhook's password must not be in this file: use token-file, token-env, \
                                 webhook-file or webhook-env"
-                            .into(),
-                    );
+                        .into());
                 }
                 WebAddress::Open(url)
             }
@@ -112,9 +110,9 @@ impl Written {
             return Err("a token is for a webhook".into());
         }
         let text = self.smtp.unwrap_or_default();
-        let url: Url = text.parse().map_err(|error| format!("smtp {text:?} is no URL: {error}"))?;
+        let url: Url = text.parse().map_err(|error| format!("smtp {text:?} is not a URL: {error}"))?;
         if url.password().is_some() {
-            return Err("a password does not stand in this file: use password-file or password-env".into());
+            return Err("a password must not be in this file: use password-file or password-env".into());
         }
         let host = url.host_str().filter(|host| !host.is_empty());
         let host =
@@ -126,17 +124,15 @@ impl Written {
             ("", Some(_)) => return Err("a password needs a login: smtp://LOGIN@HOST".into()),
             (_, None) => return Err("a login needs password-file or password-env".into()),
             (_, Some(_)) if tls == MailTls::Off && !is_this_machine(&url) => {
-                return Err(
-                    "a password is not sent over a connection that anybody can read: remove tls=off".into()
-                );
+                return Err("a password is not sent over an unencrypted connection: remove tls=off".into());
             }
             (user, Some(secret)) => Some((decoded(user), secret)),
         };
         let mailbox =
-            |text: &String| text.parse().map_err(|error| format!("{text:?} is no mail address: {error}"));
-        let from = self.from.ok_or("from is missing: who sends the mail")?;
+            |text: &String| text.parse().map_err(|error| format!("{text:?} is not a mail address: {error}"));
+        let from = self.from.ok_or("from is missing: the sender's address")?;
         if self.to.is_empty() {
-            return Err("to is missing: who gets the mail".into());
+            return Err("to is missing: the recipients' addresses".into());
         }
         Ok(Mail {
             host: host.to_owned(),
@@ -157,14 +153,14 @@ fn tls(url: &Url) -> Result<MailTls, String> {
         match (&*key, &*value) {
             ("tls", "off") => is_off = true,
             ("tls", "on") => is_off = false,
-            _ => return Err(format!("smtp: {key}={value} means nothing; there is tls=on and tls=off")),
+            _ => return Err(format!("smtp: {key}={value} is unknown; write tls=on or tls=off")),
         }
     }
     match url.scheme() {
         "smtps" => Ok(MailTls::Whole),
         "smtp" if is_off => Ok(MailTls::Off),
         "smtp" => Ok(MailTls::Upgraded),
-        other => Err(format!("smtp: {other}:// is no protocol of a mail server: smtp:// or smtps://")),
+        other => Err(format!("smtp: {other}:// is not a mail protocol; write smtp:// or smtps://")),
     }
 }
 

@@ -80,10 +80,10 @@ impl Written {
         }
         let condition = self.condition(classes)?;
         if condition == Condition::Silent && self.sustained.nanos() == 0 {
-            return Err("for must be longer than nothing: every source is silent between its samples".into());
+            return Err("for must be above zero: every source is silent between its samples".into());
         }
         if self.repeat.is_some_and(|repeat| repeat.nanos() == 0) {
-            return Err("repeat must be longer than nothing".into());
+            return Err("repeat must be above zero".into());
         }
         Ok(Rule {
             name: self.name,
@@ -163,7 +163,7 @@ fn threshold(measured: Measured, value: &Value) -> Result<f64, String> {
         }
         _ => return Err(format!("over = {value}: write a length of time, such as \"20ms\"")),
     };
-    if number > 0.0 { Ok(number) } else { Err(format!("over = {value}: must be more than nothing")) }
+    if number > 0.0 { Ok(number) } else { Err(format!("over = {value}: must be above zero")) }
 }
 
 impl WrittenMute {
@@ -190,6 +190,6 @@ fn weekday(text: &str) -> Result<Weekday, String> {
         "fri" => Weekday::Friday,
         "sat" => Weekday::Saturday,
         "sun" => Weekday::Sunday,
-        _ => return Err(format!("mute: {text:?} is no day: mon, tue, wed, thu, fri, sat, sun")),
+        _ => return Err(format!("mute: {text:?} is not a day; write mon, tue, wed, thu, fri, sat or sun")),
     })
 }

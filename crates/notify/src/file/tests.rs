@@ -88,7 +88,7 @@ fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
         (with("notify = [\"ops\"]", "notify = [\"pager\"]"), "there is no channel \"pager\""),
         (with("notify = [\"ops\"]", "notify = []"), "notify is empty"),
         (with("\"20ms\"", "20"), "write a length of time"),
-        (with("\"20ms\"", "\"0ms\""), "more than nothing"),
+        (with("\"20ms\"", "\"0ms\""), "above zero"),
         (with("over = \"20ms\"\n", ""), "needs a threshold"),
         (with("over = ", "over-by-class.gold = "), "no class \"gold\""),
         (with("stall-per-read", "silent"), "neither a threshold nor files"),
@@ -101,7 +101,7 @@ fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
         (with("webhook = \"https://example.com/hook\"", "command = []"), "a program and its arguments"),
         (
             with("notify =", "mute = [{ from = \"22:00\", to = \"06:00\", days = [\"freitag\"] }]\nnotify ="),
-            "is no day",
+            "is not a day",
         ),
         (
             with("notify =", "mute = [{ from = \"22:00\", to = \"06:00\", zone = \"Mars/Dome\" }]\nnotify ="),

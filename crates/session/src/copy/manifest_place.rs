@@ -55,11 +55,11 @@ impl ManifestPlace {
         }
         outputs.leave_out(&self.path);
         let message = format!(
-            "the list of what was copied is partial: it is {}, and {} is what it was before",
+            "the list of copied files is incomplete and was written to {}; {} is unchanged",
             beside.display(),
             self.path.display()
         );
-        let hint = "the same command writes the whole list when it ends well";
+        let hint = "the same command writes the complete list when it succeeds";
         Some(Warning::new(WarningCode::PartialList, message).hint(hint))
     }
 

@@ -12,9 +12,9 @@ use super::form::Form;
 /// See the module. The text says what and where; [`OutputError::hint`] says what next.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    #[error("{one} and {two} both want standard output")]
+    #[error("{one} and {two} cannot both use standard output")]
     StdoutTwice { one: &'static str, two: &'static str },
-    #[error("{one} {} and {two} {} are one file", first.display(), second.display())]
+    #[error("{one} {} and {two} {} are the same file", first.display(), second.display())]
     OneFile { one: &'static str, first: PathBuf, two: &'static str, second: PathBuf },
     #[error("{flag} {}: {why}", path.display())]
     Refused { flag: &'static str, path: PathBuf, why: RefusalReason },
@@ -41,11 +41,11 @@ pub enum RefusalReason {
     Taken(String),
     #[error("{0} goes to the same file")]
     Redirected(&'static str),
-    #[error("what is there cannot be read: {0}")]
+    #[error("the existing file cannot be read: {0}")]
     Unread(io::Error),
     #[error("that file belongs to a database: {0}")]
     Database(DatabaseFile),
-    #[error("that file is there, and is no {}", .0.name())]
+    #[error("that file exists and is not a {}", .0.name())]
     OtherForm(Form),
 }
 

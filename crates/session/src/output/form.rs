@@ -33,9 +33,9 @@ impl Form {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Json => "JSON document",
-            Self::Csv => "CSV table of iostall's",
+            Self::Csv => "CSV table written by iostall",
             Self::Html => "HTML page",
-            Self::Markdown => "Markdown report of iostall's",
+            Self::Markdown => "Markdown report written by iostall",
             Self::Svg => "SVG picture",
             Self::Manifest { .. } => "manifest",
         }

@@ -73,9 +73,7 @@ impl PacedFile {
     pub(crate) fn replaced(&self) -> Option<Warning> {
         let message = match PathNow::of(self.grant.file(), &self.path).ok()? {
             PathNow::Same => return None,
-            PathNow::Gone => {
-                "the file was removed during the run, which went on with what had no name any more"
-            }
+            PathNow::Gone => "the file was removed during the run, which continued on the removed file",
             PathNow::Other => "another file was put in its place during the run; it was not touched",
         };
         Some(Warning::new(WarningCode::TargetReplaced, message).about(self.path.display().to_string()))

@@ -66,19 +66,19 @@ pub enum CopyError {
     Busy { path: PathBuf },
     #[error("{} is in the way: {what}", path.display())]
     PartNotOurs { path: PathBuf, what: &'static str },
-    #[error("{} cannot share its blocks with {}: not one file system, or one that cannot", from.display(), to.display())]
+    #[error("{} cannot share its blocks with {}: they are on different file systems, or the file system does not support it", from.display(), to.display())]
     NoReflink { from: PathBuf, to: PathBuf },
     #[error("{} is a device, a pipe or a socket", path.display())]
     Special { path: PathBuf },
     /// The copy is complete and durable; only the final rename failed.
-    #[error("cannot give {} its name: {cause}; the copy is whole and durable under the name {}", target.display(), part.display())]
+    #[error("cannot rename the copy to {}: {cause}; it is complete and durable under the name {}", target.display(), part.display())]
     NotNamed { part: PathBuf, target: PathBuf, cause: Box<CopyError> },
     #[error("{} was named as a device to write to, and the destination {} is no block device", named.display(), destination.display())]
     NoDevice { named: PathBuf, destination: PathBuf },
     /// Nothing has been written to the device.
     #[error("{} has {device_bytes} bytes, and {} has {image_bytes}", device.display(), source_file.display())]
     DeviceTooSmall { source_file: PathBuf, image_bytes: u64, device: PathBuf, device_bytes: u64 },
-    #[error("{} holds a part of {} and no whole image: {cause}", device.display(), source_file.display())]
+    #[error("{} contains only part of {}: {cause}", device.display(), source_file.display())]
     DeviceUnfinished { source_file: PathBuf, device: PathBuf, cause: Box<CopyError> },
     #[error("{message}")]
     Names { message: String },
@@ -173,31 +173,29 @@ impl CopyError {
         let hint = match self {
             Self::NotNamed { part, target, .. } => {
                 return Some(format!(
-                    "see what has the name; then `mv --no-clobber {} {}` finishes it, or copy again",
+                    "check what is using that name; then `mv --no-clobber {} {}` finishes the copy, or copy again",
                     quoted(part),
                     quoted(target)
                 ));
             }
             Self::Refused(refusal) => return Some(refused_hint(refusal)),
-            Self::NoRoom { .. } => "make room there, or copy less at a time; nothing was copied",
+            Self::NoRoom { .. } => "free space there, or copy less at a time; nothing was copied",
             Self::NoDevice { .. } => {
                 "name the device in both places: `iostall copy --to-device DEVICE FILE DEVICE`"
             }
             Self::DeviceTooSmall { .. } => "name a larger device; nothing was written",
             Self::DeviceUnfinished { .. } => {
-                "what was on the device is lost; the same command writes it anew from the beginning"
+                "the device's earlier content is lost; the same command starts again from the beginning"
             }
             Self::TooLarge { .. } => "copy it to another file system, or split it",
             Self::Exists { .. } => {
-                "--overwrite replaces it once the new file is whole; --resume leaves it as it is where size and time are \
-                 those of the source"
+                "--overwrite replaces it once the new file is complete; --resume keeps it if size and time match the source"
             }
             Self::Moving { kept: true, .. } => {
-                "what was written is kept: the same command goes on from there, and with --no-resume from the beginning"
+                "what was written is kept: the same command resumes from there, or with --no-resume starts over"
             }
             Self::SourceChanged { kept: true, .. } => {
-                "stop what writes to it, or copy a snapshot; what was written is kept, and --resume goes on from what of \
-                 it is still the same"
+                "stop what writes to it, or copy a snapshot; what was written is kept, and --resume reuses the parts that are still the same"
             }
             Self::SourceChanged { .. } => {
                 "stop what writes to it, or copy a snapshot; a database has its own backup command"
@@ -205,23 +203,21 @@ impl CopyError {
             Self::PartNotOurs { .. } => "remove it if nobody needs it, and copy again",
             Self::NoReflink { .. } => "--reflink auto copies where blocks cannot be shared",
             Self::Special { .. } => {
-                "--specials keep makes a new one, and skip leaves out what is inside directories; what is in a device \
-                 is not copied"
+                "--specials keep creates a new one, skip leaves out those inside directories; the content of a device is not copied"
             }
             _ if self.is_of_a_full_destination() => {
-                "make room on the destination; what has its final name there is whole, and --resume goes on with the rest"
+                "free space on the destination; files with their final name are complete, and --resume copies the rest"
             }
             _ if self.write_failed() == Some(io::ErrorKind::FileTooLarge) => {
                 "`ulimit -f` shows whether the shell limits the size of files, and `ulimit -f unlimited` lifts that"
             }
             Self::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "check the name: a relative one is looked for from the current directory, and the directory that a \
-                 copy goes to must be there"
+                "check the name: a relative one starts at the current directory, and the destination directory must exist"
             }
             Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "run as a user who may read the source and write to the directory of the destination"
             }
-            Self::SameFile { .. } | Self::IntoItself { .. } => "choose a destination outside of the source",
+            Self::SameFile { .. } | Self::IntoItself { .. } => "choose a destination outside the source",
             Self::Loop { .. } => "--one-file-system leaves out mounts, --symlinks keep does not follow links",
             Self::Busy { .. } => "wait until the other copy has ended, or choose another destination",
             _ => return None,

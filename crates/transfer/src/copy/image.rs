@@ -52,13 +52,13 @@ impl ImagePlan {
         }
         let [source] = sources else {
             return Err(refused(format!(
-                "{shown} is a block device, which takes one file, and there are several"
+                "{shown} is a block device, which accepts a single file, but there are several"
             )));
         };
         let stat = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
         if stat.kind != FileKind::Regular {
             return Err(refused(format!(
-                "{} is not a regular file, and only such a one is written onto the device {shown}",
+                "{} is not a regular file, and only a regular file can be written onto the device {shown}",
                 source.display()
             )));
         }

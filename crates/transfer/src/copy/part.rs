@@ -134,7 +134,7 @@ impl Part {
         if files::stamp_of_link(&self.target).is_ok_and(|there| named.contains(&(there.device, there.inode)))
         {
             let message = format!(
-                "{} is a file of this copy already: the file system takes two names of the source for one",
+                "{} was already written by this copy: the file system treats two names of the source as one",
                 self.target.display()
             );
             return Err(CopyError::Names { message });

@@ -85,8 +85,7 @@ pub(super) fn compare(
     let message = match (exact, start) {
         (Some(offset), _) => format!("the destination differs from the source, first at byte {offset}"),
         (None, Some(start)) => format!(
-            "the destination was read wrong between bytes {start} and {}, and is right when it is read again: \
-             memory, controller or cable is at fault",
+            "the destination was read incorrectly between bytes {start} and {}, but correctly when read again: memory, controller or cable is faulty",
             start + block_bytes
         ),
         (None, None) => "the destination has another checksum than the source".to_owned(),

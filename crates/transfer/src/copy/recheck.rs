@@ -69,7 +69,7 @@ impl Recheck<'_, '_> {
                 return Ok(losses);
             }
             if comparisons == COMPARISONS {
-                let cause = "it was changed again and again while the file was copied".to_owned();
+                let cause = "it kept changing while the file was copied".to_owned();
                 losses.push(Loss { what: "the last of the metadata".to_owned(), cause });
                 return Ok(losses);
             }

@@ -77,7 +77,7 @@ pub(super) fn read_steady(
         }
         clock.sleep_until(clock.now_ns() + wait_ns.max(WAIT_NS_MIN));
     }
-    Err(changed("it is being written to, and was never the same twice"))
+    Err(changed("it is being written, and no two reads gave the same content"))
 }
 
 /// How long to wait until every further write to a file last modified at `modified_ns` would show as a new

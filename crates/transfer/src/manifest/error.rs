@@ -32,7 +32,7 @@ pub enum ManifestError {
     Json(String),
     #[error("its name says {named}, and --hash says {asked}")]
     Contradiction { named: HashKind, asked: HashKind },
-    #[error("its name says {0}, which is not made here: xxh3, blake3, sha256, md5 and crc32c are")]
+    #[error("its name says {0}, which is not supported; supported are xxh3, blake3, sha256, md5 and crc32c")]
     OtherHash(String),
     #[error("it lists no file")]
     Empty,

@@ -16,7 +16,7 @@ pub enum PipelineError {
     Sync(IoFailure),
     #[error("the source became shorter while it was read: nothing at offset {offset}")]
     SourceShrank { offset: u64 },
-    #[error("no byte could be written at offset {offset}, and the system gives no reason")]
+    #[error("no byte could be written at offset {offset}, without an error from the system")]
     NothingWritten { offset: u64 },
     #[error("the data at offset {offset}: {cause}")]
     Stage { offset: u64, cause: StageFailure },

@@ -14,18 +14,16 @@ use crate::clock::{WatchClock, timestamp, utc_ns};
 
 /// Why samples were missed, and what to do: the source was slow …
 pub(super) const READ_TOO_LONG: (&str, &str) = (
-    "the reading before took longer than the interval",
-    "a longer --interval, or fewer databases and files, gives it time",
+    "the previous reading took longer than the interval",
+    "use a longer --interval, or read fewer databases and files",
 );
 pub(super) const HELD_UP: (&str, &str) = (
-    "iostall itself was held up",
-    "see whether this machine is short of processors, or slow to write the store",
+    "iostall itself was delayed",
+    "check whether this machine is short of CPU time or slow in writing the store",
 );
 /// … or the machine was suspended.
-pub(super) const SLEPT: (&str, &str) = (
-    "this machine slept, or its clock was set forward",
-    "let a time service move the clock little by little",
-);
+pub(super) const SLEPT: (&str, &str) =
+    ("this machine slept, or its clock was set forward", "let a time service adjust the clock gradually");
 
 /// An upcoming tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
