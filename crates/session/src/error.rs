@@ -154,7 +154,7 @@ impl SessionError {
                 return Some(format!("--packet {next} is the next one, or --methods buffered"));
             }
             Self::NothingWritten { .. } => {
-                "make room, or name a file on another file system; `ulimit -f` shows a limit on the size of files"
+                "free space, or name a file on another file system; `ulimit -f` shows a limit on the size of files"
             }
             Self::Run(error) => return error.hint().map(str::to_owned),
             Self::Interrupted

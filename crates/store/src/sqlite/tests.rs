@@ -305,6 +305,6 @@ fn without_room_nothing_is_begun_and_the_disk_is_named_as_the_cause() {
     let error = begin(&store.connection, &path, u64::MAX).map(drop).map_err(store.fault("write to"));
     let error = error.unwrap_err();
     assert!(error.to_string().ends_with("runs.db: its disk is full"), "{error}");
-    assert!(error.may_pass() && error.hint().unwrap().starts_with("make room"), "{error}");
+    assert!(error.may_pass() && error.hint().unwrap().starts_with("free space"), "{error}");
     begin(&store.connection, &path, 0).unwrap();
 }
