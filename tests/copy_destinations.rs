@@ -185,7 +185,7 @@ fn files_that_do_not_fit_together_are_refused_before_the_first() {
         fs::write(here.path("tree").join(name), content(12 << 20)).unwrap();
     }
     let there = volume.mounted_at.to_str().unwrap();
-    refused(here.run(&["copy", "tree", there]), &["No space left", "make room"]);
+    refused(here.run(&["copy", "tree", there]), &["No space left", "free space"]);
     assert_eq!(names(&volume.mounted_at), ["lost+found"]);
     // One that replaces another needs no more than both have together.
     fs::write(volume.mounted_at.join("a"), content(12 << 20)).unwrap();
