@@ -9,7 +9,7 @@ use crate::failure::hinted;
 /// that of this machine.
 pub(crate) fn timestamp(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     in_zone(text, now, &TimeZone::system()).ok_or_else(|| {
-        let error = anyhow::anyhow!("{flag} {text:?} is no time");
+        let error = anyhow::anyhow!("{flag} {text:?} is not a time");
         hinted(
             error,
             "write a date (2026-11-01), a time of this machine's zone (2026-11-01T08:00, or 08:00 for the last time that \
@@ -52,7 +52,7 @@ fn last_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
 /// Reads the value of `flag`: two times with two dots between; without the second, it ends `now`.
 pub(crate) fn window(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<(Timestamp, Timestamp)> {
     let Some((from, to)) = text.split_once("..") else {
-        let error = anyhow::anyhow!("{flag} {text:?} is no window");
+        let error = anyhow::anyhow!("{flag} {text:?} is not a window");
         return Err(hinted(
             error,
             "write two times with two dots between: 3h..2h, or 2026-11-01..2026-11-08",

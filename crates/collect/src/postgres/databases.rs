@@ -183,8 +183,7 @@ fn no_grant(name: &str, user: &str) -> Warning {
             format!("GRANT CONNECT ON DATABASE {database} TO {user}; or leave it out by --database")
         }
         None => {
-            "its name has characters that cannot be shown: ALTER DATABASE ... RENAME TO gives it another, \
-                 --database leaves it out"
+            "its name contains characters that cannot be shown: rename it (ALTER DATABASE ... RENAME TO), or select others with --database"
                 .to_owned()
         }
     })
@@ -194,7 +193,7 @@ fn not_utf8(name: &str) -> Warning {
     let message =
         format!("database {name}: the name is not UTF-8, so its tables and indexes are not watched");
     Warning::new(WarningCode::NotCounted, message)
-        .hint("its blocks and times as a whole are; ALTER DATABASE ... RENAME TO gives it another name")
+        .hint("its total blocks and times are watched; to watch tables too, rename it (ALTER DATABASE ... RENAME TO)")
 }
 
 fn not_read(name: &str, error: &SourceError) -> Warning {
@@ -205,8 +204,8 @@ fn not_read(name: &str, error: &SourceError) -> Warning {
 
 fn too_many(count: usize) -> Warning {
     let message =
-        format!("of {count} other databases the {DATABASES_MAX} oldest are watched by table and index");
-    Warning::new(WarningCode::NotCounted, message).hint("choose those that matter with --database")
+        format!("only the {DATABASES_MAX} oldest of {count} other databases are watched by table and index");
+    Warning::new(WarningCode::NotCounted, message).hint("choose the important ones with --database")
 }
 
 #[cfg(test)]
