@@ -49,7 +49,7 @@ fn last_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     on(today).filter(|at| *at <= now).or_else(|| on(today.yesterday().ok()?))
 }
 
-/// Reads the value of `flag`: two times with two dots between; without the second, it ends `now`.
+/// Parses the value of `flag`: two times separated by two dots; without the second, it ends `now`.
 pub(crate) fn window(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<(Timestamp, Timestamp)> {
     let Some((from, to)) = text.split_once("..") else {
         let error = anyhow::anyhow!("{flag} {text:?} is not a window");

@@ -43,7 +43,7 @@ pub enum Role {
     Gauge,
     /// A mark that says something of the reading: neither shown nor subtracted.
     Mark,
-    /// A mark of the counters' beginning: when it differs, the statistics were reset.
+    /// Marks when counting began: if it differs, the statistics were reset.
     StatisticsMark,
     /// Marks the open file: if it differs, the file was closed in between.
     HandleMark,

@@ -64,7 +64,7 @@ impl Subject {
         (self.kind, &self.scope, &self.identity)
     }
 
-    /// Whether `other` is the same thing, though it may have been renamed or moved.
+    /// Whether `other` is the same subject, even if renamed or moved.
     pub fn is_same_series(&self, other: &Self) -> bool {
         self.kind == other.kind && self.scope == other.scope && self.identity == other.identity
     }

@@ -86,7 +86,8 @@ impl SourceWindow<'_> {
     }
 }
 
-/// The roll-ups of one hour or day as one interval; of that with `until` in it they hold what was before that.
+/// The roll-ups of one hour or day as one interval; the one that contains `until` covers only what was before
+/// it.
 fn of_rollups(tier: Tier, rows: Vec<RollupRow>, until: Timestamp) -> Option<Interval> {
     let start = rows.first()?.beginning;
     let end = start.checked_add(SignedDuration::from_secs(tier.seconds())).ok()?.min(until);

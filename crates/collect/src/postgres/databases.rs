@@ -26,7 +26,7 @@ const DATABASES_MAX: usize = 100;
 const PASSES_WITHIN: Duration = Duration::from_secs(30);
 /// How long a session may take to end on the server.
 const ENDING: Duration = Duration::from_secs(1);
-/// The database that the queries put relations in that all databases share.
+/// The database name for relations that all databases share.
 const SHARED: &str = "(shared)";
 
 /// The other databases of a server.
@@ -121,7 +121,7 @@ impl Databases {
         }
     }
 
-    /// Which to read now; the reasons for the others go to `warnings`.
+    /// The databases to read now; reasons for the others go to `warnings`.
     async fn names(
         &mut self,
         login: &Login,

@@ -132,7 +132,7 @@ impl Login {
 const LOGIN: [&str; 5] = ["28000", "28P01", "3D000", "42501", "55000"];
 /// The server, the database or the role has as many sessions as it may have.
 const FULL: &str = "53300";
-/// What the driver says where it has no password or no method that the server takes.
+/// The driver's messages if it has no password, or no authentication method that the server accepts.
 const LOGIN_HERE: [&str; 2] = ["invalid configuration", "authentication error"];
 /// The driver's message if the server does not support our encryption.
 const TLS: &str = "error performing TLS handshake";

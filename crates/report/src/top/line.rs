@@ -8,6 +8,6 @@ use iostall_watch::windows::GroupKey;
 pub(super) struct Line {
     pub(super) key: GroupKey,
     pub(super) totals: Totals,
-    /// Why there are no numbers, or not all.
+    /// Why numbers are missing.
     pub(super) missing: Vec<&'static str>,
 }

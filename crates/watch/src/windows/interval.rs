@@ -56,8 +56,8 @@ impl Interval {
         [Self { start, end, rows, grain: Grain::Samples }].into_iter().chain(late).collect()
     }
 
-    /// The part that lies between `from` and `to`, as if the work had been even, which is all that is known;
-    /// `None` where there is none. The parts of neighbouring windows add up to the whole, unit by unit.
+    /// The part between `from` and `to`, assuming an even load because nothing more is known; `None` if there
+    /// is none. The parts of neighbouring windows add up to the whole, unit by unit.
     pub fn within(mut self, from: Timestamp, to: Timestamp) -> Option<Self> {
         let (start, end) = (self.start.max(from), self.end.min(to));
         if start >= end {

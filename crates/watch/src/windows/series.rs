@@ -110,7 +110,7 @@ impl WatchSeries {
             }
         }
         for (place, (totals, broken)) in groups {
-            // A sum without one of its members would look like a fall in load.
+            // A sum without one of its members would look like a drop in load.
             match broken {
                 Some(broken) => self.mark_rows(source, interval, broken, place),
                 None if has_gap || totals.covered_ns == 0 => {}

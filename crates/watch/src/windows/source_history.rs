@@ -20,7 +20,7 @@ pub struct SourceHistory {
     pub gaps: Vec<Gap>,
     /// Databases that could not be read, though their server answered.
     pub unread: Vec<Unread>,
-    /// What the source could not tell.
+    /// What the source could not read.
     pub warnings: Vec<Warning>,
 }
 
@@ -37,7 +37,7 @@ pub struct Unread {
     pub last: Timestamp,
 }
 
-/// Gaps one after the other that have the same reason.
+/// Consecutive gaps with the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GapRun {
     /// The first of them, with the number of samples missed by all.

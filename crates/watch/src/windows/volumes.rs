@@ -55,7 +55,7 @@ impl OnVolumes {
 /// Totals of the files on each volume in one interval. Kinds that count different things are kept apart.
 pub(super) type ByVolume<'a> = BTreeMap<(Kind, &'a str), Totals>;
 
-/// Sums the files of an interval by volume; empty at levels that have no share of one.
+/// Sums the files of an interval by volume; empty at levels without a share.
 pub(super) fn by_volume(level: Level, rows: &[(Row, Change)]) -> ByVolume<'_> {
     let mut volumes = ByVolume::new();
     if !has_share(level) {
