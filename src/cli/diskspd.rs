@@ -42,7 +42,7 @@ pub(crate) struct DiskspdExtras {
 }
 
 impl DiskspdExtras {
-    /// Reads our words. What clap says of them is said as all errors here are.
+    /// Parses our own options. Errors from clap get the format of our other errors.
     pub(crate) fn read(words: &[OsString]) -> anyhow::Result<Self> {
         Self::try_parse_from(words).map_err(|error| {
             let text = error.to_string();
@@ -51,9 +51,9 @@ impl DiskspdExtras {
         })
     }
 
-    /// Them all, for `-?`.
+    /// Help for our own options, for `-?`.
     pub(crate) fn usage() -> String {
-        let mut command = Self::command().help_template("Beside DiskSpd's, with two hyphens\n{options}");
+        let mut command = Self::command().help_template("Besides DiskSpd's, with two hyphens\n{options}");
         command.render_help().to_string()
     }
 }
@@ -65,7 +65,7 @@ impl DiskspdArgs {
         let mut words = self.words.iter();
         while let Some(word) = words.next() {
             let text = word.to_string_lossy();
-            // `--help` is asked of DiskSpd: its answer names our options too.
+            // DiskSpd's parser answers `--help`, and lists our options too.
             if !text.starts_with("--") || text == "--help" {
                 diskspds.push(word.clone());
                 continue;

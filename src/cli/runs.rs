@@ -65,14 +65,14 @@ pub(crate) struct ShowArgs {
     /// A number (12), an id or the start of one, last, or last~1
     #[arg(value_name = "RUN", default_value = "last")]
     pub(crate) run: String,
-    /// DiskSpd's report of a run that `iostall diskspd` made, as it was then
+    /// Print DiskSpd's report of a run of `iostall diskspd` again
     #[arg(long, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) diskspd: Option<DiskspdFormat>,
     #[command(flatten)]
     pub(crate) output: super::load::OutputArgs,
 }
 
-/// A form of DiskSpd's report.
+/// The format of DiskSpd's report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiskspdFormat {
     /// As -Rtext

@@ -84,7 +84,7 @@ impl Distribution {
         distribution
     }
 
-    /// Reads what follows `-rd`: `pct…` or `abs…`. What is missing to 100 % goes to the rest of the target.
+    /// Parses what follows `-rd`: `pct…` or `abs…`. Anything missing to 100 % goes to the rest of the target.
     pub fn parse(text: &str, block_bytes: u32) -> Result<Self, DistributionError> {
         let (kind, list) = match (text.strip_prefix("pct"), text.strip_prefix("abs")) {
             (Some(list), _) => (SpanKind::Percent, list),
@@ -119,7 +119,7 @@ impl Distribution {
         self.ranges.iter().fold(0, |sum, range| sum.saturating_add(range.span))
     }
 
-    /// Checks a complete distribution, as a profile holds it.
+    /// Checks a complete distribution, as in a profile.
     pub fn check(&self, block_bytes: u32) -> Result<(), DistributionError> {
         if self.ranges.iter().any(|range| range.io_pct > 100) {
             return Err(DistributionError::Io);

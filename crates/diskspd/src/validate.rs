@@ -97,7 +97,7 @@ impl Violation {
     }
 }
 
-/// Everything that is wrong with `profile`; empty: it can run.
+/// All errors in `profile`; if empty, it can run.
 pub fn validate(profile: &DiskspdProfile) -> Vec<Violation> {
     let mut found = Vec::new();
     if profile.time_spans.is_empty() {

@@ -41,8 +41,8 @@ impl System {
         free.into_iter().chain(self.cgroup_limits().memory_bytes).min()
     }
 
-    /// Its name by Xen's own file, by the firmware's (DMI) words where these are known to belong to a
-    /// hypervisor or the processor says that there is one, or only the fact that there is one.
+    /// The hypervisor's name: from Xen's own file, or from the firmware (DMI) if the words are known or the
+    /// CPU reports a hypervisor. If only the CPU reports one, its name is unknown.
     fn hypervisor(&self, cpuinfo: &str) -> Option<String> {
         if let Some(kind) = self.line("/sys/hypervisor/type") {
             return Some(kind);

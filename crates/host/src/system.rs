@@ -124,7 +124,7 @@ pub(crate) fn list_numbers(numbers: &str) -> Option<Vec<u32>> {
     Some(found)
 }
 
-/// Value of the first line `key : value` or `key: value`, trimmed.
+/// The trimmed value of the first line `key : value` or `key: value`.
 pub(crate) fn keyed<'text>(text: &'text str, key: &str) -> Option<&'text str> {
     text.lines()
         .filter_map(|line| line.split_once(':'))

@@ -74,7 +74,7 @@ fn allowed() -> BTreeSet<u32> {
     allowed_cpus().unwrap_or_default().into_iter().collect()
 }
 
-/// Refuses a span that cannot be carried out here. `targets` tells how many targets a role works on.
+/// Refuses a span that exceeds the machine's resources. `targets` returns the number of targets of a role.
 pub(crate) fn check_resources(
     job: &SpanJob<'_>,
     targets: impl Fn(&RoleProfile) -> u64,

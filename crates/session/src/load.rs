@@ -13,7 +13,7 @@ pub struct LoadRequest {
     pub profile: Profile,
     /// In whose words the profile was asked for, where they were another tool's; kept with the run.
     pub asked: Option<AskedProfile>,
-    /// As the run is called.
+    /// Name of the run.
     pub name: String,
 }
 

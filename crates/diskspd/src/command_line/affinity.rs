@@ -8,7 +8,7 @@ fn is_range(part: &str) -> bool {
     part.split_once('-').is_some_and(|(first, last)| is_number(first) && is_number(last))
 }
 
-/// Reads `[g#,]#[,#…][,g#,#…]`; the list is empty for nothing and for a bare `g`, the default round robin.
+/// Parses `[g#,]#[,#…][,g#,#…]`; empty for no value and for a bare `g`, which is the default round robin.
 pub(super) fn parse_list(value: &str) -> Result<Vec<CpuAssignment>, &'static str> {
     let mut list = Vec::new();
     if value.is_empty() || value == "g" {

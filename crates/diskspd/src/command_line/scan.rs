@@ -94,7 +94,7 @@ fn without_dash(word: &str) -> Option<String> {
     rest.starts_with(|first: char| first.is_ascii_alphabetic() || first == '?').then(|| format!("-{rest}"))
 }
 
-/// A value apart from its option is the commonest cause of a target before an option.
+/// A value separated from its option is the most common reason for a target before an option.
 fn hint(scanned: &Scanned) -> String {
     let (Some(option), Some(value)) = (scanned.switches.last(), scanned.targets.first()) else {
         return String::new();

@@ -39,7 +39,7 @@ pub enum Refusal {
         /// What it would be there.
         kind: WindowsPath,
     },
-    /// What the path leads to changed between the look and the opening.
+    /// The path led to something else when it was opened than when it was checked.
     #[error("{} was replaced while it was being checked", path.display())]
     Replaced { path: PathBuf },
     #[error("{} is in use as swap ({swap})", path.display())]

@@ -19,7 +19,7 @@ pub struct LoadOutcome {
     /// In whose words it was asked, where they were another tool's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedProfile>,
-    /// One a span of the profile that was begun, in order.
+    /// One per span that was started, in order.
     pub spans: Vec<SpanOutcome>,
 }
 

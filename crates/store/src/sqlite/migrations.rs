@@ -11,7 +11,7 @@ use super::statements;
 /// `iost`: SQLite's `application_id` in our files.
 pub(super) const APPLICATION_ID: i64 = 0x696f_7374;
 
-/// All steps in order.
+/// All migrations in order.
 const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/0001_create_run.sql"),
     include_str!("../../migrations/0100_create_watch.sql"),
