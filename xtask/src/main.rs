@@ -1,4 +1,4 @@
-//! House-keeping commands of the workspace: `cargo xtask tidy`, `cargo xtask words`.
+//! House-keeping command of the workspace: `cargo xtask tidy`.
 
 mod tidy;
 
@@ -12,26 +12,13 @@ fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
-        ["words"] => words(),
-        _ => bail!(
-            "write `cargo xtask tidy`: it checks the rules of the house that no compiler knows; or `cargo xtask words`: \
-             it lists the home-made words that are left, with those of the field"
-        ),
+        _ => bail!("run `cargo xtask tidy`: it checks the rules of this project that no compiler knows"),
     }
 }
 
 fn tree() -> Result<tidy::Tree> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in the workspace")?;
     tidy::Tree::read(root)
-}
-
-/// Prints all remaining home-made words.
-fn words() -> Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    for finding in tidy::home_made_words(&tree()?) {
-        writeln!(out, "{finding}")?;
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints all violations; exit status 1 if there are any.

@@ -9,7 +9,6 @@ mod kinds;
 mod platform;
 mod product;
 mod program;
-mod shrinking;
 mod text;
 mod tree;
 mod waiting;
@@ -18,7 +17,6 @@ mod words;
 use std::fmt;
 
 pub(crate) use tree::{SourceFile, Tree};
-pub(crate) use words::home_made_words;
 
 /// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
