@@ -30,9 +30,9 @@ pub(crate) enum CollectCommand {
     Once(OnceArgs),
     /// Sample at regular intervals until stopped
     Run(RunArgs),
-    /// Read a collector's file and say what is in it, or what is wrong with it
+    /// Check a collector file and list its content
     Check(CheckArgs),
-    /// List the jobs of a collector's file with their newest runs, or print them as systemd timers
+    /// List the jobs of a collector file with their last runs, or print them as systemd timers
     Jobs(JobsArgs),
     /// Import what the management database in a SQL Server (tsql/) sampled there
     Import(ImportArgs),
@@ -70,7 +70,7 @@ impl OnceArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) what: OnceArgs,
-    /// Sources, jobs and alerts from this file instead; docs/watch.md explains it
+    /// Read sources, jobs and alerts from this file (docs/watch.md)
     #[arg(long, short, value_name = "FILE", conflicts_with_all = ["sources", "timeout", "database", "file", "interval",
           "keep_raw", "metrics", "alerts"])]
     pub(crate) config: Option<PathBuf>,
@@ -92,23 +92,21 @@ pub(crate) struct RunArgs {
     pub(crate) alerts: Option<PathBuf>,
 }
 
-/// Which file.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Sources, jobs and alerts, in TOML
+    /// TOML file with sources, jobs and alerts
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
 
-/// Which file, and what to do with its jobs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall collect jobs collector.toml\n  \
     iostall collect jobs collector.toml --systemd /etc/systemd/system\n  \
     iostall collect jobs collector.toml --systemd -       to standard output\n\n\
-    A collector that runs the same file runs the jobs as well: take them out of its file, or leave the timers off.")]
+    A collector with the same file also runs the jobs. Use either its file or the timers, not both.")]
 pub(crate) struct JobsArgs {
-    /// Sources, jobs and alerts, in TOML
+    /// TOML file with sources, jobs and alerts
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Write a service and a timer for each job into this directory; - is standard output

@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp, Zoned, civil};
 
 use crate::failure::hinted;
 
-/// Reads the value of `flag`: a time, a date, a time of the day, or how long before `now`. What names no zone is in
-/// that of this machine.
+/// Parses the value of `flag`: a time, a date, a time of day, or a duration before `now`. Without a zone,
+/// this machine's is used.
 pub(crate) fn timestamp(flag: &str, text: &str, now: Timestamp) -> anyhow::Result<Timestamp> {
     in_zone(text, now, &TimeZone::system()).ok_or_else(|| {
         let error = anyhow::anyhow!("{flag} {text:?} is not a time");
@@ -18,14 +18,14 @@ pub(crate) fn timestamp(flag: &str, text: &str, now: Timestamp) -> anyhow::Resul
     })
 }
 
-/// The time that `text` is for somebody in `zone`; `None` where it is none.
+/// Parses `text` in `zone`; `None` if it is not a time.
 fn in_zone(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let text = text.trim();
     if let Some(at) = text.parse().ok().or_else(|| Some(text.parse::<Zoned>().ok()?.timestamp())) {
         return Some(at);
     }
     let there = |time: civil::DateTime| Some(time.to_zoned(zone.clone()).ok()?.timestamp());
-    // A date is also read out of a longer text, whose time of the day would be lost.
+    // A date parser would accept a longer text and drop its time of day.
     if text.contains(['T', 't', ' ', ':']) {
         return text.parse().ok().and_then(there).or_else(|| last_time(text, now, zone));
     }
@@ -41,7 +41,7 @@ fn in_zone(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     now.checked_sub(ago?).ok()
 }
 
-/// When the clocks of `zone` last showed the time of the day that `text` is.
+/// The last time that the clocks of `zone` showed the time of day `text`.
 fn last_time(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     let time: civil::Time = text.trim_start_matches(['T', 't']).parse().ok()?;
     let today = zone.to_datetime(now).date();
@@ -109,7 +109,7 @@ mod tests {
         }
     }
 
-    /// `--since 2026-11-21T23:45` meant midnight of that day: the time was dropped without a word.
+    /// `--since 2026-11-21T23:45` silently meant midnight of that day.
     #[test]
     fn a_time_without_a_zone_is_what_the_readers_clock_showed() {
         let zone = TimeZone::fixed(jiff::tz::offset(1));

@@ -54,7 +54,7 @@ fn run_on(args: &RunArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Res
     let stopper = service.stopper();
     on_signal(Some(printer), move || stopper.stop())?;
     let count = service.run(&mut |event| events::show(event, &path, printer))?;
-    printer.note(&format!("kept {count} samples in {}", path.display()));
+    printer.note(&format!("stored {count} samples in {}", path.display()));
     // Interrupting is the normal way to end a run without a duration.
     Ok(Status::Done)
 }

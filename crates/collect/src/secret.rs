@@ -17,7 +17,7 @@ const PASSWORD: Input = Input { what: "password file", limit: ByteCount(64 << 10
 pub struct Secret(String);
 
 impl Secret {
-    /// The password from where an address says; `None` where somebody has to be asked.
+    /// Reads the password from the place named in an address; `None` if the user must be asked.
     pub fn of(from: &PasswordFrom) -> Result<Option<Self>, SourceError> {
         Ok(Some(match from {
             PasswordFrom::Nowhere => Self::default(),

@@ -27,7 +27,7 @@ pub enum SourceError {
     TimedOut { source_name: String, limit: Duration },
     #[error("cannot connect to {source_name}: {reason}")]
     Connect { source_name: String, reason: String },
-    /// The server has no connection free.
+    /// The server has no free connection.
     #[error("{source_name} has no connection free: {reason}")]
     Full { source_name: String, reason: String },
     #[error("{source_name} refused the login {user:?}: {reason}")]
@@ -161,10 +161,10 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Leaves in `sample` what is wanted, and a warning where a database that is wanted is not there.
+    /// Removes unwanted rows from `sample`, and warns about each wanted database that does not exist.
     ///
-    /// SQL Server takes a name in any case unless its collation says otherwise, so one that is not there as it was typed is
-    /// looked for without regard to case.
+    /// SQL Server ignores case in names unless its collation is case-sensitive, so if the exact name is not
+    /// found, case is ignored.
     pub fn apply(&self, sample: &mut Sample) {
         let there: BTreeSet<(&str, bool)> = sample
             .rows
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!((scopes, kept.warnings.len()), (vec!["sales", ""], 0));
     }
 
-    /// `--database Sales` for `sales` kept nothing of a SQL Server, and said nothing.
+    /// `--database Sales` silently matched nothing if SQL Server's name was `sales`.
     #[test]
     fn a_database_is_found_as_its_server_would_find_it_or_said_not_to_be_there() {
         let filter = Filter { databases: vec!["Sales".into()], names: vec![] };

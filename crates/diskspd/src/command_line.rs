@@ -36,7 +36,7 @@ pub struct Surroundings<'a> {
 /// A parsed command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parsed {
-    /// `-?`, and what else people type for help: print [`super::usage::USAGE`] and exit 0.
+    /// `-?` and other common ways to ask for help: print [`super::usage::USAGE`] and exit with 0.
     Usage,
     Run(Box<Request>),
     /// `-X`: the caller reads the file and passes its bytes to [`ProfileFile::apply`].

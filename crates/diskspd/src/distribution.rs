@@ -42,10 +42,10 @@ pub enum DistributionError {
     Io,
     #[error("the IO% add up to {0}, more than 100")]
     IoTotal(u64),
-    /// A percent span outside 1..=100.
+    /// A span outside 1 to 100 percent.
     #[error("a target% must be from 1 to 100")]
     Span,
-    /// Percent spans that do not fill the target, or more than fill it.
+    /// Percent spans that cover less or more than the target.
     #[error("the target% add up to {0}: they must add up to 100{rest}", rest = rest_of(*.0))]
     SpanTotal(u64),
     #[error("the whole target is used up with {0}% of the IO still to place")]
@@ -56,7 +56,7 @@ pub enum DistributionError {
     ShortSpan { block_bytes: u32 },
 }
 
-/// How to leave out what requests never go to.
+/// How to leave out the part of a target that gets no requests.
 fn rest_of(span_total: u64) -> String {
     match 100_u64.checked_sub(span_total) {
         Some(rest) if rest > 0 => format!("; a last part of 0/{rest} is one without requests"),
@@ -65,8 +65,8 @@ fn rest_of(span_total: u64) -> String {
 }
 
 impl Distribution {
-    /// From the ranges as they were written, on a command line or in XML. The rest of the requests, if any, goes to the rest of
-    /// the target; whether all of it holds together is [`Self::check`]'s to say.
+    /// From ranges as written on a command line or in XML. Remaining requests go to the remaining part of the
+    /// target. Does not validate; see [`Self::check`].
     pub fn complete(kind: SpanKind, ranges: Vec<DistributionRange>) -> Self {
         let mut distribution = Self { kind, ranges };
         let io_left = 100_u64.saturating_sub(distribution.io_total());
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(error("abs50/0:50/1G"), E::ShortSpan { block_bytes: 65536 });
     }
 
-    /// DiskSpd refuses a list that leaves part of the target out and has no request left for it; here the rest became a hole.
+    /// DiskSpd refuses a list that leaves part of the target without requests; we used to leave a hole.
     #[test]
     fn a_part_of_the_target_without_requests_must_be_written_down() {
         let error = Distribution::parse("pct100/10", 65536).unwrap_err();

@@ -23,16 +23,12 @@ pub enum Unsupported {
     #[error("-Sm: memory-mapped I/O is not supported; use -Sb for the page cache or -Su to bypass it")]
     MemoryMapped,
     #[error("-ag{group}: Linux has one processor group; number processors from 0 without a group")]
-    ProcessorGroup {
-        /// As asked.
-        group: u16,
-    },
+    ProcessorGroup { group: u16 },
     /// `#0`, `X:`, `X:\t.dat`, `\\server\share\t.dat`.
     #[error("'{path}' is a Windows {}; here {}", kind.name(), kind.hint())]
     WindowsPath {
-        /// As typed.
         path: String,
-        /// What it would be there.
+        /// What the path refers to on Windows.
         kind: WindowsPath,
     },
     #[error(
@@ -115,8 +111,7 @@ impl Unsupported {
         }
     }
 
-    /// Whether `path` names something of Windows': `#0`, which is DiskSpd's own word for a physical drive, or a path as Windows
-    /// writes it.
+    /// Recognises Windows paths and `#0`, DiskSpd's notation for a physical drive.
     pub fn windows_path(path: &str) -> Option<Self> {
         let is_drive = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let kind = if path.strip_prefix('#').is_some_and(is_drive) {

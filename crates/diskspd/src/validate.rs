@@ -68,13 +68,10 @@ pub enum Violation {
     OutOfRange { what: &'static str, wanted: &'static str },
     #[error("-rd: {0}")]
     Distribution(DistributionError),
-    /// A character that Windows lets no path have, and XML none of its texts.
+    /// A character that neither a Windows path nor XML can contain.
     #[error("'{}': a path cannot have control characters: no XML profile or report could name it", path.escape_debug())]
-    PathCharacter {
-        /// Target.
-        path: String,
-    },
-    /// A template whose place was not filled.
+    PathCharacter { path: String },
+    /// A template without a value for its placeholder.
     #[error("template target '{path}' has no target on the command line")]
     OpenTemplate {
         /// `*1`, ….
@@ -83,7 +80,7 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// What was probably meant, where letters are easily taken for one another.
+    /// The likely intention, for letters that are easily confused.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::StrideOfOneThread => {

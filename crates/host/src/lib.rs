@@ -1,8 +1,9 @@
-//! What the system tells about itself: machine, control groups, mounts, file systems, devices and counters.
+//! What the system reports about itself: machine, control groups, mounts, file systems, devices and counters.
 //!
-//! Every parser is a function over text, and every reader goes through a [`System`], whose root can be a
-//! made-up tree. Odd content never fails a run: the field is `None`. Nothing here is `unsafe`, and nothing is written
-//! but a control group of our own. Programs that iostall starts are started here, too: process groups are the system's.
+//! Parsers are functions on text, and readers use a [`System`], whose root can be a test directory.
+//! Unexpected content never fails a run: the field is `None`. Nothing here is `unsafe`, and nothing is
+//! written except iostall's own control group. Programs are also started here, because process groups depend
+//! on the platform.
 
 mod boot;
 mod cgroup;

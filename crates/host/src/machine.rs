@@ -65,7 +65,7 @@ impl System {
 const VIRTUAL_FIRMWARE: [&str; 8] =
     ["QEMU", "KVM", "VMware", "Virtual Machine", "VirtualBox", "Google Compute Engine", "OpenStack", "Bochs"];
 
-/// How many different ones there are; `None` where no processor is known.
+/// Number of distinct values; `None` if no processor is known.
 fn count(processors: &[Processor], pick: fn(&Processor) -> u32) -> Option<u32> {
     let different: BTreeSet<u32> = processors.iter().map(pick).collect();
     u32::try_from(different.len()).ok().filter(|count| *count > 0)

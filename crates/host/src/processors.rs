@@ -1,4 +1,4 @@
-//! The processors, and where each of them is.
+//! Processors and their sockets, cores and nodes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use super::system::{System, list_numbers};
 
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// What the kernel says of one processor.
+/// What the kernel reports about one processor.
 struct Place {
     id: u32,
-    /// The processors of its core, itself included.
+    /// Processors of the same core, including this one.
     core: Vec<u32>,
     package: i64,
     node: u32,
@@ -20,8 +20,8 @@ struct Place {
 }
 
 impl System {
-    /// Every processor that runs, by number; none where the kernel does not say where they are. Cores and sockets are
-    /// counted from 0 without gaps, whatever the firmware calls them.
+    /// All online processors, by number; empty if the kernel does not report their places. Cores and sockets
+    /// are numbered from 0 without gaps, whatever the firmware's numbers.
     pub fn processors(&self) -> Vec<Processor> {
         let names = self.names_in(PROCESSORS);
         let ids = names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse::<u32>().ok());
@@ -43,14 +43,14 @@ impl System {
         places.iter().map(processor).collect()
     }
 
-    /// `None` where it is switched off: then it has no place. `slow` are the processors of Intel's efficient cores.
+    /// `None` if the processor is offline. `slow` are Intel's efficiency cores.
     fn place_of(&self, id: u32, slow: &[u32]) -> Option<Place> {
         let directory = PathBuf::from(format!("{PROCESSORS}/cpu{id}"));
         let fact = |file: &str| self.line(directory.join("topology").join(file));
         let core = fact("core_cpus_list").or_else(|| fact("thread_siblings_list"))?;
         let names = self.names_in(&directory);
         let node = names.iter().find_map(|name| name.strip_prefix("node")?.parse().ok());
-        // How fast it is beside the others: ARM says so in a file.
+        // Relative speed; ARM reports it in a file.
         let speed = self.number(directory.join("cpu_capacity")).unwrap_or(u32::from(!slow.contains(&id)));
         Some(Place {
             id,
@@ -75,7 +75,7 @@ mod tests {
         processors.iter().map(|it| (it.id, it.socket, it.node, it.core, it.class)).collect()
     }
 
-    /// Reports said how many sockets, cores and nodes there are, and not which processor is in which.
+    /// Reports had the number of sockets, cores and nodes, but not the processors in each.
     #[test]
     fn two_sockets_with_two_threads_a_core_are_told_apart() {
         let core = |id: u32, siblings: &'static str, package: &'static str, node: u32| {
@@ -87,7 +87,8 @@ mod tests {
             ]
         };
         let mut files = Vec::new();
-        // Numbered as Linux does: first one thread of each core, then the other; packages are 0 and 36 on some boards.
+        // Numbered as by Linux: first one thread of each core, then the other. On some boards the packages
+        // are 0 and 36.
         for (id, siblings, package, node) in
             [(0, "0,2", "0", 0), (1, "1,3", "36", 1), (2, "0,2", "0", 0), (3, "1,3", "36", 1)]
         {

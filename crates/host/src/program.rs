@@ -1,4 +1,4 @@
-//! Programs that iostall starts: each in a process group of its own, so that what it started in turn can be ended with it.
+//! Starts programs, each in its own process group, so that it can be ended together with its children.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 #[derive(Debug)]
 pub struct Program {
     child: Child,
-    /// Its own id, which is that of its group.
+    /// The process id, which is also the group's. `None` once it has been waited for.
     group: Option<Pid>,
 }
 
@@ -25,43 +25,44 @@ impl Program {
         Ok(Self { child, group })
     }
 
-    /// Its standard input, where that is a pipe.
+    /// Its standard input, if that is a pipe.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// Whether the program itself has ended. Others of its group may still run.
+    /// Whether the program itself has ended. Other processes of its group may still run.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When the system does not report it.
     pub fn has_ended(&self) -> io::Result<bool> {
         let Some(id) = self.group else { return Ok(false) };
-        // Its id is left unused by others until `finish`, so that a signal to the group cannot hit strangers.
+        // Does not reap the process: its id stays reserved until `finish`, so that a signal cannot reach
+        // another process.
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         Ok(waitid(WaitId::Pid(id), look)?.is_some())
     }
 
-    /// Asks the whole group to end (SIGTERM).
+    /// Sends SIGTERM to the group.
     pub fn ask_to_end(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Ends the whole group (SIGKILL).
+    /// Sends SIGKILL to the group.
     pub fn kill(&self) {
         self.signal(Signal::KILL);
     }
 
-    /// Waits for its end.
+    /// Waits for the program to end.
     ///
     /// # Errors
-    /// When the system does not say how it ended.
+    /// When the system does not report how it ended.
     pub fn finish(mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // A group that has ended already needs no signal.
+            // Fails if the group has already ended, which is fine.
             let _ = kill_process_group(group, signal);
         }
     }
@@ -74,8 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// A notification script that timed out was killed, but not the `sleep` it had started: that went on, and kept the
-    /// pipe open.
+    /// A notification script that timed out was killed, but its `sleep` continued and kept the pipe open.
     #[test]
     fn what_a_program_started_ends_with_it() {
         let mut command = Command::new("/bin/sh");
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(line, "started\n");
         assert!(!program.has_ended().unwrap());
         program.kill();
-        // The end of the pipe comes when the last process that holds it has ended.
+        // End of file means that no process has the pipe open.
         assert_eq!(reader.read_to_string(&mut line).unwrap(), 0);
         assert!(!program.finish().unwrap().success());
     }

@@ -108,10 +108,10 @@ pub(crate) fn list_length(numbers: &str) -> Option<u32> {
     Some(count)
 }
 
-/// More processors than any Linux has.
+/// More processors than Linux supports.
 const LIST_MAX: u32 = 65_536;
 
-/// The numbers of such a list, in its order; `None` also for one of more than any system has.
+/// The numbers in the list, in order; `None` if one is larger than any system has.
 pub(crate) fn list_numbers(numbers: &str) -> Option<Vec<u32>> {
     if list_length(numbers)? > LIST_MAX {
         return None;

@@ -63,8 +63,8 @@ impl ResourceError {
     }
 }
 
-/// Refuses a profile whose workers are to run on processors that this process may not use. Every span is looked at before the
-/// first one begins, and before any file is made for it.
+/// Refuses a profile that pins workers to processors this process may not use. Checks all spans before the
+/// first one starts and before any file is created.
 pub fn check_pins(profile: &Profile) -> Result<(), ResourceError> {
     let allowed = allowed();
     profile.spans.iter().flat_map(|span| &span.roles).try_for_each(|role| check_processors(role, &allowed))

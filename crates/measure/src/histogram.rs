@@ -298,7 +298,7 @@ mod tests {
         assert_eq!((histogram.stdev(), histogram.share_at_most(5)), (None, None));
     }
 
-    /// Latencies of 2, 4, 4, 4, 5, 5, 7 and 9: their mean is 5 and their deviation 2.
+    /// For the latencies 2, 4, 4, 4, 5, 5, 7 and 9 the mean is 5 and the standard deviation 2.
     #[test]
     fn mean_deviation_and_shares_are_those_of_the_values() {
         let mut histogram = Histogram::new();

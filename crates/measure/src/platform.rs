@@ -45,23 +45,23 @@ pub struct Host {
     /// `None` if no hypervisor is visible.
     pub hypervisor: Option<String>,
     pub cgroup: CgroupLimits,
-    /// Where each processor is, by number. Empty where the system does not tell, and in runs kept before this was.
+    /// All processors, by number. Empty if the system does not report them, and in runs stored by older
+    /// versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<Processor>,
 }
 
-/// One logical processor: its number and where it is.
+/// A logical processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Processor {
-    /// As in [`CpuTicks`].
+    /// The number used in [`CpuTicks`].
     pub id: u32,
-    /// Socket, from 0.
+    /// From 0.
     pub socket: u32,
-    /// NUMA node.
     pub node: u32,
-    /// Physical core, from 0 over all sockets. Hyper-threads share one.
+    /// Physical core, from 0 across all sockets. Hyper-threads share one.
     pub core: u32,
-    /// 0 for the slowest kind of core, and one more for each faster kind.
+    /// 0 for the slowest kind of core, higher for faster ones.
     pub class: u32,
 }
 
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(counters(1).since(&counters(3)), None);
     }
 
-    /// A device that splits requests shows it by their mean size: one of none was shown as a size of 0.
+    /// Without requests, the mean request size was shown as 0.
     #[test]
     fn the_size_of_requests_is_a_mean_over_those_there_were() {
         assert_eq!(counters(2).read_request_bytes_mean(), Some(8_192.0));

@@ -1,6 +1,6 @@
-//! Paths as Windows writes them. Here each is an ordinary file name, and that is never what was meant.
+//! Recognises Windows paths. On Linux each is a valid file name, but never what the user meant.
 
-/// What a path that Windows wrote leads to there.
+/// What a Windows path refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowsPath {
     /// `D:`, `\\.\D:`.
@@ -14,8 +14,8 @@ pub enum WindowsPath {
 }
 
 impl WindowsPath {
-    /// What `path` would be on Windows; `None` for an ordinary name. `a:b` is one: people give files such names, and Windows
-    /// shows no path like it.
+    /// What `path` refers to on Windows; `None` for ordinary names. `a:b` is ordinary, because people use
+    /// such names.
     pub fn of(path: &str) -> Option<Self> {
         if let Some(device) = path.strip_prefix(r"\\.\").or_else(|| path.strip_prefix(r"\\?\")) {
             return Some(match Self::of(device) {
@@ -33,7 +33,7 @@ impl WindowsPath {
         }
     }
 
-    /// Its name in a sentence.
+    /// The name used in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Volume => "volume",
@@ -43,7 +43,7 @@ impl WindowsPath {
         }
     }
 
-    /// What to name in its place.
+    /// What to use instead on Linux.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Volume | Self::PhysicalDrive => {

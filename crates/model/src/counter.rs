@@ -41,7 +41,7 @@ pub enum Role {
     Time,
     /// A level: shown as read, never subtracted.
     Gauge,
-    /// A mark that says something of the reading: neither shown nor subtracted.
+    /// Describes the reading itself: neither shown nor subtracted.
     Mark,
     /// Marks when counting began: if it differs, the statistics were reset.
     StatisticsMark,
@@ -140,8 +140,8 @@ counters! {
     UntimedReads = 43, "untimed_reads", Count;
     /// Writes in a difference whose stall was not reported.
     UntimedWrites = 44, "untimed_writes", Count;
-    /// When the row was read, nanoseconds on the clock of its sample: there only where that was an earlier sample, because
-    /// the server would not give the row again.
+    /// When the row was read, in nanoseconds of its sample's clock. Present only if it comes from an earlier
+    /// sample because the server did not return the row again.
     ReadClockNs = 45, "read_clock_ns", Mark;
 }
 

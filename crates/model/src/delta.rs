@@ -104,7 +104,7 @@ impl<'a> Known<'a> {
         handle_key(row).is_some_and(|key| self.handles.contains(&key))
     }
 
-    /// The earlier row of the same thing, or else that of some other thing that had its name.
+    /// The earlier row of the same subject, or else the earlier row with the same name.
     fn find(&self, subject: &'a Subject) -> Result<&'a Row, Option<&'a Row>> {
         self.series
             .get(&subject.series_key())
@@ -172,12 +172,12 @@ fn appeared(row: &Row, namesake: Option<&Row>, interval_ns: Option<u64>) -> Chan
     }
 }
 
-/// Whether a thing of one name was put on another volume.
+/// Whether the subject moved to another volume.
 fn has_moved(before: &Subject, now: &Subject) -> bool {
     before.volume.is_some() && now.volume.is_some() && before.volume != now.volume
 }
 
-/// Rules 3 to 6 and 8: two readings of one thing.
+/// Rules 3 to 6 and 8: two readings of one subject.
 pub fn difference(kind: Kind, before: &Counters, now: &Counters, interval_ns: Option<u64>) -> Change {
     if let Some(reason) = mark_reset(before, now) {
         return Change::Reset(reason);

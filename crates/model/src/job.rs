@@ -1,15 +1,16 @@
-//! Jobs: commands that a collector runs at set times, and what became of each run.
+//! Jobs: commands that a collector runs on a schedule, and the result of each run.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::alert::Occasion;
 
-/// How a run of a job ended, or why there was none.
+/// How a run of a job ended, or why it did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobOutcome {
-    /// The collector knows the job since then; nothing ran yet. What is due later and did not run was missed.
+    /// The collector has known the job since then; nothing has run yet. Later runs that did not happen were
+    /// missed.
     Planned,
     /// It is running.
     Running,
@@ -17,13 +18,13 @@ pub enum JobOutcome {
     Succeeded,
     /// Another exit status, a signal, or the program could not be started.
     Failed,
-    /// It was still running at its deadline and was killed.
+    /// Killed at its deadline.
     TimedOut,
-    /// It was not started because the run before it had not ended.
+    /// Not started, because the previous run had not ended.
     Skipped,
-    /// It was not started because the collector was not running or was held up.
+    /// Not started, because the collector was not running or was delayed.
     Missed,
-    /// The collector ended while it was running.
+    /// The collector ended while the job was running.
     Stopped,
 }
 
@@ -40,7 +41,7 @@ impl JobOutcome {
         Self::Stopped,
     ];
 
-    /// Its name in files and in the store.
+    /// The name in files and in the store.
     pub fn name(self) -> &'static str {
         match self {
             Self::Planned => "planned",
@@ -54,7 +55,7 @@ impl JobOutcome {
         }
     }
 
-    /// Whether somebody should hear of it.
+    /// Whether to notify the job's channels.
     pub fn is_failure(self) -> bool {
         match self {
             Self::Failed | Self::TimedOut | Self::Skipped | Self::Missed | Self::Stopped => true,
@@ -66,32 +67,26 @@ impl JobOutcome {
 /// One run of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRun {
-    /// The job's name.
     pub job: String,
-    /// When its calendar wanted it to run.
+    /// When the calendar scheduled it.
     pub due: Timestamp,
-    /// The calendar, to notice when it was changed.
+    /// The calendar at that time, to detect changes.
     pub calendar: String,
-    /// When it was started.
     pub began: Option<Timestamp>,
-    /// When it ended.
     pub ended: Option<Timestamp>,
-    /// How it ended.
     pub outcome: JobOutcome,
     /// Exit status, signal or reason.
     pub detail: String,
-    /// The last lines that it wrote to standard output and standard error.
+    /// The last lines of its output, standard error included.
     pub output: String,
 }
 
-/// A job that failed, or that succeeds again.
+/// A notice that a job failed, or succeeded again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobNotice {
     /// [`Occasion::Firing`] for a failure, [`Occasion::Resolved`] for the first success after one.
     pub occasion: Occasion,
-    /// Who is notified.
     pub channels: Vec<String>,
-    /// The run.
     pub run: JobRun,
 }
 

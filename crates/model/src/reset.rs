@@ -22,7 +22,7 @@ pub enum ResetReason {
     Upgrade = 6,
     /// The interval's length is unknown: the clock of the samples changed or went back.
     ClockChange = 7,
-    /// It was put on another volume: what was done there and what here cannot be told apart.
+    /// Moved to another volume, so that its I/O cannot be attributed to either.
     Move = 8,
 }
 

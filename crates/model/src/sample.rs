@@ -59,7 +59,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// What makes it the same thing over time.
+    /// Identifies the same subject over time.
     pub(crate) fn series_key(&self) -> (Kind, &Scope, &str) {
         (self.kind, &self.scope, &self.identity)
     }
@@ -81,12 +81,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// When it was read, on the clock of its sample, which was taken at `taken`.
+    /// When it was read, on the clock of its sample taken at `taken`.
     pub fn read_clock_ns(&self, taken: &SampleTime) -> u64 {
         self.counters.get(Counter::ReadClockNs).unwrap_or(taken.clock_ns)
     }
 
-    /// Whether its values are those of an earlier sample, because it could not be read again.
+    /// Whether its values come from an earlier sample because it could not be read again.
     pub fn is_stale(&self) -> bool {
         self.counters.get(Counter::ReadClockNs).is_some()
     }

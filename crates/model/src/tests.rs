@@ -1,4 +1,4 @@
-//! What runs say of themselves, on made-up ones.
+//! What runs report about themselves.
 
 mod comparisons;
 mod figures;
@@ -63,7 +63,7 @@ fn role(name: &str, cells: Vec<Cell>) -> RoleOutcome {
     }
 }
 
-/// Two seconds of `roles`.
+/// A span of two seconds with `roles`.
 fn span(roles: Vec<RoleOutcome>) -> SpanOutcome {
     SpanOutcome {
         measured_ns: 2_000 * MS,
@@ -77,7 +77,7 @@ fn span(roles: Vec<RoleOutcome>) -> SpanOutcome {
     }
 }
 
-/// A profile of one span with these roles: pairs of a name and more lines.
+/// A profile of one span with these roles, given as name and further lines.
 fn profile(roles: &[(&str, &str)]) -> Profile {
     let roles = roles.iter().map(|(name, more)| {
         let size = if more.contains("block-size") { "" } else { "block-size = '8K'\n" };
@@ -86,7 +86,8 @@ fn profile(roles: &[(&str, &str)]) -> Profile {
     toml::from_str(&format!("name = 'p'\n[[spans]]\n{}", roles.collect::<String>())).unwrap()
 }
 
-/// A point at that depth with two workers on one target, whose two intervals of a second had so many requests of 8 KiB.
+/// A point at that depth, with two workers on one target and two intervals of one second with these request
+/// counts (8 KiB each).
 fn point(queue_depth: u32, counts: [u64; 2]) -> Point {
     let repeat = |(index, count): (usize, u64)| Repeat {
         start_ns: index as u64 * 1_000 * MS,
@@ -115,7 +116,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// A run on one target of a gibibyte.
+/// A run on one target of 1 GiB.
 fn run(body: RunBody) -> Run {
     Run {
         schema: SCHEMA.into(),
@@ -135,7 +136,7 @@ fn run(body: RunBody) -> Run {
     }
 }
 
-/// A load run with one role that read 200 times 8 KiB in two seconds.
+/// A load run with one role that read 200 × 8 KiB in two seconds.
 fn load(more: &str) -> Run {
     let reads = cell(Op::Read, 200 * 8192, &[2; 200]);
     let spans = vec![span(vec![role("data", vec![reads])])];

@@ -1,4 +1,4 @@
-//! Parts of a server that could not be read at a tick, such as one database of many.
+//! Parts of a server that could not be read at a tick, such as one of many databases.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,8 @@ use crate::delta::epoch_reset;
 use crate::sample::{Row, Sample};
 use crate::warning::WarningCode;
 
-/// `now` with the rows of the databases that it could not read, taken from the sample before and marked with the time they
-/// were read at. What is done meanwhile is then counted when they are read again, over its true length.
+/// `now`, with the rows of unreadable databases taken from the previous sample and marked with their time of
+/// reading. Later activity is then counted at the next successful reading, over the actual interval.
 #[must_use]
 pub fn with_unread_of(mut now: Sample, before: &Sample) -> Sample {
     let unread: HashSet<&str> = now
@@ -25,7 +25,7 @@ pub fn with_unread_of(mut now: Sample, before: &Sample) -> Sample {
         return now;
     }
     let is_unread = |row: &&Row| row.subject.scope.database().is_some_and(|name| unread.contains(name));
-    // Its server may have told something of such a database all the same, such as its sums.
+    // The server may still have reported something about such a database, such as its totals.
     let reported: HashSet<_> =
         now.rows.iter().filter(is_unread).map(|row| row.subject.series_key()).collect();
     let missing =
@@ -62,7 +62,7 @@ mod tests {
         Row { subject, counters: Counters::new().with(Counter::Reads, reads), age_ms: None }
     }
 
-    /// Of a server with two databases; a database without reads is one that let nobody in.
+    /// A server with two databases; `None` means that the database could not be read.
     fn sample(at_s: u64, databases: [(&str, Option<u64>); 2]) -> Sample {
         let taken = SampleTime {
             utc: "2026-05-01T00:00:00Z".parse().unwrap(),
@@ -79,7 +79,8 @@ mod tests {
         sample
     }
 
-    /// A refusal of one database lost what it read meanwhile: its rows were gone, and then a baseline.
+    /// While a database could not be read, its I/O was lost: its rows disappeared, and later appeared as a
+    /// baseline.
     #[test]
     fn what_a_database_did_while_it_could_not_be_read_is_counted_over_its_true_length() {
         let first = sample(10, [("a", Some(100)), ("b", Some(100))]);

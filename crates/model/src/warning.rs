@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Warning {
     /// The kind of warning; stable, for programs.
     pub code: WarningCode,
-    /// The role, target or database it is about; `None`: the whole.
+    /// The role, target or database concerned; `None` for the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
     /// One sentence: what was found and why it matters.
@@ -100,6 +100,6 @@ pub enum WarningCode {
     CountersLost,
     /// This version of the server does not count something.
     NotCounted,
-    /// A part of the watched server, named by the subject, was not read this time.
+    /// A part of the watched server, named in `subject`, was not read this time.
     NotRead,
 }

@@ -40,7 +40,7 @@ impl Transport {
         }
     }
 
-    /// Tells once, in no more than about `timeout`.
+    /// Makes one attempt, limited to about `timeout`.
     pub(crate) fn notify(&self, message: &Message, timeout: Duration) -> Result<(), DeliveryError> {
         match self {
             Self::Webhook(webhook) => webhook.post(message, timeout),

@@ -25,14 +25,15 @@ impl Command {
         format!("run {} {}", self.program, self.arguments.join(" ")).trim_end().to_owned()
     }
 
-    /// Runs it with the document on its standard input. One that takes too long is ended, with all that it started.
+    /// Runs it with the document on its standard input. On timeout it is ended with all its children.
     pub(crate) fn run(&self, message: &Message, timeout: Duration) -> Result<(), DeliveryError> {
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut program = Program::start(&mut command)
             .map_err(|error| DeliveryError::Unreachable(format!("cannot run {}: {error}", self.program)))?;
         if let Some(mut input) = program.take_input() {
-            // A document is smaller than a pipe, so this does not wait; a program that reads nothing breaks it.
+            // The document fits into a pipe, so this does not block; a program that does not read breaks the
+            // pipe.
             drop(writeln!(input, "{}", message.payload()));
         }
         match wait(program, timeout)? {
@@ -42,7 +43,7 @@ impl Command {
     }
 }
 
-/// Waits for the end of `program`, and makes one after `timeout`.
+/// Waits for `program` to end, and kills it after `timeout`.
 fn wait(program: Program, timeout: Duration) -> Result<ExitStatus, DeliveryError> {
     let clock = MonotonicClock::new();
     let deadline_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);

@@ -62,7 +62,7 @@ impl Dispatcher {
         Self { queues, threads, failures, deliveries, is_closing }
     }
 
-    /// Hands `message` to each of its channels, and does not wait.
+    /// Queues `message` for each of its channels without waiting.
     pub fn send(&self, message: &Message) {
         for name in message.channels() {
             let Some(queue) = self.queues.get(name) else { continue };
@@ -98,7 +98,7 @@ impl Dispatcher {
     }
 }
 
-/// Sends `message` through `channel` once, and again after a pause while that fails and attempts are left.
+/// Sends `message` through `channel`, and retries after a pause while attempts are left.
 pub fn deliver(channel: &Channel, message: &Message) -> Delivery {
     delivery(channel, message, &AtomicBool::new(false))
 }

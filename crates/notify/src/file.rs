@@ -19,7 +19,7 @@ use crate::channel::Channel;
 /// Enough for thousands of rules.
 const ALERTS: Input = Input { what: "file of alerts", limit: ByteCount(1 << 20) };
 
-/// What a user wants to be told, and how.
+/// The rules and channels of a user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlertFile {
     pub book: RuleBook,
@@ -33,7 +33,7 @@ pub struct AlertFile {
 pub enum AlertFileError {
     #[error(transparent)]
     Read(#[from] InputError),
-    #[error("{path} is no file of alerts: {reason}", path = path.display())]
+    #[error("{path} is not a file of alerts: {reason}", path = path.display())]
     Form {
         path: PathBuf,
         /// The parser's message, with the line.
@@ -51,22 +51,19 @@ pub enum AlertFileError {
 /// A place in the file, and what is wrong there.
 type Wrong = (String, String);
 
-/// The tables of alerts as they are written: all of a file of alerts, or some among those of a collector's file.
+/// The alert tables of an alert file or a collector's file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AlertTables {
-    /// Who is notified.
     #[serde(default)]
     pub channels: BTreeMap<String, WrittenChannel>,
-    /// Classes of storage.
     #[serde(default)]
     pub classes: Vec<WrittenClass>,
-    /// What is watched.
     #[serde(default)]
     pub rules: Vec<WrittenRule>,
 }
 
-/// A class as it is written.
+/// A storage class in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrittenClass {
@@ -94,7 +91,7 @@ impl AlertFile {
             return Err(AlertFileError::Value {
                 path: path.to_owned(),
                 place: "[[rules]]".into(),
-                reason: "there is no rule, so nothing would ever be told".into(),
+                reason: "there is no rule, so no alert would ever be sent".into(),
             });
         }
         tables.checked(path)
@@ -102,7 +99,7 @@ impl AlertFile {
 }
 
 impl AlertTables {
-    /// What they mean; `path` is for messages.
+    /// Validates the tables; `path` is used in messages.
     pub fn checked(self, path: &Path) -> Result<AlertFile, AlertFileError> {
         checked(self).map_err(|(place, reason)| AlertFileError::Value {
             path: path.to_owned(),

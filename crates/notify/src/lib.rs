@@ -1,8 +1,8 @@
-//! Carries the news of alerts and jobs to webhooks, commands and mailboxes.
+//! Sends alerts and job results to webhooks, commands and mailboxes.
 //!
-//! [`AlertFile`] is what a user wrote: rules, classes of storage and channels. [`Dispatcher`] has a thread for each
-//! channel: a message waits in a queue of bounded length, is tried a bounded number of times, each of them bounded in
-//! time, and what became of it comes back as a [`Delivery`]. Whoever samples hands a message over and goes on.
+//! [`AlertFile`] is the user's configuration: rules, storage classes and channels. [`Dispatcher`] has one
+//! thread per channel, with a queue of limited length and a limited number of attempts, each with a timeout.
+//! Results are returned as [`Delivery`], and the sampling thread never waits.
 
 mod channel;
 mod command;

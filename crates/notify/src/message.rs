@@ -1,4 +1,4 @@
-//! What is sent: the news of an alert or of a job.
+//! Messages about alerts and jobs.
 
 use iostall_measure::foreign::shown;
 use iostall_model::alert::{Notice, Occasion};
@@ -8,23 +8,20 @@ use serde_json::{Value, json};
 
 use crate::payload;
 
-/// The word that documents about jobs carry.
+/// Schema name in documents about jobs.
 pub const JOB_SCHEMA: &str = "iostall-job";
-/// The version of their form.
+/// Version of the format.
 pub const JOB_SCHEMA_VERSION: u32 = 1;
 
-/// See the module.
+/// A message to channels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// Of an alert.
     Alert(Notice),
-    /// Of a job.
     Job(JobNotice),
 }
 
 impl Message {
-    /// The names of the channels it goes to.
     pub fn channels(&self) -> &[String] {
         match self {
             Self::Alert(notice) => &notice.channels,
@@ -40,7 +37,7 @@ impl Message {
         }
     }
 
-    /// One line for people: the subject of a mail, the text of a chat message.
+    /// One line of text: the subject of a mail, the text of a chat message.
     pub fn summary(&self) -> String {
         match self {
             Self::Alert(notice) => payload::summary(notice),
@@ -48,7 +45,7 @@ impl Message {
         }
     }
 
-    /// The document, as `docs/formats.md` explains it.
+    /// The document described in `docs/formats.md`.
     pub fn payload(&self) -> Value {
         match self {
             Self::Alert(notice) => payload::payload(notice),

@@ -14,7 +14,7 @@ pub const SCHEMA_VERSION: u32 = 2;
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
-/// The document, as `docs/formats.md` explains it.
+/// The document described in `docs/formats.md`.
 pub(crate) fn payload(notice: &Notice) -> Value {
     let mut document = json!({
         "schema": SCHEMA,
@@ -60,7 +60,7 @@ fn metric(measured: Measured) -> (&'static str, f64) {
     }
 }
 
-/// One line for people: the subject of a mail, the text of a message.
+/// One line of text: the subject of a mail, the text of a message.
 pub(crate) fn summary(notice: &Notice) -> String {
     let (rule, source) = (shown(&notice.rule), shown(&notice.source));
     let lasted = length(notice.lasted_ns);
@@ -141,7 +141,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The same as it is sent.
+    /// The message of the same notice.
     pub(crate) fn message(occasion: Occasion) -> Message {
         notice(occasion).into()
     }

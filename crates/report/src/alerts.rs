@@ -4,7 +4,7 @@ use iostall_measure::foreign::shown;
 use iostall_model::alert::{Condition, Measured, Rule};
 use iostall_notify::{AlertFile, Channel};
 
-/// Rules and channels, a line each. `others` are the names of channels that something else than a rule notifies.
+/// Lists rules and channels, one per line. `others` are channels notified by something other than a rule.
 pub fn listing(file: &AlertFile, others: &[&String]) -> String {
     let mut text = String::new();
     for rule in &file.book.rules {

@@ -11,7 +11,7 @@ use crate::targets::TargetRequest;
 pub struct LoadRequest {
     pub targets: TargetRequest,
     pub profile: Profile,
-    /// In whose words the profile was asked for, where they were another tool's; kept with the run.
+    /// The profile in the format of another tool, if it was given that way; stored with the run.
     pub asked: Option<AskedProfile>,
     /// Name of the run.
     pub name: String,

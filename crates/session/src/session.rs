@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
         self.measure_asked(profile, None, targets, name)
     }
 
-    /// The same where the profile was asked for in another tool's words, which are kept with the run.
+    /// Like `measure`, for a profile in another tool's format, which is stored with the run.
     pub fn measure_asked(
         &self,
         profile: Profile,

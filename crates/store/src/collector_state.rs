@@ -1,21 +1,21 @@
-//! What a collector remembers beside the samples: the runs of its jobs, and what it has to know again after a restart.
+//! State of a collector besides samples: the runs of its jobs, and what must survive a restart.
 
 use iostall_model::job::JobRun;
 
 use crate::error::StoreError;
 
-/// A place where that is kept. Each call is one transaction.
+/// Stores the state of collectors. Each call is one transaction.
 pub trait CollectorState {
-    /// Keeps a run of a job, in place of what was kept of the run that was due at the same time. The oldest beyond
-    /// a thousand runs of that job are deleted.
+    /// Stores a run of a job, replacing the one with the same due time. Beyond a thousand runs of the job,
+    /// the oldest are deleted.
     fn put_job_run(&mut self, run: &JobRun) -> Result<(), StoreError>;
 
-    /// At most so many runs of `job`, the newest first.
+    /// Up to `most` runs of `job`, newest first.
     fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, StoreError>;
 
-    /// Keeps a JSON document under `name`, in place of the one that was there.
+    /// Stores a JSON document under `name`, replacing the previous one.
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError>;
 
-    /// The document under `name`.
+    /// The document stored under `name`.
     fn state(&self, name: &str) -> Result<Option<String>, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Rules over what is sampled, and who is notified.
+//! Applies alert rules to samples, and sends notices.
 
 use iostall_model::Step;
 use iostall_model::alert::{Notice, Now, RuleBook, RuleEvaluator, RuleSource};
@@ -10,7 +10,7 @@ const LOOK_EVERY_NS: u64 = 1_000_000_000;
 /// Events of alerting.
 #[derive(Debug)]
 pub enum AlertEvent<'a> {
-    /// This is sent through its channels.
+    /// A message to send through its channels.
     Notice(&'a Message),
     /// Whether an earlier notice was delivered.
     Delivery(&'a Delivery),
@@ -27,13 +27,13 @@ pub struct Alerting {
 }
 
 impl Alerting {
-    /// Applies `book`, to no source yet.
+    /// Applies `book`, without sources so far.
     pub fn start(book: RuleBook, channels: Vec<Channel>, now: Now) -> Self {
         let evaluator = RuleEvaluator::new(book);
         Self { evaluator, dispatcher: Dispatcher::start(channels), looked_ns: now.clock_ns }
     }
 
-    /// Adds a source that is sampled from `now` on. Sources are numbered in this order.
+    /// Adds a source that is sampled from `now` on. Sources are numbered in order of addition.
     pub(crate) fn add(&mut self, source: RuleSource, now: Now) {
         self.evaluator.add(source, now);
     }
@@ -74,7 +74,7 @@ impl Alerting {
         }
     }
 
-    /// Has `message` sent through its channels.
+    /// Sends `message` through its channels.
     pub(crate) fn send(&self, message: &Message, observer: Observer<'_>) {
         observer(AlertEvent::Notice(message));
         self.dispatcher.send(message);

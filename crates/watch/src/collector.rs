@@ -20,7 +20,7 @@ use crate::writer::{SampleWriter, WriterEvent};
 
 /// How long to wait for an event before checking the time.
 const WAIT: Duration = Duration::from_secs(1);
-/// Runs of a job that are looked through for where the collector before this one ended.
+/// How many earlier runs of a job are read to find where the previous collector ended.
 const RUNS_LOOKED_AT: u32 = 20;
 /// How often old samples are deleted.
 const FORGET_EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -41,7 +41,7 @@ pub enum CollectEvent<'a> {
     },
     Writer(WriterEvent<'a>),
     Alert(AlertEvent<'a>),
-    /// A run of a job began or ended, or there was none.
+    /// A job's run started, ended or did not happen.
     Job(&'a JobRun),
 }
 
@@ -54,7 +54,7 @@ pub struct Observers<C> {
     pub metrics: Option<Metrics<C>>,
     /// The alerts, if there are rules.
     pub alerting: Option<Alerting>,
-    /// What runs at set times, and who runs it.
+    /// The jobs and their schedule.
     pub jobs: Option<(Jobs, Vec<Job>)>,
 }
 
@@ -73,7 +73,7 @@ pub struct Collector<H, C> {
 }
 
 impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
-    /// A collector into `store`, so far without sources.
+    /// A collector that writes to `store`, without sources so far.
     pub fn new(store: H, retention: Retention, observers: Observers<C>, clock: C) -> Self {
         let (writer, forget_next) = (SampleWriter::new(store), clock.now().utc);
         Self {
@@ -87,7 +87,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         }
     }
 
-    /// Adds a source. Gives its number, by which events name it.
+    /// Adds a source. Returns the number that events refer to.
     pub fn add(&mut self, source: RuleSource) -> Result<usize, WatchError> {
         self.sources.push((self.writer.add_source(&source.name)?, source.name.clone()));
         if let Some(metrics) = &self.observers.metrics {
@@ -139,7 +139,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         Ok(self.writer.samples)
     }
 
-    /// Takes up the jobs where the collector before this one left them.
+    /// Resumes the jobs where the previous collector left them.
     fn plan_jobs(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
         let now: Now = self.clock.now();
         let Some((jobs, planned)) = &mut self.observers.jobs else { return Ok(()) };
@@ -152,7 +152,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         self.report_jobs(reports, observer)
     }
 
-    /// Keeps what became of jobs, and has it sent.
+    /// Stores results of jobs and sends notices.
     fn report_jobs(
         &mut self,
         reports: Vec<JobReport>,

@@ -30,13 +30,13 @@ pub enum WatchError {
     Terminal(#[source] io::Error),
     #[error("cannot write")]
     Output(#[source] io::Error),
-    #[error("{named} is no management database")]
+    #[error("{named} is not a management database")]
     NoManagementDatabase { named: String },
     #[error("there is no rule {name:?}")]
     NoRule { name: String, known: Vec<String> },
     #[error(transparent)]
     Alerts(#[from] AlertFileError),
-    /// The collector's file cannot be used.
+    /// The collector's file is invalid.
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// Overlapping windows would hide a change.
@@ -45,7 +45,7 @@ pub enum WatchError {
         before.0, before.1, after.0, after.1
     )]
     Overlap { before: (Timestamp, Timestamp), after: (Timestamp, Timestamp) },
-    #[error("nothing was sampled between {from:.0} and {to:.0} that this report shows")]
+    #[error("there are no samples for this report between {from:.0} and {to:.0}")]
     NothingSampled {
         from: Timestamp,
         to: Timestamp,
@@ -54,7 +54,7 @@ pub enum WatchError {
     },
     #[error("nothing was sampled into {} within the hour", store.display())]
     NothingWatched { store: PathBuf },
-    #[error("nothing is sampled any more")]
+    #[error("sampling has ended")]
     SamplingEnded,
 }
 
@@ -76,7 +76,7 @@ impl WatchError {
             }
             Self::Setup(error) => return Some(error.hint()),
             Self::Alerts(_) => "docs/alerts.md explains the file; `iostall alerts check` reads it",
-            Self::Overlap { .. } => "end the first where the change was made, and begin the second after it",
+            Self::Overlap { .. } => "end the first window before the change, and start the second after it",
             Self::NothingSampled { .. } => {
                 "`iostall collect run` samples; two samples make the first interval"
             }

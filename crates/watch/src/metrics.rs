@@ -38,12 +38,11 @@ pub struct Metrics<C> {
 }
 
 impl<C: WatchClock> Metrics<C> {
-    /// No sources yet.
     pub fn new(clock: C) -> Self {
         Self { seen: Arc::default(), clock }
     }
 
-    /// Adds a source, which is not up until its first tick. Sources are numbered in this order.
+    /// Adds a source, which is not up until its first tick. Sources are numbered in order of addition.
     pub(crate) fn add(&self, name: &str) {
         let now = SourceNow { name: name.to_owned(), ..SourceNow::default() };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A collector as a whole: its sources opened, its alerts and its jobs started.
+//! A complete collector: sources, alerts and jobs.
 
 use std::ffi::OsString;
 
@@ -23,8 +23,8 @@ pub struct CollectorService<H> {
 }
 
 impl<H: History + CollectorState> CollectorService<H> {
-    /// A collector into `store` that does what `setup` says, up to `until`. `environment` is what jobs get on top of the
-    /// collector's own.
+    /// A collector for `setup` that writes to `store` until `until`. `environment` is added to that of the
+    /// jobs.
     pub fn new(
         store: H,
         setup: CollectorSetup,
@@ -51,27 +51,27 @@ impl<H: History + CollectorState> CollectorService<H> {
         Ok(Self { collector, threads, metrics })
     }
 
-    /// The current values, where they are to be served.
+    /// Current values, if a metrics address is set.
     pub fn metrics(&self) -> Option<&Metrics<MachineClock>> {
         self.metrics.as_ref()
     }
 
-    /// Ends it from anywhere, a signal's thread included.
+    /// A handle to end it from any thread, such as a signal handler's.
     pub fn stopper(&self) -> Stopper {
         self.threads.stopper()
     }
 
-    /// Samples until that is over. How many samples were kept.
+    /// Samples until stopped. Returns the number of samples stored.
     pub fn run(mut self, observer: CollectObserver<'_>) -> Result<u64, WatchError> {
         self.collector.run(&mut self.threads, observer)
     }
 }
 
-/// A source that connects when it is read. The password is read now unless it is known.
+/// A source that connects at its first reading. The password is read now.
 fn opened(source: &WatchedSource) -> Result<Box<dyn Source>, SourceError> {
     let secret = match &source.secret {
         Some(secret) => secret.clone(),
-        // Where somebody would have to be asked, nobody is there: a file cannot say so.
+        // A file cannot ask for a password, because nobody may be there to type it.
         None => Secret::of(&source.address.password)?.unwrap_or_default(),
     };
     open(source.address.clone(), secret, source.timeout)

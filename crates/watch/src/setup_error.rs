@@ -1,4 +1,4 @@
-//! Why a collector's file cannot be used.
+//! Errors in a collector's file.
 
 use std::path::PathBuf;
 
@@ -6,38 +6,34 @@ use iostall_engine::InputError;
 use iostall_notify::AlertFileError;
 use thiserror::Error;
 
-/// See the module. The text says what and where; [`SetupError::hint`] says what next.
+/// The message says what and where; [`SetupError::hint`] says what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// It cannot be read.
     #[error(transparent)]
     Read(#[from] InputError),
-    /// It is not TOML, or has a key that means nothing.
+    /// Not TOML, or an unknown key.
     #[error("{path} is no collector's file: {reason}", path = path.display())]
     Form {
-        /// Which file.
         path: PathBuf,
-        /// What the reader said, with the line.
+        /// The parser's message, with the line.
         reason: String,
     },
-    /// Something in it cannot be.
+    /// An invalid value.
     #[error("{path}: {place}: {reason}", path = path.display())]
     Value {
-        /// Which file.
         path: PathBuf,
-        /// Which source or job.
+        /// The source or job.
         place: String,
-        /// What is wrong, and what to write.
+        /// What is wrong, and what to write instead.
         reason: String,
     },
-    /// The alerts in it, or those that it names, cannot be used.
+    /// The alert tables, or the alert file, are invalid.
     #[error(transparent)]
     Alerts(#[from] AlertFileError),
 }
 
 impl SetupError {
-    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Read(error) => error.hint().unwrap_or_else(|| "docs/watch.md explains the file".into()),

@@ -91,7 +91,7 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(())
     }
 
-    /// Keeps a run of a job. Where that cannot be done now, it is lost: the job has run all the same.
+    /// Stores a run of a job. If the store cannot be written, the record is lost.
     pub(crate) fn job_run(&mut self, run: &JobRun, observer: Observer<'_>) -> Result<(), WatchError> {
         match self.store.put_job_run(run) {
             Err(error) if error.may_pass() => self.say(error, observer),

@@ -27,13 +27,13 @@ pub enum WebError {
 }
 
 impl WebError {
-    /// What to do about it; `None` if the message says everything.
+    /// What to do; `None` if the message says it.
     pub fn hint(&self) -> Option<&'static str> {
         let Self::Listen { source, .. } = self else { return None };
         Some(match source.kind() {
             io::ErrorKind::AddrInUse => "another program listens there: choose another port",
             io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege: choose a higher one",
-            io::ErrorKind::AddrNotAvailable => "the address is none of this machine's",
+            io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
             _ => "write HOST:PORT, such as 127.0.0.1:9497",
         })
     }

@@ -20,7 +20,7 @@ pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
         CollectEvent::Alert(AlertEvent::Notice(message @ Message::Alert(_))) => {
             printer.note(&format!("alert: {}", message.summary()));
         }
-        // Runs of jobs are shown below.
+        // Runs of jobs are printed below.
         CollectEvent::Alert(AlertEvent::Notice(Message::Job(_))) => {}
         CollectEvent::Job(run) => run_lines(run).iter().for_each(|line| printer.note(line)),
         CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result })) => {

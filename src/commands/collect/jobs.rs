@@ -1,4 +1,4 @@
-//! `iostall collect check` and `iostall collect jobs`: what a collector's file says.
+//! `iostall collect check` and `iostall collect jobs`.
 
 use std::path::Path;
 
@@ -12,16 +12,16 @@ use crate::failure::Status;
 use crate::printer::Printer;
 use crate::store::open_watch;
 
-/// Runs of a job that are looked through for the newest.
+/// How many runs of a job are searched for its last result.
 const RUNS: u32 = 3;
 
-/// Says what is in the file.
+/// Checks the file and prints its content.
 pub(super) fn check(file: &Path, printer: &Printer) -> anyhow::Result<Status> {
     printer.result(&setup(&read(file)?))?;
     Ok(Status::Done)
 }
 
-/// Lists the jobs, or prints them for systemd.
+/// Lists the jobs, or prints them as systemd units.
 pub(super) fn run(args: &JobsArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let jobs = read(&args.file)?.jobs;
     match args.systemd.as_deref() {

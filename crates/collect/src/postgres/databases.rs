@@ -22,9 +22,9 @@ use crate::source::SourceError;
 const SESSIONS_MAX: usize = 4;
 /// Databases that are read besides the one that stays connected.
 const DATABASES_MAX: usize = 100;
-/// Longest pause before another try where no more is wrong than that no session is free, or the server is starting.
+/// Longest pause before a retry if the server merely has no free session or is starting.
 const PASSES_WITHIN: Duration = Duration::from_secs(30);
-/// How long a session may take to end on the server.
+/// How long the server may take to end a session.
 const ENDING: Duration = Duration::from_secs(1);
 /// The database name for relations that all databases share.
 const SHARED: &str = "(shared)";
@@ -34,24 +34,24 @@ const SHARED: &str = "(shared)";
 pub(super) struct Databases {
     /// Databases to read; empty for all.
     wanted: Vec<String>,
-    /// Those that could not be read the last time.
+    /// Databases whose last reading failed.
     refused: HashMap<String, Refusal>,
-    /// Whether the server had no session free for all that are opened at a time.
+    /// Whether the server lacked free sessions for reading several databases at once.
     is_crowded: bool,
 }
 
-/// What a database that cannot be read has said, time after time.
+/// Repeated failures to read a database.
 struct Refusal {
     warning: Warning,
-    /// How often in a row.
+    /// Failures in a row.
     count: u32,
-    /// Until when it is left alone, on the clock of samples.
+    /// Not retried before this time, on the sample clock.
     until_ns: u64,
 }
 
 impl Refusal {
-    /// `error`, after `earlier` refusals. Each is a line in the server's log, so the pause grows from a second: to five minutes
-    /// where somebody has to mend something first, and to half a minute where it may pass by itself.
+    /// `error`, after `earlier` refusals. Each attempt adds a line to the server's log, so the pause grows
+    /// from one second: up to half a minute if the cause may pass, otherwise up to five minutes.
     fn new(name: &str, error: &SourceError, earlier: u32, now_ns: u64) -> Self {
         let count = earlier.saturating_add(1);
         let doubled = 1_u64.checked_shl(count - 1).unwrap_or(u64::MAX);
@@ -92,7 +92,8 @@ impl Databases {
                 }
             }
         }
-        // Fewer sessions may be free than the grants allow: then one after the other, and so from now on.
+        // The server may have fewer free sessions than the grants allow. From now on, read one database after
+        // the other.
         self.is_crowded |= !crowded_out.is_empty();
         for name in crowded_out {
             let answer = relations(login, name, version).await;
@@ -101,7 +102,7 @@ impl Databases {
         Ok((rows, warnings))
     }
 
-    /// Takes the rows of a database, or remembers why there are none.
+    /// Stores the rows of a database, or why there are none.
     fn take(
         &mut self,
         name: &str,
@@ -146,7 +147,7 @@ impl Databases {
                 _ => names.push(name),
             }
         }
-        // One that is dropped and made again is another one.
+        // A database that was dropped and created again starts without refusals.
         self.refused.retain(|name, _| there.contains(name));
         if names.len() > DATABASES_MAX {
             warnings.push(too_many(names.len()));
@@ -156,8 +157,8 @@ impl Databases {
     }
 }
 
-/// What one database tells, in a session that is over on the server, too, when this returns: it would still count as one
-/// of those that the login may have.
+/// Reads one database. When this returns, the session has also ended on the server; otherwise it would still
+/// count against the login's limit.
 async fn relations(login: &Login, database: &str, version: u32) -> Result<Vec<Row>, SourceError> {
     let answer = match login.connect(Some(database)).await {
         Err(error) => Err(error),
@@ -220,7 +221,7 @@ mod tests {
         assert!(databases.wants("stock") && !databases.wants("sales"));
     }
 
-    /// One moment without a free session silenced a database for five minutes.
+    /// A single moment without a free session used to silence a database for five minutes.
     #[test]
     fn a_database_is_asked_again_after_one_two_and_four_seconds() {
         let full = SourceError::Full { source_name: "x".into(), reason: "too many".into() };

@@ -130,7 +130,7 @@ impl Login {
 
 /// SQL states about the login, its password, its database or its right to connect: retrying is useless.
 const LOGIN: [&str; 5] = ["28000", "28P01", "3D000", "42501", "55000"];
-/// The server, the database or the role has as many sessions as it may have.
+/// SQLSTATE when the server, the database or the role has reached its session limit.
 const FULL: &str = "53300";
 /// The driver's messages if it has no password, or no authentication method that the server accepts.
 const LOGIN_HERE: [&str; 2] = ["invalid configuration", "authentication error"];

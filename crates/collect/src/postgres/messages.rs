@@ -24,7 +24,7 @@ pub(super) struct Messages<S> {
     seen: usize,
     /// How much of a message is still to come.
     left: u64,
-    /// Whether our end is closed.
+    /// Whether our side is closed.
     is_shut: bool,
 }
 
@@ -83,7 +83,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Messages<S> {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// Waits for the server to close its end: until then the session counts among those that the login may have.
+    /// Waits for the server to close its side; until then the session counts against the login's limit.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.is_shut {
             ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
@@ -92,7 +92,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Messages<S> {
         let mut rest = [0; 512];
         loop {
             let mut rest = ReadBuf::new(&mut rest);
-            // However it ends, it is over.
+            // An error here also means that the connection has ended.
             let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut rest));
             if read.is_err() || rest.filled().is_empty() {
                 return Poll::Ready(Ok(()));

@@ -219,7 +219,7 @@ fn setting_warnings(version: u32, io_timing: bool, wal_timing: bool) -> Vec<Warn
     warnings
 }
 
-/// What a setting of a database's or a role's own does to the stall of all.
+/// Warns if a database or a role overrides the timing setting, which affects the stall of all.
 fn timed_apart(database: Option<&str>, role: Option<&str>, is_on: bool) -> Warning {
     let of = match (database, role) {
         (None, None) => "all roles".to_owned(),

@@ -1,4 +1,4 @@
-//! Databases of PostgreSQL that cannot be read for a while, are timed apart, or move.
+//! PostgreSQL databases that are temporarily unreadable, have their own timing setting, or move.
 
 use std::collections::BTreeSet;
 
@@ -42,8 +42,8 @@ fn two_databases(version: u32) -> Option<Postgres> {
     Some(server)
 }
 
-/// "too many connections" for one moment silenced a database for five minutes, and what it read meanwhile was in no
-/// report: its tables were gone, and new when they came back.
+/// A single "too many connections" silenced a database for five minutes, and its I/O during that time was in
+/// no report: its tables disappeared, and later appeared as new.
 #[test]
 fn what_is_read_while_a_database_is_full_is_counted_when_it_can_be_read_again() {
     let Some(server) = two_databases(18) else { return skip("PostgreSQL 18 could not be had") };
@@ -67,7 +67,7 @@ fn what_is_read_while_a_database_is_full_is_counted_when_it_can_be_read_again() 
 
     server.sql("ALTER DATABASE stock CONNECTION LIMIT -1");
     let mut before = full;
-    // Asked again within seconds; samples in between are without it.
+    // Retried within seconds; the samples in between lack this database.
     let now = until("the database", || {
         let now = with_unread_of(read(source.as_mut()), &before);
         let is_there = unread(&now).is_empty();
@@ -84,8 +84,8 @@ fn what_is_read_while_a_database_is_full_is_counted_when_it_can_be_read_again() 
     assert_eq!(seen, counted() - counted_before);
 }
 
-/// The printed grants allow five sessions, and five were opened while those of the four databases before were still
-/// ending: the limit refused some database every other minute.
+/// The printed grants allow five sessions, but five were opened while the previous four were still ending, so
+/// that the server refused a database every other minute.
 #[test]
 fn the_sessions_that_the_printed_grants_allow_are_enough() {
     let Some(server) = Postgres::start(18, None) else { return skip("PostgreSQL 18 could not be had") };
@@ -106,8 +106,9 @@ fn the_sessions_that_the_printed_grants_allow_are_enough() {
     }
 }
 
-/// What is waited for shared relations is booked to the database of who waits: `(shared)` showed 0.00 ms. So did a database
-/// with track_io_timing off for itself, and one with it on was lost where the server's was off.
+/// PostgreSQL adds waits for shared relations to the database of the waiting session, so `(shared)` showed
+/// 0.00 ms. So did a database with track_io_timing off, and the stall of one with it on was lost if it was
+/// off for the server.
 #[test]
 fn a_stall_is_told_where_it_is_timed_and_nowhere_else() {
     let Some(server) = two_databases(18) else { return skip("PostgreSQL 18 could not be had") };
@@ -125,12 +126,12 @@ fn a_stall_is_told_where_it_is_timed_and_nowhere_else() {
     let said =
         |sample: &Sample, text: &str| sample.warnings.iter().any(|warning| warning.message.contains(text));
     assert!(said(&of_server, "track_io_timing is off for database stock alone"), "{:?}", of_server.warnings);
-    // Asked in the database that is timed apart: its setting is not that of the others.
+    // Connected to the database with its own setting.
     let of_stock = read(source(&format!("{url}/stock")).as_mut());
     assert_eq!(stalls(&of_stock), [(true, true), own, own]);
 }
 
-/// A table that was moved to another tablespace took its past to the new volume.
+/// When a table was moved to another tablespace, its past I/O was counted for the new volume.
 #[test]
 fn a_table_that_moves_leaves_its_past_where_it_was() {
     let Some(disk) = Disk::mount() else { return skip("loop devices need root: no table was moved") };

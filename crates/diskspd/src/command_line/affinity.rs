@@ -2,7 +2,7 @@
 
 use crate::profile::CpuAssignment;
 
-/// `0-3`, as diskspd-for-linux and taskset take it.
+/// `0-3`, as accepted by diskspd-for-linux and taskset.
 fn is_range(part: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     part.split_once('-').is_some_and(|(first, last)| is_number(first) && is_number(last))

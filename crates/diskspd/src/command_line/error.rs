@@ -47,7 +47,7 @@ pub enum CommandLineError {
 }
 
 impl CommandLineError {
-    /// What the user can do, where the message does not say it: most often a slip that the letters invite.
+    /// A hint if the message lacks one, usually about a common mistake with this letter.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Invalid(violations) => violations.iter().find_map(Violation::hint),

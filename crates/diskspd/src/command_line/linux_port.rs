@@ -1,8 +1,9 @@
-//! Letters of diskspd-for-linux that mean something else, or nothing, in DiskSpd.
+//! Options of diskspd-for-linux that mean something else, or nothing, in DiskSpd.
 
 use super::scan::Switch;
 
-/// What to say of `-xk` and `-xp`, which choose between libaio and POSIX AIO there; `None` for DiskSpd's own `-x`.
+/// The message for `-xk` and `-xp`, which select libaio or POSIX AIO in diskspd-for-linux; `None` for
+/// DiskSpd's own `-x`.
 pub(super) fn engine(switch: &Switch) -> Option<String> {
     let engine = match (switch.letter, switch.value.as_str()) {
         ('x', "k") => "libaio",
@@ -16,7 +17,7 @@ pub(super) fn engine(switch: &Switch) -> Option<String> {
     ))
 }
 
-/// What to write for the letters of `-S` there; `None` where DiskSpd has no such value either.
+/// The equivalent of diskspd-for-linux's `-S` letters; `None` if DiskSpd has none.
 pub(super) fn caching(value: &str) -> Option<&'static str> {
     let has = |letter: char| value.contains(letter);
     if value.is_empty() || value.chars().any(|letter| !"ds".contains(letter)) {
@@ -29,7 +30,7 @@ pub(super) fn caching(value: &str) -> Option<&'static str> {
     })
 }
 
-/// What to write for the letters of `-Z` there.
+/// The equivalent of diskspd-for-linux's `-Z` letters.
 pub(super) fn write_buffer(value: &str) -> Option<&'static str> {
     match value {
         "z" => Some("z is diskspd-for-linux's letter for zeros: write -Z"),

@@ -30,7 +30,7 @@ impl Switch {
         CommandLineError::Conflict { option: self.word.clone(), reason: reason.into() }
     }
 
-    /// `-?`, and the ways in which other programs are asked.
+    /// Whether this is `-?` or another common help option.
     pub(super) fn asks_for_help(&self) -> bool {
         self.letter == '?' || matches!(self.word.as_str(), "-help" | "--help")
     }
@@ -45,12 +45,12 @@ impl Switch {
 pub(super) struct Scanned {
     pub(super) switches: Vec<Switch>,
     pub(super) targets: Vec<String>,
-    /// What was read otherwise than it stands.
+    /// Where the interpretation differs from the literal text.
     pub(super) warnings: Vec<String>,
 }
 
-/// Takes the words apart. What is copied from a web page is read as it was meant there: with the program's name in front, and
-/// with the dashes that a page shows in place of hyphens.
+/// Splits the arguments into options and targets. Accepts text pasted from web pages: a leading program name,
+/// and typographic dashes instead of hyphens.
 pub(super) fn scan(args: &[String], exists: &dyn Fn(&str) -> bool) -> Result<Scanned, CommandLineError> {
     let mut scanned = Scanned::default();
     for (place, word) in args.iter().enumerate() {
@@ -81,13 +81,13 @@ pub(super) fn scan(args: &[String], exists: &dyn Fn(&str) -> bool) -> Result<Sca
     Ok(scanned)
 }
 
-/// `diskspd`, `diskspd.exe`, with any directory and in any case.
+/// `diskspd` or `diskspd.exe`, with any directory and in any case.
 fn is_program(word: &str) -> bool {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
     matches!(name.as_str(), "diskspd" | "diskspd.exe" | "diskspd64.exe" | "diskspd32.exe")
 }
 
-/// `word` with a hyphen, where it begins with one of the dashes that word processors and web pages make of it.
+/// `word` with a hyphen if it begins with a typographic dash.
 fn without_dash(word: &str) -> Option<String> {
     let rest = word
         .strip_prefix(['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}'])?;

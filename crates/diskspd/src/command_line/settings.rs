@@ -39,7 +39,7 @@ pub(super) struct Settings {
     refused: Vec<Unsupported>,
 }
 
-/// What is no number above 0 is the default, as in DiskSpd.
+/// Anything that is not a number above 0 means the default, as in DiskSpd.
 fn progress(switch: &Switch, warnings: &mut Vec<String>) -> u32 {
     match count_u32(switch, warnings) {
         Ok(completions @ 1..) => completions,
@@ -105,7 +105,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Options without a value. DiskSpd does not look at what is glued on.
+    /// Options without a value. DiskSpd ignores characters appended to them.
     fn take_plain(&mut self, switch: &Switch, warnings: &mut Vec<String>) -> Result<(), CommandLineError> {
         if let Some(warning) = linux_port::engine(switch) {
             warnings.push(warning);
@@ -172,7 +172,7 @@ impl Settings {
     /// `-f<size>` and `-f<rst>` share their letter; a digit makes the difference.
     fn take_f(&mut self, switch: &Switch) -> Result<(), CommandLineError> {
         if switch.value.starts_with(|c: char| c.is_ascii_digit()) {
-            // 0 is the whole target.
+            // 0 means the whole target.
             let end = self.size(switch)?;
             return self.set_end(switch, end);
         }

@@ -326,7 +326,7 @@ fn write_buffers_and_seeds_are_read() {
     }
 }
 
-/// All of these run in DiskSpd, and were refused here.
+/// DiskSpd accepts all of these, but we used to refuse them.
 #[test]
 fn what_diskspd_overlooks_is_overlooked_and_told() {
     let request = run("-L,foo F");
@@ -337,7 +337,7 @@ fn what_diskspd_overlooks_is_overlooked_and_told() {
     assert_eq!(run("-Pall F").profile.progress, 65_536);
     assert_eq!(target("-f0 F").max_bytes, 0);
     assert!(matches!(error("-B0:1G -f0 F"), CommandLineError::Conflict { .. }));
-    // DiskSpd refuses a stride of nothing; here it was taken for none.
+    // DiskSpd refuses a stride of zero; we used to treat it as absent.
     assert!(matches!(error("-T0 -t2 F"), CommandLineError::BadValue { .. }));
 }
 
@@ -359,7 +359,7 @@ fn the_letters_of_the_linux_port_are_answered_with_diskspds() {
     assert!(span("-x F").completion_routines);
 }
 
-/// Pasted from an article: the dashes are no hyphens, and the program's name came along.
+/// Pasted from an article, with typographic dashes and the program's name.
 #[test]
 fn what_is_pasted_from_a_web_page_is_read_as_it_was_meant() {
     let request = run("diskspd.exe –d15 —b8K \u{2212}r –t2 F");
@@ -385,7 +385,7 @@ fn letters_that_are_easily_taken_for_another_get_a_hint() {
     assert_eq!(error("-n -a0 F").hint(), None);
 }
 
-/// The report of such a run could be shown once, and not be made again: XML has no way to name its target.
+/// XML cannot represent such a path, so the report of its run could not be printed again.
 #[test]
 fn a_path_that_xml_cannot_name_is_refused() {
     let words = ["-d1".to_owned(), "a\u{1}b".to_owned()];

@@ -36,7 +36,8 @@ pub(super) fn positive_u32(switch: &Switch, warnings: &mut Vec<String>) -> Resul
     }
 }
 
-/// `-z`: a negative seed is the number that its 32 bits are, as in DiskSpd. Unlike a count it has no letters behind it.
+/// `-z`: a negative seed is reinterpreted as unsigned 32 bits, as in DiskSpd. Unlike counts it accepts no
+/// suffix.
 pub(super) fn seed(switch: &Switch) -> Result<u32, CommandLineError> {
     let negative = switch.value.strip_prefix('-');
     let digits = negative.or_else(|| switch.value.strip_prefix('+')).unwrap_or(&switch.value);

@@ -30,7 +30,7 @@ pub fn from_run(run: &Run, profile: DiskspdProfile) -> Option<DiskspdReport> {
     })
 }
 
-/// Linux has one group of processors, however many there are.
+/// Linux has a single processor group.
 fn topology(host: &Host) -> CpuTopology {
     let processors: Vec<Processor> = host
         .processors
@@ -44,7 +44,7 @@ fn topology(host: &Host) -> CpuTopology {
             efficiency_class: it.class,
         })
         .collect();
-    // The table has a row for each that runs, also where this process may use only some.
+    // The table has one row per online processor, even if this process may use only some.
     let count = u32::try_from(processors.len()).ok().filter(|count| *count > 0);
     let cpu_count = count.unwrap_or(host.cpu_count);
     CpuTopology {
@@ -201,7 +201,7 @@ mod tests {
         assert!(convert_series(&[&points], Op::Write, 1000).iter().all(|bucket| bucket.count == 0));
     }
 
-    /// Reports had no word of which processor is where, whatever the machine: the list was always empty.
+    /// The list of processors in reports was always empty.
     #[test]
     fn the_processors_of_the_host_are_those_of_the_report() {
         use iostall_measure::platform::Processor;

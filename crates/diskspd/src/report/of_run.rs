@@ -1,4 +1,4 @@
-//! The report of a run, now or whenever it is asked for again.
+//! DiskSpd's report of a run, at its end or later.
 
 use iostall_model::{AskedFormat, AskedProfile, LoadOutcome, Run};
 use thiserror::Error;
@@ -9,13 +9,13 @@ use super::xml::write_xml;
 use crate::xml::{ProfileError, read_profile, write_profile};
 use crate::{DiskspdProfile, ResultFormats};
 
-/// Why there is no report of DiskSpd's of a run.
+/// Why DiskSpd's report of a run cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AskedError {
-    /// Nothing is kept with it.
+    /// The run has no DiskSpd profile.
     #[error("the run has no report of DiskSpd's: it was not asked for in DiskSpd's words")]
     OtherWords,
-    /// What is kept with it does not read as a profile.
+    /// The stored profile is invalid.
     #[error("the profile that is kept with the run cannot be read: {0}")]
     Profile(#[from] ProfileError),
 }
@@ -33,12 +33,12 @@ impl AskedError {
     }
 }
 
-/// `profile` as it is kept with its run.
+/// `profile` in the format stored with its run.
 pub fn asked(profile: &DiskspdProfile) -> AskedProfile {
     AskedProfile { format: AskedFormat::DiskspdXml, document: write_profile(profile) }
 }
 
-/// The profile that `run` was asked for with.
+/// The DiskSpd profile stored with `run`.
 pub fn profile_of(run: &Run) -> Result<DiskspdProfile, AskedError> {
     let asked = run.body.as_kind::<LoadOutcome>().and_then(|outcome| outcome.asked.as_ref());
     match asked {
@@ -49,7 +49,7 @@ pub fn profile_of(run: &Run) -> Result<DiskspdProfile, AskedError> {
     }
 }
 
-/// The report of `run` in `formats`, text first; `None` where it is no load.
+/// The report of `run` in `formats`, text first; `None` if it is not a load.
 pub fn report_of(run: &Run, profile: &DiskspdProfile, formats: ResultFormats) -> Option<String> {
     let report = from_run(run, profile.clone())?;
     let mut text = String::new();

@@ -152,7 +152,8 @@ fn what_is_no_profile_is_refused_with_the_element_that_is_wrong() {
     }
 }
 
-/// VMFleet's profiles give the last hundredth of the requests no range, and were refused: "the IO% add up to 99".
+/// VMFleet's profiles leave the last hundredth of the requests without a range, and were refused: "the IO%
+/// add up to 99".
 #[test]
 fn ranges_are_completed_as_on_the_command_line() {
     let access = |distribution: &str| {

@@ -101,7 +101,7 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// Whether XML 1.0 cannot hold `character`, in whatever form.
+/// Whether XML 1.0 cannot represent `character`, even escaped.
 pub(crate) fn is_not_xml(character: char) -> bool {
     matches!(character, '\u{0}'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}')
         && !matches!(character, '\t' | '\n' | '\r')

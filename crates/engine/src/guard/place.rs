@@ -52,15 +52,14 @@ const KERNEL_FILE_SYSTEMS: [(u64, &str); 18] = [
 ];
 
 /// Whether a new file may be created at `path`, by any command. Follows links, including dangling ones;
-/// directories
-/// on the way may be missing.
+/// directories on the way may be missing.
 ///
 /// Checks only the place, not whether an existing file may be replaced.
 ///
 /// # Errors
-/// [`Refusal::NoSuchDevice`] in `/dev` (but not in `/dev/shm`, nor in what else has a mount of its own there) and on a
-/// devtmpfs wherever it is; [`Refusal::KernelFile`] on proc, sysfs and the like; [`Refusal::WindowsPath`] for what Linux would
-/// take for a file name, backslashes and all.
+/// [`Refusal::NoSuchDevice`] in `/dev`, except in file systems mounted below it such as `/dev/shm`, and on
+/// any devtmpfs; [`Refusal::KernelFile`] on proc, sysfs and the like; [`Refusal::WindowsPath`] for a Windows
+/// path, which Linux would accept as a file name.
 pub fn check_new_file(path: &Path) -> Result<(), Refusal> {
     check_new_file_on(&System::here(), path)
 }

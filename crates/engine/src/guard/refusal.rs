@@ -31,12 +31,12 @@ pub enum Refusal {
         /// Block devices that exist, the most similar first.
         similar: Vec<PathBuf>,
     },
-    /// Nothing is there, and the name is a path as Windows writes it: a file of that name would be made in this directory.
+    /// Nothing exists there, and the name is a Windows path, which would create a file of that name in the
+    /// current directory.
     #[error("{} is a Windows {}, and nothing here has that name", path.display(), kind.name())]
     WindowsPath {
-        /// As typed.
         path: PathBuf,
-        /// What it would be there.
+        /// What the path refers to on Windows.
         kind: WindowsPath,
     },
     /// The path led to something else when it was opened than when it was checked.

@@ -11,7 +11,7 @@ fn k_m_g_are_binary_and_kb_mb_gb_decimal() {
     assert_eq!(bytes("4 MiB"), 4 << 20);
 }
 
-/// A size of a decimal terabyte that was taken for another would be a file of the wrong size, or a rate.
+/// A wrong factor would make files of the wrong size, or wrong rates.
 #[test]
 fn every_unit_of_a_size_has_its_factor() {
     let bytes = |text: &str| text.parse::<ByteCount>().unwrap().bytes();
@@ -44,7 +44,7 @@ fn what_is_no_size_is_refused_with_what_to_write() {
     assert!("4G".parse::<BlockSize>().is_err());
     assert_eq!("4294967295".parse::<BlockSize>().unwrap().bytes(), u32::MAX);
     assert_eq!("1".parse::<BlockSize>().unwrap().to_string(), "1 B");
-    // Text of a block size is refused in its own words, not in those of a size.
+    // The message about a block size must not mention other sizes.
     assert!("8X".parse::<BlockSize>().unwrap_err().to_string().contains("below 4 GiB"));
     assert!(BlockSize::new(0).unwrap_err().to_string().contains("below 4 GiB"));
 }

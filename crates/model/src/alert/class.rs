@@ -11,7 +11,7 @@ use crate::sample::Subject;
 #[serde(deny_unknown_fields)]
 pub struct Match {
     pub source: Option<String>,
-    /// One of its source's tags, whole.
+    /// A tag of the source, exact match.
     pub tag: Option<String>,
     pub database: Option<String>,
     /// In its own name: a path, a relation, a device.
@@ -21,7 +21,7 @@ pub struct Match {
 }
 
 impl Match {
-    /// Whether a row about `subject` of `source` fits.
+    /// Whether a row about `subject` of `source` matches.
     pub fn fits(&self, source: &RuleSource, subject: &Subject) -> bool {
         let has = |part: &Option<String>, text: &str| part.as_ref().is_none_or(|part| text.contains(part));
         let in_database = self.database.is_none()
@@ -31,7 +31,7 @@ impl Match {
         self.fits_source(source) && in_database && has(&self.file, &subject.name) && on_volume
     }
 
-    /// Whether anything of `source` may fit.
+    /// Whether any row of `source` can match.
     pub fn fits_source(&self, source: &RuleSource) -> bool {
         self.source.as_ref().is_none_or(|part| source.name.contains(part))
             && self.tag.as_ref().is_none_or(|tag| source.tags.contains(tag))

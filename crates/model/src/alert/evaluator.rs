@@ -48,12 +48,12 @@ pub struct RuleEvaluator {
 }
 
 impl RuleEvaluator {
-    /// An evaluator of `book`, so far without sources.
+    /// An evaluator for `book`, without sources.
     pub fn new(book: RuleBook) -> Self {
         Self { book, sources: Vec::new() }
     }
 
-    /// Adds a source that is sampled from `now` on. Gives its number.
+    /// Adds a source that is sampled from `now` on. Returns its number.
     pub fn add(&mut self, source: RuleSource, now: Now) -> usize {
         let rules = self.book.rules.len();
         self.sources.push(Source {
@@ -133,7 +133,7 @@ fn intervals<'a>(
         let kind = rule.level.kind(row.subject.kind);
         let interval = found.entry(Name { kind, group, class: class.map(str::to_owned) }).or_default();
         match change {
-            // Half a tick late is late; more is a tick without a sample.
+            // Half a tick late is still this tick; more means a tick without a sample.
             Change::Delta(totals) if totals.covered_ns <= late_ns => {
                 interval.totals.beside(totals);
                 interval.is_whole = true;

@@ -20,7 +20,7 @@ pub enum Occasion {
     Test,
 }
 
-/// One thing to tell.
+/// A notice to send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notice {
     pub occasion: Occasion,
@@ -37,7 +37,7 @@ pub struct Notice {
     pub lasted_ns: u64,
 }
 
-/// The thing that is over its threshold.
+/// The group that is over its threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct About {
     /// The level at which its rows were summed.

@@ -127,7 +127,7 @@ pub struct RuleBook {
 }
 
 impl RuleBook {
-    /// The class of storage that a row about `subject` lies on.
+    /// The storage class of a row about `subject`.
     pub fn class_of(&self, source: &RuleSource, subject: &Subject) -> Option<&str> {
         let class = self.classes.iter().find(|class| class.matches.fits(source, subject))?;
         Some(&class.name)

@@ -1,12 +1,11 @@
-//! A source as rules see it.
+//! A source, for matching rules.
 
-/// What rules know of a source.
+/// The parts of a source that rules can match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSource {
-    /// Its name.
     pub name: String,
-    /// What it was said to belong to.
+    /// The tags from the collector's file.
     pub tags: Vec<String>,
-    /// From tick to tick, nanoseconds.
+    /// Time between ticks, nanoseconds.
     pub interval_ns: u64,
 }

@@ -16,23 +16,22 @@ use crate::summary::Summary;
 pub struct LoadOutcome {
     /// With every default filled in.
     pub profile: Profile,
-    /// In whose words it was asked, where they were another tool's.
+    /// The profile in the format of another tool, if it was given that way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<AskedProfile>,
     /// One per span that was started, in order.
     pub spans: Vec<SpanOutcome>,
 }
 
-/// A profile as another tool writes it: that tool's report of the run can be had from it again.
+/// A profile in another tool's format, from which that tool's report can be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedProfile {
-    /// Whose.
     pub format: AskedFormat,
-    /// All of it, every template filled in.
+    /// The complete profile, with templates filled in.
     pub document: String,
 }
 
-/// Whose form a profile has.
+/// Format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskedFormat {

@@ -1,4 +1,4 @@
-//! What keeps two runs from being compared.
+//! What prevents the comparison of two runs.
 
 use super::*;
 use crate::comparable::differences;
@@ -9,7 +9,7 @@ fn two_runs_of_the_same_load_can_be_compared() {
     assert_eq!(differences(&load(""), &load("")), [""; 0]);
 }
 
-/// A comparison of a run at depth 8 with one at depth 32 said that the storage had become faster.
+/// Comparing a run at depth 8 with one at depth 32 reported that the storage had become faster.
 #[test]
 fn every_setting_that_differs_is_named_with_both_values() {
     for (ours, theirs, wanted) in [
@@ -69,7 +69,7 @@ fn other_kinds_engines_and_roles_cannot_be_compared() {
     assert!(differences(&load(""), &copy).contains(&"one is a load, the other a copy".to_owned()));
 }
 
-/// Within one percent two files are as good as of one size; a file of twice the size is no peer.
+/// Targets within one percent of each other count as the same size; one of twice the size does not.
 #[test]
 fn what_is_used_of_the_targets_must_be_of_one_size() {
     let sized = |mib: u64| {

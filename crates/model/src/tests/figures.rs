@@ -1,4 +1,4 @@
-//! The rows of a role, and what is made of them.
+//! The rows of a role and their statistics.
 
 use iostall_measure::platform::CpuTicks;
 use iostall_measure::{Op, Percent};
@@ -13,7 +13,7 @@ fn near(one: Option<f64>, other: f64) -> bool {
     one.is_some_and(|one| (one - other).abs() < 1e-9 * other.abs().max(1.0))
 }
 
-/// A log role: writes, and a sync that covers every second of them.
+/// A log role: writes, and a sync each second that covers them.
 fn log() -> RoleOutcome {
     let cells = vec![
         cell(Op::Read, 2 * MIB, &[1, 1]),
@@ -47,7 +47,7 @@ fn syncs_and_commits_have_a_rate_but_move_no_data() {
     assert_eq!((per_second(5.0, 0), per_second(5.0, 500 * MS)), (None, Some(10.0)));
 }
 
-/// In open loop a user waits from the moment the request was due; a commit is timed from there alone.
+/// In open loop a user waits from the scheduled start; commits are timed only from there.
 #[test]
 fn in_open_loop_the_response_is_what_is_waited_for() {
     let with_response = |op, ms: &[u64], response: &[u64]| Cell {
@@ -70,7 +70,7 @@ fn in_open_loop_the_response_is_what_is_waited_for() {
     let closed = super::figures::rows(&log());
     assert_eq!(closed[4].latencies().map(|(kind, _)| kind.name()).collect::<Vec<_>>(), ["service"]);
     assert_eq!(LatencyKind::Response.name(), "response");
-    // One worker without response times: what is left is not the whole, and is not shown as the whole.
+    // If one worker lacks response times, the rest must not be shown as the total.
     let both = [with_response(Op::Write, &[1], &[50]), cell(Op::Write, MIB, &[1])];
     assert_eq!(OpOutcome::sum(&both).unwrap().response_ns, None);
     let two = [with_response(Op::Write, &[1], &[50]), with_response(Op::Write, &[2], &[60])];
@@ -107,7 +107,7 @@ fn processor_time_is_shared_out_over_all_requests_syncs_included() {
     assert_eq!((idle.ns_per_request(), idle.requests_per_cpu_second()), (None, None));
 }
 
-/// A machine whose processors all waited for storage was shown as busy, though any of them could have worked.
+/// A machine whose processors were all in I/O wait was shown as busy, although they were free to work.
 #[test]
 fn a_processor_that_waits_for_storage_is_idle() {
     let ticks = |user, idle, iowait| CpuTicks { user, idle, iowait, ..CpuTicks::default() };
@@ -128,7 +128,8 @@ fn interval_op(op: Op, count: u64, mean_ms: f64) -> IntervalOp {
     }
 }
 
-/// The last interval of a run is often a few milliseconds long: its rate says nothing, and made comparisons undecided.
+/// The last interval of a run is often only a few milliseconds long. Its rate is meaningless and made
+/// comparisons undecided.
 #[test]
 fn a_series_for_a_comparison_has_whole_intervals_only_and_no_percentile_of_two_operations() {
     let interval = |length_ms: u64, ops| IntervalPoint { start_ns: 0, length_ns: length_ms * MS, ops };

@@ -1,4 +1,4 @@
-//! What a run of each kind answers.
+//! What each kind of run reports.
 
 use iostall_measure::platform::Device;
 
@@ -50,7 +50,7 @@ fn matrix(size: Option<u64>) -> MatrixOutcome {
     }
 }
 
-/// Two tried rates, then two confirmations: of these the faster answers in time.
+/// Two rates tried, then two confirmations, of which the faster meets the target.
 fn max_rate() -> MaxRateOutcome {
     let open = |rate: f64, latency_ms: u64| Point {
         rate_iops: Some(rate),
@@ -146,8 +146,8 @@ fn an_outcome_is_found_by_its_kind_and_by_no_other() {
     }
 }
 
-/// Comparisons and capacity ask how much of a target was used: of a file of a terabyte of which 300 MiB were used, all of
-/// them fit into the device's cache.
+/// Comparison and capacity need the used part of a target: if only 300 MiB of a terabyte file were used, all
+/// of it may have been in the device's cache.
 #[test]
 fn what_was_used_of_a_target_is_what_the_run_says_or_all_of_it() {
     let used: Vec<u64> = all().iter().map(|run| run.used_bytes(0) / MIB).collect();
@@ -232,7 +232,8 @@ fn the_rate_that_is_promised_is_the_highest_confirmed_one_that_answers_in_time()
     assert_eq!(search.best().and_then(|point| point.rate_iops), Some(900.0));
 }
 
-/// Headroom asks what a device gave: only a load on one target tells, and the device is found again by what it is.
+/// Headroom needs what a device delivered. Only a load on one target shows it, and the device is identified
+/// by its properties.
 #[test]
 fn a_run_says_of_each_device_what_it_gave() {
     let on_device = |mut run: Run| {
@@ -297,7 +298,7 @@ fn the_cost_of_a_copy_is_told_from_64_mib_on() {
     assert_eq!(outcome.cpu_seconds_per_gibibyte(), None);
     outcome.elapsed_ns = 0;
     assert_eq!(outcome.megabytes_per_second(), None);
-    // What is 0 is left out of the document, and read as 0 again.
+    // Zero values are left out of the document and read back as zero.
     let text = serde_json::to_string(&outcome).unwrap();
     assert!(!text.contains("remaining"));
     outcome.remaining = 3;

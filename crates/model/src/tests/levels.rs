@@ -1,4 +1,4 @@
-//! Which rows are summed to what.
+//! Which rows are added up at which level.
 
 use crate::{DeviceRole, Kind, Level, Scope, Subject};
 
@@ -16,7 +16,8 @@ fn words(of_levels: [Option<&str>; 4]) -> [Option<String>; 4] {
     of_levels.map(|word| word.map(str::to_owned))
 }
 
-/// Whoever adds a source adds kinds of rows: one that no level knows would be collected, stored and never shown.
+/// A new source adds kinds of rows. If no level includes a kind, it would be collected and stored but never
+/// shown.
 #[test]
 fn every_kind_is_shown_at_some_level_but_groups_and_pressure_which_have_their_own_place() {
     for kind in Kind::ALL {
@@ -35,9 +36,9 @@ fn a_file_counts_for_its_database_its_volume_and_its_server() {
     let sales = Scope::Database("sales".into());
     let of_sql_server = [Some("n"), Some("sales"), Some("E:"), Some("all files")];
     assert_eq!(groups(Kind::SqlServerFile, &sales, Some("E:")), words(of_sql_server));
-    // InnoDB's own sum is the server's: its files are in it.
+    // InnoDB's total already contains its files.
     assert_eq!(groups(Kind::MysqlFile, &sales, None), words([Some("n"), Some("sales"), None, None]));
-    // Blocks of tables are no requests: the database and the backends have their own rows.
+    // Blocks of tables are not requests; the database and the backends have their own rows.
     assert_eq!(
         groups(Kind::PostgresTable, &sales, Some("/pg")),
         words([Some("sales: n"), None, Some("/pg"), None])
@@ -60,7 +61,7 @@ fn what_a_server_counts_as_a_whole_is_the_servers_alone() {
     }
 }
 
-/// A request to a partition is counted again by its disk, and one to a RAID by each of its disks.
+/// A request to a partition is also counted by its disk, and one to a RAID also by each of its disks.
 #[test]
 fn only_whole_disks_are_added_up_to_the_server() {
     for (role, of_server) in

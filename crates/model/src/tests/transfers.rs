@@ -1,4 +1,4 @@
-//! The small nouns: where a transfer's time went, identities, times and their words.
+//! Small types: where a transfer spent its time, identities, times and their names.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn time(reading_ns: u64, hashing_ns: u64, writing_ns: u64) -> BufferTime {
     BufferTime { reading_ns, hashing_ns, writing_ns, held_ns: 0, elapsed_ns: 100 }
 }
 
-/// "The destination was the limit" sent people to the wrong device where both sides were one disk.
+/// "The destination was the limit" misled people when both sides were on one disk.
 #[test]
 fn the_limit_of_a_transfer_is_where_buffers_spent_three_fifths_of_their_time() {
     assert_eq!(time(0, 0, 0).limit(), None);
@@ -144,7 +144,7 @@ fn every_reason_for_a_reset_has_its_own_word_and_its_own_sentence() {
     let sentences: BTreeSet<&str> = ResetReason::ALL.into_iter().map(ResetReason::sentence).collect();
     assert_eq!((words.len(), sentences.len()), (ResetReason::ALL.len(), ResetReason::ALL.len()));
     assert_eq!(format!("{:>8}", ResetReason::Wrap), "    wrap");
-    // The word in messages is the one in files.
+    // Messages and files use the same name.
     for reason in ResetReason::ALL {
         assert_eq!(serde_json::to_string(&reason).unwrap(), format!("\"{reason}\""));
     }

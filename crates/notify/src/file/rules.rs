@@ -13,7 +13,7 @@ use toml::Value;
 /// Default minimum of operations in an interval.
 const OPERATIONS_MIN: u64 = 10;
 
-/// See the module.
+/// A rule in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Written {

@@ -1,20 +1,18 @@
-//! Jobs, when they run next, and what became of their newest run.
+//! Lists jobs with their next and last run.
 
 use iostall_measure::foreign::shown;
 use iostall_model::job::{JobOutcome, JobRun};
 use iostall_watch::Job;
 use jiff::Timestamp;
 
-/// A job with its newest runs, the newest first.
+/// A job and its runs, newest first.
 #[derive(Clone, Debug)]
 pub struct PlannedJob<'a> {
-    /// The job.
     pub job: &'a Job,
-    /// Its runs.
     pub runs: Vec<JobRun>,
 }
 
-/// A line for each job, and the last lines of a failure under it.
+/// One line per job; a failed one is followed by the last lines of its output.
 pub fn planned_jobs(jobs: &[PlannedJob<'_>], now: Timestamp) -> String {
     let mut text = String::new();
     for PlannedJob { job, runs } in jobs {
@@ -34,7 +32,7 @@ pub fn planned_jobs(jobs: &[PlannedJob<'_>], now: Timestamp) -> String {
     text
 }
 
-/// What a collector says of a run that began, ended or did not take place.
+/// The collector's log lines about a run that started, ended or did not happen.
 pub fn run_lines(run: &JobRun) -> Vec<String> {
     let JobRun { job, due, outcome, detail, output, .. } = run;
     let first = match outcome {

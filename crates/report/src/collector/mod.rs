@@ -1,4 +1,4 @@
-//! Files of collectors and of alerts as lists of lines, and what became of jobs.
+//! Collector files, alert files and job results as text.
 
 mod jobs;
 
@@ -9,7 +9,7 @@ use crate::alerts::listing;
 
 pub use jobs::{PlannedJob, planned_jobs, run_lines};
 
-/// Sources, jobs, rules and channels of a collector's file, a line each.
+/// Lists sources, jobs, rules and channels of a collector's file, one per line.
 pub fn setup(setup: &CollectorSetup) -> String {
     let mut text: String = setup.sources.iter().map(source).collect();
     for job in &setup.jobs {

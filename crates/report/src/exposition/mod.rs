@@ -62,7 +62,7 @@ fn add_source(families: &mut Families, source: &SourceNow) {
     }
 }
 
-/// Every counter of every row that was read.
+/// Adds every counter of the rows.
 fn add_rows(families: &mut Families, source: &str, rows: &[Row]) {
     let mut seen: HashMap<(&'static str, Labels), usize> = HashMap::new();
     let read = rows.iter().filter(|row| !row.is_stale());

@@ -15,7 +15,7 @@ use super::line::Line;
 #[derive(Clone, Debug, Default)]
 pub struct TopSource {
     pub name: String,
-    /// What its rows did in the newest interval; `None` where there was none since it last failed to answer.
+    /// The newest interval; `None` if the source has not answered since its last failure.
     pub newest: Option<Interval>,
     /// When its newest sample was taken.
     pub taken: Option<Timestamp>,
@@ -106,7 +106,7 @@ impl TopState {
                 *source.resets.entry(*reason).or_default() += 1;
             }
         }
-        // What is read late did its work in more than the newest interval.
+        // A late row covers more than the newest interval.
         source.newest = Interval::all_of(step).into_iter().next();
         self.refresh();
     }

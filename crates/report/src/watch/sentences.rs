@@ -16,7 +16,7 @@ pub fn sentences(history: &SourceHistory) -> Vec<String> {
         .map(|until| format!("hour by hour up to {}: maxima are those of whole hours", timestamp(until)));
     let gaps = history.gap_runs().into_iter().map(|run| of_gaps(&run));
     let unread = history.unread.iter().map(|unread| of_unread(unread, history.why_unread(unread)));
-    // Why a database was not read is said with when.
+    // The reason why a database was not read is shown together with the times.
     let is_said = |warning: &&Warning| {
         history.unread.iter().any(|unread| history.why_unread(unread).is_some_and(|why| why == *warning))
     };

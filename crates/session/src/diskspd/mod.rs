@@ -15,7 +15,7 @@ pub fn report(run: &Run, profile: &DiskspdProfile) -> String {
     report_of(run, profile, profile.result_formats).unwrap_or_default()
 }
 
-/// The report of a run that was kept, as it was when the run ended.
+/// DiskSpd's report of a stored run.
 pub fn report_again(run: &Run, formats: ResultFormats) -> Result<String, AskedError> {
     Ok(report_of(run, &profile_of(run)?, formats).unwrap_or_default())
 }

@@ -69,7 +69,7 @@ fn a_store_opened_again_has_its_runs_and_goes_by_the_settings_that_keep_them() {
     assert_eq!((number("application_id"), number("user_version")), (APPLICATION_ID, KNOWN_VERSION));
 }
 
-/// The texts of all tables, views and indexes of a new store.
+/// The SQL of all tables, views and indexes of a new store.
 fn schema() -> Vec<String> {
     let directory = directory();
     let store = SqliteStore::open(directory.path().join("runs.db")).unwrap();
@@ -77,8 +77,8 @@ fn schema() -> Vec<String> {
     statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
-/// A DBA's own `sqlite3` called the store malformed, on Debian 12 as on RHEL 9: one word in the schema that a version does not
-/// know closes the whole file to it. The oldest that is still in use everywhere is the 3.26 of RHEL 8.
+/// A DBA's own `sqlite3` called the store malformed, on Debian 12 and on RHEL 9: a single unknown word in the
+/// schema makes the whole file unreadable. The oldest version in wide use is 3.26, in RHEL 8.
 #[test]
 fn the_schema_has_only_words_that_sqlite_3_26_knows() {
     let newer = [
@@ -96,7 +96,7 @@ fn the_schema_has_only_words_that_sqlite_3_26_knows() {
         "FALSE",
         "EXCLUDED",
     ];
-    // Those of JSON may be left out of a build, which matters in a view only when it is read.
+    // JSON functions may be missing from a build, which matters only when a view that uses them is read.
     let functions = ["json_group_array", "length"];
     for text in schema() {
         let code: String =

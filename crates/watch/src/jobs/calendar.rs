@@ -1,17 +1,18 @@
-//! When a job runs: a cron expression in a time zone, which systemd can run as well.
+//! When a job runs: a cron expression in a time zone, limited to what systemd also supports.
 //!
-//! The search for the next time is the library's: a fixed time runs once a day, also when the clock goes back over it; one that
-//! the clock skips runs when the gap ends; a job with a `*` in minutes or hours goes by elapsed time.
+//! The next time is computed by the library: a fixed time runs once a day, even when the clock goes back over
+//! it; a time skipped by the clock runs at the end of the gap; a job with a `*` in minutes or hours follows
+//! elapsed time.
 
 use croner::parser::{CronParser, Seconds, Year};
 use croner::{Cron, CronComponent};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Names of systemd's weekdays, by cron's numbers.
+/// systemd's weekday names, by cron's numbers.
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
-/// See the module.
+/// A cron expression with its time zone.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     expression: String,
@@ -27,8 +28,8 @@ impl PartialEq for Calendar {
 }
 
 impl Calendar {
-    /// Reads five fields (minute, hour, day of month, month, day of week), six with the second before them, or a nickname
-    /// such as `@daily`, by the clock of `zone` (UTC where there is none). The error says what to write.
+    /// Parses five fields (minute, hour, day of month, month, day of week), six starting with the second, or
+    /// a nickname such as `@daily`, in the time zone `zone` (default UTC). The error says what to write.
     pub fn parse(expression: &str, zone: Option<&str>) -> Result<Self, String> {
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed).build();
         let expression = expression.trim();
@@ -59,14 +60,15 @@ impl Calendar {
         }
     }
 
-    /// The first time after `at`; `None` where there is none.
+    /// The first time after `at`; `None` if there is none.
     pub fn after(&self, at: Timestamp) -> Option<Timestamp> {
         let next = self.cron.find_next_occurrence(&at.to_zoned(self.zone.clone()), false).ok()?.timestamp();
-        // A result that does not lie ahead would run the job twice.
+        // A result that is not in the future would run the job twice.
         (next > at).then_some(next)
     }
 
-    /// The values of systemd's `OnCalendar=`. There are two where cron means "this day of the month or that weekday".
+    /// Values for systemd's `OnCalendar=`. There are two if cron means "this day of the month or that
+    /// weekday".
     pub fn on_calendar(&self) -> Vec<String> {
         let pattern = &self.cron.pattern;
         let months = list(&pattern.months, 2);
@@ -95,7 +97,7 @@ impl std::fmt::Display for Calendar {
     }
 }
 
-/// The values of a field as systemd writes them: `*`, or a list with ranges.
+/// A field in systemd's notation: `*`, or a list with ranges.
 fn list(component: &CronComponent, width: usize) -> String {
     let values = component.values();
     if values.len() == usize::from(component.max - component.min) + 1 {
@@ -116,7 +118,7 @@ fn list(component: &CronComponent, width: usize) -> String {
     runs.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// The weekdays that are asked for; nothing where every day is.
+/// The selected weekdays; empty if all are.
 fn weekdays(component: &CronComponent) -> String {
     let values = component.values();
     let is_set = |day: u16| values.contains(&day) || (day == 0 && values.contains(&7));
@@ -144,7 +146,7 @@ mod tests {
         if TimeZone::get("Europe/Zurich").is_err() {
             return;
         }
-        // On 28 March 2027 there is no 02:30 there, on 31 October there are two.
+        // In Zurich, 02:30 does not exist on 28 March 2027, and exists twice on 31 October.
         assert_eq!(
             times("30 2 * * *", "Europe/Zurich", "2027-03-27T00:00:00Z", 3),
             ["2027-03-27T01:30:00Z", "2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"]
@@ -153,7 +155,7 @@ mod tests {
             times("30 2 * * *", "Europe/Zurich", "2027-10-30T12:00:00Z", 2),
             ["2027-10-31T00:30:00Z", "2027-11-01T01:30:00Z"]
         );
-        // Half an hour is half an hour in that night, too.
+        // Every half hour stays half an hour of elapsed time that night.
         assert_eq!(
             times("0,30 * * * *", "Europe/Zurich", "2027-10-31T00:00:00Z", 4),
             ["2027-10-31T00:30:00Z", "2027-10-31T01:00:00Z", "2027-10-31T01:30:00Z", "2027-10-31T02:00:00Z"]
@@ -191,7 +193,7 @@ mod tests {
     }
 
     proptest! {
-        /// A time that came twice would run a job twice.
+        /// A time returned twice would run a job twice.
         #[test]
         fn times_only_ever_go_forward(
             minute in 0_u8..60, hour in prop::option::of(0_u8..24), start_s in 0_i64..2_000_000_000,

@@ -1,4 +1,4 @@
-//! A job as its file describes it, and who runs it.
+//! A job from the collector's file, and the interface to run it.
 
 use std::time::Duration;
 
@@ -7,22 +7,21 @@ use super::calendar::Calendar;
 /// A command that runs at set times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its name.
     pub name: String,
     /// When it runs.
     pub calendar: Calendar,
-    /// The program and its arguments, read by no shell.
+    /// The program and its arguments, run without a shell.
     pub command: Vec<String>,
-    /// How long a run may take.
+    /// Longest run time.
     pub deadline: Duration,
-    /// The names of the channels that are notified when it fails.
+    /// Channels notified when it fails.
     pub notify: Vec<String>,
-    /// The account that systemd runs it under.
+    /// Account of the systemd service.
     pub user: String,
 }
 
 impl Job {
-    /// What systemd's units are called: `iostall-nightly-drill` for "nightly drill".
+    /// Name of the systemd units: `iostall-nightly-drill` for "nightly drill".
     pub fn unit_name(&self) -> String {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let plain: String =
@@ -34,31 +33,31 @@ impl Job {
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobEnd {
-    /// Whether the program ended with status 0.
+    /// Whether the exit status was 0.
     pub is_success: bool,
     /// Its exit status or signal, or why it could not be started.
     pub detail: String,
-    /// The last lines it wrote.
+    /// The last lines of its output.
     pub output: String,
 }
 
-/// Starts jobs. None of its methods waits for a program.
+/// Starts jobs. No method blocks on a program.
 pub trait JobRunner {
-    /// Starts `job`. One that cannot be started ends at once, with the reason.
+    /// Starts `job`. If that fails, the returned job has already ended, with the reason.
     fn start(&mut self, job: &Job) -> Box<dyn RunningJob>;
 }
 
-/// A program that is running, with everything that it started in turn.
+/// A running program and its children.
 pub trait RunningJob {
-    /// Its end, once it has ended.
+    /// How it ended; `None` while it runs.
     fn poll(&mut self) -> Option<JobEnd>;
 
     /// Asks it to end.
     fn ask_to_end(&mut self);
 
-    /// Ends it.
+    /// Kills it.
     fn kill(&mut self);
 
-    /// Waits a few seconds for its end after it was asked to, then ends it.
+    /// Waits a few seconds after it was asked to end, then kills it.
     fn end(self: Box<Self>) -> JobEnd;
 }

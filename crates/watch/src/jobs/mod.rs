@@ -1,10 +1,10 @@
-//! Jobs of a collector: what runs when, and what became of it.
+//! Schedules the jobs of a collector.
 //!
-//! 1. A job runs at the times of its calendar, once at each, also when the clock is set back.
-//! 2. A time that went by while the collector was down or held up is a missed run, and is named.
-//! 3. A job whose run has not ended is not started again: that run is skipped, and named.
+//! 1. A job runs once at each time of its calendar, even if the clock is set back.
+//! 2. A run that was due while the collector was down or delayed is reported as missed.
+//! 3. If the previous run has not ended, the new one is reported as skipped.
 //! 4. At its deadline the whole process group is asked to end, and killed [`GRACE_NS`] later.
-//! 5. A failure notifies the channels of the job, and so does the first success after it.
+//! 5. A failure notifies the job's channels, and so does the first success after it.
 
 mod calendar;
 mod job;
@@ -23,58 +23,58 @@ pub use job::{Job, JobEnd, JobRunner, RunningJob};
 pub use process::ProcessRunner;
 pub use units::{units_text, write_units};
 
-/// From the deadline until the group is killed.
+/// Time between the deadline and the kill.
 const GRACE_NS: u64 = 10_000_000_000;
-/// A job that could not be started within this long after its time is not started any more.
+/// A run that cannot start within this time is missed.
 const LATE_MAX: SignedDuration = SignedDuration::from_mins(10);
-/// A clock that is set back further than this makes a job run again at times that it ran at already.
+/// If the clock is set back further than this, a job runs again at times it already ran.
 const SET_BACK_MAX: SignedDuration = SignedDuration::from_hours(24);
-/// Missed runs are counted up to here.
+/// Missed runs are counted up to this number.
 const COUNTED_MAX: u64 = 10_000;
 
-/// What became of a run, and who is notified of it.
+/// The result of a run, and who is notified of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobReport {
-    /// The run as it is now.
     pub run: JobRun,
-    /// The notification, where one is due.
+    /// The notice to send, if any.
     pub notice: Option<JobNotice>,
 }
 
-/// A run that has begun.
+/// A run in progress.
 struct Active {
     handle: Box<dyn RunningJob>,
     run: JobRun,
     began_ns: u64,
-    /// When it was asked to end because of its deadline.
+    /// When it was asked to end after its deadline.
     asked_ns: Option<u64>,
 }
 
-/// A job, when it runs next, and its run.
+/// A job with its next time and its current run.
 struct Scheduled {
     job: Job,
     next: Option<Timestamp>,
     active: Option<Active>,
-    /// Whether the newest run failed.
+    /// Whether the last run failed.
     is_failing: bool,
 }
 
-/// See the module.
+/// The scheduler.
 pub struct Jobs {
     runner: Box<dyn JobRunner + Send>,
     all: Vec<Scheduled>,
-    /// The time of the last look.
+    /// Time of the last call of `look`.
     looked: Timestamp,
 }
 
 impl Jobs {
-    /// No jobs yet.
+    /// A scheduler without jobs.
     pub fn new(runner: impl JobRunner + Send + 'static) -> Self {
         Self { runner: Box::new(runner), all: Vec::new(), looked: Timestamp::MIN }
     }
 
-    /// Replaces the jobs. `history` gives the newest runs of a job, the newest first. A run that is under way goes on, and counts
-    /// as one of the new job of that name. What the collector missed while it was down is reported.
+    /// Replaces the jobs. `history` returns the newest runs of a job, newest first. A run in progress
+    /// continues as a run of the new job with the same name. Reports runs that were missed while the
+    /// collector was down.
     pub fn replace(
         &mut self,
         jobs: Vec<Job>,
@@ -101,17 +101,18 @@ impl Jobs {
             one.resume(&runs, now, &mut reports);
             self.all.push(one);
         }
-        // A job that is no longer in the file has no deadline any more that somebody knows.
+        // Ended now, because nothing knows the deadline of a removed job any more.
         for gone in &mut before {
             reports.extend(gone.stop("the job is no longer in the file", now));
         }
         reports
     }
 
-    /// Starts what is due, and looks after what is running.
+    /// Starts jobs that are due, and checks those that are running.
     pub fn look(&mut self, now: Now) -> Vec<JobReport> {
         let mut reports = Vec::new();
-        // A clock that is set back this far was wrong before: what it made us wait for may be years away.
+        // If the clock is set back this far, it was wrong before, and the next time computed from it may be
+        // years away.
         let is_set_back = self.looked.duration_since(now.utc) > SET_BACK_MAX;
         self.looked = now.utc;
         for one in &mut self.all {
@@ -124,7 +125,7 @@ impl Jobs {
         reports
     }
 
-    /// The collector ends: what is running ends with it.
+    /// Ends all running jobs when the collector ends.
     pub fn stop(&mut self, now: Now) -> Vec<JobReport> {
         for active in self.all.iter_mut().filter_map(|one| one.active.as_mut()) {
             active.handle.ask_to_end();
@@ -134,7 +135,7 @@ impl Jobs {
 }
 
 impl Scheduled {
-    /// Goes on where the collector before this one ended.
+    /// Resumes where the previous collector ended.
     fn resume(&mut self, runs: &[JobRun], now: Now, reports: &mut Vec<JobReport>) {
         let newest_end = runs.iter().find(|run| run.outcome != JobOutcome::Planned);
         self.is_failing = newest_end.is_some_and(|run| run.outcome.is_failure());
@@ -144,7 +145,7 @@ impl Scheduled {
             reports.push(self.report(run));
         }
         let calendar = self.job.calendar.to_string();
-        // What another calendar wanted says nothing about this one.
+        // Runs of an earlier calendar do not count.
         let known = runs.iter().filter(|run| run.calendar == calendar).map(|run| run.due).max();
         match known {
             None => reports.push(self.plan(now)),
@@ -157,13 +158,13 @@ impl Scheduled {
         }
     }
 
-    /// Counts the times of its calendar from now on.
+    /// Starts following the job's calendar now.
     fn plan(&mut self, now: Now) -> JobReport {
         self.next = self.job.calendar.after(now.utc);
         JobReport { run: self.run(now.utc, JobOutcome::Planned, String::new()), notice: None }
     }
 
-    /// How often it was due after `since` and up to `until`, and when last.
+    /// How often it was due after `since` and up to `until`, and the last of these times.
     fn due_between(&self, since: Timestamp, until: Timestamp) -> (u64, Option<Timestamp>) {
         let (mut count, mut last) = (0, None);
         let mut next = self.job.calendar.after(since);
@@ -184,7 +185,7 @@ impl Scheduled {
         self.report(run)
     }
 
-    /// What has become of the run that is under way.
+    /// Checks the run in progress.
     fn look_after(&mut self, now: Now) -> Option<JobReport> {
         let deadline_ns = u64::try_from(self.job.deadline.as_nanos()).unwrap_or(u64::MAX);
         let active = self.active.as_mut()?;
@@ -215,7 +216,8 @@ impl Scheduled {
         let Some(first) = self.next.filter(|next| *next <= now.utc) else { return };
         let (further, last) = self.due_between(first, now.utc);
         let due = last.unwrap_or(first);
-        // Never at or before a time that was already due: a clock that is set back does not run a job twice.
+        // Never at or before a time that was already due, so that setting the clock back does not run a job
+        // twice.
         self.next = self.job.calendar.after(due.max(now.utc));
         let is_late = now.utc.duration_since(due) > LATE_MAX;
         let missed = further + u64::from(is_late);
@@ -266,11 +268,11 @@ impl Scheduled {
         }
     }
 
-    /// A run that is over, with its notification.
+    /// Reports a run that has ended, with a notice if one is due.
     fn report(&mut self, run: JobRun) -> JobReport {
         let was_failing = std::mem::replace(&mut self.is_failing, run.outcome.is_failure());
         let occasion = match (run.outcome.is_failure(), was_failing) {
-            // A job that hangs is due every minute, perhaps: once is enough.
+            // A job that hangs may be due every minute; one notice is enough.
             (true, true) if run.outcome == JobOutcome::Skipped => None,
             (true, _) => Some(Occasion::Firing),
             (false, true) => Some(Occasion::Resolved),

@@ -1,4 +1,4 @@
-//! Jobs as programs of this machine, each with a thread that waits for it.
+//! Runs jobs as processes, each with a thread that waits for it.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -16,25 +16,25 @@ use iostall_measure::{Clock, MonotonicClock};
 
 use super::job::{Job, JobEnd, JobRunner, RunningJob};
 
-/// Lines of output that are kept, and how long each of them may be.
+/// Number of output lines stored, and the longest stored length of a line.
 const LINES_MAX: usize = 20;
 const LINE_BYTES_MAX: u64 = 500;
-/// How often a program is asked whether it has ended.
+/// How often to check whether a program has ended.
 const LOOK_EVERY_NS: u64 = 50_000_000;
-/// How long after the end of a program its output may still come. Something it left behind may hold the pipe open for ever.
+/// How long to wait for output after the program has ended. A child that is still running may hold the pipe
+/// open forever.
 const OUTPUT_WAIT_NS: u64 = 1_000_000_000;
-/// How long a program may take to end when the collector does.
+/// How long a program may take to end when the collector ends.
 const END_WAIT: Duration = Duration::from_secs(5);
 
-/// What its thread is to do with a program.
+/// Requests to the thread of a program.
 const GO_ON: u8 = 0;
 const ASK: u8 = 1;
 const KILL: u8 = 2;
 
-/// Starts programs with these variables on top of the collector's own.
+/// Starts programs with these additional environment variables.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessRunner {
-    /// Names and values.
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -45,11 +45,11 @@ impl JobRunner for ProcessRunner {
         let (words, environment, seen) = (job.command.clone(), self.environment.clone(), Arc::clone(&wish));
         let run = move || {
             let ended = run(&words, environment, &seen);
-            // The collector may have ended meanwhile.
+            // The collector may have ended in the meantime.
             let _ = sender.send(ended.unwrap_or_else(|error| not_started(&words, &error)));
         };
-        // Starting a program may take long, too: its file may be on a server that hangs. Without a thread, the receiver
-        // finds that nobody sends.
+        // Starting a program may block too, for example if its file is on a server that hangs. If the thread
+        // cannot be created, the receiver sees a closed channel.
         drop(thread::Builder::new().name("iostall-job".into()).spawn(run));
         Box::new(Process { wish, end })
     }
@@ -83,7 +83,7 @@ impl RunningJob for Process {
                 Ok(end) => return end,
                 Err(RecvTimeoutError::Disconnected) => return no_thread(),
                 Err(RecvTimeoutError::Timeout) if self.wish.load(Ordering::Relaxed) == KILL => {
-                    // Not even SIGKILL ends a program that waits for a device.
+                    // Not even SIGKILL ends a process that waits for a device.
                     return JobEnd {
                         is_success: false,
                         detail: "it cannot be ended".into(),
@@ -105,14 +105,14 @@ fn not_started(words: &[String], error: &io::Error) -> JobEnd {
     JobEnd { is_success: false, detail: format!("cannot run {program}: {error}"), output: String::new() }
 }
 
-/// Runs a program to its end.
+/// Runs a program until it ends.
 fn run(words: &[String], environment: Vec<(OsString, OsString)>, wish: &AtomicU8) -> io::Result<JobEnd> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(words.first().map(String::as_str).unwrap_or_default());
     command.args(words.iter().skip(1)).envs(environment).stdin(Stdio::null());
     command.stdout(writer.try_clone()?).stderr(writer);
     let program = Program::start(&mut command)?;
-    // Our own ends of the pipe: it would never end otherwise.
+    // Closes our ends of the pipe, which would otherwise never end.
     drop(command);
     let tail = Tail::follow(reader);
     let status = wait(program, wish)?;
@@ -135,20 +135,20 @@ fn wait(program: Program, wish: &AtomicU8) -> io::Result<ExitStatus> {
         clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS);
     }
     if done > GO_ON {
-        // What it started does not outlive a program that had to be ended.
+        // Children do not outlive a program that had to be killed.
         program.kill();
     }
     program.finish()
 }
 
-/// The last lines of an output.
+/// The last lines of a program's output.
 struct Tail {
     lines: Arc<Mutex<VecDeque<String>>>,
     end: Receiver<()>,
 }
 
 impl Tail {
-    /// Reads `from` on a thread of its own, which ends with the pipe.
+    /// Reads `from` on a separate thread, which ends with the pipe.
     fn follow(from: impl Read + Send + 'static) -> Self {
         let lines = Arc::new(Mutex::new(VecDeque::new()));
         let (sender, end) = channel();
@@ -169,14 +169,14 @@ impl Tail {
     }
 
     fn finish(self) -> String {
-        // The end of the sender is the end of the output.
+        // The sender is dropped at the end of the output.
         let _ = receive(&self.end, Duration::from_nanos(OUTPUT_WAIT_NS));
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// The next line, or as much of it as is kept; `None` at the end.
+/// The next line, truncated to the stored length; `None` at the end.
 fn next_line(reader: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
     let read = reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line).ok()?;
@@ -191,7 +191,7 @@ fn next_line(reader: &mut impl BufRead) -> Option<String> {
     Some(String::from_utf8_lossy(&line).trim_end().to_owned())
 }
 
-/// Passes over what is left of a line. One without an end, as a dump of binary data may be, needs no memory.
+/// Skips the rest of a line without storing it: binary output may have no line breaks.
 fn skip_line(reader: &mut impl BufRead) {
     while let Ok(buffer) = reader.fill_buf() {
         let found = buffer.iter().position(|byte| *byte == b'\n');
@@ -246,7 +246,7 @@ mod tests {
         assert!(!end.is_success && end.detail.contains("cannot run /no/such/program"), "{end:?}");
     }
 
-    /// A shell that is asked to end leaves what it started behind; the job's deadline ends all of it.
+    /// A shell that is asked to end leaves its children behind; the deadline kills them all.
     #[test]
     fn a_job_that_is_asked_to_end_leaves_nothing_behind() {
         let directory = tempfile::tempdir().unwrap();
@@ -259,7 +259,7 @@ mod tests {
             thread::yield_now();
         }
         running.ask_to_end();
-        // The pipe would be open for as long as the sleep holds it, so the end comes only when all have ended.
+        // The sleep holds the pipe open, so its end shows that all have ended.
         let end = running.end();
         assert!(!end.is_success, "{end:?}");
     }

@@ -1,4 +1,4 @@
-//! Jobs on a simulated clock: the calendar, the deadlines and the collector's absence are real, the programs are scripted.
+//! Jobs on a simulated clock, with real calendars and deadlines and scripted programs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::*;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Programs that run until they are told to end, and what was done to them.
+/// Scripted programs, and what was done to them.
 #[derive(Clone, Default)]
 struct Programs {
     running: Arc<Mutex<Vec<&'static str>>>,
@@ -66,7 +66,7 @@ fn now(at: &str) -> Now {
     Now { utc, clock_ns: u64::try_from(utc.as_second()).unwrap() * SECOND_NS }
 }
 
-/// What a collector keeps of its jobs, from one start to the next.
+/// The runs that survive a restart of the collector.
 #[derive(Default)]
 struct Kept(Vec<JobRun>);
 
@@ -92,7 +92,7 @@ impl Kept {
     }
 }
 
-/// The hour after midnight of a day with a change of the clock is a minute's walk in a test.
+/// Runs the scheduler in steps of a minute.
 fn started_between(jobs: &mut Jobs, programs: &Programs, from: &str, to: &str) -> Vec<String> {
     let (mut at, end) = (now(from).utc, now(to).utc);
     let mut started = Vec::new();
@@ -125,7 +125,7 @@ fn a_job_runs_at_its_time_and_its_end_is_reported_with_what_it_said() {
     assert_eq!(jobs.look(now("2026-11-22T23:59:59Z")), []);
 }
 
-/// On the night when the clock goes back there are two half past two.
+/// When the clock goes back, half past two occurs twice.
 #[test]
 fn a_job_runs_once_in_the_night_that_has_its_time_twice_and_in_the_one_that_does_not_have_it() {
     if TimeZone::get("Europe/Zurich").is_err() {
@@ -175,7 +175,7 @@ fn what_was_due_while_the_collector_was_down_is_named_once_and_notified() {
     assert_eq!(notice.as_ref().unwrap().channels, ["ops"]);
     let (mut jobs, again) = kept.start(&nightly, &programs, "2026-11-22T13:00:00Z");
     assert_eq!(again, [], "what was named is not named again");
-    // The next success says that it works again.
+    // The next success sends a notice.
     kept.keep(jobs.look(now("2026-11-23T02:30:00Z")));
     programs.ends(true);
     let said = kept.keep(jobs.look(now("2026-11-23T02:40:00Z")));
@@ -246,7 +246,7 @@ fn after_hours_of_standing_still_one_run_is_missed_and_none_is_started_late() {
     assert_eq!(reports.len(), 1);
     assert!(reports[0].run.detail.contains("4 runs were missed"), "{}", reports[0].run.detail);
     assert!(programs.running.lock().unwrap().is_empty());
-    // Held up for a minute, it still runs.
+    // A minute late, it still runs.
     let reports = jobs.look(now("2026-11-22T05:01:00Z"));
     assert_eq!(reports.iter().map(|one| one.run.outcome).collect::<Vec<_>>(), [JobOutcome::Running]);
 }

@@ -1,34 +1,32 @@
-//! The same jobs as timers of systemd.
+//! Jobs as systemd timers.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::job::Job;
 
-/// Where the collector keeps its history, for the jobs of `iostall`.
+/// The store for jobs that run `iostall`.
 const STORE: &str = "/var/lib/iostall/iostall.db";
 
-/// A file for `/etc/systemd/system`.
+/// A file in `/etc/systemd/system`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Unit {
-    /// Its name.
     name: String,
-    /// What is in it.
     text: String,
 }
 
-/// A service and a timer for each job. The account is an unprivileged one; what a job may write to beyond the state directory
+/// A service and a timer per job. The account is unprivileged; to write outside the state directory, a job
 /// needs `ReadWritePaths=`.
 fn units(jobs: &[Job]) -> Vec<Unit> {
     jobs.iter().flat_map(|job| [service(job), timer(job)]).collect()
 }
 
-/// All of them as one text, each under its name.
+/// All units as one text, each under its name.
 pub fn units_text(jobs: &[Job]) -> String {
     units(jobs).iter().map(|unit| format!("# {}\n{}\n", unit.name, unit.text)).collect()
 }
 
-/// Writes them into `directory`. Returns the files.
+/// Writes them to `directory`. Returns the files.
 pub fn write_units(jobs: &[Job], directory: &Path) -> io::Result<Vec<PathBuf>> {
     let write = |unit: Unit| {
         let path = directory.join(&unit.name);
@@ -64,12 +62,12 @@ fn timer(job: &Job) -> Unit {
     Unit { name: format!("{}.timer", job.unit_name()), text }
 }
 
-/// A name on one line. systemd reads `%` as the beginning of a specifier.
+/// A name on one line, with `%` escaped for systemd.
 fn description(name: &str) -> String {
     name.replace(['\n', '\r'], " ").replace('%', "%%")
 }
 
-/// A word as systemd reads it back: it expands `%`, `$` and escapes, and parts words at blanks.
+/// Quotes a word for systemd, which expands `%`, `$` and escapes, and splits at blanks.
 fn quoted(word: &str) -> String {
     let escaped: String = word
         .chars()

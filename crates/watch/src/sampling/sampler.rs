@@ -16,7 +16,7 @@ use super::event::{Event, SamplerOptions};
 use super::ticker::Ticker;
 use crate::clock::{MachineClock, WatchClock, utc_ns};
 
-/// How many events may wait for the reader before sources wait too.
+/// How many events may be queued before sources wait.
 pub(super) const EVENTS_WAITING_MAX: usize = 256;
 
 /// The reading threads.
@@ -53,7 +53,7 @@ impl Sampler {
     }
 }
 
-/// Ends the sampling, also of sources that are added later.
+/// Ends sampling, including sources that are added later.
 #[derive(Clone, Debug, Default)]
 pub struct Stopper(Arc<Mutex<Stops>>);
 
@@ -71,13 +71,13 @@ impl Stopper {
         stops.each.iter().for_each(|stop| stop.set());
     }
 
-    /// Ends `stop` with the rest.
+    /// Lets this stopper end `stop` too.
     pub(super) fn watch(&self, stop: &Arc<Stop>) {
         let mut stops = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if stops.is_set {
             stop.set();
         }
-        // Those of threads that have ended are held by nobody else.
+        // Threads that have ended hold no reference any more.
         stops.each.retain(|stop| Arc::strong_count(stop) > 1);
         stops.each.push(Arc::clone(stop));
     }
@@ -114,7 +114,7 @@ fn run(mut ticker: Ticker, sender: &SyncSender<Event>, stop: &Stop) {
     }
 }
 
-/// Whether a thread, or all of them, are to end.
+/// Tells one thread, or all, to end.
 #[derive(Debug, Default)]
 pub(super) struct Stop {
     is_set: Mutex<bool>,

@@ -1,4 +1,4 @@
-//! Sources that come and go while others are sampled on.
+//! Adds and removes sources while others are sampled.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::event::{Event, Next, SamplerOptions, Sampling};
 use super::sampler::{EVENTS_WAITING_MAX, Stop, Stopper, thread_of};
 
-/// A thread for every source.
+/// One thread per source.
 pub(crate) struct SourceThreads {
     sender: SyncSender<Event>,
     events: Receiver<Event>,
@@ -28,18 +28,18 @@ struct SourceThread {
 }
 
 impl SourceThreads {
-    /// No threads yet; all of them end after `until`.
+    /// No threads so far; all end after `until`.
     pub(crate) fn new(until: Option<Timestamp>) -> Self {
         let (sender, events) = sync_channel(EVENTS_WAITING_MAX);
         Self { sender, events, stopper: Stopper::default(), until, threads: Vec::new() }
     }
 
-    /// Ends all of it, from anywhere.
+    /// A handle to end all threads, from any thread.
     pub(crate) fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Samples `source` as number `index` from now on, in place of the one that had this number.
+    /// Samples `source` as number `index`, replacing the previous one.
     pub(crate) fn put(&mut self, index: usize, source: Box<dyn Source>, options: SamplerOptions) {
         self.remove(index);
         let stop = Arc::new(Stop::default());
@@ -48,7 +48,7 @@ impl SourceThreads {
         self.threads.push(SourceThread { index, stop, handle });
     }
 
-    /// Samples source number `index` no more. A reading that is under way is not waited for, and still gives its event.
+    /// Stops sampling source number `index`. A reading in progress is not awaited, and still sends its event.
     pub(crate) fn remove(&mut self, index: usize) {
         self.threads.retain(|thread| {
             if thread.index == index {
@@ -67,7 +67,7 @@ impl SourceThreads {
 
 impl Sampling for SourceThreads {
     fn next(&mut self, limit: Duration) -> Next {
-        // Before the wait: what ended threads have sent is in the channel by then.
+        // Checked before waiting: by then, all events of ended threads are in the channel.
         let is_over = self.is_over();
         let limit = if is_over { Duration::ZERO } else { limit };
         match receive(&self.events, limit) {

@@ -1,4 +1,4 @@
-//! Jobs as they are written.
+//! The `[[job]]` tables.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use serde::Deserialize;
 use super::place::Wrong;
 use crate::jobs::{Calendar, Job};
 
-/// How long a run may take unless the file says otherwise.
+/// Default deadline.
 const DEADLINE: Duration = Duration::from_secs(3600);
-/// The account that systemd runs a job under unless the file says otherwise.
+/// Default account of the systemd service.
 const USER: &str = "iostall";
 
 #[derive(Debug, Deserialize)]
@@ -32,7 +32,7 @@ pub(super) fn checked(written: Vec<Written>, channels: &BTreeSet<&str>) -> Resul
     for one in written {
         let place = format!("job {:?}", one.name);
         let job = job(one, channels).map_err(|reason| (place.clone(), reason))?;
-        // Names of systemd's units have fewer letters than ours.
+        // Unit names allow fewer characters than job names, so two jobs may collide.
         if !names.insert(job.unit_name()) {
             return Err((place, format!("is there twice: both would be {}", job.unit_name())));
         }

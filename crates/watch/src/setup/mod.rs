@@ -1,4 +1,4 @@
-//! What a collector is to do: its sources, its jobs and its alerts, as a file in TOML says it.
+//! A collector's setup: sources, jobs and alerts, from a TOML file or from the command line.
 
 mod jobs;
 mod place;
@@ -25,52 +25,44 @@ use crate::setup_error::SetupError;
 use place::length;
 pub use sources::WatchedSource;
 
-/// Thousands of sources.
+/// Enough for thousands of sources.
 const FILE: Input = Input { what: "collector's file", limit: ByteCount(4 << 20) };
 
-/// From sample to sample, unless the file says otherwise.
+/// Default interval between samples.
 pub const INTERVAL: Duration = Duration::from_secs(10);
-/// How long a source may take to answer, unless the file says otherwise.
+/// Default timeout of a reading.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long raw samples are kept, unless the file says otherwise.
+/// Default retention of raw samples.
 pub const KEEP_RAW: Duration = Duration::from_secs(14 * 24 * 3600);
 
-/// See the module.
+/// A collector's setup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectorSetup {
-    /// What is sampled.
     pub sources: Vec<WatchedSource>,
-    /// What runs at set times.
     pub jobs: Vec<Job>,
-    /// Rules and channels.
     pub alerts: AlertFile,
-    /// Where the alerts are, if in a file of their own.
+    /// The separate alert file, if any.
     pub alerts_path: Option<PathBuf>,
-    /// Where the current values are served to Prometheus.
+    /// The address for Prometheus.
     pub metrics: Option<String>,
-    /// How long raw samples are kept.
     pub keep_raw: Duration,
 }
 
-/// What can be typed: one interval and one filter for all sources.
+/// A setup from the command line: one interval and one filter for all sources.
 pub struct TypedSetup<'a> {
-    /// What is sampled.
     pub sources: Vec<NamedSource>,
-    /// From sample to sample.
+    /// Time between samples.
     pub interval: Duration,
-    /// How long a source may take to answer.
+    /// Longest time for a reading.
     pub timeout: Duration,
-    /// Which rows are kept.
     pub filter: Filter,
-    /// A file of alerts.
     pub alerts_path: Option<&'a Path>,
-    /// Where the current values are served to Prometheus.
+    /// The address for Prometheus.
     pub metrics: Option<String>,
-    /// How long raw samples are kept.
     pub keep_raw: Duration,
 }
 
-/// The file as it is written.
+/// The format of the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Written {
@@ -92,12 +84,12 @@ struct Written {
 }
 
 impl CollectorSetup {
-    /// Reads the file at `path`, and that of the alerts where it names one.
+    /// Reads the file at `path`, and the alert file it names, if any.
     pub fn read(path: &Path) -> Result<Self, SetupError> {
         Self::parse(&FILE.text(path)?, path)
     }
 
-    /// Reads its text. A file of alerts is looked for beside `path`.
+    /// Parses the text. The path of an alert file is relative to `path`.
     pub fn parse(text: &str, path: &Path) -> Result<Self, SetupError> {
         let written: Written = toml::from_str(text).map_err(|error| SetupError::Form {
             path: path.to_owned(),
@@ -133,7 +125,7 @@ impl CollectorSetup {
         Ok(Self { sources, jobs, alerts, alerts_path, metrics: written.metrics, keep_raw })
     }
 
-    /// What was typed instead of a file.
+    /// The setup from the command line.
     pub fn typed(typed: TypedSetup<'_>) -> Result<Self, AlertFileError> {
         let TypedSetup { sources, interval, timeout, filter, alerts_path, metrics, keep_raw } = typed;
         let source = |source: NamedSource| WatchedSource {
@@ -156,7 +148,7 @@ impl CollectorSetup {
         })
     }
 
-    /// The names of rules that none of the sources fits.
+    /// Names of rules that match no source.
     pub fn rules_about_nothing(&self) -> Vec<&str> {
         let known: Vec<RuleSource> = self.sources.iter().map(WatchedSource::for_rules).collect();
         let is_idle = |rule: &&Rule| !known.iter().any(|source| rule.matches.fits_source(source));

@@ -1,13 +1,13 @@
-//! What is wrong, and where.
+//! Locations of errors in the file.
 
 use std::time::Duration;
 
 use iostall_measure::Nanos;
 
-/// A place in the file, and what is wrong there.
+/// A place in the file, and the error there.
 pub(super) type Wrong = (String, String);
 
-/// A length of time that is more than nothing.
+/// A positive duration.
 pub(super) fn length(key: &str, written: Option<Nanos>, default: Duration) -> Result<Duration, Wrong> {
     match written.map(Nanos::nanos) {
         None => Ok(default),

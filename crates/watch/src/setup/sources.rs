@@ -1,4 +1,4 @@
-//! Sources as they are written.
+//! The `[[source]]` tables.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,27 +11,25 @@ use serde::Deserialize;
 
 use super::place::{Wrong, length};
 
-/// A source, how often it is sampled, and what of it is kept.
+/// A source with its interval and filter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WatchedSource {
-    /// The name that its history goes by.
+    /// The name in reports.
     pub name: String,
-    /// Where it is.
     pub address: Address,
-    /// Its password, if that is known already.
+    /// The password, if already known.
     pub secret: Option<Secret>,
-    /// What it belongs to, for rules and reports.
+    /// For rules and reports.
     pub tags: Vec<String>,
-    /// From sample to sample.
+    /// Time between samples.
     pub interval: Duration,
-    /// How long it may take to answer.
+    /// Longest time for a reading.
     pub timeout: Duration,
-    /// Which rows are kept.
     pub filter: Filter,
 }
 
 impl WatchedSource {
-    /// What rules know of it.
+    /// The properties that rules can match.
     pub(crate) fn for_rules(&self) -> RuleSource {
         let interval_ns = u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX);
         RuleSource { name: self.name.clone(), tags: self.tags.clone(), interval_ns }
@@ -53,7 +51,7 @@ pub(super) struct Written {
     files: Vec<String>,
 }
 
-/// What counts for a source that says nothing else.
+/// Values for sources without their own.
 pub(super) struct Defaults {
     pub(super) interval: Duration,
     pub(super) timeout: Duration,
@@ -62,7 +60,7 @@ pub(super) struct Defaults {
 pub(super) fn checked(written: Vec<Written>, defaults: &Defaults) -> Result<Vec<WatchedSource>, Wrong> {
     let (mut sources, mut names) = (Vec::new(), BTreeSet::new());
     for (place, one) in written.into_iter().enumerate() {
-        // An address that cannot be read may hold a password: the place says which it is.
+        // An invalid address may contain a password, so the label does not show it.
         let label =
             one.name.clone().map_or(format!("source {}", place + 1), |name| format!("source {name:?}"));
         let source = source(one, defaults).map_err(|reason| (label.clone(), reason))?;

@@ -1,4 +1,4 @@
-//! What can be written, and what is refused with which words.
+//! Valid files, and the messages for invalid ones.
 
 use super::*;
 

@@ -45,12 +45,12 @@ pub struct Group {
     /// Intervals of rows that could not be read.
     pub unread: u64,
     pub(super) streak_ns: u64,
-    /// Up to where its rows have been counted.
+    /// Its rows have been counted up to this time.
     counted_until: Option<Timestamp>,
 }
 
 impl Group {
-    /// Adds what was done in the next interval.
+    /// Adds the totals of the next interval.
     pub(super) fn then(&mut self, totals: &Totals, threshold_ns: Option<u64>, interval: &Interval) {
         let covered_ns = self.newly_covered_ns(totals, interval);
         self.totals.then(&Totals { covered_ns, ..*totals });
@@ -74,8 +74,8 @@ impl Group {
         }
     }
 
-    /// How much of the time that `totals` are of was not covered before. Rows that are read late did their work in a time
-    /// in which other rows of the group may have been counted.
+    /// Time covered by `totals` that was not covered before. Rows that are read late cover a time in which
+    /// other rows of the group may already have been counted.
     fn newly_covered_ns(&mut self, totals: &Totals, interval: &Interval) -> u64 {
         let counted_until = self.counted_until.replace(interval.end);
         match counted_until.filter(|until| interval.grain == Grain::Late && *until > interval.start) {

@@ -11,29 +11,27 @@ pub struct Interval {
     pub start: Timestamp,
     pub end: Timestamp,
     pub rows: Vec<(Row, Change)>,
-    /// What it is made of.
     pub grain: Grain,
 }
 
-/// What an interval is made of.
+/// The kind of data behind an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
-    /// Two samples, one after the other.
+    /// Two consecutive samples.
     Samples,
-    /// Rows that could not be read in the samples between these two; what else was read meanwhile is in intervals of its
-    /// own.
+    /// Rows that could not be read between these two samples; rows that could are in separate intervals.
     Late,
-    /// An hour or a day of which only sums are kept: it may be covered in part.
+    /// An hour or a day of which only sums are stored, and which may be partly covered.
     Rollup,
 }
 
 impl Interval {
-    /// What happened from sample to sample, by the calendar; then what the rows did that were not in the sample before,
-    /// since they were last read.
+    /// The intervals of `step`: from the previous sample for most rows, and since their last reading for rows
+    /// that were missing from it.
     pub fn all_of(step: &Step) -> Vec<Self> {
         let end = step.at();
         let length_ns = step.since.as_ref().and_then(|since| step.sample.taken.since_ns(since));
-        // Where somebody set the clock back meanwhile, the length is that of the clock which timed it.
+        // If the clock was set back, the length comes from the clock that timed the interval.
         let before = |ns: u64| {
             let length = SignedDuration::from_nanos(i64::try_from(ns).unwrap_or(i64::MAX));
             end.checked_sub(length).unwrap_or(Timestamp::MIN)

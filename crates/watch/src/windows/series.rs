@@ -58,16 +58,15 @@ pub struct Mark {
 pub enum Cause {
     /// Missed samples, with the reason.
     Gap(String),
-    /// There is no difference for rows of these groups.
+    /// These groups have rows without a difference.
     Rows(Broken, BTreeSet<String>),
 }
 
-/// Why there is no difference for a row.
+/// Why a row has no difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// Its counters began anew.
+    /// Its counters restarted.
     Reset(ResetReason),
-    /// It could not be read.
     NotRead,
 }
 
@@ -94,7 +93,7 @@ impl WatchSeries {
     /// Adds the next interval of `source`.
     pub fn add(&mut self, source: &str, interval: &Interval) {
         if interval.grain == Grain::Late {
-            // A mean of a time in which nobody looked.
+            // A mean over time without samples is meaningless.
             return;
         }
         let has_gap = self.mark_gaps(source, interval);

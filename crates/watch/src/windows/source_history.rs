@@ -18,22 +18,21 @@ pub struct SourceHistory {
     pub hours_until: Option<Timestamp>,
     /// In order.
     pub gaps: Vec<Gap>,
-    /// Databases that could not be read, though their server answered.
+    /// Databases that could not be read although their server answered.
     pub unread: Vec<Unread>,
     /// What the source could not read.
     pub warnings: Vec<Warning>,
 }
 
-/// A database that could not be read at some samples of its server.
+/// A database that could not be read in some samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unread {
-    /// Its name.
     pub database: String,
-    /// At how many samples.
+    /// Number of samples without it.
     pub missed: u64,
-    /// The first of them.
+    /// Time of the first such sample.
     pub first: Timestamp,
-    /// The last.
+    /// Time of the last such sample.
     pub last: Timestamp,
 }
 
@@ -53,7 +52,7 @@ impl SourceHistory {
         is_coarse || !self.gaps.is_empty() || !self.unread.is_empty() || !self.warnings.is_empty()
     }
 
-    /// Notes the databases of which `interval` has no new reading.
+    /// Records the databases that were not read in `interval`.
     pub(crate) fn note_unread(&mut self, interval: &Interval) {
         let stale = interval.rows.iter().filter(|(row, _)| row.is_stale());
         let names: BTreeSet<&str> = stale.filter_map(|(row, _)| row.subject.scope.database()).collect();
@@ -68,7 +67,7 @@ impl SourceHistory {
         }
     }
 
-    /// Why a database could not be read, by the last that was said of it.
+    /// The last reported reason why a database could not be read.
     pub fn why_unread(&self, unread: &Unread) -> Option<&Warning> {
         let is_it = |warning: &&Warning| {
             warning.code == WarningCode::NotRead && warning.subject.as_ref() == Some(&unread.database)

@@ -18,11 +18,11 @@ pub(super) fn write(xml: &mut XmlWriter, report: &DiskspdReport) {
     xml.close();
 }
 
-/// More than any Linux has; a run that came from elsewhere may say anything.
+/// More than Linux supports. A limit is needed because a run may come from an untrusted source.
 const PROCESSORS_MAX: u32 = 65_536;
 
-/// A mask of processors, as wide as it takes. Windows' groups have at most 64 of them and Linux has one group of all, so a large
-/// machine has a mask of more than 64 bits, as it has in Linux' own tools.
+/// A processor mask of any width. Windows has at most 64 processors per group, but Linux has a single group,
+/// so large machines have masks of more than 64 bits, as in other Linux tools.
 fn mask(ids: impl Iterator<Item = u32>) -> String {
     let mut digits: Vec<u32> = vec![0];
     for id in ids.filter(|id| *id < PROCESSORS_MAX) {

@@ -137,7 +137,7 @@ fn the_machine_is_described_once() {
     assert!(xml.contains(expected), "{xml}");
 }
 
-/// A group of Windows' has at most 64 processors, and those beyond were left out of every mask.
+/// Processors beyond the 64 of a Windows group were missing from every mask.
 #[test]
 fn a_machine_of_more_than_64_processors_has_wide_masks() {
     let mut report = report("F");

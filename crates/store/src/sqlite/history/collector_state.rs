@@ -1,4 +1,4 @@
-//! Runs of jobs and the state of collectors.
+//! Runs of jobs and collector state in SQLite.
 
 use iostall_model::job::JobRun;
 use rusqlite::{OptionalExtension, named_params};
@@ -10,7 +10,7 @@ use crate::collector_state::CollectorState;
 use crate::error::StoreError;
 use crate::sqlite::{begin, fault, parsed};
 
-/// Runs that are kept of each job.
+/// Runs stored per job.
 const RUNS_MAX: u32 = 1_000;
 
 impl CollectorState for SqliteHistory {

@@ -1,19 +1,19 @@
 //! Several collectors of one source in one store.
 //!
-//! Their ticks are the same, so they read within milliseconds of each other, and what was read first is not always
-//! written first. One reading a tick says all there is.
+//! They share ticks, so they read within milliseconds of each other, and the first to read is not always the
+//! first to write. One reading per tick is enough.
 
 use iostall_model::{Epoch, Sample, SampleTime, Step};
 
-/// Whether `now` was read before the sample that was taken at `taken`, of the same life of the counters: nothing can be
-/// said of the time between them.
+/// Whether `now` was read before the sample taken at `taken`, with the same epoch: there is no difference
+/// between the two.
 pub(super) fn is_overtaken(taken: &SampleTime, epoch: &Epoch, now: &Sample) -> bool {
     let same_life = epoch.instance == now.epoch.instance && epoch.process_start == now.epoch.process_start;
     same_life && taken.clock == now.taken.clock && now.taken.clock_ns <= taken.clock_ns
 }
 
-/// Whether the sample of `step` has nothing to add to `last`, the newest one in the store: it was read before that, or
-/// another collector read that one within half the time since our own last one.
+/// Whether the sample of `step` adds nothing to `last`, the newest stored sample: it was read earlier, or
+/// another collector stored that one within half the interval since our own last one.
 pub(super) fn is_redundant(last: &Sample, step: &Step) -> bool {
     let now = &*step.sample;
     let Some(since) = &step.since else { return false };

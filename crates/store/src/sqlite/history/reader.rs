@@ -156,7 +156,7 @@ impl SqliteHistory {
                 body::decode(&mut rows, row.get_ref(5)?.as_blob()?)
                     .ok_or_else(|| damage(format!("sample {number}")))?;
                 let sample = sample(row, &rows, &subjects)?;
-                // Older versions kept what two collectors took at one tick in the order in which it came.
+                // Older versions stored two collectors' samples of one tick in the order of arrival.
                 let is_late =
                     |(taken, epoch): &(SampleTime, Epoch)| company::is_overtaken(taken, epoch, &sample);
                 if !earlier.as_ref().is_some_and(is_late) {

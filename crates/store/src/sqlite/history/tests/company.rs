@@ -81,8 +81,8 @@ fn a_window_holds_both_hours_when_the_clock_was_set_back_by_one() {
     assert_eq!(count, 29 + 29, "both times from the 31st to the 59th minute");
 }
 
-/// Two collectors on one source wake at the same ticks. Written in another order than they were read, every second sample
-/// was a change of the clock: 1,027 of them in one night, and every interval lost.
+/// Two collectors of one source wake up at the same ticks. When samples were written in a different order
+/// than read, every second one looked like a clock change: 1,027 in one night, and every interval was lost.
 #[test]
 fn two_collectors_at_the_same_ticks_make_one_history_without_a_change_of_the_clock() {
     let (directory, mut one) = open();
@@ -97,7 +97,7 @@ fn two_collectors_at_the_same_ticks_make_one_history_without_a_change_of_the_clo
     };
     let mut before: Option<[Arc<Sample>; 2]> = None;
     for tick in 0..30 {
-        // The one that reads first is written last.
+        // The first reader writes last.
         let now = [at(tick, 1_000), at(tick, 2_000_000)];
         let step = |place: usize| match &before {
             None => Step::first(Arc::clone(&now[place])),
