@@ -1,4 +1,4 @@
-//! Signals that ask for the end, in a command: what is to stop, and what a user reads of it.
+//! Handles signals that end a command.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use iostall_session::remove_unfinished;
 
 use crate::printer::Printer;
 
-/// Has a signal call `stop` once, and says with `printer`, where there is one, that it has done so. Once a process.
+/// Calls `stop` once on the first signal and reports it with `printer`, if given. Call once per process.
 pub(crate) fn on_signal(
     printer: Option<&Printer>,
     stop: impl Fn() + Send + Sync + 'static,
@@ -17,7 +17,7 @@ pub(crate) fn on_signal(
     on_ending_signals(OfCommand { printer: printer.cloned(), stop }).context("cannot listen for Ctrl-C")
 }
 
-/// A flag that a signal sets; what it says goes to `printer`, where there is one.
+/// A flag set by a signal, which is reported to `printer`, if given.
 pub(crate) fn stop_flag(printer: Option<&Printer>) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let to_stop = Arc::clone(&stop);

@@ -1,4 +1,4 @@
-//! How a command gives out what it found: text on standard output, whatever files were asked for, and the store.
+//! Outputs of a command: text on standard output, requested files, and the store.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -105,7 +105,7 @@ fn write_all(
     outputs.write(output::Delivery { render, show: &show, waiting: &waiting })
 }
 
-/// Gives out what is in no store: answers `status`, or that an output could not be written.
+/// Writes results that are not stored. Returns `status`, or a failure to write.
 pub(crate) fn write_or_show(
     outputs: &Outputs,
     render: Render<'_>,

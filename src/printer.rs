@@ -128,7 +128,7 @@ impl Printer {
         self.to_stderr(&text);
     }
 
-    /// Asks for the password of the source called `name`; `None` where there is no terminal.
+    /// Asks for the password of the source `name`; `None` without a terminal.
     pub(crate) fn ask_password(name: &str) -> io::Result<Option<String>> {
         let term = console::Term::stderr();
         if !term.is_term() {

@@ -30,7 +30,7 @@ pub(crate) fn taken(global: &GlobalArgs) -> Taken {
     path(global).map_or_else(|_| Taken::default(), |path| Taken::default().store(path))
 }
 
-/// What keeps the runs of a command. That they can perhaps not be kept is said now.
+/// The writer that stores a command's runs. Warns now if storing may fail.
 pub(crate) fn run_writer(
     global: &GlobalArgs,
     no_store: bool,

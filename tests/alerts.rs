@@ -1,4 +1,4 @@
-//! `iostall alerts` and `iostall collect run --alerts`: notices that really arrive.
+//! `iostall alerts` and `iostall collect run --alerts`, with notices that are really delivered.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::devices::LoopDevice;
 use crate::support::{PATIENCE, Ran, Workspace, skip, until};
 
-/// Reads one HTTP request: its head and its body.
+/// Reads one HTTP request. Returns head and body.
 fn read_request(stream: &TcpStream) -> (String, String) {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
@@ -34,7 +34,8 @@ fn read_request(stream: &TcpStream) -> (String, String) {
     (head, String::from_utf8(body).unwrap())
 }
 
-/// A web server that answers with `statuses` in turn, and then with the last of them. Gives its port and what it got.
+/// A web server that answers with each of `statuses` in turn, and then always with the last. Returns its port
+/// and the requests.
 fn web_server(statuses: &'static [&'static str]) -> (u16, Receiver<(String, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -53,7 +54,7 @@ fn web_server(statuses: &'static [&'static str]) -> (u16, Receiver<(String, Stri
     (port, got)
 }
 
-/// A mail server that takes one message. Gives its port, and the conversation as it heard it.
+/// A mail server that accepts one message. Returns its port and the conversation.
 fn mail_server() -> (u16, Receiver<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -95,7 +96,7 @@ fn mail_server() -> (u16, Receiver<Vec<String>>) {
     (port, got)
 }
 
-/// No channel gives up because this machine stands still.
+/// Long enough that no channel times out on a stalled machine.
 const PATIENT: &str = "\ntimeout = \"10m\"";
 
 const RULE: &str = "[[rules]]\nname = \"busy\"\nwhen = \"iops\"\nover = 0.000001\nlevel = \"server\"\n\
@@ -194,7 +195,7 @@ fn a_collector_tells_of_a_silent_source_and_tries_again_where_it_was_refused() {
     assert!(!ran.stderr.contains("not told"), "{}", ran.stderr);
 }
 
-/// Writes a block to `device`, past the page cache.
+/// Writes a block to `device`, bypassing the page cache.
 fn write_block(device: &LoopDevice) -> bool {
     let to = format!("of={}", device.name());
     let ran = Command::new("dd").args(["if=/dev/zero", &to, "bs=4k", "count=1", "oflag=direct"]).output();
@@ -208,12 +209,12 @@ fn a_collector_tells_of_a_busy_device_and_that_it_is_over() {
                 for = \"0s\"\nnotify = [\"one\"]\n";
     let workspace = workspace(&format!("webhook = \"http://127.0.0.1:{port}/\"{PATIENT}"), rule);
     let Some(device) = LoopDevice::new(&workspace, "alerts of a device", 16) else { return };
-    // A device that was never used is not counted.
+    // A device is counted only after its first use.
     if !write_block(&device) {
         return skip("alerts of a device", "dd cannot write to a loop device");
     }
     let name = device.name().trim_start_matches("/dev/").to_owned();
-    // Other devices of this machine may be busy too.
+    // Other devices of this machine may be busy.
     let occasion = || {
         let (_, body) = got.recv_timeout(Duration::from_millis(100)).ok()?;
         let body: Value = serde_json::from_str(&body).unwrap();
@@ -241,20 +242,20 @@ fn a_channel_that_hangs_neither_delays_a_sample_nor_keeps_the_collector_from_end
         workspace.start(&["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "linux:", dead]);
     collector.wait_for("not sent through one: did not end within 2s");
     collector.signal("INT");
-    // The program of the channel would sleep for an hour.
+    // The channel's program would sleep for an hour.
     collector.wait_until_ended();
     collector.ended().expect_status(0);
 }
 
-/// Quiet hours from and to so many hours from now by the clock of `zone`: they hold now only if the first is not
-/// above zero, and the second is, whatever the time is.
+/// Mute hours in `zone`, relative to now: in effect only if `from_h` is not positive and `to_h` is.
 fn mute(zone: &str, from_h: i64, to_h: i64) -> String {
     let here = utc_now().in_tz(zone).unwrap();
     let at = |hours: i64| (here.clone() + SignedDuration::from_hours(hours)).strftime("%H:%M").to_string();
     format!("mute = [{{ from = \"{}\", to = \"{}\", zone = \"{zone}\" }}]\n", at(from_h), at(to_h))
 }
 
-/// A quarter to six hours ahead of UTC, and without summer time: hours there are never whole hours elsewhere.
+/// A quarter to six hours ahead of UTC, without daylight saving time, so that its full hours are never full
+/// hours elsewhere.
 const ZONE: &str = "Asia/Kathmandu";
 
 #[test]
@@ -270,8 +271,8 @@ fn in_quiet_hours_nothing_is_told_and_the_hours_are_those_of_the_zone() {
         )
     };
     let all_days = format!("mute = [{{ from = \"09:30\", to = \"09:30\", zone = \"{ZONE}\" }}]\n");
-    // The first two are quiet now. In the third the hours are over, though they hold what a clock in London shows;
-    // the last has none. They are judged in this order, so that what is wrongly told comes first.
+    // The first two are muted now. The third is no longer muted in its own zone, but would be by London's
+    // clock; the last has no mute hours. Rules are checked in this order, so a wrong notice would come first.
     let rules = [
         rule("asleep", &mute(ZONE, -2, 3)),
         rule("always asleep", &all_days),

@@ -1,4 +1,4 @@
-//! Bad input: what, where, what next; exit status 2; nothing lost.
+//! Invalid input: the message says what, where and what to do; exit status 2; nothing is lost.
 
 use std::fs;
 

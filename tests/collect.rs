@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{Ran, Workspace, binary, skip};
 use crate::top::has_interval;
 
-/// Whether this machine has a device that the kernel counts.
+/// Whether the kernel counts any device on this machine.
 fn has_counted_device() -> bool {
     let text = std::fs::read_to_string("/proc/diskstats").unwrap_or_default();
     let is_used = |line: &str| line.split_ascii_whitespace().nth(3).is_some_and(|reads| reads != "0");
@@ -98,7 +98,7 @@ fn two_samples_make_an_interval_and_the_report_has_its_forms() {
 #[test]
 fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled() {
     let workspace = Workspace::new();
-    // Port 9 of this machine: nobody listens, the answer comes at once.
+    // Nobody listens on port 9, so the connection fails at once.
     let dead = "postgres://mon@127.0.0.1:9/sales";
     let mut collector = workspace.start(&["collect", "run", "--interval", "1s", "linux:", dead]);
     collector.wait_for("hint: check that the server runs");
@@ -125,8 +125,8 @@ fn a_dead_source_is_a_gap_and_delays_nobody_and_stopping_keeps_what_was_sampled(
     }
 }
 
-/// `collect run linux: postgres://… --database sales` kept the samples of PostgreSQL and of the host only its pressure: what
-/// stood in the place of a database's name was a disk's role, and every disk was dropped without a word.
+/// `collect run linux: postgres://… --database sales` stored only pressure for the host: the filter compared
+/// the database name with the role of each disk, and silently dropped all disks.
 #[test]
 fn choosing_databases_leaves_a_host_its_devices() {
     if !has_counted_device() {
@@ -141,12 +141,12 @@ fn choosing_databases_leaves_a_host_its_devices() {
     assert_eq!(json["groups"][0]["name"], "all disks", "{}", ran.stdout);
 }
 
-/// Samples were in SQLite only, in bodies that no tool of others reads; now another program writes them as Parquet, where it is
-/// installed.
+/// Samples existed only in SQLite, in a format no other tool reads. Now a separate program, if installed,
+/// writes them as Parquet.
 #[test]
 fn an_export_is_done_by_the_program_that_is_installed_for_it() {
     let workspace = Workspace::new();
-    // In a directory of its own: beside the program that was built, the other one may lie.
+    // In a separate directory, because the real exporter may be next to the built program.
     let (own, somewhere) = (workspace.path("bin"), workspace.path("somewhere"));
     for directory in [&own, &somewhere] {
         std::fs::create_dir(directory).unwrap();
@@ -162,7 +162,8 @@ fn an_export_is_done_by_the_program_that_is_installed_for_it() {
     let ran = export(path).expect_status(2);
     assert!(ran.stderr.contains("iostall-lake"), "{}", ran.stderr);
     assert!(ran.stderr.contains("hint: `cargo install"), "{}", ran.stderr);
-    // Links to what is there, not scripts: one just written cannot be started while another test forks.
+    // Links to an existing program instead of scripts: a newly written file cannot be executed while another
+    // test forks.
     symlink("/bin/echo", somewhere.join("iostall-lake")).unwrap();
     assert_eq!(export(path).expect_status(0).stdout, "export --parquet=-out -- s.db\n");
     export("somewhere").expect_status(2);

@@ -1,4 +1,4 @@
-//! `iostall copy` end to end: every flag, every exit status, and UBCopy's faults, each with its story.
+//! `iostall copy` end to end: all options and exit statuses, and the bugs of UBCopy.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use iostall_measure::{Clock, MonotonicClock};
 use crate::running::Running;
 use crate::support::{Ran, Workspace, until};
 
-/// Bytes that no two places share.
+/// Content without repetition.
 pub(crate) fn content(size: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ size as u64;
     let mut data = Vec::with_capacity(size + 8);
@@ -31,7 +31,7 @@ pub(crate) fn names(path: &Path) -> Vec<String> {
     names
 }
 
-/// Waits until an unfinished copy shows in the workspace, so that what follows happens in the middle of it.
+/// Waits until an unfinished copy exists, so that the test acts in the middle of the copy.
 fn wait_for_part(here: &Workspace, copy: &mut Running) {
     copy.wait_until("the unfinished copy", |_| {
         names(&here.path(".")).iter().any(|name| name.contains(".iostall-"))
@@ -40,7 +40,7 @@ fn wait_for_part(here: &Workspace, copy: &mut Running) {
 
 #[test]
 fn a_copy_is_reported_recorded_and_exits_with_zero() {
-    // UBCopy's Main returned 1 on success and 0 on failure: scripts misread it.
+    // UBCopy's Main returned 1 for success and 0 for failure, which misled scripts.
     let here = Workspace::new();
     fs::write(here.path("from"), content(5_000_001)).unwrap();
     let ran = here.run(&["copy", "--json", "o.json", "from", "to"]).expect_status(0);
@@ -60,7 +60,7 @@ fn a_copy_is_reported_recorded_and_exits_with_zero() {
 
 #[test]
 fn what_cannot_be_copied_exits_with_two_and_says_why() {
-    // UBCopy said "Invalid path" and returned success.
+    // UBCopy reported "Invalid path" and returned success.
     let here = Workspace::new();
     let ran = here.run(&["copy", "absent", "to"]).expect_status(2);
     assert!(ran.stderr.contains("cannot find absent") && ran.stderr.contains("hint:"), "{}", ran.stderr);
@@ -74,7 +74,8 @@ fn what_cannot_be_copied_exits_with_two_and_says_why() {
 
 #[test]
 fn the_source_stays_whatever_becomes_of_the_copy() {
-    // UBCopy's move deleted the source when the target merely existed. iostall has no move: nothing removes a source.
+    // UBCopy's move deleted the source even if the target merely existed. iostall has no move and never
+    // removes a source.
     let here = Workspace::new();
     fs::write(here.path("from"), content(3_000_000)).unwrap();
     fs::write(here.path("to"), b"something else").unwrap();
@@ -85,7 +86,8 @@ fn the_source_stays_whatever_becomes_of_the_copy() {
     assert_eq!(fs::read(here.path("to")).unwrap(), content(3_000_000));
 }
 
-/// What a copy said of what was done to it; `None` where it succeeded and that came too late, and then without its file.
+/// The output of a copy that was disturbed. `None` if it succeeded because the disturbance came too late;
+/// then its file is removed.
 fn ended_unless_late(here: &Workspace, copy: Running, in_time: bool) -> Option<Ran> {
     let ran = copy.ended();
     if ran.status == Some(0) && !in_time {
@@ -98,7 +100,8 @@ fn ended_unless_late(here: &Workspace, copy: Running, in_time: bool) -> Option<R
 const DAMAGED_BYTES: usize = 48 << 20;
 const DAMAGED_AT: u64 = DAMAGED_BYTES as u64 - 5000;
 
-/// Damages a copy near its end while it is read back, and gives what the copy said of it. `None`: the damage came too late.
+/// Damages a copy near its end while it is read back, and returns the output. `None` if the damage came too
+/// late.
 fn damaged_while_read_back(here: &Workspace) -> Option<Ran> {
     let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
     fs::write(here.path("from"), content(DAMAGED_BYTES)).unwrap();
@@ -109,7 +112,7 @@ fn damaged_while_read_back(here: &Workspace) -> Option<Ran> {
     let part = iostall_transfer::copy::part_path(&here.path("to"));
     let clock = MonotonicClock::new();
     let mut not_yet_ns = 0;
-    // It has the times of its source from when all was written until it gets its name.
+    // The copy has its source's times once all is written, before it is renamed.
     until("the reading back", || {
         let has_ended = copy.has_ended();
         let begun = fs::metadata(&part).is_ok_and(|found| found.modified().unwrap() == old);
@@ -124,14 +127,15 @@ fn damaged_while_read_back(here: &Workspace) -> Option<Ran> {
         file.write_all_at(&[byte[0] ^ 0x10], DAMAGED_AT).unwrap();
         file.sync_all().unwrap();
     }
-    // 48 MiB at 24 MB/s are read back in two seconds; the limit lets a fraction of a second pass at once.
+    // Reading back 48 MiB at 24 MB/s takes two seconds; the rate limit lets a fraction of a second through at
+    // once.
     let in_time = clock.now_ns() - not_yet_ns < 1_500_000_000;
     ended_unless_late(here, copy, in_time)
 }
 
 #[test]
 fn a_destination_that_comes_back_different_exits_with_one_and_names_the_offset() {
-    // UBCopy's comparison left out all but the last short block, and its target kept the final name whatever it found.
+    // UBCopy compared only the last, short block, and the target kept its final name in any case.
     let here = Workspace::new();
     let damaged = (0..20).find_map(|_| damaged_while_read_back(&here));
     let ran = damaged.expect("damage in time").expect_status(1);
@@ -143,8 +147,8 @@ fn a_destination_that_comes_back_different_exits_with_one_and_names_the_offset()
 
 #[test]
 fn an_existing_file_is_replaced_only_when_asked_and_only_by_a_whole_one() {
-    // UBCopy parsed `-o false` and never passed it on: it always overwrote. And it truncated a good destination
-    // before it had anything to put there.
+    // UBCopy parsed `-o false` but ignored it and always overwrote. It also truncated a good destination
+    // before it had any data for it.
     let here = Workspace::new();
     fs::write(here.path("from"), content(3_000_000)).unwrap();
     fs::write(here.path("to"), b"precious").unwrap();
@@ -152,7 +156,7 @@ fn an_existing_file_is_replaced_only_when_asked_and_only_by_a_whole_one() {
     assert!(ran.stderr.contains("to exists") && ran.stderr.contains("--overwrite"), "{}", ran.stderr);
     assert_eq!(fs::read(here.path("to")).unwrap(), b"precious");
 
-    // It would take five minutes.
+    // At this rate it would take five minutes.
     let mut copy =
         here.start(&["copy", "--reflink", "never", "--overwrite", "--limit", "10KB/s", "from", "to"]);
     wait_for_part(&here, &mut copy);
@@ -169,8 +173,8 @@ fn an_existing_file_is_replaced_only_when_asked_and_only_by_a_whole_one() {
     assert_eq!(fs::read(here.path("to")).unwrap(), content(3_000_000));
 }
 
-/// Changes a source while it is copied at `limit`, so that it takes `seconds` at least, and gives what the copy said of it.
-/// `None`: the change came too late.
+/// Changes a source while it is copied at `limit`, which takes at least `seconds`, and returns the output.
+/// `None` if the change came too late.
 fn changed_while_copied(here: &Workspace, change: &str, (limit, seconds): (&str, f64)) -> Option<Ran> {
     fs::write(here.path("from"), content(4_000_000)).unwrap();
     let clock = MonotonicClock::new();
@@ -194,10 +198,10 @@ fn changed_while_copied(here: &Workspace, change: &str, (limit, seconds): (&str,
 
 #[test]
 fn a_source_that_changes_meanwhile_is_an_error_and_leaves_nothing() {
-    // UBCopy took the size before it opened the file and waited for ever when it shrank or grew.
+    // UBCopy read the size before opening the file, and hung if the file shrank or grew.
     for change in ["grow", "shrink", "rewrite", "replace"] {
         let here = Workspace::new();
-        // Half a second; a slower machine needs longer to make the change. A tenth of it may pass at once.
+        // Half a second; a slower machine needs longer to make the change. A tenth may pass at once.
         let limits = [("8MB/s", 0.4), ("800KB/s", 4.0), ("80KB/s", 40.0)];
         let ran = limits.into_iter().find_map(|limit| changed_while_copied(&here, change, limit));
         let ran = ran.expect("a change in time").expect_status(2);
@@ -212,7 +216,8 @@ fn a_source_that_changes_meanwhile_is_an_error_and_leaves_nothing() {
 
 #[test]
 fn a_rate_limit_is_held_for_large_and_for_small_files() {
-    // UBCopy's `-l` made the buffer as large as the bytes a second, and limited nothing when writes were fast.
+    // UBCopy's `-l` set the buffer size to one second's bytes, and did not limit anything when writes were
+    // fast.
     let here = Workspace::new();
     fs::write(here.path("large"), content(3_000_000)).unwrap();
     fs::create_dir(here.path("small")).unwrap();
@@ -225,7 +230,7 @@ fn a_rate_limit_is_held_for_large_and_for_small_files() {
             .expect_status(0);
         let copy = &here.json("o.json")["copy"];
         let seconds = copy["elapsed_ns"].as_f64().unwrap() / 1e9;
-        // Only a lower bound: how long it takes beyond the rate is the machine's affair. The bucket begins full.
+        // Only a lower bound, because a slow machine may take longer. The token bucket starts full.
         assert!(seconds > 0.6, "{from}: 3 MB at 3 MB/s in {seconds} s");
     }
 }
@@ -258,7 +263,7 @@ fn reading_back_has_the_limit_to_itself() {
 
 #[test]
 fn sizes_of_requests_and_depth_are_what_was_asked_for() {
-    // UBCopy never enforced its largest buffer, and its number of threads broke beyond 64.
+    // UBCopy did not enforce its largest buffer size, and broke with more than 64 threads.
     let here = Workspace::new();
     fs::write(here.path("from"), content(2_000_000)).unwrap();
     for (size, depth) in [("4K", "1"), ("64K", "200"), ("1M", "3")] {
@@ -277,7 +282,8 @@ fn sizes_of_requests_and_depth_are_what_was_asked_for() {
 
 #[test]
 fn a_tree_lands_where_it_was_sent_with_everything_about_its_files() {
-    // UBCopy put trees under the source's full path, and kept no times, attributes or empty directories.
+    // UBCopy created trees under the source's full path, and did not keep times, attributes or empty
+    // directories.
     let here = Workspace::new();
     fs::create_dir_all(here.path("tree/empty")).unwrap();
     fs::create_dir_all(here.path("tree/deep")).unwrap();
@@ -291,7 +297,7 @@ fn a_tree_lands_where_it_was_sent_with_everything_about_its_files() {
         File::open(here.path(name)).unwrap().set_modified(past).unwrap();
     }
     fs::create_dir(here.path("into")).unwrap();
-    // More workers than UBCopy could wait for.
+    // More workers than UBCopy supported.
     here.run(&["copy", "--workers", "100", "--verify", "tree", "into"]).expect_status(0);
     for number in 0..100 {
         let copied = fs::read(here.path("into/tree/deep").join(format!("f{number}"))).unwrap();
@@ -305,7 +311,7 @@ fn a_tree_lands_where_it_was_sent_with_everything_about_its_files() {
 
 #[test]
 fn a_long_name_is_copied_or_refused_and_never_skipped_as_success() {
-    // UBCopy skipped paths beyond 260 characters with a line in its log and exit "success".
+    // UBCopy skipped paths longer than 260 characters with a log line and returned success.
     let here = Workspace::new();
     let mut deep = here.path("tree");
     for _ in 0..12 {
@@ -330,7 +336,7 @@ fn an_empty_tree_and_an_empty_file_are_copied() {
 
 #[test]
 fn quiet_says_nothing_and_json_alone_goes_to_standard_output() {
-    // UBCopy shipped with a debugging configuration that hid its progress and wrote two lines a block.
+    // UBCopy shipped with a debug configuration that hid progress and wrote two log lines per block.
     let here = Workspace::new();
     fs::write(here.path("from"), content(100_000)).unwrap();
     let ran = here.run(&["--quiet", "copy", "from", "to"]).expect_status(0);

@@ -1,4 +1,5 @@
-//! The same copy a second time: after Ctrl-C, after a kill, after the source was touched or changed, and after a full device.
+//! Repeating a copy after Ctrl-C, after a kill, after the source was touched or changed, and after the device
+//! was full.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
@@ -13,14 +14,14 @@ use crate::running::Running;
 use crate::support::{Ran, Workspace, skip, unmount};
 
 const BYTES: usize = 24 << 20;
-/// What a copy with a journal is given, so that it has something to go on from soon.
+/// Options that make a copy write journal entries early.
 const COPY: [&str; 7] = ["copy", "--reflink", "never", "--checkpoint", "1M", "--transfer-size", "1M"];
 
 fn long_ago() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_000_000_000)
 }
 
-/// A source whose time is old enough to show every change.
+/// A source with old times, so that every change shows.
 fn make_source(here: &Workspace) -> PathBuf {
     let from = here.path("from");
     fs::write(&from, content(BYTES)).unwrap();
@@ -28,7 +29,7 @@ fn make_source(here: &Workspace) -> PathBuf {
     from
 }
 
-/// Begins to copy `from` to `to` so slowly that it does not end by itself, and waits until its journal has pieces.
+/// Starts copying `from` to `to` so slowly that it does not finish, and waits until its journal has entries.
 fn begun(here: &Workspace) -> Running {
     let mut copy = here.start(&[&COPY[..], &["--limit", "2MB/s", "from", "to"]].concat());
     let journal = journal_path(&here.path("to"));
@@ -48,8 +49,8 @@ fn kept_bytes(here: &Workspace) -> u64 {
     here.json("o.json")["copy"]["kept_bytes"].as_u64().unwrap()
 }
 
-/// "The same command with --resume goes on": and it did go on, from the beginning and in DST/SRC, because DST was there by
-/// then. Hours of copied files were copied a second time, beside the first.
+/// The message said that the same command with --resume continues, but it started again in DST/SRC, because
+/// DST existed by then. Hours of files were copied a second time next to the first.
 #[test]
 fn the_same_command_goes_on_in_the_directory_that_it_has_made() {
     for signal in ["INT", "KILL"] {
@@ -63,7 +64,7 @@ fn the_same_command_goes_on_in_the_directory_that_it_has_made() {
         let mut copy =
             here.start(&["copy", "--no-store", "--limit", "300KB/s", "--reflink", "never", "src", "new"]);
         let large = part_path(&here.path("new/large"));
-        // Small files have their names by then.
+        // Small files have their final names by then.
         copy.wait_until("the large file", |_| large.exists());
         copy.signal(signal);
         copy.ended();
@@ -77,13 +78,13 @@ fn the_same_command_goes_on_in_the_directory_that_it_has_made() {
         );
         assert_eq!(fs::read(here.path("new/large")).unwrap(), content(3_000_000));
         assert_eq!(fs::metadata(here.path("new")).unwrap().modified().unwrap(), long_ago());
-        // What is whole is a directory like any other: a copy goes into it, as with cp.
+        // A complete copy is an ordinary directory: another copy goes into it, as with cp.
         here.run(&["copy", "src", "new"]).expect_status(0);
         assert_eq!(names(&here.path("new")), ["deep", "large", "src"], "{signal}");
     }
 }
 
-/// Another source does not go on in it, and `--no-resume` copies all of it again, but not elsewhere.
+/// A different source is not continued there, and `--no-resume` copies everything again to the same place.
 #[test]
 fn the_mark_of_an_unfinished_tree_is_for_its_own_command() {
     let here = Workspace::new();
@@ -105,7 +106,7 @@ fn the_mark_of_an_unfinished_tree_is_for_its_own_command() {
     assert_eq!(names(&here.path("new")), ["large", "small", "two"]);
 }
 
-/// Who did not know of `--resume` began hours of copying anew.
+/// Users who did not know `--resume` repeated hours of copying.
 #[test]
 fn an_interrupted_copy_is_continued_by_the_same_command_and_begun_anew_on_demand() {
     let here = Workspace::new();
@@ -129,18 +130,18 @@ fn an_interrupted_copy_is_continued_by_the_same_command_and_begun_anew_on_demand
     here.run(&["copy", "--resume", "--no-resume", "from", "x"]).expect_status(2);
 }
 
-/// Changes all of a file but its content.
+/// Changes everything about a file except its content.
 fn touch(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o604)).unwrap();
     let name = path.with_file_name("further");
     fs::hard_link(path, &name).unwrap();
     fs::remove_file(&name).unwrap();
-    // Not every file system has attributes.
+    // Not all file systems support attributes.
     let _ = Command::new("setfattr").args(["-n", "user.note", "-v", "x"]).arg(path).output();
 }
 
-/// A chmod, a further name or an attribute, given to the source by a backup program between two tries, cost everything that had
-/// been copied; during the copy it deleted the whole copy at its end.
+/// If a backup program changed the source's mode, links or attributes between two attempts, the whole
+/// progress was lost; during the copy, the finished copy was deleted.
 #[test]
 fn who_touches_the_source_but_not_its_content_costs_nothing_that_was_copied() {
     let here = Workspace::new();
@@ -170,7 +171,8 @@ fn who_touches_the_source_but_not_its_content_costs_nothing_that_was_copied() {
     }
 }
 
-/// Content that was changed under a time that was set back has another time of change only. It must not pass as a touch.
+/// If the content is changed and the modification time set back, only the change time differs. That must not
+/// be taken for a touch.
 #[test]
 fn who_changes_the_content_and_sets_the_time_back_is_found_out() {
     let here = Workspace::new();
@@ -192,7 +194,8 @@ fn who_changes_the_content_and_sets_the_time_back_is_found_out() {
     assert!(!here.path("to").exists());
 }
 
-/// A source that grew during the copy is no copy of one moment, and is refused; but nine tenths of it are as they were.
+/// A source that grew during the copy is refused, because the copy mixes two states; but nine tenths of it
+/// can be reused.
 #[test]
 fn of_a_source_that_really_changed_what_is_the_same_is_kept_for_resume() {
     let here = Workspace::new();
@@ -209,8 +212,8 @@ fn of_a_source_that_really_changed_what_is_the_same_is_kept_for_resume() {
     assert_eq!(names(&here.path(".")), ["from", "o.json", "to"]);
 }
 
-/// `--resume` took a file that was one and a half seconds older than its source, of the same size and of another content, for
-/// the finished copy: on FAT it might have been.
+/// `--resume` took a file with the same size, a time one and a half seconds older than the source, and
+/// different content for the finished copy, because FAT rounds times.
 #[test]
 fn resume_takes_no_older_file_for_the_copy_where_times_are_exact() {
     let here = Workspace::new();
@@ -231,7 +234,7 @@ fn resume_takes_no_older_file_for_the_copy_where_times_are_exact() {
     assert_eq!(names(&here.path(".")), ["from", "o.json", "to"]);
 }
 
-/// Makes so many small files.
+/// Creates `count` small files.
 fn make_small(here: &Workspace, count: usize) {
     fs::create_dir(here.path("src")).unwrap();
     for at in 0..count {
@@ -239,7 +242,7 @@ fn make_small(here: &Workspace, count: usize) {
     }
 }
 
-/// How many files have their names; every one of them has to be whole.
+/// Number of files with final names; each must be complete.
 fn whole_files(tree: &Path) -> usize {
     let listed = names(tree);
     for name in &listed {
@@ -249,7 +252,7 @@ fn whole_files(tree: &Path) -> usize {
     listed.len()
 }
 
-/// Ctrl-C among small files removed everything of the batch in hand: up to 16,384 files that were written.
+/// Ctrl-C among small files removed the current batch: up to 16,384 files that were already written.
 #[test]
 fn small_files_that_are_written_get_their_names_when_the_copy_is_interrupted() {
     let here = Workspace::new();
@@ -266,7 +269,7 @@ fn small_files_that_are_written_get_their_names_when_the_copy_is_interrupted() {
     let unfinished = iostall_transfer::copy::is_part_name;
     for entry in fs::read_dir(&tree).unwrap() {
         let entry = entry.unwrap();
-        // The mark of the unfinished tree is all that stays.
+        // Only the marker of the unfinished tree remains.
         if unfinished(&entry.file_name()) {
             assert!(entry.file_name().to_string_lossy().ends_with(".tree"), "{entry:?}");
             fs::rename(entry.path(), here.path("mark")).unwrap();
@@ -281,7 +284,7 @@ fn small_files_that_are_written_get_their_names_when_the_copy_is_interrupted() {
     assert_eq!(here.json("o.json")["copy"]["counts"]["already_there"], whole);
 }
 
-/// The name of the mark, by the one of a copy that has just begun.
+/// The name of the marker, taken from a copy that has just started.
 fn mark_name(here: &Workspace) -> String {
     fs::create_dir(here.path("other")).unwrap();
     fs::write(here.path("other/large"), content(2_000_000)).unwrap();
@@ -297,14 +300,14 @@ fn mark_name(here: &Workspace) -> String {
     mark
 }
 
-/// A full device likewise: of a batch that did not fit, nothing was left, though most of it was written.
+/// The same for a full device: a batch that did not fit was removed, though most of it was written.
 #[test]
 fn small_files_that_are_written_get_their_names_when_the_device_is_full() {
     let here = Workspace::new();
     make_small(&here, 300);
     let into = here.path("into");
     fs::create_dir(&into).unwrap();
-    // Without room for more names: what is free in bytes does not tell that.
+    // No inodes left, although there is free space.
     let options = "size=64m,nr_inodes=200";
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "none"]).arg(&into).output();
     if !mounted.is_ok_and(|mounted| mounted.status.success()) {

@@ -1,4 +1,5 @@
-//! Killed at any moment, a copy leaves its final name absent or whole, and `--resume` ends with the same bytes.
+//! Killed at any time, a copy leaves its final name absent or complete, and `--resume` produces the same
+//! bytes.
 
 use std::fs;
 
@@ -7,26 +8,26 @@ use iostall_measure::{Clock, MonotonicClock};
 use crate::copy::{content, names};
 use crate::support::{Workspace, at_length};
 
-/// Kills, of copies and of resumes: each round makes two.
+/// Each round kills one copy and one resume.
 const ROUNDS: u64 = 100;
-/// The same with `./check --long`.
+/// Rounds with `./check --long`.
 const ROUNDS_AT_LENGTH: u64 = 2_000;
 const BYTES: usize = 12_000_000;
 
-/// A number below `bound` that follows from the seed.
+/// A pseudorandom number below `bound`.
 fn draw(seed: &mut u64, bound: u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*seed >> 33) % bound
 }
 
-/// Runs `words` to the end and gives how long that took, nanoseconds: as long as the next one will take, more or less.
+/// Runs `words` and returns the time it took, nanoseconds, as an estimate for the next run.
 fn timed(here: &Workspace, words: &[&str]) -> u64 {
     let clock = MonotonicClock::new();
     here.run(words).expect_status(0);
     clock.now_ns()
 }
 
-/// Starts `words` and kills it at a moment of its first `within_ns`.
+/// Starts `words` and kills it at a random time within `within_ns`.
 fn killed(here: &Workspace, words: &[&str], within_ns: u64, seed: &mut u64) {
     let clock = MonotonicClock::new();
     let copy = here.start(words);
@@ -41,7 +42,7 @@ fn a_copy_killed_at_any_moment_is_absent_or_whole_and_can_be_continued() {
     let data = content(BYTES);
     fs::write(here.path("from"), &data).unwrap();
     let mut kept = 0;
-    // At 150 MB/s the moving takes 80 ms, beside whatever this machine needs to start a program.
+    // At 150 MB/s the data takes 80 ms, plus the time to start a program.
     let copy = ["copy", "--no-store", "--reflink", "never", "--limit", "150MB/s", "--checkpoint", "1M"];
     let copy = [&copy[..], &["--transfer-size", "256K"]].concat();
     let mut whole_ns = timed(&here, &[&copy[..], &["from", "to"]].concat());
@@ -55,7 +56,7 @@ fn a_copy_killed_at_any_moment_is_absent_or_whole_and_can_be_continued() {
                 words.push("--resume");
             }
             words.extend(["from", "to"]);
-            // Some kills come before it begins and some after it has ended.
+            // Some kills come before the copy starts and some after it ends.
             killed(&here, &words, whole_ns + whole_ns / 4, &mut seed);
             if let Ok(found) = fs::read(here.path("to")) {
                 assert!(found == data, "round {round}: the final name stands for something else");
@@ -67,14 +68,14 @@ fn a_copy_killed_at_any_moment_is_absent_or_whole_and_can_be_continued() {
         assert!(fs::read(here.path("to")).unwrap() == data, "round {round}: continued to another content");
         let kept_bytes = here.json("o.json")["copy"]["kept_bytes"].as_u64().unwrap();
         kept += u64::from(kept_bytes > 0);
-        // The machine may be slower or faster by now: kills go by the last copy that had everything to do.
+        // The machine's speed varies, so kill times follow the last complete copy.
         if kept_bytes == 0 && !is_done {
             whole_ns = rest_ns;
         }
         fs::remove_file(here.path("to")).unwrap();
         assert_eq!(names(&here.path(".")), ["from", "o.json"], "round {round}");
     }
-    // Otherwise nothing was ever resumed, and this test tests nothing.
+    // Otherwise nothing was ever resumed, and the test is useless.
     assert!(kept > 0, "none of {rounds} rounds had anything to go on from");
 }
 

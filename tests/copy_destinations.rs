@@ -1,5 +1,6 @@
-//! Where a copy must not go, or only when it is named: nodes, pipes, links, databases, what is in use, devices; and what the
-//! system would refuse after hours. Nodes are made here: the machine's own `/dev` is only read for the loop device.
+//! Destinations that a copy refuses, or accepts only if named: nodes, pipes, links, databases, files in use,
+//! devices, and what the system would refuse after hours. Device nodes are created in the workspace; the
+//! machine's `/dev` is used only for the loop device.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, symlink};
@@ -11,7 +12,7 @@ use crate::copy_media::Volume;
 use crate::devices::LoopDevice;
 use crate::support::{Ran, Workspace, skip, unmount};
 
-/// Runs a tool of the system; `false`, said aloud, where it is not to be had or not allowed.
+/// Runs a system tool; `false`, with a message, if it is missing or not permitted.
 fn tool(what: &str, program: &str, arguments: &[&str]) -> bool {
     let why = match Command::new(program).args(arguments).output() {
         Ok(output) if output.status.success() => return true,
@@ -22,7 +23,7 @@ fn tool(what: &str, program: &str, arguments: &[&str]) -> bool {
     false
 }
 
-/// Nothing was copied, and it is said why and what to do.
+/// Expects that nothing was copied, with a message and a hint.
 #[track_caller]
 fn refused(ran: Ran, words: &[&str]) {
     let ran = ran.expect_status(2);
@@ -31,8 +32,9 @@ fn refused(ran: Ran, words: &[&str]) {
     }
 }
 
-/// `copy --overwrite FILE NODE` made a regular file of a device node, a pipe or a link, and said "copied, durable"; the
-/// hint of the same command without the flag led there. As root with `/dev/null` that damages the machine.
+/// `copy --overwrite FILE NODE` replaced a device node, pipe or link by a regular file and reported "copied,
+/// durable"; the hint without the flag suggested exactly that. With `/dev/null` as root, this damages the
+/// machine.
 #[test]
 fn a_copy_takes_the_place_of_no_node_pipe_or_link() {
     let here = Workspace::new();
@@ -64,7 +66,7 @@ fn a_copy_takes_the_place_of_no_node_pipe_or_link() {
     assert!(!here.path("nowhere").exists());
 }
 
-/// In a tree that is copied over another one the same holds, and the rest of the tree is copied.
+/// The same applies within a tree that is copied over another; the rest of the tree is copied.
 #[test]
 fn a_pipe_or_a_link_in_a_tree_that_is_overwritten_stays_and_is_listed() {
     let here = Workspace::new();
@@ -89,7 +91,7 @@ fn a_pipe_or_a_link_in_a_tree_that_is_overwritten_stays_and_is_listed() {
     assert_eq!(fs::read_link(here.path("into/tree/kept-link")).unwrap(), Path::new("a"), "a link for a link");
 }
 
-/// `copy --overwrite backup.bak live.db` took the name of a database in use; a load would have refused the same file.
+/// `copy --overwrite backup.bak live.db` replaced a database in use, which a load would have refused.
 #[test]
 fn a_database_and_what_the_system_uses_are_replaced_only_by_the_word_for_it_or_not_at_all() {
     let here = Workspace::new();
@@ -114,15 +116,15 @@ fn a_database_and_what_the_system_uses_are_replaced_only_by_the_word_for_it_or_n
     assert_eq!(fs::metadata(here.path("image")).unwrap().len(), 4 << 20);
 }
 
-/// A file that another is mounted on cannot be renamed over. That was found out when all had been copied, and the copy was
-/// thrown away.
+/// A file with a mount on it cannot be replaced. This was discovered only at the end, and the finished copy
+/// was deleted.
 #[test]
 fn what_the_system_would_refuse_at_the_end_is_refused_at_the_start() {
     let here = Workspace::new();
     fs::write(here.path("from"), content(100_000)).unwrap();
     let unmade = || !names(&here.path(".")).iter().any(|name| name.contains(".iostall-"));
 
-    // A name with a slash at the end is that of a directory.
+    // A trailing slash means a directory.
     refused(here.run(&["copy", "from", "absent/"]), &["there is no directory absent/"]);
     refused(here.run(&["copy", "from", "absent/."]), &["there is no directory absent/."]);
     refused(here.run(&["copy", "from", "absent/to"]), &["there is no directory absent"]);
@@ -144,8 +146,8 @@ fn what_the_system_would_refuse_at_the_end_is_refused_at_the_start() {
     assert!(unmade());
 }
 
-/// `chattr +i` on a file lets a copy be made beside it, and not take its name; `+a` on a directory lets everything be made
-/// in it and nothing be renamed. Both came out after hours.
+/// With `chattr +i` a file cannot be replaced; with `+a` on a directory, files can be created in it but not
+/// renamed. Both were discovered after hours.
 #[test]
 fn protected_files_and_directories_are_refused_at_the_start() {
     let here = Workspace::new();
@@ -175,7 +177,7 @@ fn protected_files_and_directories_are_refused_at_the_start() {
     assert_eq!(fs::read(there("fixed")).unwrap(), b"fixed");
 }
 
-/// A copy of several files onto a disk that has room for some of them filled it up, for hours, and then failed.
+/// A copy of several files that do not all fit filled the disk for hours and then failed.
 #[test]
 fn files_that_do_not_fit_together_are_refused_before_the_first() {
     let here = Workspace::new();
@@ -187,7 +189,7 @@ fn files_that_do_not_fit_together_are_refused_before_the_first() {
     let there = volume.mounted_at.to_str().unwrap();
     refused(here.run(&["copy", "tree", there]), &["No space left", "free space"]);
     assert_eq!(names(&volume.mounted_at), ["lost+found"]);
-    // One that replaces another needs no more than both have together.
+    // Replacing a file needs space only for the difference.
     fs::write(volume.mounted_at.join("a"), content(12 << 20)).unwrap();
     let one = here.path("tree/a");
     here.run(&["copy", "--overwrite", one.to_str().unwrap(), there]).expect_status(0);
@@ -204,7 +206,7 @@ fn is_block_device(path: &Path) -> bool {
     fs::symlink_metadata(path).unwrap().file_type().is_block_device()
 }
 
-/// The image of a disk was copied to the disk's node: the node became a regular file, and the disk was never written.
+/// Copying a disk image to the disk's node replaced the node by a regular file and never wrote to the disk.
 #[test]
 fn an_image_is_written_onto_a_device_that_is_named_and_onto_no_other() {
     let here = Workspace::new();

@@ -1,4 +1,4 @@
-//! A copy of many files in which something goes wrong with one: what becomes of the rest, and what is told.
+//! Copies of many files where one fails: what happens to the rest, and what is reported.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::copy::{content, names};
 use crate::support::{Ran, Workspace, skip, until};
 
-/// What a copy has finished. In a tree that is not whole there is also its mark, by which the same command goes on.
+/// The finished files of a copy. An incomplete tree also contains its marker, which `--resume` uses.
 fn finished(path: &Path) -> Vec<String> {
     names(path).into_iter().filter(|name| !is_part_name(name.as_ref())).collect()
 }
@@ -22,8 +22,8 @@ fn paths_not_copied(run: &Value) -> Vec<String> {
     listed.iter().map(|failed| failed["path"].as_str().unwrap().to_owned()).collect()
 }
 
-/// One file that exists ended a tree of any size, and there was neither a document nor a list nor a stored run of what had
-/// been copied until then. rsync copies the other 104 of 105.
+/// One existing file ended the copy of a whole tree, without a document, a list or a stored run of what had
+/// been copied. rsync copies the other 104 of 105.
 #[test]
 fn one_file_that_exists_is_listed_everywhere_and_the_others_are_copied() {
     let here = Workspace::new();
@@ -64,7 +64,7 @@ fn one_file_that_exists_is_listed_everywhere_and_the_others_are_copied() {
     assert_eq!(listed.lines().filter(|line| line.contains("into/tree/")).count(), 3, "{listed}");
 }
 
-/// Nothing could be copied, and nothing told a script which of its files and why.
+/// When nothing could be copied, scripts could not find out which files failed and why.
 #[test]
 fn a_copy_of_nothing_exits_with_two_and_its_document_says_why() {
     let here = Workspace::new();
@@ -75,7 +75,7 @@ fn a_copy_of_nothing_exits_with_two_and_its_document_says_why() {
     assert_eq!(ran.stdout, "", "a report of nothing is no report");
     assert_eq!(paths_not_copied(&here.json("o.json")), ["from"]);
     assert!(here.run(&["runs", "show", "last"]).stdout.contains("NOT COPIED from: to exists"));
-    // Of several named sources those that are there are copied.
+    // Of several sources, the existing ones are copied.
     fs::create_dir(here.path("into")).unwrap();
     let ran = here.run(&["copy", "absent", "from", "into"]).expect_status(1);
     assert!(ran.stderr.contains("cannot find absent"), "{}", ran.stderr);
@@ -96,7 +96,7 @@ fn with_fail_fast_the_first_failure_is_the_end() {
     assert_eq!(names(&here.path("into/tree")), ["a"]);
 }
 
-/// A file and a directory that may not be read, among others that may.
+/// An unreadable file and an unreadable directory among readable ones.
 #[test]
 fn what_may_not_be_read_is_listed_and_the_rest_is_copied() {
     let room = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ fn what_may_not_be_read_is_listed_and_the_rest_is_copied() {
     assert_eq!(failed, ["tree/closed", "tree/large-secret", "tree/secret"]);
 }
 
-/// A file that was deleted while those before it were copied, and one that was written to meanwhile, ended the copy.
+/// A file that was deleted before its turn, or modified while it was copied, ended the copy.
 #[test]
 fn what_vanishes_or_changes_meanwhile_is_listed_and_the_rest_is_copied() {
     let here = Workspace::new();
@@ -147,7 +147,7 @@ fn what_vanishes_or_changes_meanwhile_is_listed_and_the_rest_is_copied() {
         here.start(&[&words[..], &["--limit", "40KB/s", "--json", "o.json", "tree", "copy"]].concat());
     let part = part_path(&here.path("copy/a"));
     copy.wait_until("the copy of the first", |_| part.exists());
-    // It takes ten seconds for the first alone.
+    // The first file alone takes ten seconds.
     fs::remove_file(here.path("tree/c")).unwrap();
     let mut changed = File::options().append(true).open(here.path("tree/a")).unwrap();
     changed.write_all(b"more").unwrap();
@@ -158,7 +158,8 @@ fn what_vanishes_or_changes_meanwhile_is_listed_and_the_rest_is_copied() {
     assert_eq!(paths_not_copied(&here.json("o.json")), ["tree/a", "tree/c"]);
 }
 
-/// Somebody made a file of the name while the copy was made. The copy was thrown away, complete and durable as it was.
+/// If another program created a file of the same name during the copy, the complete and durable copy was
+/// deleted.
 #[test]
 fn a_copy_that_cannot_be_given_its_name_is_kept_and_the_command_that_finishes_it_is_told() {
     let here = Workspace::new();
@@ -178,7 +179,7 @@ fn a_copy_that_cannot_be_given_its_name_is_kept_and_the_command_that_finishes_it
     assert!(ran.stderr.contains(&format!("mv --no-clobber {name} to")), "{}", ran.stderr);
     assert_eq!(fs::read(here.path("to")).unwrap(), b"of somebody else");
     assert!(fs::read(&part).unwrap() == content(600_000));
-    // The same command, once the way is free, takes what is there for unfinished and copies again.
+    // Once the name is free, the same command treats the finished part as unfinished and copies again.
     fs::remove_file(here.path("to")).unwrap();
     here.run(&["copy", "from", "to"]).expect_status(0);
     assert_eq!(names(&here.path(".")), ["from", "to"]);

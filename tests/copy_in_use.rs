@@ -1,4 +1,4 @@
-//! Sources that other processes write to while they are copied.
+//! Sources that other processes write to during the copy.
 
 use std::fs::{self, File};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use iostall_engine::files::{Writers, writers};
 use crate::copy::content;
 use crate::support::{Workspace, skip, until, warnings};
 
-/// Writes one byte after the other over the whole of a file, through a mapping whose descriptor is closed.
+/// Writes byte after byte over a whole file, through a mapping whose descriptor is closed.
 const WRITER: &str = "
 import mmap, os, sys
 file = os.open(sys.argv[1], os.O_RDWR)
@@ -26,7 +26,7 @@ while True:
         mapping[:] = value
 ";
 
-/// A writer that goes with the value.
+/// A writer, killed on drop.
 struct Writer(Child);
 
 impl Writer {
@@ -54,8 +54,8 @@ impl Drop for Writer {
     }
 }
 
-/// A database's small file was written to through a mapping while it was copied, and the copy was half old and half new in 25
-/// of 30 tries, each with exit status 0: the page was dirty before, so the time of modification did not move.
+/// When a database wrote to a small file through a mapping, the copy was half old and half new in 25 of 30
+/// attempts, each with exit status 0: the page was already dirty, so the modification time did not change.
 #[test]
 fn a_small_file_that_is_written_to_through_a_mapping_is_never_copied_half_old_and_half_new() {
     let here = Workspace::new();
@@ -73,7 +73,8 @@ fn a_small_file_that_is_written_to_through_a_mapping_is_never_copied_half_old_an
     }
 }
 
-/// Whoever holds a file open may write to it the moment after: a copy of one moment it is, and a doubt goes with it.
+/// A process that has the file open may write to it right after the check. The copy is consistent, but gets a
+/// warning.
 #[test]
 fn sources_that_others_have_open_for_writing_are_copied_and_told() {
     let here = Workspace::new();

@@ -1,4 +1,4 @@
-//! The list that a copy writes: under which name it has which checksum, and what becomes of last week's list.
+//! The manifest of a copy: names and checksums, and what happens to an existing manifest.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,8 @@ use iostall_transfer::copy::part_path;
 use crate::copy::{content, names};
 use crate::support::{Workspace, skip};
 
-/// `--manifest x.md5` wrote XXH3 sums, which have as many digits, and `md5sum -c` called every good file different.
+/// `--manifest x.md5` wrote XXH3 sums, which have the same length, and `md5sum -c` reported every file as
+/// different.
 #[test]
 fn the_name_of_a_list_chooses_its_checksum() {
     let here = Workspace::new();
@@ -30,7 +31,7 @@ fn the_name_of_a_list_chooses_its_checksum() {
     }
 }
 
-/// A copy that was interrupted replaced the whole list of last week by one of what it had done, which verified.
+/// An interrupted copy replaced last week's complete manifest by a partial one, which then verified.
 #[test]
 fn the_list_of_an_unfinished_copy_leaves_the_whole_one_as_it_is() {
     for list in ["list.md5", "list.json"] {

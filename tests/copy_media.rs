@@ -1,4 +1,5 @@
-//! Copies on real file systems of every kind and sector size that can be had, on a full one, and past the page cache.
+//! Copies on every available file system and sector size, on a full file system, and bypassing the page
+//! cache.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -11,14 +12,14 @@ use iostall_engine::guard::check_free_space;
 use crate::copy::{content, names};
 use crate::support::{Workspace, skip, unmount, until};
 
-/// A file system in a file, mounted for as long as the value lives.
+/// A file system in a file, unmounted on drop.
 pub(crate) struct Volume {
     pub(crate) device: String,
     pub(crate) mounted_at: PathBuf,
 }
 
 impl Volume {
-    /// `None`, said aloud, where it cannot be had.
+    /// `None`, with a message, if it is not available.
     pub(crate) fn new(here: &Workspace, kind: &str, sector: u32, mebibytes: u64) -> Option<Self> {
         let what = format!("copying on {kind} with sectors of {sector} bytes");
         let name = format!("{kind}-{sector}");
@@ -46,7 +47,7 @@ impl Volume {
         let place = volume.mounted_at.to_str().unwrap();
         let mounted =
             run(&format!("mkfs.{kind}"), &[options, &[volume.device.as_str()]].concat()).and_then(|_| {
-                // Where the kernel has no exFAT, a program serves it.
+                // Without exFAT in the kernel, a FUSE program serves it.
                 run("mount", &["-t", kind, &volume.device, place]).or_else(|why| {
                     run(&format!("mount.{kind}-fuse"), &[&volume.device, place]).map_err(|_| why)
                 })
@@ -63,7 +64,7 @@ impl Drop for Volume {
     }
 }
 
-/// Files of every size around sectors, pages and transfers, and some with holes.
+/// Files of sizes around sectors, pages and transfers, some with holes.
 fn make_sources(tree: &Path, transfer: usize) {
     fs::create_dir(tree).unwrap();
     for size in
@@ -99,7 +100,7 @@ fn every_size_with_and_without_holes_arrives_on_every_file_system_and_sector_siz
             let mut to = copy.to_vec();
             to.extend(["tree", &there]);
             here.run(&to).expect_status(0);
-            // And back, so that the file system is a source too.
+            // And back, so that the file system is also a source.
             let (from, back) = (format!("{there}/tree"), "back");
             let mut from_there = copy.to_vec();
             from_there.extend([from.as_str(), back]);
@@ -154,18 +155,19 @@ fn a_full_file_system_is_met_before_the_first_byte_and_left_as_it_was() {
 
 #[test]
 fn a_source_that_cannot_be_read_to_its_end_is_an_error_and_leaves_nothing() {
-    // UBCopy's read errors killed the process, and the preallocated target stayed at its full size and looked whole.
+    // After a read error, UBCopy's process died and left the preallocated target at full size, as if
+    // complete.
     let here = Workspace::new();
     let Some(volume) = Volume::new(&here, "ext4", 512, 256) else { return };
     let from = volume.mounted_at.join("from");
     fs::write(&from, content(100_000_000)).unwrap();
     File::open(&from).unwrap().sync_all().unwrap();
-    // A page that somebody holds for a moment stays in memory, and would be read all the same.
+    // A page that another process uses for a moment stays in the cache and would be read from there.
     until("an empty cache", || {
         drop_from_cache(&from).unwrap();
         page_cache_share(&from).unwrap().is_none_or(|share| share == 0.0).then_some(())
     });
-    // Its device loses the rear of its medium: what lay there is now an error of the device.
+    // The device loses the end of its medium, so reads there fail.
     File::options().write(true).open(here.path("ext4-512.image")).unwrap().set_len(64 << 20).unwrap();
     let ran = here.run(&["copy", from.to_str().unwrap(), "to"]).expect_status(2);
     assert!(ran.stderr.contains("os error 5"), "{}", ran.stderr);
@@ -193,15 +195,15 @@ fn a_file_mounted_a_second_time_is_still_the_same_file() {
 
 #[test]
 fn a_file_of_four_gibibytes_passes_the_page_cache_by() {
-    // `cp` leaves all of both files in memory, and what was there before is gone.
+    // `cp` leaves both files in the page cache and evicts what was there.
     let here = Workspace::new();
     let what = "page cache growth over 4 GiB";
-    // Both files, and what the program leaves free on this disk when it makes the first: so half of it may go to others.
+    // Space for both files, and for the margin that the program leaves free when it creates the first.
     if let Err(error) = check_free_space(&here.path("."), 8 << 30) {
         return skip(what, &error.to_string());
     }
     let from = here.path("from");
-    // Every packet of it is different, and nothing of it comes into the page cache.
+    // Every packet is different, and none enters the page cache.
     here.run(&[
         "write",
         "--methods",
@@ -248,8 +250,8 @@ fn tuning_measures_first_and_copies_the_same_bytes() {
     assert!(fs::read(here.path("from")).unwrap() == fs::read(here.path("to")).unwrap());
 }
 
-/// exFAT served by FUSE, as a share mounted by rclone, has neither the rename that replaces nothing nor a second name for a
-/// file: a copy failed when it was whole, and was thrown away.
+/// exFAT through FUSE, like an rclone mount, supports neither rename without replacement nor hard links. A
+/// finished copy failed there and was deleted.
 #[test]
 fn file_systems_without_that_rename_and_without_links_are_copied_to() {
     for kind in ["exfat", "vfat"] {
@@ -277,7 +279,7 @@ fn file_systems_without_that_rename_and_without_links_are_copied_to() {
     }
 }
 
-/// FAT takes no file of 4 GiB. That came out when the first 4 GiB were there.
+/// FAT has no files of 4 GiB or more. This was discovered after copying the first 4 GiB.
 #[test]
 fn a_file_that_is_too_large_for_its_file_system_is_known_at_the_start() {
     let here = Workspace::new();

@@ -1,5 +1,5 @@
-//! What lies in wait for a copy: other users, other copies, odd names, places that cannot be written to. Beside `cp -a`
-//! and the `*sum` tools where these know the answer.
+//! Difficult cases for a copy: other users, concurrent copies, odd names, unwritable places. Compared with
+//! `cp -a` and the `*sum` tools where possible.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use crate::copy::{content, names};
 use crate::running::Running;
 use crate::support::{Ran, Workspace, skip, unmount, until};
 
-/// Whether this process may do what only root may; said aloud where not.
+/// Whether this process is root; prints a message if not.
 fn is_root(what: &str) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let is_root = chown(dir.path(), Some(1), Some(1)).is_ok();
@@ -22,7 +22,7 @@ fn is_root(what: &str) -> bool {
     is_root
 }
 
-/// Everything that `stat` tells of the entries below `root` and must be the same in a copy.
+/// Everything `stat` reports for the entries below `root` that must be equal in a copy.
 fn told_by_stat(root: &Path) -> Vec<String> {
     let listed = Command::new("sh")
         .args(["-c", "find . -exec stat --format '%n|%F|%a|%u|%g|%h|%t:%T|%y|%N' {} + | sort"])
@@ -63,7 +63,7 @@ fn a_tree_has_everything_that_cp_would_have_given_it() {
     let copied =
         Command::new("cp").args(["-a", "tree", "by-cp"]).current_dir(here.path(".")).status().unwrap();
     assert!(copied.success());
-    // Under a umask that would take everything from others.
+    // With a umask that removes all access for others.
     let words = "umask 077; exec \"$0\" copy --no-store -q --verify --specials keep tree by-us";
     let mut ours = here.command(&[]);
     let program = ours.get_program().to_owned();
@@ -81,8 +81,8 @@ fn a_tree_has_everything_that_cp_would_have_given_it() {
     }
 }
 
-/// Who may not give files away keeps what can be kept (the group, where it is one's own), loses the bits that would lend
-/// rights, is told so, and ends with 0: the data is whole.
+/// A user who may not change owners keeps the group if possible, loses set-id bits, gets a message, and exit
+/// status 0, because the data is complete.
 #[test]
 fn a_user_without_rights_keeps_the_group_and_lends_nobodys_rights() {
     if !is_root("a copy by another user") {
@@ -110,7 +110,7 @@ fn a_user_without_rights_keeps_the_group_and_lends_nobodys_rights() {
     }
 }
 
-/// Each of two copies to the same small files ended with success, over files of which some were the other's.
+/// Two concurrent copies to the same small files both succeeded, but each had some of the other's files.
 #[test]
 fn of_two_copies_to_one_place_each_either_succeeds_or_says_that_it_did_not() {
     let here = Workspace::new();
@@ -134,19 +134,19 @@ fn of_two_copies_to_one_place_each_either_succeeds_or_says_that_it_did_not() {
         };
         let succeeded = ended.each_ref().map(|ended| ended.status == Some(0));
         match succeeded {
-            // One after the other.
+            // One ran after the other.
             [true, true] => assert!(whole("a") || whole("b"), "round {round}"),
             [true, false] => assert!(whole("a"), "round {round}: the second failed and is in it"),
             [false, true] => assert!(whole("b"), "round {round}: the first failed and is in it"),
             [false, false] => {}
         }
         for ended in ended.into_iter().filter(|ended| ended.status != Some(0)) {
-            // It may have finished some before it met the other.
+            // It may have finished some files before it met the other.
             assert!(matches!(ended.status, Some(1 | 2)), "{:?}", ended.status);
             let said = ended.stderr;
             assert!(said.contains("being written by another process"), "{said}");
         }
-        // The mark of a tree that is not whole may stay, and nothing else.
+        // Only the marker of an incomplete tree may remain.
         let is_finished = |name: &String| {
             !name.starts_with('.') || Path::new(name).extension().is_some_and(|extension| extension == "tree")
         };
@@ -167,7 +167,7 @@ fn a_manifest_never_takes_the_place_of_another_file() {
         assert!(!here.path("to").exists(), "nothing is copied before");
     }
     assert_eq!(fs::read(here.path("precious")).unwrap(), b"precious");
-    // One of ours makes room for the next.
+    // Manifests of ours may be replaced.
     for name in ["m.json", "m.xxh3"] {
         for _ in 0..2 {
             here.run(&["copy", "--overwrite", "--manifest", name, "from", "to"]).expect_status(0);
@@ -194,7 +194,7 @@ fn lists_of_names_with_line_breaks_are_exchanged_with_md5sum_in_both_its_forms()
         assert!(sum(&format!("md5sum {form} copy/* > theirs.md5")).status.success());
         here.run(&["verify", "theirs.md5"]).expect_status(0);
     }
-    // As a Windows program may have written it: a mark, capitals, CR LF; and with a name from the root.
+    // As a Windows program might write it: a byte order mark, capital letters, CR LF, and an absolute name.
     let digest =
         String::from_utf8(sum("md5sum < 'copy/two  spaces' | cut -c 1-32 | tr a-f A-F").stdout).unwrap();
     let absolute = here.path("copy/two  spaces");
@@ -243,7 +243,7 @@ fn what_is_mounted_in_a_tree_is_left_out_when_asked() {
     assert_eq!(names(&here.path("both/mount")), ["b"]);
 }
 
-/// A check that was interrupted threw away the whole copy, journal and all.
+/// Interrupting the verification deleted the complete copy and its journal.
 #[test]
 fn a_copy_interrupted_while_it_is_read_back_is_continued() {
     let here = Workspace::new();
@@ -253,10 +253,10 @@ fn a_copy_interrupted_while_it_is_read_back_is_continued() {
     File::options().write(true).open(here.path("from")).unwrap().set_modified(old).unwrap();
     let copy = ["copy", "--reflink", "never", "--verify", "--checkpoint", "1M", "--transfer-size", "1M"];
     let part = iostall_transfer::copy::part_path(&here.path("to"));
-    // One that ended before it was told to is made again.
+    // If it finished before the interrupt, try again.
     let interrupted = (0..20).find_map(|_| {
         let mut running = here.start(&[&copy[..], &["--limit", "24MB/s", "from", "to"]].concat());
-        // It has the times of its source from when all was written until it gets its name.
+        // The copy has its source's times once all is written, before it is renamed.
         until("the reading back", || {
             let begun = fs::metadata(&part).is_ok_and(|found| found.modified().unwrap() == old);
             (begun || running.has_ended()).then_some(())

@@ -1,4 +1,4 @@
-//! `iostall load` on real block devices (loop) and on a file system that is really full.
+//! `iostall load` on real block devices (loop) and on a full file system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::support::{Workspace, counted, skip, unmount};
 
-/// A loop device over a file of its own, detached when the value goes.
+/// A loop device on a separate file, detached on drop.
 pub(crate) struct LoopDevice {
     path: PathBuf,
 }
 
 impl LoopDevice {
-    /// `None`, said aloud, where loop devices cannot be had.
+    /// `None`, with a message, if loop devices are not available.
     pub(crate) fn new(here: &Workspace, what: &str, mebibytes: u64) -> Option<Self> {
         let image = here.path("image");
         fs::File::create(&image).unwrap().set_len(mebibytes << 20).unwrap();
@@ -50,7 +50,7 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A mounted file system, unmounted when the value goes. Declared after its device, so that it goes first.
+/// A mounted file system, unmounted on drop. Declared after its device, so that it is dropped first.
 struct Mount(PathBuf);
 
 impl Mount {
@@ -91,14 +91,15 @@ fn a_device_is_read_freely_and_written_only_by_its_name() {
     assert_ne!(fs::read(here.path("image")).unwrap(), before);
 }
 
-/// A place whose file system keeps no user attributes, as exFAT, SMB, NFS and most of FUSE do not.
+/// A file system without user attributes, like exFAT, SMB, NFS and most of FUSE.
 struct WithoutAttributes {
     place: PathBuf,
     _image: Option<LoopDevice>,
 }
 
 impl WithoutAttributes {
-    /// exFAT where it can be mounted, else a FUSE view of a directory that hides them. `None`, said aloud, where neither is.
+    /// exFAT if it can be mounted, otherwise a FUSE view of a directory that hides attributes. `None`, with a
+    /// message, if neither is available.
     fn new(here: &Workspace) -> Option<Self> {
         let place = here.path("plain");
         fs::create_dir_all(&place).unwrap();
@@ -107,7 +108,7 @@ impl WithoutAttributes {
             output.is_ok_and(|output| output.status.success())
         };
         let at = place.to_str().unwrap();
-        // Sparse, and with room beyond the floor that stays free.
+        // Sparse, and larger than the free space that the program insists on.
         let elsewhere = Workspace::new();
         if let Some(image) = LoopDevice::new(&elsewhere, "exFAT", 3072)
             && run("mkfs.exfat", &[image.name()])
@@ -131,8 +132,8 @@ impl Drop for WithoutAttributes {
     }
 }
 
-/// A disk that a load had written was imaged with `dd` onto an exFAT stick. The image began with the mark of a scratch file,
-/// and the next load wrote over it without any flag.
+/// A disk that a load had written was imaged with `dd` to an exFAT stick. The image began with the header of
+/// a scratch file, and the next load overwrote it without any flag.
 #[test]
 fn the_image_of_a_loaded_device_is_no_file_of_ours_where_there_are_no_attributes() {
     let here = Workspace::new();
@@ -144,7 +145,7 @@ fn the_image_of_a_loaded_device_is_no_file_of_ours_where_there_are_no_attributes
     let Some(plain) = WithoutAttributes::new(&here) else { return };
     let image = fs::read(here.path("image")).unwrap();
     assert_eq!(image[..7], *b"IOSTALL");
-    // What the version before wrote, to devices and files alike.
+    // What the previous version wrote, to devices and files alike.
     let mut older = image.clone();
     older[7] = b'1';
     for content in [image, older] {
@@ -158,7 +159,7 @@ fn the_image_of_a_loaded_device_is_no_file_of_ours_where_there_are_no_attributes
         assert!(fs::read(plain.place.join("disk.img")).unwrap() == content, "the image was written");
     }
 
-    // A file of ours is known there before and after its own first block is written.
+    // A file of ours is recognised before and after its first block is written.
     for _ in 0..2 {
         let write = ["random-write", "--access", "sequential", "--size", "4M", "plain/ours.dat"];
         here.run(&short(&write)).expect_status(0);
@@ -169,7 +170,7 @@ fn the_image_of_a_loaded_device_is_no_file_of_ours_where_there_are_no_attributes
     here.run(&["write", "--keep", "--size", "4M", "--methods", "buffered", "plain/ours.dat"])
         .expect_status(0);
     here.run(&["write", "--size", "4M", "--methods", "buffered", "plain/ours.dat"]).expect_status(0);
-    // The user's own file stays the user's, however much of it has been given up.
+    // The user's file remains the user's, even after it was overwritten with consent.
     fs::write(plain.place.join("users.dat"), vec![1; 4 << 20]).unwrap();
     let write = ["random-write", "--access", "sequential", "plain/users.dat"];
     here.run(&short(&[&write[..], &["--overwrite", "plain/users.dat"]].concat())).expect_status(0);
@@ -205,12 +206,12 @@ fn a_full_file_system_is_reported_with_offset_and_length_and_the_status_says_no(
     let Some(_mount) = Mount::new(&device, &here.path("mnt")) else {
         return skip("ENOSPC on a full file system", "mount is not allowed here");
     };
-    // A file of holes on a file system with no block left: each write has to find one, and cannot.
+    // A sparse file on a file system without free blocks: every write needs one and fails.
     fs::File::create(here.path("mnt/holes.dat")).unwrap().set_len(32 << 20).unwrap();
     let mut filler = fs::File::create(here.path("mnt/filler")).unwrap();
     while std::io::Write::write_all(&mut filler, &[1; 4096]).is_ok() {}
     drop(filler);
-    // A run with nothing but errors ends by itself, long before its time.
+    // A run with only errors ends long before its duration.
     let write = ["load", "--duration", "1h", "--warmup", "0", "--preset", "random-write", "--json", "o.json"];
     let ran = here.run(&[&write[..], &["--overwrite", "mnt/holes.dat", "mnt/holes.dat"]].concat());
     let ran = ran.expect_status(1);

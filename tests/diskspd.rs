@@ -1,4 +1,4 @@
-//! `iostall diskspd`: command lines from articles, verbatim but for the seconds.
+//! `iostall diskspd` with command lines from articles, unchanged except for durations.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use crate::support::{Workspace, binary, counted};
 
-/// Makes `t.dat` (64 MiB) the way DiskSpd's users do.
+/// Creates `t.dat` (64 MiB) with -c, as DiskSpd's users do.
 fn made() -> Workspace {
     let here = Workspace::new();
     here.run(&["diskspd", "-c64M", "-d1", "-W0", "-b64K", "t.dat"]).expect_status(0);
     here
 }
 
-/// The rows of the tables of a text report, by their titles.
+/// Rows of the tables of a text report, by table title.
 type Tables = HashMap<String, Vec<Vec<String>>>;
 
-/// The rows of each table of a text report, by its title, as a script of a DBA would read them.
+/// Rows of each table of a text report, by title, parsed as a DBA's script would.
 fn tables(report: &str) -> Tables {
     let mut tables = Tables::new();
     let mut title = String::new();
@@ -37,8 +37,8 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
 }
 
-/// The tables of the report of `line`, with as many seconds in place of `-d1` as it takes this machine to do some of every
-/// kind of request in `columns` of the percentiles; and the time that took, seconds.
+/// The tables of the report of `line`. Instead of `-d1` it runs as long as this machine needs to complete
+/// requests in all `columns` of the percentiles. Returns that time too, seconds.
 fn reported(here: &Workspace, line: &str, columns: &[usize]) -> (Tables, f64) {
     for seconds in ["-d1", "-d10", "-d100"] {
         let line = line.replace("-d1", seconds);
@@ -56,7 +56,7 @@ fn reported(here: &Workspace, line: &str, columns: &[usize]) -> (Tables, f64) {
     panic!("{line} completes nothing");
 }
 
-/// Bytes of all threads together.
+/// Bytes of all threads.
 fn total(tables: &Tables) -> f64 {
     let last = tables["Total IO"].last().unwrap();
     assert!(last[0].starts_with("total:"), "{last:?}");
@@ -81,7 +81,7 @@ fn the_articles_command_lines_run_and_their_reports_add_up() {
         assert!((bytes - whole).abs() < 0.5, "{line}: {bytes} {whole}");
         let percentiles = &tables["Total latency distribution:"];
         assert_eq!(percentiles.len(), 16, "{line}");
-        // The story: the Linux port took the system's uptime for the latency of the first requests when -W0 was given.
+        // With -W0, the Linux port reported the system's uptime as the latency of the first requests.
         let (median, max) = (number(&percentiles[3][3]), number(&percentiles[15][3]));
         assert!(median > 0.0 && median <= max && max <= took_s * 1e3, "{line}: {median} {max} in {took_s} s");
     }
@@ -89,9 +89,9 @@ fn the_articles_command_lines_run_and_their_reports_add_up() {
 
 #[test]
 fn total_percentiles_are_those_of_reads_and_writes_together() {
-    // The story: the Linux port added the threads seen so far once more for each thread.
-    // A percentile is the upper edge of its bucket or the largest value seen, whichever is less; so that of
-    // both kinds may pass the larger of the two by a bucket's width; and each is printed to the nearest thousandth.
+    // The Linux port added each thread's counts once more for every later thread. A percentile is the upper
+    // edge of its bucket, or the largest value if that is lower, so the total's percentile may exceed the
+    // larger one by one bucket; values are printed with three decimals.
     let bucket = 1.0 + iostall_measure::histogram::RELATIVE_ERROR_MAX;
     let printed = 0.000_501;
     let here = made();
@@ -190,7 +190,7 @@ fn a_link_named_diskspd_is_diskspd() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("Results for timespan 1:"), "{output:?}");
 }
 
-/// The outcome of the only role of the only span.
+/// The only role of the only span, with its length.
 fn only_role(run: &Value) -> (&Value, f64) {
     let span = &run["load"]["spans"][0];
     (&span["roles"][0], span["measured_ns"].as_f64().unwrap() / 1e9)
@@ -198,9 +198,9 @@ fn only_role(run: &Value) -> (&Value, f64) {
 
 #[test]
 fn a_rate_of_a_hundredth_of_the_device_is_held_to_the_request() {
-    // The story: DiskSpd computes -g in 32-bit integers, so that small rates are cut off and large ones wrap. Counted here and
-    // not timed: whatever else the machine does, a thread is handed every request that falls due in the measured part, to
-    // one, and each of them is answered in it, waits, or is one of the -o in flight at its end.
+    // DiskSpd computes -g in 32-bit integers: small rates are truncated and large ones overflow. The test
+    // counts instead of timing: exactly the requests that are due in the measured part are submitted, and
+    // each has completed, is queued, or is one of the -o in flight.
     let here = made();
     for (limit, threads, wanted) in [("-g100i", 1_u32, 100.0), ("-g25i", 4, 100.0), ("-g409.6", 1, 100.0)] {
         let threads_word = format!("-t{threads}");
@@ -267,7 +267,7 @@ fn a_rate_beyond_the_device_is_told_with_what_waited() {
     );
 }
 
-/// A profile of two time spans on `p.dat`, each with a `FileSize` where one is given.
+/// A profile of two time spans on `p.dat`, each with an optional `FileSize`.
 fn two_spans(precreate: &str, sizes: [Option<u64>; 2]) -> String {
     let span = |bytes: Option<u64>| {
         let size = bytes.map(|bytes| format!("<FileSize>{bytes}</FileSize>")).unwrap_or_default();
@@ -281,7 +281,8 @@ fn two_spans(precreate: &str, sizes: [Option<u64>; 2]) -> String {
 
 #[test]
 fn each_time_span_uses_the_size_it_asks_for() {
-    // The story: PrecreateFiles was read and did nothing; files were made once, and all of the largest was used in every time span.
+    // PrecreateFiles used to be ignored: files were created once, and all of the largest was used in every
+    // time span.
     let here = Workspace::new();
     let used = |precreate: &str, sizes| {
         fs::write(here.path("p.xml"), two_spans(precreate, sizes)).unwrap();
@@ -351,7 +352,8 @@ fn a_range_that_ends_beyond_the_target_is_told() {
 
 #[test]
 fn the_null_engine_counts_for_the_targets_that_were_named() {
-    // The story: it works on a stand-in, whose name no row of the report had, so that every row was zero.
+    // A templated target runs under a substitute name that was missing from the report, so every row was
+    // zero.
     let here = Workspace::new();
     let line = ["diskspd", "--engine", "null", "-d1", "-W0", "-t2", "-b4K", "-r", "-c1G", "a.dat", "b.dat"];
     let report = here.run(&line).expect_status(0).stdout;

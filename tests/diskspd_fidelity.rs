@@ -1,11 +1,12 @@
-//! `iostall diskspd` where DiskSpd's own profiles, reports and slips were answered wrongly.
+//! DiskSpd's own profiles, reports and mistakes that `iostall diskspd` used to handle wrongly.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::support::Workspace;
 
-/// A time span like those of VMFleet's profiles: ranges that leave the last hundredth of the requests to the rest.
+/// A time span like those of VMFleet's profiles, whose ranges leave the last hundredth of the requests for
+/// the rest.
 fn fleet_target(block: u32, order: &str, rest: &str) -> String {
     format!(
         "<Target><Path>*1</Path><BlockSize>{block}</BlockSize><DisableOSCache>true</DisableOSCache>\
@@ -27,7 +28,7 @@ fn fleet_profile(targets: &[String]) -> String {
 const FLEET_RANGES: &str =
     "<Distribution><Percent><Range IO=\"95\">5</Range><Range IO=\"4\">10</Range></Percent></Distribution>";
 
-/// Somebody moved his VMFleet tests over, and three of the four profiles were refused: "the IO% add up to 99".
+/// Three of VMFleet's four profiles were refused: "the IO% add up to 99".
 #[test]
 fn the_profiles_of_vmfleet_run() {
     let here = Workspace::new();
@@ -67,13 +68,13 @@ fn the_profiles_of_vmfleet_run() {
     assert!(refused.stderr.contains("0/90"), "{}", refused.stderr);
 }
 
-/// The numbers behind `attribute` of the elements `name`.
+/// The numbers in `attribute` of all `name` elements.
 fn numbers(xml: &str, name: &str) -> BTreeSet<u32> {
     let open = format!("<{name}>");
     xml.split(&open).skip(1).map(|rest| rest.split('<').next().unwrap().parse().unwrap()).collect()
 }
 
-/// Reports counted sockets, nodes and cores, and had no word of which processor is in which.
+/// Reports had the numbers of sockets, nodes and cores, but not which processor is where.
 #[test]
 fn the_report_says_where_each_processor_is() {
     let here = Workspace::new();
@@ -100,7 +101,7 @@ fn the_report_says_where_each_processor_is() {
     assert_eq!(report.contains("Socket | "), sockets.len() > 1, "{report}");
 }
 
-/// The terminal was closed, and with it the only report of a night's test was gone.
+/// When the terminal was closed, the only report of a night's test was lost.
 #[test]
 fn a_kept_run_gives_its_report_again_to_the_byte() {
     let here = Workspace::new();
@@ -127,7 +128,7 @@ fn a_kept_run_gives_its_report_again_to_the_byte() {
     );
 }
 
-/// A run over XML time spans has a report of its profile too, with the targets that filled its templates.
+/// A run of an XML profile also stores it, with the targets of its templates filled in.
 #[test]
 fn the_profile_of_an_xml_run_is_kept_with_it() {
     let here = Workspace::new();
@@ -140,7 +141,7 @@ fn the_profile_of_an_xml_run_is_kept_with_it() {
     assert_eq!(here.run(&["runs", "show", "--diskspd", "text"]).expect_status(0).stdout, report);
 }
 
-/// `C:\io\t.dat` from an article became a file of that name here, and was measured.
+/// `C:\io\t.dat` from an article created a file of that name, which was then measured.
 #[test]
 fn a_path_of_windows_never_becomes_a_file_name() {
     let here = Workspace::new();
@@ -180,11 +181,12 @@ fn a_path_of_windows_never_becomes_a_file_name() {
     let told =
         here.run(&["load", "--json", r"C:\o.json", "--duration", "100ms", "--warmup", "0"]).expect_status(2);
     assert!(told.stderr.contains("mount point"), "{}", told.stderr);
-    // Who means such a name can say so.
+    // A user who really wants such a name can have it.
     here.run(&["diskspd", "-c1M", "-d1", "-W0", r"./C:\t.dat"]).expect_status(0);
 }
 
-/// A script that tells a rejected line (3) from a failed run (1) took a processor that is not there for a failed disk.
+/// Scripts distinguish an invalid command line (3) from a failed run (1); a processor that does not exist
+/// looked like a failed disk.
 #[test]
 fn a_processor_that_is_not_there_is_a_rejected_line() {
     let here = Workspace::new();
@@ -197,7 +199,7 @@ fn a_processor_that_is_not_there_is_a_rejected_line() {
     assert!(!here.path("t.dat").exists(), "and nothing was made for it");
 }
 
-/// `--help` was answered with "error: error: unexpected argument".
+/// `--help` printed "error: error: unexpected argument".
 #[test]
 fn help_is_given_in_whatever_way_it_is_asked_for() {
     let here = Workspace::new();
@@ -215,7 +217,8 @@ fn help_is_given_in_whatever_way_it_is_asked_for() {
     assert!(wrong.stderr.contains("--json") && !wrong.stderr.contains("Usage:"), "{}", wrong.stderr);
 }
 
-/// Letters that differ by the shift key: `-T4` is no four threads, `-f4` ends the file at its fourth byte.
+/// Letters that differ only in case: `-T4` does not mean four threads, and `-f4` limits the file to its first
+/// four bytes.
 #[test]
 fn the_slips_of_articles_get_the_right_hint() {
     let here = Workspace::new();

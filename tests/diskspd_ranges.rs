@@ -1,4 +1,5 @@
-//! What DiskSpd's report says about ranges, held against the requests that the load draws from the same command line.
+//! Compares the ranges in DiskSpd's report with the requests that the load generates from the same command
+//! line.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ fn role(profile: &DiskspdProfile) -> RoleProfile {
     to_profile(profile).unwrap().profile.spans.remove(0).roles.remove(0)
 }
 
-/// The requests that the plan of `profile`'s first target draws on `size_bytes` of it.
+/// Offsets that the plan for `profile`'s first target generates on `size_bytes`.
 fn offsets(profile: &DiskspdProfile, size_bytes: u64, count: usize) -> Option<Vec<u64>> {
     let place = StreamPlace {
         target_size_bytes: size_bytes,
@@ -48,8 +49,8 @@ fn any_distribution() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// The report rounded the ends of ranges down, the plan to the nearest block, and each gave the requests of a range too thin
-    /// for a block to another neighbour: the report showed ranges that were not those of the run.
+    /// The report rounded range ends down and the plan to the nearest block, and they assigned ranges smaller
+    /// than a block to different neighbours, so the report did not show the run's ranges.
     #[test]
     fn the_ranges_of_the_report_are_those_that_the_plan_draws_from(
         distribution in any_distribution(),

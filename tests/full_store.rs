@@ -1,4 +1,4 @@
-//! A collector whose disk is full for a while.
+//! A collector whose disk is temporarily full.
 
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{Workspace, skip, unmount};
 
-/// A small file system in memory, unmounted when the value goes.
+/// A small tmpfs, unmounted on drop.
 struct Small(PathBuf);
 
 impl Small {
@@ -24,14 +24,14 @@ impl Drop for Small {
     }
 }
 
-/// Writes until there is no room.
+/// Writes until the file system is full.
 fn fill(path: &Path) {
     let mut file = fs::File::create(path).unwrap();
     while file.write_all(&[0; 4096]).is_ok() {}
     while file.write_all(&[0]).is_ok() {}
 }
 
-/// A full disk ended the collector: it was found dead in the morning, long after there was room again.
+/// A full disk ended the collector, which was found dead in the morning, long after space had been freed.
 #[test]
 fn a_collector_outlives_a_full_disk_and_what_it_lost_is_a_gap() {
     let workspace = Workspace::new();

@@ -1,4 +1,4 @@
-//! Servers that mean harm, or are no servers: mocks that answer without an end, on a socket of this machine.
+//! Mock servers on this machine that send endless or malicious answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Ran, Workspace, binary};
 
-/// A message of PostgreSQL's protocol: its kind, its length, its body.
+/// A message of PostgreSQL's protocol: kind, length, body.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
     [&[kind][..], &length, body].concat()
 }
 
-/// What a server says to a login that it lets in without a password.
+/// The answer to a login without a password.
 const WELCOME: [u8; 4] = [0; 4];
 
-/// A mock of PostgreSQL: lets anybody in and then does `harm` to each connection.
+/// A mock PostgreSQL that accepts any login and then runs `harm` on each connection.
 fn mock_postgres(harm: impl Fn(&mut TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -30,7 +30,7 @@ fn mock_postgres(harm: impl Fn(&mut TcpStream) + Send + 'static) -> String {
     format!("postgres://u@127.0.0.1:{port}/d")
 }
 
-/// Writes `part` until the other side has had enough.
+/// Writes `part` until the other side closes the connection.
 fn pour(stream: &mut TcpStream, part: &[u8]) {
     let much = part.repeat((1 << 16) / part.len() + 1);
     while stream.write_all(&much).is_ok() {}
@@ -43,7 +43,7 @@ fn let_in(stream: &mut TcpStream) {
     let _ = stream.read(&mut request);
 }
 
-/// A statement that was understood, and a result of one column of text.
+/// The answer to a valid statement with one text column.
 fn described() -> Vec<u8> {
     let column =
         [&b"name\0"[..], &[0; 4], &[0; 2], &25_u32.to_be_bytes(), &[0xff; 2], &[0xff; 4], &[0; 2]].concat();
@@ -56,7 +56,8 @@ fn row(text: &[u8]) -> Vec<u8> {
     message(b'D', &[&1_u16.to_be_bytes()[..], &length, text].concat())
 }
 
-/// Samples `url` with a gigabyte of address space: who fills it dies of it, before the machine does.
+/// Samples `url` with an address space of 1 GB: a client without limits dies from it before the machine runs
+/// out of memory.
 fn sample(url: &str) -> Ran {
     let workspace = Workspace::new();
     let mut limited = Command::new("sh");
@@ -67,7 +68,7 @@ fn sample(url: &str) -> Ran {
     limited.stdin(Stdio::null()).output().expect("a shell").into()
 }
 
-/// 1.7 GB were filled in three seconds by rows that never ended.
+/// Endless rows filled 1.7 GB in three seconds.
 #[test]
 fn rows_without_an_end_of_a_mock_server_end_the_reading() {
     for text in [&b""[..], &[b'x'; 1000]] {
@@ -85,7 +86,7 @@ fn rows_without_an_end_of_a_mock_server_end_the_reading() {
     }
 }
 
-/// Whoever answers need not even let the login in.
+/// The server need not even accept the login.
 #[test]
 fn settings_and_notices_without_an_end_of_a_mock_server_end_the_login() {
     let notice = message(b'N', b"\0");
@@ -109,7 +110,7 @@ fn settings_and_notices_without_an_end_of_a_mock_server_end_the_login() {
     assert!(ran.stderr.contains("than expected"), "{}", ran.stderr);
 }
 
-/// The driver made room for as much as the first five bytes of a message said.
+/// The driver allocated the length given in the first five bytes of a message.
 #[test]
 fn a_length_that_a_mock_server_makes_up_is_not_believed() {
     for kind in [b'E', b'R', b'S'] {
@@ -123,8 +124,8 @@ fn a_length_that_a_mock_server_makes_up_is_not_believed() {
     }
 }
 
-/// A server's error is somebody's text: as long as they like, with escapes that drive the terminal and lines that look
-/// like ours.
+/// A server's error is untrusted text: of any length, with terminal escapes, and with lines that look like
+/// ours.
 #[test]
 fn what_a_mock_server_says_is_cut_and_drives_no_terminal() {
     let text = format!("no\u{1b}[2J\u{9b}31m\r\nerror: all is lost\nhint: run this{}", "!".repeat(100_000));
@@ -152,7 +153,7 @@ fn packet(number: u8, body: &[u8]) -> Vec<u8> {
     [&[low, middle, high, number][..], body].concat()
 }
 
-/// A mock of MySQL: lets anybody in and answers the first question without an end.
+/// A mock MySQL that accepts any login and sends an endless answer to the first query.
 #[test]
 fn rows_without_an_end_of_a_mock_mysql_server_end_the_reading() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,11 +1,11 @@
-//! What a user names as input, and that nothing of it can take the machine's memory or wait for ever.
+//! Inputs that users name must not exhaust memory or block forever.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use crate::support::{Ran, Workspace};
 
-/// Runs the program with so little address space that whoever reads without end is stopped before the machine is.
+/// Runs the program with so little address space that unbounded reading fails early.
 fn run_small(workspace: &Workspace, arguments: &[&str]) -> Ran {
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -v 3000000; exec \"$@\"", "sh"]);
@@ -14,12 +14,12 @@ fn run_small(workspace: &Workspace, arguments: &[&str]) -> Ran {
     limited.stdin(Stdio::null()).output().expect("a shell").into()
 }
 
-/// `diskspd -X/dev/zero` was killed at 22 GB; so was every other command that reads what its user names.
+/// `diskspd -X/dev/zero` was killed at 22 GB, as was every other command that reads a file.
 #[test]
 fn an_input_without_an_end_is_refused_and_not_read_until_memory_is_gone() {
     let workspace = Workspace::new();
     std::fs::write(workspace.path("jobs.csv"), "a,1\n").unwrap();
-    // A device by another name, as an attacker or a slip would leave it.
+    // A device under another name, left by an attacker or by mistake.
     std::os::unix::fs::symlink("/dev/zero", workspace.path("link")).unwrap();
     for endless in ["/dev/zero", "link"] {
         let option = format!("-X{endless}");
@@ -41,7 +41,7 @@ fn an_input_without_an_end_is_refused_and_not_read_until_memory_is_gone() {
     }
 }
 
-/// A file that was named by mistake, such as a database or an image of a disk.
+/// A file named by mistake, such as a database or a disk image.
 #[test]
 fn a_file_that_is_too_large_is_named_and_not_read() {
     let workspace = Workspace::new();
@@ -58,8 +58,8 @@ fn a_file_that_is_too_large_is_named_and_not_read() {
     }
 }
 
-/// `iostall load --profile <(make-profile)` and `vault read … | iostall verify /dev/stdin` are how people work; a pipe
-/// without an end is not.
+/// `iostall load --profile <(make-profile)` and `vault read … | iostall verify /dev/stdin` are normal uses;
+/// an endless pipe is not.
 #[test]
 fn a_pipe_is_read_to_its_end_and_not_beyond_what_there_can_be() {
     let workspace = Workspace::new();
@@ -75,7 +75,7 @@ fn a_pipe_is_read_to_its_end_and_not_beyond_what_there_can_be() {
     let ran = piped(&arguments, &|pipe| pipe.write_all(profile.as_bytes()).unwrap());
     assert!(ran.expect_status(0).stdout.contains("piped"));
 
-    // Whoever writes is told that nobody reads any more.
+    // The writer gets a broken pipe.
     let endless =
         |line: &'static [u8]| move |pipe: &mut dyn std::io::Write| while pipe.write_all(line).is_ok() {};
     let ran = piped(&arguments, &endless(b"# a remark\n")).expect_status(2);
@@ -86,7 +86,7 @@ fn a_pipe_is_read_to_its_end_and_not_beyond_what_there_can_be() {
     assert!(ran.stderr.contains("line 1 is longer than"), "{}", ran.stderr);
 }
 
-/// A password that everybody on the machine can read was taken without a word. PostgreSQL's own clients refuse it.
+/// A password file readable by everyone was accepted silently. PostgreSQL's own clients refuse it.
 #[test]
 fn a_password_file_that_others_can_read_is_refused() {
     let workspace = Workspace::new();
@@ -107,7 +107,7 @@ fn a_password_file_that_others_can_read_is_refused() {
     }
 }
 
-/// The secrets of channels are no less secret, and are looked at before a collector runs for months.
+/// The same for secrets of channels, which are checked before a collector runs for months.
 #[test]
 fn a_secret_of_a_channel_that_others_can_read_is_said_when_the_file_of_alerts_is_read() {
     let workspace = Workspace::new();
@@ -121,8 +121,8 @@ fn a_secret_of_a_channel_that_others_can_read_is_said_when_the_file_of_alerts_is
     assert!(ran.stderr.contains("has mode 0644") && ran.stderr.contains("chmod 600"), "{}", ran.stderr);
 }
 
-/// A directory in which a database might be is looked at before anything is written beside it; a pipe named like its
-/// version was waited for until somebody wrote into it.
+/// Before writing to a directory, iostall checks whether it belongs to a database. A pipe named like a
+/// database's version file blocked it until something was written to the pipe.
 #[test]
 fn a_pipe_named_like_a_database_s_version_holds_nothing_up() {
     let workspace = Workspace::new();

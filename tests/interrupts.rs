@@ -1,4 +1,4 @@
-//! Signals that end a run: what was measured or copied is kept, and what is unfinished goes.
+//! Signals that end a run: results are kept and unfinished files are removed.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -10,16 +10,16 @@ use serde_json::Value;
 use crate::running::Running;
 use crate::support::{Workspace, binary, pause, skip, until};
 
-/// A run that loads the working directory until it is told to stop.
+/// A load of the working directory that runs until it is interrupted.
 const LOAD: [&str; 9] = ["load", "--size", "16M", "--warmup", "0", "--duration", "1h", "--json", "o.json"];
 
-/// How many unfinished destinations lie in `directory`.
+/// Number of unfinished destinations in `directory`.
 fn parts(directory: &Path) -> usize {
     let Ok(entries) = fs::read_dir(directory) else { return 0 };
     entries.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(".part")).count()
 }
 
-/// A tree of `count` files of a kilobyte.
+/// A tree of `count` files of 1 KiB.
 fn tree(at: &Path, count: usize) {
     fs::create_dir(at).unwrap();
     for number in 0..count {
@@ -27,13 +27,13 @@ fn tree(at: &Path, count: usize) {
     }
 }
 
-/// The newest run of the store.
+/// The newest run in the store.
 fn newest(here: &Workspace) -> Value {
     let shown = here.run(&["runs", "export", "last"]).expect_status(0).stdout;
     serde_json::from_str(&shown).expect("a document")
 }
 
-/// An ssh session dropped in the night. The run was gone, and its scratch file was still there in the morning.
+/// An ssh session dropped at night. The run was lost, and its scratch file was still there in the morning.
 #[test]
 fn a_load_whose_session_is_dropped_keeps_what_it_measured_and_removes_its_scratch_file() {
     let here = Workspace::new();
@@ -47,7 +47,7 @@ fn a_load_whose_session_is_dropped_keeps_what_it_measured_and_removes_its_scratc
     assert!(!here.path("iostall-scratch.dat").exists());
 }
 
-/// Every command that puts load on storage was ended likewise.
+/// The same for every command that loads storage.
 #[test]
 fn whatever_puts_load_on_storage_ends_as_told_when_its_session_is_dropped() {
     let commands: [&[&str]; 4] = [
@@ -66,7 +66,7 @@ fn whatever_puts_load_on_storage_ends_as_told_when_its_session_is_dropped() {
     }
 }
 
-/// The same for the collector: its last interval was not rolled up, and its log ended in the middle.
+/// The same for the collector: its last interval was not rolled up, and its log ended abruptly.
 #[test]
 fn a_collector_whose_session_is_dropped_stores_its_last_sample_and_says_its_last_line() {
     for signal in ["HUP", "TERM"] {
@@ -81,8 +81,8 @@ fn a_collector_whose_session_is_dropped_stores_its_last_sample_and_says_its_last
     }
 }
 
-/// `nohup iostall …` ended with the session all the same, and a run in the background of a script ended with the Ctrl-C that was
-/// meant for the script: whoever starts a program with a signal ignored means it.
+/// `nohup iostall …` still ended with the session, and a background run in a script ended on the Ctrl-C for
+/// the script. A program started with a signal ignored must keep ignoring it.
 #[test]
 fn a_signal_that_was_ignored_from_the_start_stays_ignored() {
     let here = Workspace::new();
@@ -99,7 +99,8 @@ fn a_signal_that_was_ignored_from_the_start_stays_ignored() {
     assert!(here.json("o.json")["write"]["methods"][0]["bytes"].as_u64().unwrap() > then);
 }
 
-/// A terminal and a supervisor both sent a signal. The second ended the copy at once, with thousands of parts left behind.
+/// A terminal and a supervisor both sent a signal. The second ended the copy at once and left thousands of
+/// temporary files.
 #[test]
 fn two_signals_at_once_are_one_and_leave_no_part() {
     let here = Workspace::new();
@@ -107,7 +108,7 @@ fn two_signals_at_once_are_one_and_leave_no_part() {
     let mut copy = here.start(&["copy", "--no-store", "--limit", "100K", "from", "to"]);
     let to = here.path("to");
     copy.wait_until("some parts", |_| parts(&to) > 20);
-    // The shell's own, one right after the other, and two that the kernel does not take for one.
+    // Two signals in quick succession from the shell, and two different ones that the kernel does not merge.
     let id = copy.id().to_string();
     let both = here.shell("kill -INT $0; kill -TERM $0").arg(&id).status();
     assert!(both.is_ok_and(|status| status.success()));
@@ -115,12 +116,13 @@ fn two_signals_at_once_are_one_and_leave_no_part() {
     assert_eq!(parts(&to), 0, "{}", ran.stderr);
 }
 
-/// The storage below the source stopped answering. Ctrl-C could not end the copy, a second one did and left its parts behind.
+/// The source's storage hung. The first Ctrl-C could not end the copy; a second one did, but left temporary
+/// files.
 #[test]
 fn a_second_signal_removes_the_parts_of_a_copy_that_hangs() {
     let here = Workspace::new();
     tree(&here.path("from"), 20);
-    // Whoever opens a file on which another has a lease waits for it: as good as a device that hangs.
+    // Opening a file on which another process has a lease blocks, like a hanging device.
     let Some(mut held) = Held::new(&here.path("from/00010")) else {
         return skip("a copy that hangs", "python3 can take no lease here");
     };
@@ -132,14 +134,14 @@ fn a_second_signal_removes_the_parts_of_a_copy_that_hangs() {
     let said = copy.wait_for("stopping");
     assert!(said.contains("Press Ctrl-C again"), "{said}");
     assert_eq!(parts(&to), 10, "it hangs, and cannot clean up by itself");
-    // Not the same signal any more.
+    // Late enough to count as a second signal.
     pause(1500);
     copy.signal("INT");
     assert_eq!(copy.ended().status, None, "ended by the signal");
     assert_eq!(parts(&to), 0);
 }
 
-/// A third signal needs nobody: a notice that is being delivered for ever cannot hold up the end.
+/// A third signal works without cooperation: a notice that is being delivered forever cannot block the exit.
 #[test]
 fn a_second_signal_ends_a_collector_whose_last_notice_hangs() {
     let here = Workspace::new();
@@ -157,7 +159,7 @@ fn a_second_signal_ends_a_collector_whose_last_notice_hangs() {
     assert_eq!(collector.ended().status, None, "ended by the signal");
 }
 
-/// `ulimit -f` in the profile of a shell: the kernel's signal ended the program without a word, and left half a file.
+/// With `ulimit -f` in a shell profile, the kernel's signal silently killed the program and left half a file.
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error_with_a_hint() {
     let here = Workspace::new();
@@ -172,7 +174,7 @@ fn a_limit_on_the_size_of_files_is_an_error_with_a_hint() {
     }
 }
 
-/// A check of ten terabytes that was stopped after nine said nothing, not even about the file that it had found to differ.
+/// A verify of ten terabytes, stopped after nine, reported nothing, not even the file it had found to differ.
 #[test]
 fn an_interrupted_verify_tells_what_it_found_until_then() {
     let here = Workspace::new();
@@ -180,7 +182,7 @@ fn an_interrupted_verify_tells_what_it_found_until_then() {
     fs::write(here.path("large"), vec![7; 40_000_000]).unwrap();
     let nothing = "0".repeat(32);
     fs::write(here.path("list.md5"), format!("{nothing}  differs\n{nothing}  large\n")).unwrap();
-    // Too slow for any machine to end by itself.
+    // Too slow to finish on any machine.
     let mut verify = here.start(&["verify", "--limit", "100K", "--json", "o.json", "list.md5"]);
     let large = here.path("large");
     verify.wait_until("the second file", |verify| {
@@ -199,8 +201,8 @@ fn an_interrupted_verify_tells_what_it_found_until_then() {
     assert_eq!(run["verify"]["mismatches"].as_array().unwrap().len(), 1);
 }
 
-/// What an alert starts must find signals as a program expects them: one that ignores SIGPIPE or SIGXFSZ without knowing
-/// goes on where it should end.
+/// Commands of alerts must start with default signal handling. A command that unknowingly ignores SIGPIPE or
+/// SIGXFSZ continues where it should end.
 #[test]
 fn a_command_of_an_alert_has_no_signal_ignored() {
     let here = Workspace::new();
@@ -219,8 +221,8 @@ fn a_command_of_an_alert_has_no_signal_ignored() {
     }
 }
 
-/// A laptop was closed: the terminal was gone, with it the shell, and every write to it failed from then on. (The shell of a
-/// session passes the signal on to what it has started, and so does this one.)
+/// A laptop was closed: terminal and shell were gone, and every write to the terminal failed. (A session's
+/// shell forwards the signal to its children, as this one does.)
 #[test]
 fn a_run_on_a_terminal_that_hangs_up_writes_its_outputs_and_its_store() {
     let here = Workspace::new();
@@ -245,7 +247,7 @@ fn a_run_on_a_terminal_that_hangs_up_writes_its_outputs_and_its_store() {
     assert!(!here.path("iostall-scratch.dat").exists());
 }
 
-/// A full-screen view on a terminal that is gone asked it for keys for ever.
+/// A full-screen view kept reading keys from a terminal that was gone.
 #[test]
 fn a_full_screen_view_ends_with_its_terminal() {
     let here = Workspace::new();
@@ -261,14 +263,14 @@ fn a_full_screen_view_ends_with_its_terminal() {
         let shown = fs::read(here.path("typescript")).unwrap_or_default();
         String::from_utf8_lossy(&shown).contains("linux:").then_some(())
     });
-    // It ignores the signal here: only the terminal itself can tell it.
+    // It ignores the signal here, so only the terminal can end it.
     terminal.hang_up();
     let status: i32 =
         until("its status", || fs::read_to_string(here.path("status")).ok()?.trim().parse().ok());
     assert_eq!(status, 0);
 }
 
-/// A pseudo-terminal with a program on it; what it shows is in `typescript`.
+/// A pseudo-terminal with a program; its output goes to `typescript`.
 struct Terminal(Child);
 
 impl Terminal {
@@ -280,7 +282,7 @@ impl Terminal {
         script.spawn().ok().map(Self)
     }
 
-    /// Whoever has its other end is gone without a word.
+    /// Closes the other end without any warning.
     fn hang_up(&mut self) {
         self.0.kill().expect("script is there");
         self.0.wait().expect("script ends");
@@ -322,7 +324,7 @@ impl Held {
 
     fn line(&mut self) -> String {
         let mut line = String::new();
-        // An end without a line is an empty one.
+        // At the end of the output, an empty line.
         let _ = self.said.read_line(&mut line);
         line.trim().to_owned()
     }

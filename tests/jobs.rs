@@ -1,11 +1,11 @@
-//! Jobs and files of collectors: `iostall collect run --config`, `check` and `jobs`.
+//! Collector files and jobs: `iostall collect run --config`, `check` and `jobs`.
 
 use std::fs;
 use std::process::Command;
 
 use crate::support::{Workspace, skip, until};
 
-/// A collector's file with a source that is always there.
+/// A collector file with a source that always exists.
 fn workspace(rest: &str) -> Workspace {
     let workspace = Workspace::new();
     write(&workspace, &format!("[[source]]\nurl = \"linux:\"\ninterval = \"1s\"\n\n{rest}"));
@@ -16,7 +16,7 @@ fn write(workspace: &Workspace, text: &str) {
     fs::write(workspace.path("collector.toml"), text).unwrap();
 }
 
-/// A job that is due every second and runs `script`.
+/// A job that runs `script` every second.
 fn every_second(name: &str, script: &str, rest: &str) -> String {
     format!(
         "[[job]]\nname = \"{name}\"\ncalendar = \"* * * * * *\"\ncommand = [\"/bin/sh\", \"-c\", '''{script}''']\n{rest}\n"
@@ -25,8 +25,8 @@ fn every_second(name: &str, script: &str, rest: &str) -> String {
 
 const RUN: [&str; 4] = ["collect", "run", "--config", "collector.toml"];
 
-/// A DBA wanted a canary each night, a drill each month and a prune each week, and had to keep a crontab beside the collector
-/// that nobody watched: what failed there failed in silence.
+/// Nightly canaries, monthly drills and weekly prunes needed a separate crontab, whose failures nobody
+/// noticed.
 #[test]
 fn a_job_runs_at_its_time_and_what_became_of_it_is_listed_and_notified() {
     let notified =
@@ -55,11 +55,12 @@ fn a_job_runs_at_its_time_and_what_became_of_it_is_listed_and_notified() {
     let listed = workspace.run(&["collect", "jobs", "collector.toml"]).expect_status(0).stdout;
     assert!(listed.contains("\"drill\": next 20") && listed.contains("failed (exit status: 3)"), "{listed}");
     assert!(listed.contains("    no space left\n") && listed.contains("\"canary\""), "{listed}");
-    // Samples were taken as if there were no jobs.
+    // Samples were taken as usual.
     assert!(workspace.run(&["report", "volumes"]).stdout.contains("linux:"), "the host was sampled");
 }
 
-/// A restore that hung at night was still running in the morning, and so was the shell's child that had the lock.
+/// A restore that hung at night was still running in the morning, as was the shell's child that held the
+/// lock.
 #[test]
 fn at_its_deadline_a_job_is_ended_with_everything_that_it_started() {
     let script = "sleep 3600 & echo $! > child.new; mv child.new child; wait";
@@ -67,7 +68,7 @@ fn at_its_deadline_a_job_is_ended_with_everything_that_it_started() {
     let mut collector = workspace.start(&RUN);
     collector.wait_for("job hangs, due at");
     let child = fs::read_to_string(workspace.path("child")).unwrap();
-    // Whoever is left with that number is not the sleep.
+    // Another process with that number is not the sleep.
     let command = format!("/proc/{}/cmdline", child.trim());
     let is_gone = || fs::read_to_string(&command).ok().is_none_or(|words| !words.starts_with("sleep"));
     until("the end of what the job started", || is_gone().then_some(()));
@@ -83,7 +84,7 @@ fn a_run_that_was_missed_while_no_collector_ran_is_named_by_the_next_one() {
     collector.wait_for("job prune, due at");
     collector.signal("INT");
     collector.ended().expect_status(0);
-    // The store says that the last run was long ago: nobody waits for minutes here.
+    // Moves the last run into the past in the store, so that the test need not wait for minutes.
     let database = rusqlite::Connection::open(workspace.path("store.db")).unwrap();
     database.execute_batch(include_str!("sql/age_job_runs.sql")).unwrap();
     drop(database);
@@ -126,7 +127,7 @@ fn a_file_is_checked_before_anything_is_started() {
     workspace.run(&["collect", "run"]).expect_status(2);
 }
 
-/// The same file, for those who would rather have systemd start the jobs.
+/// The same file as systemd timers.
 #[test]
 fn the_jobs_of_a_file_are_timers_that_systemd_accepts() {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/collector.toml");

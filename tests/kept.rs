@@ -1,4 +1,4 @@
-//! What was measured comes out, whatever becomes of the store: a full disk, one that is read-only, a lock.
+//! Results are written whatever happens to the store: a full disk, a read-only one, a lock.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,19 +11,19 @@ use serde_json::Value;
 use crate::running::Running;
 use crate::support::{Ran, Workspace, skip, unmount};
 
-/// A load that is over at once.
+/// A very short load.
 const LOAD: [&str; 5] = ["load", "--duration", "200ms", "--warmup", "0"];
 
-/// A small file system, unmounted when the value goes.
+/// A small file system, unmounted on drop.
 struct Small(PathBuf);
 
 impl Small {
-    /// In memory.
+    /// As a tmpfs.
     fn new(here: &Workspace) -> Option<Self> {
         Self::mounted(here, &["-t", "tmpfs", "-o", "size=8m", "tmpfs"])
     }
 
-    /// With blocks that are smaller than a page of memory.
+    /// With blocks smaller than a memory page.
     fn with_small_blocks(here: &Workspace) -> Option<Self> {
         let image = here.path("image");
         fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
@@ -50,7 +50,7 @@ impl Small {
         self.0.join(name)
     }
 
-    /// Writes until only `spare_kib` are left.
+    /// Leaves only `spare_kib` free.
     fn fill(&self, spare_kib: u64) {
         let mut file = fs::File::create(self.path("filler")).unwrap();
         for length in [4096, 1] {
@@ -68,7 +68,7 @@ impl Drop for Small {
     }
 }
 
-/// A workspace with something to read, and a store on a small file system.
+/// A workspace with a file to read, and a store on a small file system.
 fn with_small_store() -> Option<(Workspace, Small)> {
     let here = Workspace::new();
     fs::write(here.path("t.dat"), vec![7; 4 << 20]).unwrap();
@@ -90,7 +90,8 @@ fn expect_warning_of_full_disk(ran: &Ran) {
     assert!(said.contains("hint: free space") && !said.contains("dmesg"), "{said}");
 }
 
-/// A disk that was full before the run began: no run could be made at all, and the advice was to look for a broken device.
+/// With a disk that was full before the run, no run was possible, and the hint was to look for a broken
+/// device.
 #[test]
 fn a_store_on_a_full_disk_is_told_before_the_run_and_keeps_nobody_from_it() {
     let Some((here, small)) = with_small_store() else { return };
@@ -131,12 +132,13 @@ fn a_store_on_a_full_disk_is_told_before_the_run_and_keeps_nobody_from_it() {
     let fresh = ["compare", "--fresh", "1", "--duration", "200ms", "--warmup", "0", "t.dat", "u.dat"];
     let ran = here.run(&[&["--store", store], &fresh[..]].concat()).expect_status(0);
     expect_warning_of_full_disk(&ran);
-    // What only reads the store has nothing without it.
+    // Commands that only read the store fail without it.
     let ran = here.run(&["--store", store, "runs"]).expect_status(2);
     assert!(ran.stderr.contains("disk is full") && ran.stderr.contains("hint: free space"), "{}", ran.stderr);
 }
 
-/// The load itself filled the disk of the store, the commonest way: the run was over, and text, JSON and CSV were lost with it.
+/// In the most common case, the load itself filled the store's disk: text, JSON and CSV of the finished run
+/// were lost.
 #[test]
 fn a_disk_that_fills_up_during_the_run_costs_no_result() {
     let Some((here, small)) = with_small_store() else { return };
@@ -148,13 +150,13 @@ fn a_disk_that_fills_up_during_the_run_costs_no_result() {
         program.wait_until("its workers", Running::is_loading);
         small.fill(0);
         program.signal("INT");
-        // The status is that of the run.
+        // The exit status is the run's.
         let ran = program.ended().expect_status(130);
         assert!(ran.stdout.contains("IOPS"), "{}", ran.stdout);
         expect_warning_of_full_disk(&ran);
         fs::remove_file(small.path("filler")).unwrap();
         if outputs.is_empty() {
-            // Nobody had asked for the document, which would be lost with the store.
+            // Nobody requested the document, which would otherwise be lost with the store.
             let names = fs::read_dir(here.path(".")).unwrap().map(|entry| entry.unwrap().path());
             let saved: Vec<PathBuf> =
                 names.filter(|path| path.to_string_lossy().contains("/iostall-load-")).collect();
@@ -169,8 +171,8 @@ fn a_disk_that_fills_up_during_the_run_costs_no_result() {
     }
 }
 
-/// SQLite maps the index of its log into memory. On a file system with blocks smaller than a page a nearly full disk was a
-/// SIGBUS in the middle of storing: nothing of the run was left, not even a message.
+/// SQLite maps its log index into memory. With blocks smaller than a page, a nearly full disk caused a SIGBUS
+/// while storing, and the run was lost without a message.
 #[test]
 fn a_nearly_full_disk_ends_no_process() {
     let here = Workspace::new();
@@ -197,7 +199,7 @@ fn a_nearly_full_disk_ends_no_process() {
     }
 }
 
-/// A store on a file system that the system has made read-only after an error: no run could be made.
+/// With a store on a file system that became read-only after an error, no run was possible.
 #[test]
 fn a_store_that_cannot_be_written_is_a_warning() {
     let Some((here, small)) = with_small_store() else { return };
@@ -212,12 +214,12 @@ fn a_store_that_cannot_be_written_is_a_warning() {
     assert!(ran.stdout.contains("IOPS"), "{}", ran.stdout);
     expect_document(&here.path("o.json"));
     here.run(&["--store", store, "runs"]).expect_status(2);
-    // A file that is no store is a slip, which is better told before an hour of load than after it.
+    // A file that is not a store is a user error, better reported before an hour of load than after it.
     let ran = here.run(&[&["--store", "t.dat"], &LOAD[..], &["t.dat"]].concat()).expect_status(2);
     assert!(ran.stderr.contains("is not an iostall store") && ran.stdout.is_empty(), "{}", ran.stderr);
 }
 
-/// Another process held the store for a minute: meanwhile the finished run was nowhere to be seen.
+/// While another process locked the store for a minute, the finished run was nowhere to be seen.
 #[test]
 fn outputs_come_before_a_locked_store_is_waited_for() {
     let here = Workspace::new();
@@ -233,7 +235,8 @@ fn outputs_come_before_a_locked_store_is_waited_for() {
     assert!(ran.stdout.contains("stored as run #2"), "{}", ran.stdout);
 }
 
-/// One output on a full device cost the others, and DiskSpd's report: the run had to be made again.
+/// One output on a full device prevented the others, including DiskSpd's report, and the run had to be
+/// repeated.
 #[test]
 fn an_output_that_fails_keeps_the_others_and_the_text() {
     let here = Workspace::new();

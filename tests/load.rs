@@ -18,7 +18,7 @@ fn with_short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     all
 }
 
-/// Whether every role has moved something.
+/// Whether every role has moved data.
 fn all_moved(run: &Value) -> bool {
     let roles = run["load"]["spans"][0]["roles"].as_array().unwrap().len();
     (0..roles).all(|role| counted(run, role, "read").0 + counted(run, role, "write").0 > 0)
@@ -155,7 +155,7 @@ fn a_file_of_the_user_s_is_read_without_a_flag_and_never_written_without_its_nam
     assert_ne!(fs::read(&path).unwrap(), vec![7_u8; 4 << 20]);
 }
 
-/// What a load that was told to end after `millis` has kept.
+/// The stored run of a load interrupted after `millis`.
 fn interrupted_after(here: &Workspace, millis: u64) -> Value {
     let clock = MonotonicClock::new();
     let base = ["load", "--preset", "random-read", "--size", "64MiB", "--duration", "1h", "--warmup", "0"];
@@ -175,7 +175,7 @@ fn interrupted_after(here: &Workspace, millis: u64) -> Value {
 #[test]
 fn ctrl_c_keeps_a_valid_partial_result_and_marks_it() {
     let here = Workspace::new();
-    // A device that stands still has completed nothing by then, and is given more time.
+    // A stalled device has completed nothing by then and gets more time.
     let run = [1_000, 10_000, 100_000]
         .into_iter()
         .map(|millis| interrupted_after(&here, millis))
@@ -208,7 +208,7 @@ fn doubts_travel_with_the_numbers() {
     assert!(warnings(&here.json("s.json")).contains(&"target-sparse".to_owned()));
 }
 
-/// How many requests a load on no device did in `seconds`, and the most memory it had meanwhile, KiB.
+/// Requests completed in `seconds` by a load without a device, and its peak memory, KiB.
 fn requests_and_peak_kib(here: &Workspace, seconds: u64) -> (u64, u64) {
     let duration = format!("{seconds}s");
     let what = ["load", "--engine", "null", "--preset", "random-read", "--block-size", "4K"];
@@ -229,7 +229,7 @@ fn requests_and_peak_kib(here: &Workspace, seconds: u64) -> (u64, u64) {
 #[test]
 fn memory_stays_bounded_over_ten_million_requests() {
     let here = Workspace::new();
-    // Ten seconds are enough for a processor of one's own.
+    // Ten seconds are enough with a processor to itself.
     let long_enough = [10, 100, 1000].into_iter().find_map(|seconds| {
         let (requests, peak_kib) = requests_and_peak_kib(&here, seconds);
         (requests > 10_000_000).then_some(peak_kib)
@@ -240,7 +240,7 @@ fn memory_stays_bounded_over_ten_million_requests() {
 
 #[test]
 fn weights_for_targets_that_are_not_there_are_refused() {
-    // The story: a worker broke when it drew a target that its role had only a weight for.
+    // A worker crashed when it picked a target that its role had only a weight for.
     let here = Workspace::new();
     let profile = "name = 'w'\n[[role]]\nname = 'data'\nblock-size = '8K'\ntarget-weights = [3, 1]\n";
     fs::write(here.path("w.toml"), profile).unwrap();

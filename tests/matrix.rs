@@ -19,7 +19,7 @@ fn points(run: &Value) -> &Vec<Value> {
     run["summary"]["points"].as_array().unwrap()
 }
 
-/// What is told of a cell fits together.
+/// The numbers of a cell are consistent.
 fn assert_is_sound(point: &Value) {
     let (iops, mib) = (point["iops"].as_f64().unwrap(), point["mib_per_s"].as_f64().unwrap());
     let kib = if point["block_size"] == "64K" { 64.0 } else { 128.0 };
@@ -35,8 +35,7 @@ fn two_files_stand_side_by_side_in_sqlio_s_rows() {
     let forms = ["--json", "m.json", "--csv", "m.csv", "--html", "m.html"];
     let what = ["--sizes", "64K,128K", "--depths", "1,4", "a.dat", "b.dat"];
     let mut answered = BTreeSet::new();
-    // A device that stands still for the whole of a cell completes nothing in it. It answers in the same cell of another
-    // matrix, or of one that outlasts the standstill.
+    // A device stalled for a whole cell completes nothing in it. Try again with longer cells.
     for interval in ["150ms", "150ms", "1s", "3s", "10s", "30s"] {
         let ran = here.run(&[&ONCE[..], &["--interval", interval], &forms, &what].concat()).expect_status(0);
         for row in ["IOs/sec", "MBs/sec", "Min_Latency(ms)", "Avg_Latency(ms)", "Max_Latency(ms)"] {
@@ -75,7 +74,7 @@ fn the_quick_matrix_shares_a_minute_among_its_cells() {
     matrix.signal("INT");
     matrix.ended().expect_status(130);
     let plan = here.json("m.json")["matrix"]["plan"].clone();
-    // Four cells: 42 s / 4, a fifth of it warm-up.
+    // Four cells: 42 s / 4, of which a fifth is warm-up.
     assert_eq!((plan["warmup"].as_str(), plan["interval"].as_str()), (Some("2s 100ms"), Some("8s 400ms")));
     assert_eq!(plan["repeats_max"], 1);
 }
@@ -87,8 +86,8 @@ fn with_stopped<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&ONCE[..], &STOPPED, more].concat()
 }
 
-/// A workspace with a matrix that was told to end after its first cell. `None`: the test was not there in time, and all
-/// cells were measured.
+/// A workspace with a matrix interrupted after its first cell. `None` if the interrupt came after the last
+/// cell.
 fn stopped_matrix() -> Option<Workspace> {
     let here = Workspace::new();
     let nothing = here.run(&with_stopped(&["--resume", "data.dat"])).expect_status(2);
@@ -115,7 +114,7 @@ fn a_matrix_that_was_stopped_goes_on_where_it_was() {
     assert!((1..16).contains(&done), "{done} cells before the stop");
     let other = here.run(&with_stopped(&["--resume", "--workers", "2", "data.dat"])).expect_status(2);
     assert!(other.stderr.contains("no interrupted matrix"), "{}", other.stderr);
-    // The story: a matrix went on with cells of another size of the target, which are other numbers.
+    // A matrix was resumed with cells of a different target size, which are not comparable.
     let smaller: Vec<&str> = with_stopped(&["--resume", "data.dat"])
         .into_iter()
         .map(|word| if word == "16MiB" { "8MiB" } else { word })
@@ -166,11 +165,11 @@ fn devices_of_which_different_parts_are_used_are_told() {
 
 #[test]
 fn a_matrix_on_a_scratch_file_goes_on_too() {
-    // The story: without a FILE the scratch file's name was compared with no name at all, so --resume never found it.
+    // Without a FILE, the scratch file's name was not compared correctly, so --resume never found the run.
     let here = Workspace::new();
     let words = ["matrix", "--read-only", "--interval", "300ms", "--warmup", "0", "--repeats-max", "1"];
     let cells = ["--size", "16MiB", "--sizes", "8K,64K", "--depths", "1,2,4", "--json", "m.json"];
-    // One that ended before it was told to is made again.
+    // If it finished before the interrupt, try again.
     let is_stopped = (0..10).any(|_| {
         let mut matrix = here.start(&[&words[..], &cells[..]].concat());
         matrix.wait_for("1/12 ");

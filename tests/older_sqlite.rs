@@ -1,10 +1,11 @@
-//! The store in the hands of whoever has an SQLite of his own.
+//! Opening the store with other versions of SQLite.
 
 use std::process::Command;
 
 use crate::support::{Workspace, skip};
 
-/// A DBA looked at the runs with the `sqlite3` of Debian 12, then with Python: "malformed database schema (run_entry)".
+/// A DBA opened the store with Debian 12's `sqlite3`, then with Python: "malformed database schema
+/// (run_entry)".
 #[test]
 fn the_store_opens_in_the_sqlite_that_people_have() {
     let here = Workspace::new();

@@ -1,21 +1,21 @@
-//! Open loop: what a stall does to response times, which a closed loop hides (coordinated omission).
+//! Open loop: how a stall affects response times, which a closed loop hides (coordinated omission).
 
 use iostall_measure::{Clock, Histogram, MonotonicClock, Percentile};
 use serde_json::Value;
 
 use crate::support::{Workspace, pause};
 
-/// Arrivals a second, seconds that are measured, and so all arrivals.
+/// Arrivals per second, measured seconds, and total arrivals.
 const RATE: f64 = 1000.0;
 const MEASURED_S: f64 = 4.0;
 const ARRIVALS: f64 = RATE * MEASURED_S;
 
-/// A run that stood still for a while in the middle.
+/// A run that was stopped for a while in the middle.
 struct Stopped {
     role: Value,
-    /// It stood still for at least so long, seconds.
+    /// Minimum length of the stop, seconds.
     stood_s: f64,
-    /// From before it began until after it ended, seconds.
+    /// Maximum length of the stop, seconds.
     lasted_s: f64,
 }
 
@@ -24,18 +24,18 @@ impl Stopped {
         serde_json::from_value(self.role["cells"][0][name].clone()).unwrap()
     }
 
-    /// Arrivals that were not answered in the measured part.
+    /// Arrivals not completed in the measured part.
     fn unanswered(&self) -> f64 {
         ARRIVALS - self.histogram("response_ns").count() as f64
     }
 }
 
-/// Runs the load and stops it for half a second. `None`: this machine itself stood still, so that the stop, or the time to
-/// catch up on it, was not in the measured part.
+/// Runs the load and stops it for half a second. `None` if the machine itself stalled, so that the stop, or
+/// the time to catch up, was not in the measured part.
 fn stopped_in_the_middle(here: &Workspace) -> Option<Stopped> {
     let clock = MonotonicClock::new();
     let now_s = || clock.now_ns() as f64 / 1e9;
-    // No device: what one does is not what is tested here.
+    // Without a device, which is not the subject of this test.
     let base =
         ["load", "--engine", "null", "--preset", "random-read", "--queue-depth", "1", "--workers", "1"];
     let span = ["--rate", "1000", "--duration", "4s", "--warmup", "0", "--json", "o.json"];
@@ -63,21 +63,21 @@ fn stopped_in_the_middle(here: &Workspace) -> Option<Stopped> {
 
 #[test]
 fn half_a_second_of_standstill_shows_in_response_times_and_not_in_service_times() {
-    // The story: fio at 1000 IOPS for 2 s, stopped for 0.5 s, reports a p99 of a few milliseconds and a rate of
-    // 1000. A user would have waited up to half a second: a quarter of all arrivals fell into the stop.
+    // fio at 1000 IOPS for 2 s, stopped for 0.5 s, reports a p99 of a few milliseconds and a rate of 1000. A
+    // user would have waited up to half a second, because a quarter of all arrivals fell into the stop.
     let here = Workspace::new();
     let stopped = (0..20).find_map(|_| stopped_in_the_middle(&here));
     let stopped = stopped.expect("once in twenty times this machine runs for four seconds");
     let (response, service) = (stopped.histogram("response_ns"), stopped.histogram("service_ns"));
 
-    // One request at a time: all together took no longer than the whole run.
+    // With one request at a time, their total is at most the length of the run.
     let service_s = service.sum() as f64 / 1e9;
     assert!(service_s <= stopped.lasted_s, "{service_s} s of service in {} s", stopped.lasted_s);
-    // So many fell due in the standstill and were answered after it, the first first; two at its ends may be outside.
+    // These fell due during the stop and completed after it, in order; two at the edges may be outside.
     let waited = RATE * stopped.stood_s - stopped.unanswered() - 2.0;
     let response_s = response.sum() as f64 / 1e9;
     assert!(response_s >= waited * waited / RATE / 2.0, "{response_s} s for {waited} that waited");
-    // A tenth of the answers is later than the 90th percentile; all others of those that waited are at most as late.
+    // A tenth of the responses are later than the 90th percentile; all others are at most that late.
     let p90_s = response.value_at(Percentile::new(90.0).unwrap()).unwrap() as f64 / 1e9;
     let least_s = (waited - response.count() as f64 * 0.1) / RATE;
     assert!(p90_s >= least_s && least_s > 0.05, "response p90 {p90_s} s, at least {least_s} s");

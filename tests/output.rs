@@ -1,4 +1,4 @@
-//! Where results are written, and where never: no option that names a file for a result may cost another file.
+//! Where results are written: no output option may destroy another file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::running::Running;
 use crate::support::{Ran, Workspace, binary, skip, unmount};
 
-/// A load that is over at once.
+/// A very short load.
 const LOAD: [&str; 5] = ["load", "--duration", "200ms", "--warmup", "0"];
 
 fn load<'a>(rest: &[&'a str]) -> Vec<&'a str> {
@@ -25,7 +25,8 @@ fn with_target() -> Workspace {
     here
 }
 
-/// Makes a character device (`1 3` is `/dev/null`, `1 7` is `/dev/full`) in the workspace; not possible everywhere.
+/// Creates a character device (`1 3` is `/dev/null`, `1 7` is `/dev/full`) in the workspace; not possible
+/// everywhere.
 fn node(here: &Workspace, name: &str, minor: &str) -> bool {
     let made = Command::new("mknod").arg(here.path(name)).args(["c", "1", minor]).status();
     let usable = made.is_ok_and(|status| status.success())
@@ -36,7 +37,8 @@ fn node(here: &Workspace, name: &str, minor: &str) -> bool {
     usable
 }
 
-/// The program where `/dev` is its own, with nothing in it but the links to its descriptors: what goes wrong there harms nobody.
+/// Runs the program with a private `/dev` that has only links to its descriptors, so that mistakes are
+/// harmless.
 struct PrivateDev<'a>(&'a Workspace);
 
 impl<'a> PrivateDev<'a> {
@@ -65,7 +67,7 @@ impl<'a> PrivateDev<'a> {
     }
 }
 
-/// What every file of a workspace holds, but for the store that the program keeps beside them.
+/// Content of all files in a workspace, except the store's.
 fn contents(here: &Workspace) -> BTreeMap<OsString, Vec<u8>> {
     let entries = fs::read_dir(here.path(".")).unwrap().map(|entry| entry.unwrap().path());
     entries
@@ -74,7 +76,7 @@ fn contents(here: &Workspace) -> BTreeMap<OsString, Vec<u8>> {
         .collect()
 }
 
-/// Expects a refusal before anything was done: status 2, a hint, and every byte where it was.
+/// Expects a refusal before any work: status 2, a hint, and all files unchanged.
 #[track_caller]
 fn refused(here: &Workspace, words: &[&str]) -> Ran {
     let before = contents(here);
@@ -91,7 +93,8 @@ fn refused(here: &Workspace, words: &[&str]) -> Ran {
     ran
 }
 
-/// `--json n` with a device node, as root: the node became a regular file. With `/dev/null` that damages the host.
+/// `--json n` with a device node, as root, replaced the node by a regular file. With `/dev/null` this damages
+/// the host.
 #[test]
 fn a_device_node_stays_one_and_takes_what_it_is_given() {
     let here = with_target();
@@ -115,31 +118,31 @@ fn a_device_node_stays_one_and_takes_what_it_is_given() {
     }
 }
 
-/// A script that reads the result from a pipe waited for ever: the pipe had become a file.
+/// A script that read the result from a pipe waited forever, because the pipe had been replaced by a file.
 #[test]
 fn the_reader_of_a_pipe_gets_the_document_whichever_comes_first() {
     let here = with_target();
     let pipe = here.path("p");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // The reader is there from the start.
+    // The reader exists from the start.
     let reader = Running::new(Command::new("cat").arg(&pipe));
     let ran = here.run(&load(&["--json", "p", "t.dat"])).expect_status(0);
     assert!(ran.stdout.contains("stored as run"), "{}", ran.stdout);
     assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo(), "the pipe is gone");
     let run: Value = serde_json::from_str(&reader.ended().stdout).expect("the document, and nothing else");
     assert_eq!(run["schema"], "iostall-run");
-    // It comes when it is called for.
+    // The reader starts when the message asks for it.
     let mut program = here.start(&load(&["--json", "p", "--csv", "o.csv", "t.dat"]));
     program.wait_for("waiting for a reader of p");
     assert!(here.path("o.csv").exists(), "what need not wait is written first");
     let reader = Running::new(Command::new("cat").arg(&pipe));
     assert!(serde_json::from_str::<Value>(&reader.ended().stdout).is_ok());
     program.ended().expect_status(0);
-    // Two documents in one pipe are none.
+    // Two documents in one pipe would be unusable.
     refused(&here, &load(&["--json", "p", "--csv", "p", "t.dat"]));
 }
 
-/// Results were kept under a link, `latest.json`: after the next run it was a file, and what it led to was last week's.
+/// A link such as `latest.json` was replaced by a file, while its target kept last week's result.
 #[test]
 fn a_link_stays_and_what_it_leads_to_is_written() {
     let here = with_target();
@@ -160,8 +163,8 @@ fn a_link_stays_and_what_it_leads_to_is_written() {
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
-/// `/dev/stdout` was renamed over, as root for the whole machine. It means what `-` means, and a descriptor that the shell
-/// opened is written to where it stands.
+/// `/dev/stdout` was replaced, as root for the whole machine. It means the same as `-`, and a descriptor
+/// opened by the shell is written at its current position.
 #[test]
 fn standard_output_and_descriptors_are_written_through() {
     let here = with_target();
@@ -184,18 +187,18 @@ fn standard_output_and_descriptors_are_written_through() {
     let document = list.strip_prefix("before\n").and_then(|rest| rest.strip_suffix("after\n")).unwrap();
     assert!(serde_json::from_str::<Value>(document).is_ok(), "{list}");
     assert!(fs::read_to_string(here.path("text")).unwrap().contains("stored as run"));
-    // Text and document in one file: one would be lost.
+    // Text and document in one file would overwrite each other.
     let mut command = here.command(&load(&["--json", "same", "t.dat"]));
     let output = command.stdout(fs::File::create(here.path("same")).unwrap()).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// `--json live.db live.db` turned a database into JSON, `--store own.db --json own.db` destroyed the store, and
-/// `--json same --csv same` kept one of the two.
+/// `--json live.db live.db` turned a database into JSON, `--store own.db --json own.db` destroyed the store,
+/// and `--json same --csv same` kept only one of the two.
 #[test]
 fn a_result_never_takes_the_place_of_what_the_command_works_on() {
     let here = with_target();
-    // A store of ours is a database that we know to be whole.
+    // Our own store is a database that must stay intact.
     for name in ["live.db", "own.db"] {
         here.run(&[&["--store", name], &load(&["t.dat"])[..]].concat()).expect_status(0);
     }
@@ -245,7 +248,7 @@ fn a_result_never_takes_the_place_of_what_the_command_works_on() {
 const PROFILE: &str = "<Profile><TimeSpans><TimeSpan><Duration>1</Duration><Targets><Target><Path>t.dat</Path>\
     </Target></Targets></TimeSpan></TimeSpans></Profile>";
 
-/// `copy --json a.mdf b.mdf new/` destroyed a source, and `--manifest X src X` the copy.
+/// `copy --json a.mdf b.mdf new/` destroyed a source, and `--manifest X src X` destroyed the copy.
 #[test]
 fn a_result_never_takes_the_place_of_what_is_copied() {
     let here = Workspace::new();
@@ -275,7 +278,7 @@ fn a_result_never_takes_the_place_of_what_is_copied() {
         &["copy", "--json", "new/src/f", "src", "other/f"],
     ] {
         if words[2] == "new/src/f" {
-            // Beside the copy, and not in its way.
+            // Next to the copy, without a conflict.
             here.run(words).expect_status(0);
             continue;
         }
@@ -290,8 +293,8 @@ fn a_result_never_takes_the_place_of_what_is_copied() {
     assert_eq!(fs::read(here.path("list.xxh3")).unwrap(), list);
 }
 
-/// A slip of the hand, `--json a.mdf` for `a.json`, put a document in the place of a file that nobody had named as a target.
-/// What a user expects to be replaced is the last result of the same kind.
+/// A typo, `--json a.mdf` for `a.json`, replaced a file with a document. Only an earlier result of the same
+/// kind may be replaced.
 #[test]
 fn only_a_former_result_of_the_same_form_makes_room() {
     let here = with_target();
@@ -333,12 +336,13 @@ fn only_a_former_result_of_the_same_form_makes_room() {
         }
     }
     refused(&here, &load(&["--json", "o.csv", "t.dat"]));
-    // Tables of other commands are tables of ours.
+    // Tables of other commands may also be replaced.
     here.run(&["copy", "--csv", "o.csv", "o.json", "copied"]).expect_status(0);
     here.run(&load(&["--csv", "o.csv", "t.dat"])).expect_status(0);
 }
 
-/// A file that a container has mounted by itself cannot be renamed over: the result of the run was lost at its end.
+/// A file mounted into a container cannot be replaced by renaming, so the result was lost at the end of the
+/// run.
 #[test]
 fn a_file_that_is_mounted_by_itself_is_written_in_place() {
     let here = with_target();
@@ -355,7 +359,8 @@ fn a_file_that_is_mounted_by_itself_is_written_in_place() {
     assert_eq!(here.json("outside.json")["schema"], "iostall-run");
 }
 
-/// `--json /dev/nvme9n1.json` is a slip too: no file is made among the devices, nor among the controls of the kernel.
+/// `--json /dev/nvme9n1.json` is a typo too: no file is created in `/dev` or among the kernel's control
+/// files.
 #[test]
 fn no_result_is_made_among_the_devices() {
     let here = with_target();

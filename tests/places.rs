@@ -1,12 +1,12 @@
-//! Where iostall makes no file: among the devices. All of it in a mount namespace of its own with a tmpfs over `/dev`; the
-//! machine's own `/dev` is never touched.
+//! iostall creates no files among the devices. The tests run in a mount namespace with a tmpfs on `/dev`, so
+//! that the machine's own `/dev` is not touched.
 
 use std::process::Command;
 
 use crate::support::{Ran, Workspace, binary, skip};
 
-/// Mounts an empty file system over `/dev`, with two nodes of devices that nothing opens, runs what it is given, and
-/// writes down what is in `/dev` then.
+/// Mounts an empty file system on `/dev` with two device nodes that nothing opens, runs the command, and
+/// lists `/dev` afterwards.
 const IN_OWN_DEV: &str = "
     set -e
     mount -t tmpfs none /dev
@@ -22,8 +22,8 @@ const IN_OWN_DEV: &str = "
     exit $status
 ";
 
-/// What the program did where `/dev` is its own, and the regular files that are in there afterwards. `None`, said aloud, where
-/// mount namespaces cannot be had.
+/// The program's result with a private `/dev`, and the regular files there afterwards. `None`, with a
+/// message, if mount namespaces are not available.
 fn in_own_dev(here: &Workspace, arguments: &[&str]) -> Option<(Ran, String)> {
     let unshare = ["--mount", "--propagation", "private", "sh", "-c"];
     let probe = Command::new("unshare").args(unshare).arg("mount -t tmpfs none /dev").output();
@@ -39,7 +39,7 @@ fn in_own_dev(here: &Workspace, arguments: &[&str]) -> Option<(Ran, String)> {
     Some((ran, found))
 }
 
-/// Every command that loads or writes, aimed at a device with a slip in its name.
+/// All commands that load or write, with a misspelled device.
 const AIMED_AT_NOTHING: [&[&str]; 10] = [
     &["load", "--duration", "200ms", "--warmup", "0", "--size", "8M", "/dev/nvme9n1"],
     &["load", "--preset", "random-read", "--duration", "200ms", "--size", "8M", "/dev/nvme9n1"],
@@ -64,8 +64,8 @@ const AIMED_AT_NOTHING: [&[&str]; 10] = [
     &["write", "--size", "8M", "/dev/nvme9n1"],
 ];
 
-/// `iostall load /dev/nvme9n1`, meant for nvme0n1, made a file of 1 GiB in `/dev`: in memory, measured as if it were the
-/// device, and left there to be measured again by the next one.
+/// `iostall load /dev/nvme9n1`, a typo for nvme0n1, created a file of 1 GiB in `/dev`, which is in memory,
+/// measured it as the device, and left it there for the next run.
 #[test]
 fn a_device_that_does_not_exist_is_never_made_as_a_file() {
     let here = Workspace::new();
@@ -73,7 +73,7 @@ fn a_device_that_does_not_exist_is_never_made_as_a_file() {
     for arguments in AIMED_AT_NOTHING {
         let Some((ran, found)) = in_own_dev(&here, arguments) else { return };
         assert_eq!(found, "", "{arguments:?} made a file in /dev");
-        // DiskSpd ends with 1 where it could not.
+        // DiskSpd returns 1 if it fails.
         let ran = ran.expect_status(if arguments[0] == "diskspd" { 1 } else { 2 });
         assert!(ran.stderr.contains("there is no device "), "{arguments:?}: {}", ran.stderr);
         assert!(

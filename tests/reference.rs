@@ -1,4 +1,4 @@
-//! The documents say what the program does.
+//! The documentation matches the program.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn every_command_of_the_reference_has_examples() {
     let reference = reference();
     let mut sections = reference.split("\n## `iostall ").skip(1).peekable();
     assert!(sections.peek().is_some());
-    // A verb of a command is shown in the examples of the command.
+    // Each subcommand appears in the examples of its command.
     let is_verb = |section: &&str| section.split('`').next().is_some_and(|name| name.contains(' '));
     for section in sections.filter(|section| !is_verb(section)) {
         assert!(section.contains("Examples:"), "{section}");
@@ -44,7 +44,7 @@ fn every_option_that_the_guides_give_to_iostall_exists() {
         let text = document(name);
         let mut options = Vec::new();
         for line in text.lines() {
-            // From the program's name to the end of the code or of the command.
+            // From the program's name to the end of the code or command.
             for command in line.split("iostall ").skip(1) {
                 let command = command.split(['`', '|', '#', ';']).next().unwrap_or_default();
                 options.extend(command.split_whitespace().filter(|word| word.starts_with("--")));

@@ -1,4 +1,5 @@
-//! `iostall collect run` against a PostgreSQL that does not let it in: how often it tries, by the server's own log.
+//! `iostall collect run` against a PostgreSQL server that refuses the login: the server's log shows how often
+//! it tries.
 
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -10,12 +11,12 @@ use serde_json::Value;
 
 use crate::support::{Ran, Workspace, skip, until};
 
-/// Debian's.
+/// Debian's path.
 const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
-/// The account that owns nothing: PostgreSQL does not run as root.
+/// PostgreSQL does not run as root.
 const NOBODY: u32 = 65_534;
 
-/// A server that wants passwords, and logs to a file.
+/// A server that requires passwords and logs to a file.
 struct Postgres {
     directory: tempfile::TempDir,
     port: u16,
@@ -41,7 +42,7 @@ fn is_root() -> bool {
 }
 
 impl Postgres {
-    /// `None` where PostgreSQL is not installed.
+    /// `None` if PostgreSQL is not installed.
     fn start() -> Option<Self> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return None;
@@ -61,7 +62,7 @@ impl Postgres {
             .status();
         assert!(made.unwrap().success(), "initdb");
         let listen = |directory| Self::listen(directory, &data);
-        // Somebody else may take the port before the server does: it then ends, and another one is tried.
+        // If another process takes the port first, the server exits and another port is tried.
         let mut directory = Some(directory);
         let server = until("PostgreSQL", || match listen(directory.take()?) {
             Ok(server) => Some(server),
@@ -73,7 +74,7 @@ impl Postgres {
         Some(server)
     }
 
-    /// Starts the server on a port that was free a moment ago; gives the directory back where it ended instead.
+    /// Starts the server on a port that was free a moment ago; returns the directory if the server exited.
     fn listen(directory: tempfile::TempDir, data: &Path) -> Result<Self, tempfile::TempDir> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let log = std::fs::File::create(directory.path().join("log")).unwrap();
@@ -95,7 +96,7 @@ impl Postgres {
         std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }
 
-    /// How often the server wrote this down.
+    /// How often the log contains `words`.
     fn logged(&self, words: &str) -> usize {
         self.log().matches(words).count()
     }
@@ -129,12 +130,12 @@ impl Drop for Postgres {
     }
 }
 
-/// Writes a password into a file.
+/// Writes a password to a file.
 fn password(workspace: &Workspace, word: &str) -> PathBuf {
     workspace.secret("password", word)
 }
 
-/// How many samples the store knows to be missing: with no number to show, a report says at least that.
+/// Missed samples in the store. Without numbers, a report shows at least these.
 fn missed_samples(workspace: &Workspace) -> u64 {
     let ran = workspace.run(&["report", "server"]);
     let words: Vec<&str> = ran.stderr.split_whitespace().collect();
@@ -145,7 +146,7 @@ fn missed_samples(workspace: &Workspace) -> u64 {
     words.windows(3).filter_map(count).sum()
 }
 
-/// Lets a collector run until it has missed `ticks` samples, and `is_enough`; gives what it said.
+/// Runs a collector until it has missed `ticks` samples and `is_enough` is true; returns its output.
 fn refused_for(workspace: &Workspace, url: &str, ticks: u64, is_enough: impl Fn() -> bool) -> Ran {
     let mut collector = workspace.start(&["collect", "run", "--interval", "1s", url]);
     collector.wait_until("the gaps", |_| is_enough() && missed_samples(workspace) >= ticks);
@@ -153,12 +154,12 @@ fn refused_for(workspace: &Workspace, url: &str, ticks: u64, is_enough: impl Fn(
     collector.ended().expect_status(0)
 }
 
-/// Tries are at the ticks 0, 1, 3, 7, 15 and so on: those that a machine slept through only make them fewer.
+/// Attempts are made at ticks 0, 1, 3, 7, 15 and so on; a machine that was asleep makes fewer.
 fn tries_at_most(ticks: u64) -> usize {
     usize::try_from((ticks + 1).ilog2()).unwrap() + 1
 }
 
-/// A wrong password was tried at every tick: an account that locks after some failures was locked within seconds.
+/// A wrong password was tried at every tick, which locked accounts within seconds.
 #[test]
 fn a_refused_login_is_tried_less_and_less_often_and_every_tick_is_a_gap() {
     let Some(server) = Postgres::start() else {

@@ -1,4 +1,4 @@
-//! A run of the program under way. Tests act on what it shows of itself, never after a time that ought to be enough.
+//! A running program. Tests react to its output and state, and never rely on fixed waits.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -7,11 +7,11 @@ use std::thread::JoinHandle;
 
 use crate::support::{PATIENCE, Ran, until};
 
-/// See the module. One that is still running when the value goes is killed, so that a failed test leaves nothing behind.
+/// Killed on drop if still running, so that a failed test leaves nothing behind.
 pub(crate) struct Running {
     child: Child,
     stdout: Option<JoinHandle<String>>,
-    /// What it says on standard error, line by line, until it ends.
+    /// Lines of standard error, until it ends.
     lines: Receiver<String>,
     stderr: String,
 }
@@ -24,14 +24,14 @@ impl Running {
         let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
         let stdout = std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What cannot be read is missing in what the test looks at.
+            // If reading fails, the text is missing from the test's view.
             let _ = stdout.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         });
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in stderr.split(b'\n').map_while(Result::ok) {
-                // Nobody reads any more: the pipe is emptied all the same, or the program would wait.
+                // Nobody reads any more, but the pipe must still be drained, or the program would block.
                 let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
             }
         });
@@ -46,12 +46,12 @@ impl Running {
         self.child.try_wait().expect("a child can be waited for").is_some()
     }
 
-    /// Whether its workers are there: from then on nothing is made ready any more, and a signal finds a run to end.
+    /// Whether its workers are running: preparation is over, and a signal ends a run.
     pub(crate) fn is_loading(&self) -> bool {
         Self::has_workers(self.id())
     }
 
-    /// The same of a process that somebody else has started.
+    /// The same for a process started elsewhere.
     pub(crate) fn has_workers(id: u32) -> bool {
         let Ok(tasks) = std::fs::read_dir(format!("/proc/{id}/task")) else { return false };
         tasks.flatten().any(|task| {
@@ -60,7 +60,7 @@ impl Running {
         })
     }
 
-    /// Waits until it says a line with `words` in it, and gives the line.
+    /// Waits for a line that contains `words`, and returns it.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, words: &str) -> String {
         while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
@@ -73,7 +73,7 @@ impl Running {
         panic!("it ended, or hung, without a word of {words:?}:\n{}", self.stderr);
     }
 
-    /// Waits until `is_so`, which has to be before it ends.
+    /// Waits until `is_so`; fails if the program ends first.
     #[track_caller]
     pub(crate) fn wait_until(&mut self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
         until(what, || {
@@ -86,7 +86,7 @@ impl Running {
         });
     }
 
-    /// Waits until it ends by itself; fails where it hangs.
+    /// Waits until it ends on its own; fails if it hangs.
     #[track_caller]
     pub(crate) fn wait_until_ended(&mut self) {
         until("its end", || self.has_ended().then_some(()));
@@ -113,7 +113,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended is gone already.
+        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

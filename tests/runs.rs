@@ -68,7 +68,7 @@ fn many_runs_at_once_are_all_kept() {
     assert_eq!(list.as_array().unwrap().len(), 6);
 }
 
-/// A DBA had to make a picture of the terminal for a ticket, because no output could be pasted there as it was.
+/// No output could be pasted into a ticket, so a DBA took a screenshot of the terminal.
 #[test]
 fn a_kept_run_is_written_as_markdown_for_a_ticket() {
     let here = Workspace::new();
@@ -80,7 +80,7 @@ fn a_kept_run_is_written_as_markdown_for_a_ticket() {
     here.run(&["verify", "--markdown", "run.md", "run.md"]).expect_status(2);
 }
 
-/// What was measured last year had to be looked for run by run.
+/// To find last year's measurements, users had to search run by run.
 #[test]
 fn what_a_device_gave_is_listed_by_device_and_shape() {
     let here = Workspace::new();

@@ -1,5 +1,4 @@
-//! Files that somebody else uses, removes, cuts or replaces while iostall works on them, and names that are not what
-//! they seem.
+//! Files that others use, remove, truncate or replace while iostall works on them, and misleading names.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -22,7 +21,7 @@ fn short<'a>(rest: &[&'a str]) -> Vec<&'a str> {
     ["load", "--warmup", "0", "--duration", "300ms"].into_iter().chain(rest.iter().copied()).collect()
 }
 
-/// A run under way, past all preparation.
+/// A run that has finished its preparation.
 fn loading(here: &Workspace, arguments: &[&str]) -> Running {
     let mut run = here.start(arguments);
     run.wait_until("the load", Running::is_loading);
@@ -34,23 +33,23 @@ fn interrupt(run: Running) {
     run.ended().expect_status(130);
 }
 
-/// DiskSpd ends with 1 where it could not.
+/// DiskSpd returns 1 if it fails.
 fn refusal_status(command: &[&str]) -> i32 {
     if command[0] == "diskspd" { 1 } else { 2 }
 }
 
-/// Makes a file that iostall knows as its own.
+/// Creates a file that iostall recognises as its own.
 fn made(here: &Workspace, name: &str) {
     here.run(&short(&["--preset", "random-read", "--size", "8M", name])).expect_status(0);
 }
 
-/// A process that has locked a file and holds it until it is told to end.
+/// A process that holds a lock on a file until told to end.
 struct Holder {
     child: Child,
 }
 
 impl Holder {
-    /// `None`, said aloud, where Python is not installed.
+    /// `None`, with a message, if Python is not installed.
     fn start(path: &Path, lock: &str) -> Option<Self> {
         let program = format!(
             "import fcntl, struct, sys\nf = open(sys.argv[1], 'r+b')\n{lock}\nprint('locked', flush=True)\nsys.stdin.read()"
@@ -79,7 +78,8 @@ impl Drop for Holder {
     }
 }
 
-/// Two people tried iostall in one directory. Both used one scratch file, and the first to end removed it under the other.
+/// Two people ran iostall in one directory. Both used the same scratch file, and the first to finish removed
+/// it.
 #[test]
 fn a_second_run_on_the_same_scratch_file_is_refused_and_takes_nothing_from_the_first() {
     let here = Workspace::new();
@@ -97,7 +97,7 @@ fn a_second_run_on_the_same_scratch_file_is_refused_and_takes_nothing_from_the_f
     assert!(!here.path(SCRATCH).exists(), "the first removes what it made");
 }
 
-/// A load that read a file went on while another one wrote the file, and the one measured the other.
+/// One load read a file while another wrote it, so each measured the other.
 #[test]
 fn readers_of_one_file_share_it_and_a_writer_of_a_file_that_is_read_is_refused() {
     let here = Workspace::new();
@@ -116,13 +116,14 @@ fn readers_of_one_file_share_it_and_a_writer_of_a_file_that_is_read_is_refused()
     assert!(here.path("t.dat").exists(), "a file that was named stays");
 }
 
-/// A database had its file open and locked; with the flag for a stopped database iostall wrote into the running one.
+/// A database had its file open and locked; with the flag for stopped databases, iostall wrote into it while
+/// it was running.
 #[test]
 fn a_file_that_another_program_has_locked_is_not_written_whatever_the_flags() {
     let here = Workspace::new();
     fs::write(here.path("foreign.dat"), vec![1; 8 << 20]).unwrap();
     let write = short(&["--preset", "random-write", "--overwrite", "foreign.dat", "foreign.dat"]);
-    // Ranges far from the start, as databases and virtual machines lock them, and the whole file.
+    // Locks on ranges far from the start, as databases and virtual machines use, and on the whole file.
     for lock in [
         "fcntl.fcntl(f, fcntl.F_SETLK, struct.pack('hhqqi', fcntl.F_RDLCK, 0, 4096, 16, 0))",
         "fcntl.fcntl(f, fcntl.F_SETLK, struct.pack('hhqqi', fcntl.F_WRLCK, 0, 1 << 30, 1, 0))",
@@ -140,7 +141,8 @@ fn a_file_that_another_program_has_locked_is_not_written_whatever_the_flags() {
     here.run(&write).expect_status(0);
 }
 
-/// A virtual machine had the device as its disk: no mount and no exclusive opening, but locks on a few bytes of it.
+/// A virtual machine used the device as its disk, without a mount or exclusive open, but with locks on a few
+/// bytes.
 #[test]
 fn a_device_that_a_virtual_machine_has_locked_is_not_written_and_one_that_udev_looks_at_is() {
     let here = Workspace::new();
@@ -180,7 +182,8 @@ fn a_database_in_use_by_sqlite_is_not_destroyed() {
     shell.wait().unwrap();
 }
 
-/// Somebody tidied up while a load ran: the numbers came from a file without a name, or from holes, and nothing said so.
+/// The file was deleted or truncated during a load: the numbers came from an unlinked file, or from holes,
+/// without any warning.
 #[test]
 fn a_target_that_is_removed_replaced_or_cut_during_the_run_is_told_with_the_run() {
     let here = Workspace::new();
@@ -190,7 +193,7 @@ fn a_target_that_is_removed_replaced_or_cut_during_the_run_is_told_with_the_run(
         let run = loading(&here, &endless(&["--preset", preset, "--json", "o.json", "t.dat"]));
         change(&here.path("t.dat"));
         run.signal("INT");
-        // Requests that were in flight while the file was short have failed, which counts for more.
+        // Requests in flight while the file was short have failed, which takes precedence.
         let status = run.ended().status;
         assert!(matches!(status, Some(130 | 1)), "{status:?}");
         warnings(&here.json("o.json"))
@@ -216,7 +219,7 @@ fn a_target_that_is_removed_replaced_or_cut_during_the_run_is_told_with_the_run(
     assert!(codes.contains(&"target-cut".to_owned()), "cut and long again: {codes:?}");
 }
 
-/// The scratch file was removed by its name at the end, whatever the name led to by then.
+/// The scratch file was removed by name at the end, even if the name belonged to another file by then.
 #[test]
 fn what_was_put_in_the_place_of_the_scratch_file_is_not_removed_with_it() {
     let here = Workspace::new();
@@ -230,7 +233,7 @@ fn what_was_put_in_the_place_of_the_scratch_file_is_not_removed_with_it() {
     assert_eq!(fs::read(here.path(SCRATCH)).unwrap(), b"precious");
 }
 
-/// A bind mount, undone when the value goes.
+/// A bind mount, undone on drop.
 struct Bound(PathBuf);
 
 impl Drop for Bound {
@@ -239,7 +242,7 @@ impl Drop for Bound {
     }
 }
 
-/// A load "on two files" went to one, by a hard link, and was read as the sum of two volumes.
+/// A load on two hard links of one file was reported as the sum of two volumes.
 #[test]
 fn two_names_of_one_file_are_refused_as_two_targets() {
     let here = Workspace::new();
@@ -284,7 +287,7 @@ fn two_names_of_one_file_are_refused_as_two_targets() {
     .expect_status(0);
 }
 
-/// `write --overwrite LINK` wrote the file that the link led to, and then removed the link.
+/// `write --overwrite LINK` wrote to the link's target, and then removed the link.
 #[test]
 fn a_paced_writing_follows_a_link_and_removes_only_what_it_made() {
     let here = Workspace::new();
@@ -300,7 +303,7 @@ fn a_paced_writing_follows_a_link_and_removes_only_what_it_made() {
     assert!(ran.stderr.contains("existed before and is kept"), "{}", ran.stderr);
     assert!(fs::symlink_metadata(here.path("link")).unwrap().is_symlink(), "the link is still one");
     assert_eq!(fs::metadata(here.path("users.dat")).unwrap().len(), 4 << 20);
-    // What was the user's stays the user's.
+    // The user's file remains the user's.
     write(&["users.dat"]).expect_status(2);
     here.run(&short(&["--preset", "random-write", "users.dat"])).expect_status(2);
 
@@ -311,7 +314,7 @@ fn a_paced_writing_follows_a_link_and_removes_only_what_it_made() {
     assert!(!here.path("new").exists());
 }
 
-/// `write --keep f` and the same command again said that iostall had not made the file.
+/// Repeating `write --keep f` reported that iostall had not created the file.
 #[test]
 fn a_file_that_was_kept_is_known_again() {
     let here = Workspace::new();
@@ -325,7 +328,7 @@ fn a_file_that_was_kept_is_known_again() {
     assert!(!here.path("f").exists());
 }
 
-/// A scratch file made in a database's directory was copied with its backups, or filled its volume.
+/// A scratch file in a database's directory ended up in its backups, or filled its volume.
 #[test]
 fn no_new_file_is_made_in_a_databases_directory_without_its_name() {
     let here = Workspace::new();
@@ -351,7 +354,7 @@ fn no_new_file_is_made_in_a_databases_directory_without_its_name() {
         here.run(&made).expect_status(0);
         fs::remove_file(here.path(path)).unwrap();
     }
-    // Its own files make no database of a directory.
+    // iostall's own files do not make a directory look like a database's.
     for name in ["a.mdf", "b.mdf"] {
         made(&here, name);
     }

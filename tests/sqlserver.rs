@@ -1,4 +1,4 @@
-//! `iostall collect` against the mock of SQL Server that the crate's own tests use.
+//! `iostall collect` against the crate's mock SQL Server.
 
 use crate::support::{Ran, Workspace};
 
@@ -14,7 +14,7 @@ const SAMPLES: &str = include_str!("../crates/collect/testdata/sqlserver/history
 const FILES: &str = include_str!("../crates/collect/testdata/sqlserver/history_files.tsv");
 const GAPS: &str = include_str!("../crates/collect/testdata/sqlserver/history_gaps.tsv");
 
-/// Runs iostall with the password in its environment, and with patience for a machine that stands still.
+/// Runs iostall with the password in its environment and a long timeout.
 fn run(workspace: &Workspace, arguments: &[&str]) -> Ran {
     let patience: &[&str] = if arguments[0] == "collect" { &["--timeout", "10m"] } else { &[] };
     let mut command = workspace.command(&[arguments, patience].concat());
@@ -85,7 +85,7 @@ fn a_management_database_is_imported_once_and_what_came_since_the_next_time() {
     assert_eq!((&data["covered_s"], &data["stall_ms_per_read"]), (&30.0.into(), &2.5.into()), "{data}");
     assert!(before.stderr.contains("missed sample"), "the gap is told: {}", before.stderr);
 
-    // The server is asked for what is later than the newest sample that is here.
+    // The query asks only for samples later than the newest one imported.
     let ran = run(&workspace, &["collect", "import", &source]).expect_status(0);
     assert!(ran.stdout.contains(&format!("{name}: 0 samples\n")), "{}", ran.stdout);
     assert!(server.asked_with(1_780_000_030_123), "the time of the newest sample");

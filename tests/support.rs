@@ -1,4 +1,4 @@
-//! What the tests share: a working directory with a store of its own, and ways to run the binary in it.
+//! Shared by all tests: a working directory with its own store, and ways to run the binary in it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,35 +11,35 @@ use tempfile::TempDir;
 
 use crate::running::Running;
 
-/// How long something may take before it counts as hung. It costs nothing where nothing hangs.
+/// How long an operation may take before it counts as hung.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How often [`until`] looks, and the pause in between: as long as [`PATIENCE`]. Looks are counted, because a machine that
-/// stands still for minutes does not look meanwhile.
+/// Attempts of [`until`] and the pause between them; together they take [`PATIENCE`]. Attempts are counted
+/// instead of time, because a stalled machine makes no attempts.
 const LOOKS_MAX: u32 = 60_000;
 const LOOK_EVERY_MS: u64 = 10;
 
-/// A directory of its own for one test, with its own store.
+/// A working directory for one test, with its own store.
 pub(crate) struct Workspace {
     directory: TempDir,
 }
 
-/// What a run of the program gave.
+/// The result of a run of the program.
 pub(crate) struct Ran {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// The binary under test: the one just built, or another one that `IOSTALL_TEST_BINARY` names, such as an installed one or an
-/// older version that a new test has to fail on.
+/// The binary under test: the one just built, or the one in `IOSTALL_TEST_BINARY`, such as an installed one
+/// or an older version on which a new test must fail.
 pub(crate) fn binary() -> PathBuf {
     std::env::var_os("IOSTALL_TEST_BINARY")
         .map_or_else(|| env!("CARGO_BIN_EXE_iostall").into(), PathBuf::from)
 }
 
 impl Workspace {
-    /// On the file system of the build directory: a real one, with direct I/O, not a tmpfs.
+    /// On the build directory's file system, which supports direct I/O, unlike a tmpfs.
     pub(crate) fn new() -> Self {
         let base = Path::new(env!("CARGO_TARGET_TMPDIR"));
         Self { directory: TempDir::new_in(base).expect("a directory to test in") }
@@ -49,7 +49,7 @@ impl Workspace {
         self.directory.path().join(name)
     }
 
-    /// Writes a file that nobody else may read, as passwords are kept.
+    /// Writes a file readable only by its owner, as required for passwords.
     pub(crate) fn secret(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, text).expect("a file is written");
@@ -88,8 +88,8 @@ impl Workspace {
         Running::new(&mut self.command(arguments))
     }
 
-    /// The document of a `load` with `arguments` in which `has_enough` was done. A device that stands still for the whole of
-    /// a short run completes nothing, so the run is made longer until it is long enough for this machine.
+    /// The document of a `load` with `arguments` that satisfies `has_enough`. A stalled device completes
+    /// nothing in a short run, so the run is repeated with a longer duration if necessary.
     #[track_caller]
     pub(crate) fn load(&self, arguments: &[&str], has_enough: impl Fn(&Value) -> bool) -> Value {
         for duration in ["1s", "10s", "100s"] {
@@ -103,8 +103,8 @@ impl Workspace {
         panic!("too little was done, however long the run: {arguments:?}");
     }
 
-    /// A `sweep` with `arguments`, and its document. Likewise with ever longer intervals, until every point
-    /// completed something in its own.
+    /// A `sweep` with `arguments`, and its document. Repeated with longer intervals until every point has
+    /// completed requests.
     #[track_caller]
     pub(crate) fn sweep(&self, arguments: &[&str]) -> (Ran, Value) {
         for interval in ["150ms", "3s", "20s"] {
@@ -159,19 +159,19 @@ pub(crate) fn warnings(run: &Value) -> Vec<String> {
     all.iter().map(|warning| warning["code"].as_str().expect("a code").to_owned()).collect()
 }
 
-/// Says on standard error, past the test harness's capture, why something is not tested here.
+/// Reports on standard error, bypassing the test harness's capture, why a test was skipped.
 pub(crate) fn skip(what: &str, why: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what}: {why}");
 }
 
-/// Whether what runs short in the gate is to run at length: `./check --long`.
+/// Whether to run long tests: `./check --long`.
 pub(crate) fn at_length() -> bool {
     std::env::var_os("IOSTALL_TEST_LONG").is_some()
 }
 
-/// Unmounts what is mounted at `place`. A child of another test has our open files until it runs its own program, so the
-/// place may be busy for a moment; one that stays so is given back by the system when it no longer is.
+/// Unmounts `place`. It may be busy for a moment, because a child of another test inherits our open files
+/// until it calls exec; if it stays busy, it is unmounted lazily.
 pub(crate) fn unmount(place: &Path) {
     let umount = |options: &[&str]| {
         let output = Command::new("umount").args(options).arg(place).output();
@@ -193,7 +193,7 @@ pub(crate) fn pause(millis: u64) {
     clock.sleep_until(clock.now_ns() + millis * 1_000_000);
 }
 
-/// Looks until there is something to be seen.
+/// Tries until `look` returns a value.
 #[track_caller]
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..LOOKS_MAX {

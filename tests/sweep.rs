@@ -46,7 +46,7 @@ fn recommended(run: &Value) -> Value {
 #[test]
 fn a_latency_target_decides_and_one_that_nothing_keeps_is_answered_with_no() {
     let here = Workspace::new();
-    // Longer than any request could take that this test waits for.
+    // Longer than any request in this test.
     let met = ["--engine", "null", "--in-flight-max", "4", "--target-latency", "1h"];
     let (ran, run) = here.sweep(&with_short(&met));
     ran.expect_status(0);
@@ -70,7 +70,7 @@ fn a_latency_target_decides_and_one_that_nothing_keeps_is_answered_with_no() {
 #[test]
 fn a_sweep_that_is_stopped_keeps_what_it_has_measured() {
     let here = Workspace::new();
-    // Far from its end when the first point is told: the others take three seconds each.
+    // Far from its end when the first point is reported: the others take three seconds each.
     let arguments =
         ["sweep", "--engine", "null", "--interval", "1s", "--repeats-max", "3", "--json", "s.json"];
     let mut sweep = here.start(&arguments);
@@ -102,8 +102,8 @@ fn what_measures_nothing_is_refused() {
     assert!(!here.path("data.dat").exists());
 }
 
-/// A search for the highest rate with `arguments` that found where to begin: within a short interval a device that stands
-/// still completes nothing.
+/// A search for the highest rate with `arguments`, repeated with longer intervals if the device stalled for
+/// all of one.
 fn searched(here: &Workspace, arguments: &[&str]) -> (Ran, Value) {
     let search = ["sweep", "--max-rate", "--json", "m.json"];
     let searched = ["100ms", "2s", "20s"].into_iter().find_map(|interval| {
@@ -123,7 +123,7 @@ fn the_highest_rate_keeps_the_promise_it_was_asked_for() {
     let points = run["summary"]["points"].as_array().unwrap();
     assert!(points.iter().all(|point| point["rate_iops"].as_f64().unwrap() > 0.0));
     match found["rate_iops"].as_f64() {
-        // A machine that stands still for a tenth of a second again and again keeps no promise.
+        // A machine that stalls for a tenth of a second again and again meets no target.
         None => ran.expect_status(1),
         Some(rate) => {
             assert!(found["latency_ns_p99"].as_u64().unwrap() <= 100_000_000, "{found}");
@@ -150,8 +150,8 @@ fn a_promise_that_nothing_can_keep_is_answered_with_no() {
 
 #[test]
 fn storage_that_fails_in_the_middle_is_no_success() {
-    // The story: a setting that was given up for nothing but failures has no point, so that only points without failures were
-    // left to judge by, and the exit status was 0.
+    // A setting abandoned because all its requests failed has no point. Only points without failures were
+    // left, so the exit status was 0.
     let here = Workspace::new();
     let mut sweep =
         here.start(&["sweep", "--interval", "10s", "--size", "16MiB", "--json", "s.json", "data.dat"]);

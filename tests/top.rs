@@ -1,4 +1,4 @@
-//! `iostall top`: once for scripts, and on the whole screen of a real pseudo-terminal.
+//! `iostall top`: once for scripts, and full-screen on a pseudo-terminal.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::support::{PATIENCE, Workspace, binary, skip};
 
-/// A device that the kernel counts; a loop device only where there are no others, because tests attach and detach those.
+/// A device that the kernel counts; a loop device only if there is no other, because tests attach and detach
+/// them.
 fn counted_device() -> Option<String> {
     let text = std::fs::read_to_string("/proc/diskstats").unwrap_or_default();
     let used = text.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
@@ -18,10 +19,10 @@ fn counted_device() -> Option<String> {
     lasting.or(names.first()).map(ToString::to_string)
 }
 
-/// Whether a device of the document was watched for some time.
+/// Whether a device in the document has an interval.
 pub(crate) fn has_interval(json: &Value) -> bool {
     let groups = json["groups"].as_array().unwrap();
-    // Those that somebody attached meanwhile are there without one.
+    // Devices attached in the meantime have no interval yet.
     groups.iter().any(|group| {
         group["kind"] == "linux-device" && group["covered_s"].as_f64().is_some_and(|covered| covered > 0.0)
     })
@@ -70,9 +71,9 @@ fn a_screen_needs_a_terminal_and_a_dead_source_is_said() {
     assert!(ran.stderr.contains("cannot connect to postgres://127.0.0.1:9/sales"), "{}", ran.stderr);
 }
 
-/// Runs `top` on a pseudo-terminal for what has `filter` in its name, so that it is not below the screen on a machine with
-/// many devices; calls `end` with the child once `wanted` is on the screen, and gives all that
-/// was written, with what `stty` says of the terminal afterwards.
+/// Runs `top` on a pseudo-terminal with `filter`, so that the row is visible on a machine with many devices.
+/// Calls `end` with the child once `wanted` is on the screen. Returns all output, and the terminal settings
+/// that `stty` reports afterwards.
 fn on_a_terminal(filter: &str, wanted: &str, end: impl Fn(&mut std::process::Child)) -> Option<String> {
     let workspace = Workspace::new();
     let program = binary().display().to_string();
@@ -120,7 +121,7 @@ fn on_a_terminal(filter: &str, wanted: &str, end: impl Fn(&mut std::process::Chi
     Some(String::from_utf8_lossy(&all).into_owned())
 }
 
-/// Pieces of output after which what is waited for will not come any more: the screen is drawn a few times a second.
+/// Give up after this many pieces of output; the screen is drawn a few times per second.
 const DRAWS_MAX: u32 = 5_000;
 
 #[track_caller]
@@ -142,7 +143,7 @@ fn on_a_terminal_it_shows_a_device_and_the_key_q_gives_the_terminal_back() {
     let press_q = |child: &mut std::process::Child| {
         child.stdin.as_mut().unwrap().write_all(b"/x\rq").unwrap();
     };
-    // The filter itself is on the screen from the beginning: so not the whole name.
+    // The filter itself is on the screen from the start, so do not use the whole name.
     if let Some(all) = on_a_terminal(&device[1..], &device, press_q) {
         assert!(all.contains("ms/io") && all.contains("q quit"), "the table and the help are there");
         assert_is_sane(&all);

@@ -1,4 +1,4 @@
-//! `iostall verify`: manifests of ours and of others, damage found, exit statuses.
+//! `iostall verify`: manifests from iostall and other tools, damage found, exit statuses.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -24,7 +24,7 @@ fn a_manifest_of_a_copy_is_checked_later_and_finds_what_changed() {
 
 #[test]
 fn lists_are_exchanged_with_md5sum_and_sha256sum() {
-    // UBCopy hashed only a last short block: what it called MD5 agreed with nobody's.
+    // UBCopy hashed only the last, short block, so its MD5 never matched another tool's.
     let here = Workspace::new();
     fs::write(here.path("from"), content(2_345_678)).unwrap();
     for (hash, tool) in [("md5", "md5sum"), ("sha256", "sha256sum")] {

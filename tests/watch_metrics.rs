@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::running::Running;
 use crate::support::{Ran, Workspace, skip, until};
 
-/// Starts a collector that serves metrics on a free port, and gives its address.
+/// Starts a collector that serves metrics on a free port. Returns its address.
 fn start(workspace: &Workspace) -> (Running, String) {
     let mut collector =
         workspace.start(&["collect", "run", "--interval", "1s", "--metrics", "127.0.0.1:0", "linux:"]);
@@ -25,7 +25,7 @@ fn fetch(address: &str, path: &str) -> String {
     answer
 }
 
-/// Fetches the metrics until `wanted` is among them.
+/// Fetches the metrics until they contain `wanted`.
 fn fetch_until(address: &str, wanted: &str) -> String {
     until(wanted, || {
         let page = fetch(address, "/metrics");
@@ -53,7 +53,7 @@ fn a_host_is_scraped_over_http_while_it_is_sampled() {
     collector.ended().expect_status(0);
 }
 
-/// Prometheus's own reader and its linter.
+/// Checks with Prometheus's own parser and linter.
 fn check_with_promtool(body: &str) {
     let spawned = Command::new("promtool")
         .args(["check", "metrics"])

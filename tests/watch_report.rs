@@ -9,8 +9,7 @@ use crate::support::{Ran, Workspace, skip};
 
 const MIB: usize = 1 << 20;
 
-/// Three samples of the host; between the first two, and the last two, so many MiB are written and synced. Returns
-/// their times.
+/// Three samples of the host, with the given MiB written and synced in between. Returns their times.
 fn sampled(workspace: &Workspace, mib: [usize; 2]) -> [String; 3] {
     let once = || {
         let ran = workspace.run(&["collect", "once", "linux:"]).expect_status(0);
@@ -32,7 +31,7 @@ fn sampled(workspace: &Workspace, mib: [usize; 2]) -> [String; 3] {
     [first, second, once()]
 }
 
-/// The group of the device that holds the workspace; `None` where the kernel counts none for it.
+/// The group of the device that holds the workspace; `None` if the kernel does not count one.
 fn device_name(workspace: &Workspace) -> Option<String> {
     let device = iostall_host::device_of(&workspace.path("."))?;
     let text = std::fs::read_to_string("/proc/diskstats").ok()?;
@@ -47,7 +46,8 @@ fn group<'a>(document: &'a Value, device: &str) -> &'a Value {
     groups.iter().find(is_it).expect("the device is reported")
 }
 
-/// The least share of what was done between two samples that lies between their times, which are told to the millisecond.
+/// The smallest share of the activity between two samples that lies between their times, which have
+/// millisecond resolution.
 fn least_share(seconds: &Value) -> f64 {
     1.0 - 0.002 / number(seconds)
 }

@@ -1,4 +1,4 @@
-//! `iostall write`: methods, paces, intervals, forms of output, and what it may write to.
+//! `iostall write`: methods, paces, intervals, output formats, and which files it may write to.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ fn three_methods_write_the_same_amount_and_every_write_is_counted() {
 #[test]
 fn a_line_rate_becomes_bursts_and_a_buffer_size() {
     let here = Workspace::new();
-    // Slow enough for any machine; whether it was kept decides the exit status, and is the machine's affair.
+    // Slow enough for any machine, but the exit status depends on whether the pace was kept.
     let ran = here.run(&[
         "write",
         "--rate",
@@ -116,7 +116,7 @@ fn a_sweep_tries_every_step() {
     let written = &here.json("o.json")["write"];
     assert_eq!(written["methods"].as_array().unwrap().len(), 3);
     assert!(ran.stdout.contains("direct × 3"), "{}", ran.stdout);
-    // What the sweep was made for is kept with the run, and shown again with it.
+    // The interval that the sweep was made for is stored with the run and shown with it.
     assert_eq!(written["sweet_spots"][0]["method"], "direct");
     let shown = here.run(&["runs", "show", "last"]).expect_status(0).stdout;
     let sentence = match written["sweet_spots"][0]["packets_per_burst"].as_u64() {

@@ -1,4 +1,4 @@
-//! `iostall write` that fails, is killed, or cannot be done: what was measured until then is kept.
+//! `iostall write` that fails, is killed, or is impossible: what was measured until then is kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Workspace, skip, unmount};
 
-/// A file system of 16 MiB in memory, unmounted when the value goes.
+/// A tmpfs of 16 MiB, unmounted on drop.
 struct Small(PathBuf);
 
 impl Small {
@@ -25,7 +25,7 @@ impl Drop for Small {
     }
 }
 
-/// The rows of a table, by column; fails where one has more or fewer columns than the header.
+/// Rows of a table, by column; fails if a row has a different number of columns than the header.
 #[track_caller]
 fn rows(text: &str) -> Vec<Vec<&str>> {
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
@@ -37,7 +37,8 @@ fn methods(here: &Workspace) -> Vec<Value> {
     here.json("o.json")["write"]["methods"].as_array().expect("methods").clone()
 }
 
-/// Something else filled the disk while the second of two methods wrote. What the first had measured was lost with it.
+/// Another program filled the disk during the second of two methods, and the results of the first were lost
+/// too.
 #[test]
 fn a_second_method_that_fails_leaves_the_first_in_every_form() {
     let here = Workspace::new();
@@ -75,7 +76,7 @@ fn a_second_method_that_fails_leaves_the_first_in_every_form() {
     assert!(kept.contains("direct FAILED"), "{kept}");
 }
 
-/// A disk that was full after 20 hours took what had been measured in them with it.
+/// When the disk was full after 20 hours, everything measured until then was lost.
 #[test]
 fn a_full_disk_leaves_what_was_written_until_then_and_the_other_methods_are_tried() {
     let here = Workspace::new();
@@ -93,7 +94,7 @@ fn a_full_disk_leaves_what_was_written_until_then_and_the_other_methods_are_trie
         assert!(method["intervals"].as_array().unwrap().len() >= 8);
     }
     assert!(fs::read_dir(&small.0).unwrap().next().is_none(), "the file stayed");
-    // Where not even the first packet fits, nothing was measured.
+    // If not even the first packet fits, nothing was measured.
     fs::write(small.0.join("filler"), vec![0; (16 << 20) - (256 << 10)]).unwrap();
     let ran = here.run(&[&words[..], &["--size", "64M", file]].concat()).expect_status(2);
     assert!(
@@ -103,7 +104,7 @@ fn a_full_disk_leaves_what_was_written_until_then_and_the_other_methods_are_trie
     );
 }
 
-/// A machine was switched off after 20 of 25 hours: the table was to be written at the end.
+/// A machine was switched off after 20 of 25 hours, and the table was to be written only at the end.
 #[test]
 fn a_killed_writing_leaves_each_finished_interval_in_its_table() {
     let here = Workspace::new();
@@ -137,7 +138,7 @@ fn a_killed_writing_leaves_each_finished_interval_in_its_table() {
     }
 }
 
-/// The disk with the table was full: its last row ended in the middle of a number, and was read as a smaller one.
+/// With a full disk, the table's last row ended in the middle of a number and was read as a smaller one.
 #[test]
 fn a_table_that_no_longer_fits_ends_with_a_whole_row() {
     let here = Workspace::new();
@@ -155,7 +156,7 @@ fn a_table_that_no_longer_fits_ends_with_a_whole_row() {
     assert!(text.ends_with("\r\n") && rows(&text).len() > 10, "{text}");
 }
 
-/// Ctrl-C in the middle of an interval: what there is of it belongs to the table, too.
+/// After Ctrl-C in the middle of an interval, the partial interval is in the table too.
 #[test]
 fn an_interrupted_writing_has_the_interval_in_hand_in_its_table() {
     for signal in ["HUP", "TERM"] {
@@ -193,7 +194,7 @@ fn an_interrupted_writing_has_the_interval_in_hand_in_its_table() {
     }
 }
 
-/// Last week's table was there: this week's replaces it when it is whole, and not before.
+/// Last week's table is replaced only once this week's is complete.
 #[test]
 fn a_table_that_is_there_is_replaced_at_the_end() {
     let here = Workspace::new();

@@ -168,7 +168,7 @@ pub(crate) enum SymlinkChoice {
 pub(crate) enum SpecialChoice {
     /// Leave out, and count
     Skip,
-    /// Made anew
+    /// Written by the copy itself
     Keep,
     /// An error
     Refuse,

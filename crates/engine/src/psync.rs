@@ -124,7 +124,7 @@ impl Shared {
         }
     }
 
-    /// What is done once `wanted` are, or the times of `wait` are over.
+    /// Processes requests until `wanted` have completed or the limits of `wait` are over.
     fn wait_as(&self, wanted: usize, wait: Wait) -> MutexGuard<'_, Vec<Done>> {
         let Some(batch_ns) = wait.batch_ns.filter(|_| wanted > 1) else {
             return self.wait(wanted, wait.timeout_ns);

@@ -124,7 +124,7 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Submits, collects what is there, and does not wait.
+    /// Submits, collects completions that are ready, and does not wait.
     pub const NO: Self = Self { completions: 0, timeout_ns: None, batch_ns: None };
 
     pub const ONE: Self = Self { completions: 1, timeout_ns: None, batch_ns: None };

@@ -25,14 +25,14 @@ const SAME_NS: u64 = 1_000_000_000;
 /// How long a second signal may take to remove what is unfinished.
 const REMOVING_NS: u64 = 5_000_000_000;
 
-/// What a signal asks for.
+/// The effect of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     /// Stop, and keep what there is.
     Stop,
     /// Nothing that the one before did not.
     Same,
-    /// Remove what is unfinished, and end.
+    /// Remove unfinished files and exit.
     Leave,
     End,
 }
@@ -60,15 +60,15 @@ impl Wishes {
     }
 }
 
-/// What a program does when it is asked to end.
+/// How a program reacts to a request to end.
 pub trait Ending: Send + Sync + 'static {
     /// Asks the work to stop, and to keep what it has. Once.
     fn stop(&self);
 
-    /// Says what happens now. It may wait for whoever reads that: nobody waits for it.
+    /// Reports what happens now. May block on a slow reader, because nothing waits for it.
     fn say(&self, news: EndingNews);
 
-    /// Removes what is unfinished, for as long as `goes_on` says so.
+    /// Removes unfinished files while `goes_on` returns true.
     fn clean_up(&self, goes_on: &mut dyn FnMut() -> bool);
 }
 
@@ -80,7 +80,7 @@ pub enum EndingNews {
     /// Because the terminal is gone.
     StoppingWithoutTerminal,
     Stopping,
-    /// What is unfinished is removed, and then the process ends.
+    /// Unfinished files are removed, and then the process exits.
     Leaving,
 }
 
@@ -125,14 +125,14 @@ fn news(signal: i32) -> EndingNews {
     }
 }
 
-/// Says it on a thread of its own: a standard error that nobody reads must not keep the next signal from being heard.
+/// Reports on a separate thread: a blocked standard error must not keep the next signal from being handled.
 fn say(ending: &Arc<impl Ending>, news: EndingNews) {
     let ending = Arc::clone(ending);
     // Without a thread it is left unsaid.
     let _ = thread::Builder::new().name("iostall-says".into()).spawn(move || ending.say(news));
 }
 
-/// Removes what is unfinished and ends, on a thread of its own: a third signal must find somebody who listens.
+/// Removes unfinished files and exits, on a separate thread, so that a third signal is still handled.
 fn leave(ending: &Arc<impl Ending>, signal: i32, clock: MonotonicClock) {
     let until_ns = clock.now_ns().saturating_add(REMOVING_NS);
     let ending = Arc::clone(ending);
@@ -145,7 +145,7 @@ fn leave(ending: &Arc<impl Ending>, signal: i32, clock: MonotonicClock) {
     }
 }
 
-/// Ends as a process does that does not catch `signal`, so that whoever waits for it sees why.
+/// Ends the way a process without a handler for `signal` does, so that its parent sees the reason.
 fn end(signal: i32) {
     if emulate_default_handler(signal).is_err() {
         abort();
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(all, [Wish::Stop, Wish::Leave, Wish::Same, Wish::End, Wish::Same]);
     }
 
-    /// A burst that goes on for longer than the second must not become a second wish by its length alone.
+    /// A burst of signals that lasts longer than a second must not count as a second request.
     #[test]
     fn a_clock_that_begins_at_nothing_is_no_earlier_signal() {
         assert_eq!(wishes(&[0]), [Wish::Stop]);

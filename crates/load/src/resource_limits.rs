@@ -1,5 +1,5 @@
-//! Checks memory and CPU limits before a span starts: a run killed by the kernel for lack of memory could not
-//! say why.
+//! Checks memory and CPU limits before a span starts: a process killed by the kernel for lack of memory could
+//! not report the reason.
 
 use std::collections::BTreeSet;
 

@@ -354,7 +354,7 @@ impl ReadyWorker {
         }
     }
 
-    /// The worker itself on a simulated device, to be called by whoever advances the clock.
+    /// The worker itself on a simulated device; the caller advances the clock and calls it.
     pub(crate) fn into_simulated<C: Clock>(
         self,
         window: Window,

@@ -1,4 +1,4 @@
-//! Ways to tell.
+//! Ways to deliver a notice.
 
 use std::time::Duration;
 

@@ -51,7 +51,7 @@ impl Dispatcher {
                 for message in waiting {
                     let delivery = delivery(&one, &message, &is_closing);
                     let is_dead = delivery.result.is_err() && is_closing.load(Ordering::Relaxed);
-                    // If nobody reads the results, the notice is delivered all the same.
+                    // If nobody reads the results, the notice is still delivered.
                     let _ = results.send(delivery);
                     if is_dead {
                         return;

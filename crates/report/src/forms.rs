@@ -1,4 +1,5 @@
-//! What a command found, in the form that was asked for: one run, a window of watched sources, two windows, a table of figures.
+//! Writes a command's result in the requested format: one run, a window of watched sources, two windows, or a
+//! table of figures.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -20,8 +21,8 @@ use crate::watch::{comparison, write_watch_csv, write_watch_json};
 /// Columns of the text report drawn as a picture.
 const SVG_WIDTH: usize = 110;
 
-/// Writes a run; `percentiles` says whether a picture has all levels. Fails where `out` does, and for a manifest, which only a copy
-/// has.
+/// Writes a run; `percentiles` selects all levels in the terminal picture. Fails if `out` fails, or for a
+/// manifest, which only a copy has.
 pub fn write_run(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) -> io::Result<()> {
     let report = Report::of(run);
     match form {
@@ -68,7 +69,7 @@ pub fn write_window(
     }
 }
 
-/// Writes two windows, likewise.
+/// Writes the comparison of two windows.
 pub fn write_windows(both: &WatchComparison, form: Form, out: &mut dyn Write) -> io::Result<()> {
     match form {
         Form::Csv => comparison::write_comparison_csv(both, out),

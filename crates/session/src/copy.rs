@@ -50,7 +50,7 @@ impl Copied {
         !self.list.is_partial
     }
 
-    /// The list of what was copied, and the run.
+    /// The manifest of the copied files, and the run.
     pub fn into_run(self) -> (Manifest, Run) {
         let body = RunBody::Copy(Box::new(self.outcome));
         (self.list, self.transfer.finish(self.name, self.targets, self.warnings, body))

@@ -160,7 +160,7 @@ impl<'a> DepthSearch<'a> {
         gaps
     }
 
-    /// Measures the chosen setting once more: storage with burst credits or an empty cache gives less by now.
+    /// Measures the chosen setting once more, in case burst credits are used up or a cache has filled.
     fn check(&mut self) -> Result<(), SessionError> {
         let (_, measured, knees) = self.knees();
         let Some(choice) = knees.choice else { return Ok(()) };

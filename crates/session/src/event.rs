@@ -35,7 +35,7 @@ pub enum Event<'a> {
     SpanProgress(SpanProgress<'a>),
     PointMeasured {
         label: &'a str,
-        /// Whether it was a repeat, to see if the storage still gives as much.
+        /// Whether it was a repeated measurement, to check that the storage still delivers as much.
         again: bool,
         point: &'a Point,
     },
@@ -48,7 +48,7 @@ pub enum Event<'a> {
     },
     /// Progress of a copy, a verification or a paced write; five times a second.
     TransferProgress {
-        /// What is done, and what is in flight.
+        /// Work done so far, and requests in flight.
         now: &'a ProgressNow,
         speed: Speed,
     },
@@ -110,7 +110,7 @@ pub enum Part<'a> {
 
 /// Receives the events of a use case, on whichever of its threads they occur.
 pub trait Observer: Sync {
-    /// Receives one event. The use case waits meanwhile.
+    /// Receives one event. The use case is blocked until it returns.
     fn on(&self, event: &Event<'_>);
 }
 

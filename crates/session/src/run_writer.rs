@@ -70,8 +70,8 @@ impl RunWriter {
         self.store.as_ref()
     }
 
-    /// Keeps a run; `None` where that is not wanted. `has_document` says that all of it is in a file already, which else is
-    /// written into the working directory where the store fails.
+    /// Stores a run; `None` if that is not wanted. `has_document` means that the complete run is already in a
+    /// file; otherwise, if the store fails, it is written to the working directory.
     pub fn keep(
         &mut self,
         run: &Run,
@@ -85,7 +85,8 @@ impl RunWriter {
         };
         let elsewhere = match (has_document, was_usable) {
             (true, _) => "the JSON output contains the complete run".to_owned(),
-            // This was told before it began, and it may be so at every run: nobody wants a file each time.
+            // The user was warned before the run. This may be the case for every run, so do not write a file
+            // each time.
             (false, false) => "--json FILE keeps a complete run without a store".to_owned(),
             (false, true) => rescue(run, document),
         };

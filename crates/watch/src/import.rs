@@ -1,4 +1,4 @@
-//! What a management database in SQL Server sampled, into a history of ours.
+//! Imports samples of a SQL Server management database into the history.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl ManagementDatabase {
     }
 }
 
-/// What an import has to say.
+/// A progress message of an import.
 #[derive(Debug)]
 pub enum ImportEvent<'a> {
     /// Nothing has been sampled there yet.
@@ -99,7 +99,7 @@ impl Import {
                     kept += batch.samples.len();
                     (sequence, position) = (sequence + 1, batch.next);
                 }
-                // Another import was quicker: this one goes on behind it.
+                // Another import was faster: continue after it.
                 Appended::AlreadyThere => (sequence, position) = beginning(store, source.id, since)?,
             }
         }
@@ -107,8 +107,8 @@ impl Import {
     }
 }
 
-/// What the samples of one filter are called here. Never the name of a source that is sampled from here: the two
-/// would mix.
+/// The name for the samples of one filter. It differs from the name under which iostall samples that server,
+/// so that the two do not mix.
 fn source_name(name: &str, filter: &str) -> String {
     let filter = filter.trim();
     if filter.is_empty() {
@@ -118,8 +118,9 @@ fn source_name(name: &str, filter: &str) -> String {
     }
 }
 
-/// The number of the next batch, and where to go on: behind what was taken over last time, but with nothing earlier than
-/// `since`. The number is read first: should another import come in between, it is taken then, and nothing is there twice.
+/// The number of the next batch, and where to continue: after the last import, but not before `since`. The
+/// number is read first, so that if another import runs in between, the number is taken and nothing is
+/// imported twice.
 fn beginning(
     store: &impl History,
     source: SourceId,

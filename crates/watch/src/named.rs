@@ -8,7 +8,7 @@ use iostall_collect::{Address, Secret, Source, SourceError, open};
 
 use crate::error::WatchError;
 
-/// Asks the user for the password of the source of this name; `None` where there is no terminal.
+/// Asks the user for the password of a source; `None` without a terminal.
 pub type AskPassword<'a> = &'a dyn Fn(&str) -> io::Result<Option<String>>;
 
 /// A source as it was named, with its password.
@@ -20,7 +20,7 @@ pub struct NamedSource {
 }
 
 impl NamedSource {
-    /// The source at `address`, whose password is looked for.
+    /// The source at `address`, with its password.
     pub(crate) fn at(address: Address, ask: AskPassword<'_>) -> Result<Self, WatchError> {
         let name = address.to_string();
         let secret = secret(&address, &name, ask)?;
@@ -54,7 +54,7 @@ pub fn named_sources(texts: &[String], ask: AskPassword<'_>) -> Result<Vec<Named
         .collect()
 }
 
-/// The password of the source called `name`, from where its address says.
+/// The password of the source `name`, from the place its address gives.
 fn secret(address: &Address, name: &str, ask: AskPassword<'_>) -> Result<Secret, WatchError> {
     if let Some(secret) = Secret::of(&address.password)? {
         return Ok(secret);

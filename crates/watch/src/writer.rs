@@ -105,7 +105,7 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(self.store.job_runs(job, most)?)
     }
 
-    /// Writes what is pending.
+    /// Writes pending samples.
     pub(crate) fn finish(&mut self) -> Result<(), WatchError> {
         Ok(self.store.finish()?)
     }

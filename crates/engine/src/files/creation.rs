@@ -1,12 +1,12 @@
-//! Making and opening files in directories that others may write to: with their permissions from the first moment on, and
-//! without following a link that somebody has planted there.
+//! Creates and opens files in directories that others can write to: with their permissions from the start,
+//! and without following a link that someone planted.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-/// The permissions of what nobody but its owner may read or write.
+/// Readable and writable only by the owner.
 const OWNER_ONLY: u32 = 0o600;
 
 /// Makes an empty file, open for writing, with the permissions in `mode`. It fails where something has the name.
@@ -19,16 +19,16 @@ pub fn create_new_private(path: &Path) -> io::Result<File> {
     create_new(path, OWNER_ONLY)
 }
 
-/// Opens the file for reading and writing, with what is in it; makes it for its owner only where nothing has the name. It
-/// fails where a link has it.
+/// Opens the file for reading and writing without truncating it, or creates it for its owner only. Fails if
+/// the name is a link.
 pub fn open_or_create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(OWNER_ONLY);
     options.custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
-/// Opens what is there to lock it: for writing where that is allowed, because network file systems lock nothing else. It
-/// fails where a link has the name.
+/// Opens an existing file to lock it: for writing if allowed, because network file systems lock only files
+/// open for writing. Fails if the name is a link.
 pub fn open_to_lock(path: &Path) -> io::Result<File> {
     let open =
         |write: bool| OpenOptions::new().read(!write).write(write).custom_flags(libc::O_NOFOLLOW).open(path);
@@ -38,7 +38,8 @@ pub fn open_to_lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens what is there for reading. It fails where a link has the name, and does not wait for the other end of a pipe.
+/// Opens an existing file for reading. Fails if the name is a link, and does not wait for the other end of a
+/// pipe.
 pub fn open_in_shared_directory(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }

@@ -1,4 +1,5 @@
-//! Paths as bytes and back: names that are no text go into manifests and journals as they are.
+//! Converts paths to bytes and back, so that names that are not valid text go unchanged into manifests and
+//! journals.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// Reads at `offset` what one call gives, 0 at the end of the file. A signal is no reason to give up.
+/// One read at `offset`; 0 at the end of the file. Retries after a signal.
 pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     loop {
         match file.read_at(buffer, offset) {

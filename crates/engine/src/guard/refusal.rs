@@ -1,4 +1,4 @@
-//! Why a target may not be written: what was found, where, and what the user can do.
+//! Why a target must not be written: what was found, where, and what the user can do.
 
 use std::fmt::Write as _;
 use std::io;

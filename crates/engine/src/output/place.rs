@@ -100,7 +100,7 @@ impl Place {
         })
     }
 
-    /// What is there.
+    /// The kind of the target.
     pub fn kind(&self) -> PlaceKind {
         self.kind
     }

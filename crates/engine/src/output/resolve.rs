@@ -18,7 +18,7 @@ const EVERYBODYS: u32 = 0o1002;
 
 /// Where a path leads.
 pub(super) enum Resolved {
-    /// To this name, which may not exist and is no link, in a directory whose path has no link in it.
+    /// A name that may not exist and is not a link, in a directory whose path contains no link.
     Name {
         directory: PathBuf,
         /// The missing part of the path from `directory` on; just the name if the directory exists.

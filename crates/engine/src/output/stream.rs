@@ -42,8 +42,8 @@ pub(super) fn open_device(path: &Path) -> io::Result<File> {
     open(path, |kind| kind.is_char_device() || path.starts_with("/proc"))
 }
 
-/// Never waits for a pipe's other end and never acquires a controlling terminal. Refuses what has become
-/// something else meanwhile.
+/// Never waits for a pipe's other end and never acquires a controlling terminal. Refuses a file whose type
+/// has changed in the meantime.
 fn open(path: &Path, is_expected: impl Fn(&FileType) -> bool) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file = OpenOptions::new().write(true).custom_flags(flags).open(path)?;

@@ -214,8 +214,8 @@ impl UringEngine {
     fn drain(&mut self) -> Result<(), EngineError> {
         let mut in_kernel = self.tokens.in_flight() - self.pushed;
         if in_kernel > 0 {
-            // Only to be faster: kernels before 6.0 cannot cancel, and what a device has begun runs to its
-            // end.
+            // Only to be faster: kernels before 6.0 cannot cancel, and requests already at the device run to
+            // their end.
             let _ = self.ring.submitter().register_sync_cancel(Some(Timespec::new()), CancelBuilder::any());
         }
         while in_kernel > 0 {
@@ -271,7 +271,7 @@ impl Engine for UringEngine {
             let entered = self.enter(self.pushed, missing, timeout_ns.filter(|_| missing > 0), batch_ns)?;
             reaped += self.reap(completions);
             if batch_ns.is_some() {
-                // The batch had its time: what is there is enough, or the first that comes.
+                // The batch's time is over: return what has completed, or wait for the first.
                 wanted = 1;
             }
             match entered {

@@ -47,8 +47,9 @@ impl RingHandle {
         }
     }
 
-    /// Hands over up to `to_submit` entries, posts what has completed, and waits for `completions` of them, no longer than
-    /// `timeout_ns`; after `min_wait_us` microseconds one is enough (0: never; kernel 6.12). Gives the number of entries taken.
+    /// Submits up to `to_submit` entries, posts completions, and waits for `completions` of them, at most
+    /// `timeout_ns`; after `min_wait_us` microseconds one is enough (0: never; kernel 6.12). Returns the
+    /// number of entries taken.
     #[inline]
     pub(super) fn enter(
         &self,

@@ -1,4 +1,4 @@
-//! What a plan is made from and what it gives.
+//! The input and output of a plan.
 
 use iostall_measure::Op;
 

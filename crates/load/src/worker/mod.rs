@@ -89,7 +89,7 @@ pub(crate) struct Worker<'a, E, C> {
     failures: Failures,
     window: Window,
     stop: &'a StopToken,
-    /// What a wait is for where nothing else is to be started.
+    /// How to wait when nothing else can be started.
     wait: Wait,
     stamp_each: bool,
     sequence: u64,
@@ -209,8 +209,9 @@ impl<'a, E: Engine, C: Clock> Worker<'a, E, C> {
         Ok(self.finish())
     }
 
-    /// What can be done now, without waiting (so without batches), on a simulated device: takes what is back, starts what may start. The answer is when
-    /// there is something to do that no completion brings about; `None` when all is done.
+    /// Does what can be done now without waiting (so without batches), on a simulated device: collects
+    /// completions and starts requests. Returns the time of the next action that does not depend on a
+    /// completion; `None` when all is done.
     pub(crate) fn turn(&mut self, completions: &mut Vec<Completion>) -> Result<Option<u64>, EngineError> {
         self.engine.submit(Wait::NO, completions)?;
         self.take_completions(completions);

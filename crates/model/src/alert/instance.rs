@@ -6,7 +6,7 @@ use super::notice::Occasion;
 use super::now::Now;
 use super::rule::Rule;
 
-/// What an interval says about the condition.
+/// What an interval shows about the condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Evidence {
     /// The condition holds, with this value.

@@ -1,4 +1,4 @@
-//! What is told.
+//! Notices about alerts.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

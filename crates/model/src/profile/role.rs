@@ -99,7 +99,7 @@ pub struct RoleProfile {
 }
 
 impl RoleProfile {
-    /// How long a batch is waited for where nothing else is said.
+    /// How long to wait for a batch by default.
     pub const BATCH_WAIT: Nanos = Nanos(1_000_000);
 
     fn default_queue_depth() -> u32 {

@@ -1,4 +1,4 @@
-//! What a terminal can show, and how much of it is wanted.
+//! What a terminal supports, and how much detail is wanted.
 
 /// Rendering options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

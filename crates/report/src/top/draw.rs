@@ -39,7 +39,7 @@ const SOURCE_WIDTH: u16 = 14;
 /// How many sources get a line each.
 const SOURCES_SHOWN_MAX: usize = 6;
 
-/// Draws `state` over the whole of `frame`.
+/// Draws `state` on `frame`.
 pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
     let sources = source_lines(state);
     let heights = [

@@ -1,4 +1,4 @@
-//! What the view shows, and what it learns of each source.
+//! The state of the view, and what it knows about each source.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

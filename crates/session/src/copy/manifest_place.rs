@@ -16,18 +16,18 @@ use crate::output::{Form, OutputError, Outputs, Taken};
 #[derive(Clone, Debug)]
 pub struct ManifestPlace {
     pub path: PathBuf,
-    /// It may take the place of any file that is not precious by itself.
+    /// Whether it may replace any file except a database or disk image.
     pub may_replace: bool,
 }
 
-/// The checksum of a copy: what was asked for, or what the name of its manifest says.
+/// The checksum algorithm of a copy: the requested one, or the one implied by the manifest's name.
 pub fn hash_of_copy(manifest: Option<&Path>, asked: Option<HashKind>) -> Result<HashKind, SessionError> {
     let Some(path) = manifest else { return Ok(asked.unwrap_or_default()) };
     hash_for(path, asked).map_err(|source| SessionError::ManifestHash { path: path.to_owned(), source })
 }
 
 impl ManifestPlace {
-    /// What is written there.
+    /// The format to write.
     pub fn form(&self) -> Form {
         Form::Manifest { may_replace: self.may_replace }
     }
@@ -40,8 +40,8 @@ impl ManifestPlace {
         outputs.also("--manifest", self.form(), &partial_path(&self.path), taken)
     }
 
-    /// Leaves the one place in `outputs` that the list belongs in. Of a copy that is not whole it goes beside the name, which may
-    /// be that of the last whole one; a list of nothing is not written at all.
+    /// Keeps one place for the list in `outputs`. The list of an incomplete copy goes next to the name,
+    /// because the name may belong to the last complete list; an empty list is not written.
     pub fn choose(&self, outputs: &mut Outputs, is_whole: bool, has_nothing: bool) -> Option<Warning> {
         let beside = partial_path(&self.path);
         if is_whole || has_nothing {
@@ -68,13 +68,13 @@ impl ManifestPlace {
         if is_json(&self.path) { write_json(list, out) } else { write_sums(list, out) }
     }
 
-    /// Removes the list of an earlier try, which says less than the whole one that is there now.
+    /// Removes the partial list of an earlier attempt, which the complete list supersedes.
     pub fn remove_partial(&self) {
         let beside = partial_path(&self.path);
         let is_ours =
             open(&beside).is_ok_and(|text| read(text, &beside, None).is_ok_and(|list| list.is_partial));
         if is_ours {
-            // One that stays says in its name what it is.
+            // If this fails, the file's name still says that it is partial.
             let _ = std::fs::remove_file(beside);
         }
     }

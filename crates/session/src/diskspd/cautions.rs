@@ -1,4 +1,4 @@
-//! What a DiskSpd report has no room for: doubts about the numbers, and what to do about a target that does not fit.
+//! Warnings that a DiskSpd report has no place for, and advice about targets that do not fit.
 
 use iostall_diskspd::{CacheMode, DiskspdProfile};
 use iostall_load::{PlanError, RunError};
@@ -66,7 +66,7 @@ fn ranges_moved(run: &Run, profile: &DiskspdProfile) -> Vec<String> {
     found
 }
 
-/// Advice in DiskSpd's words, where the error is about what a target can hold.
+/// Advice in terms of DiskSpd's options, if the error is about the size of a target.
 pub fn hint(error: &SessionError) -> Option<&'static str> {
     let SessionError::Run(RunError::Plan { source, .. }) = error else { return None };
     match source {

@@ -1,4 +1,4 @@
-//! What a DiskSpd command line asks of the machine: its targets by DiskSpd's rules, and what to say about its numbers.
+//! Runs a DiskSpd command line: its targets by DiskSpd's rules, and warnings about its numbers.
 
 mod cautions;
 mod targets;

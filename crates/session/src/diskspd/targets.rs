@@ -1,4 +1,4 @@
-//! The targets of a DiskSpd run, by DiskSpd's own rules of what is made and what must be there.
+//! The targets of a DiskSpd run, by DiskSpd's rules for creating and requiring files.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub enum DiskspdTargetError {
 }
 
 impl DiskspdTargetError {
-    /// What the user can do; `None` where the message says all there is.
+    /// What the user can do; `None` if the message says it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::OfWindows(_) => None,
@@ -42,8 +42,9 @@ impl DiskspdTargetError {
     }
 }
 
-/// The targets by the names that the mapped roles use, with DiskSpd's own rules: what is not there is made only
-/// with `-c`, what `-c` would replace must be ours or be named, and on a device `-c` does nothing, which `note` is for.
+/// The targets, under the names that the mapped roles use. By DiskSpd's rules, missing files are created only
+/// with `-c`, and `-c` does nothing on a device, which is reported in `note`. Unlike DiskSpd, `-c` replaces
+/// only files created by iostall or allowed by the user.
 pub fn target_request(
     mapped: &MappedProfile,
     consent: &WriteConsent,

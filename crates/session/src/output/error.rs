@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::form::Form;
 
-/// See the module. The text says what and where; [`OutputError::hint`] says what next.
+/// The message says what and where; [`OutputError::hint`] says what to do.
 #[derive(Debug, Error)]
 pub enum OutputError {
     #[error("{one} and {two} cannot both use standard output")]
@@ -50,13 +50,13 @@ pub enum RefusalReason {
 }
 
 impl OutputError {
-    /// What the user can do; `None` where the message says all there is.
+    /// What the user can do; `None` if the message says it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::StdoutTwice { .. } => "give all but one of them a file",
             Self::OneFile { .. } => "give each a file of its own",
             Self::Refused { why, .. } => return Some(why.hint()),
-            // Nobody has to wonder what was done until then.
+            // The user need not wonder what was done before the failure.
             Self::AtStart(error) => {
                 return error.hint().map(|hint| hint + "; nothing was measured or copied");
             }

@@ -1,11 +1,12 @@
-//! The forms of a result, and how to tell a former one of the same form from a file of somebody else's.
+//! The formats of a result, and how to distinguish an earlier result of the same format from an unrelated
+//! file.
 
 use iostall_transfer::manifest::begins_manifest;
 
 /// What every Markdown report of ours begins with: a former one is known by it.
 pub const MARKDOWN_HEADING: &str = "# iostall ";
 
-/// What is read of a file to see what it is, bytes: a name in a manifest may be 4 KiB long.
+/// Bytes read to recognise a file: a name in a manifest may be 4 KiB long.
 pub(super) const HEAD_BYTES: u64 = 16 << 10;
 
 /// Columns of which every table of ours has one.
@@ -21,7 +22,7 @@ pub enum Form {
     /// A text with marks, for tickets.
     Markdown,
     Svg,
-    /// Checksums of copied files; with `may_replace` in the place of any file that is not precious by itself.
+    /// Checksums of copied files; with `may_replace` it replaces any file except a database or disk image.
     Manifest {
         /// `--overwrite` was given.
         may_replace: bool,
@@ -29,7 +30,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// What a user calls it.
+    /// The name used in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Json => "JSON document",
@@ -41,8 +42,8 @@ impl Form {
         }
     }
 
-    /// Whether a file that begins with `head` may be replaced by a new result of this form: nothing is lost where it is
-    /// empty, and last week's result is what a user expects to be replaced.
+    /// Whether a new result of this format may replace a file that begins with `head`: an empty file, or an
+    /// earlier result.
     pub(super) fn may_replace(self, head: &[u8]) -> bool {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         let text = head.trim_ascii_start();

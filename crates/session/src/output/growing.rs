@@ -46,7 +46,7 @@ impl GrowingTable {
 
     /// Adds a line, without waiting for it.
     pub fn add(&self, line: Vec<u8>) {
-        // A writer that failed has said so, and reads no more.
+        // If the writer failed, it has reported that and no longer reads.
         let _ = self.lines.send(line);
     }
 
@@ -62,7 +62,7 @@ fn write(file: &mut File, lines: &Receiver<Vec<u8>>) -> io::Result<()> {
     let mut whole_bytes = file.stream_position().unwrap_or(0);
     for line in lines {
         if let Err(error) = file.write_all(&line) {
-            // Already failing; a file that cannot be cut is one whose last line is short.
+            // The write has already failed; if this fails too, the file ends in a partial line.
             let _ = file.set_len(whole_bytes);
             return Err(error);
         }
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"a,b\r\n1,2\r\n3,4\r\n");
     }
 
-    /// Last week's table must not be gone when this week's run fails after a minute.
+    /// Last week's table must survive if this week's run fails after a minute.
     #[test]
     fn what_is_there_is_left_alone_a_link_to_nothing_included() {
         let directory = tempfile::tempdir().unwrap();

@@ -20,7 +20,7 @@ pub type Wanted<'a> = (&'static str, Form, Option<&'a Path>);
 pub struct Delivery<'a> {
     /// Puts a form on paper.
     pub render: Render<'a>,
-    /// Puts this document on standard output, or where there is none, the command's text.
+    /// Prints this document, or the command's text if there is none, to standard output.
     pub show: &'a dyn Fn(Option<Vec<u8>>) -> io::Result<()>,
     /// Says that a pipe has no reader yet.
     pub waiting: &'a dyn Fn(&Path),
@@ -88,7 +88,7 @@ impl Outputs {
         self.all.retain(|output| output.shown != path);
     }
 
-    /// Whether what was named as `path` passes on what it is given, and keeps nothing that could be lost.
+    /// Whether `path` is a stream, such as a pipe or device, so that writing to it cannot destroy data.
     pub fn is_stream(&self, path: &Path) -> bool {
         self.all.iter().any(|output| output.shown == path && output.place.is_stream())
     }
@@ -98,8 +98,8 @@ impl Outputs {
         self.all.iter().any(|output| output.form == Form::Json)
     }
 
-    /// Writes all: regular files first, then the text or the form that goes to standard output, then pipes and devices, which
-    /// may make us wait. One that fails keeps the others; the answer is what failed.
+    /// Writes all outputs: first regular files, then standard output, then pipes and devices, which may
+    /// block. A failure does not stop the others. Returns the failures.
     pub fn write(&self, delivery: Delivery<'_>) -> Vec<OutputError> {
         let (to_stdout, elsewhere): (Vec<&Output>, Vec<&Output>) =
             self.all.iter().partition(|output| output.is_stdout());
@@ -156,7 +156,7 @@ impl Output {
         taken.what(&self.place).map_or(Ok(()), |what| Err(self.refused(RefusalReason::Taken(what))))
     }
 
-    /// Refuses what cannot be written, and what is there and should stay.
+    /// Refuses outputs that cannot be written, or that would replace an unrelated file.
     fn check(&self) -> Result<(), OutputError> {
         let refuse = |why| Err(self.refused(why));
         let unread = |error| self.refused(RefusalReason::Unread(error));

@@ -1,4 +1,4 @@
-//! What a command works on, and where therefore no result may be written.
+//! The files a command uses, which its results must not overwrite.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ struct Tree {
 }
 
 impl Taken {
-    /// By every command: the store at `path`, with the files that SQLite keeps beside it.
+    /// The store at `path`, used by every command, and SQLite's files next to it.
     pub fn store(mut self, path: PathBuf) -> Self {
         for store in [path.canonicalize(), Ok(path)].into_iter().flatten() {
             let beside = ["-wal", "-shm", "-journal"].map(|suffix| {
@@ -40,19 +40,19 @@ impl Taken {
         self
     }
 
-    /// What is measured or checked.
+    /// Files measured or checked.
     pub fn targets<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.add("a target of this command", paths);
         self
     }
 
-    /// What is read: profiles, manifests, tables.
+    /// Files read: profiles, manifests, tables.
     pub fn inputs<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.add("a file that this command reads", paths);
         self
     }
 
-    /// What is copied to where.
+    /// Sources and destinations of a copy.
     pub fn copies(mut self, pairs: &[(PathBuf, PathBuf)], destination: &Path) -> Self {
         for (source, target) in pairs {
             if source.is_dir() {
@@ -70,7 +70,7 @@ impl Taken {
         self.files.extend(paths);
     }
 
-    /// What the file at `place` is to the command, if it is anything.
+    /// How the command uses the file at `place`; `None` if it does not.
     pub(super) fn what(&self, place: &Place) -> Option<String> {
         if let Some(file) = self.files.iter().find(|file| place.is_at(&file.path)) {
             return Some(format!("that is {}: {}", file.what, file.path.display()));
@@ -80,7 +80,8 @@ impl Taken {
 }
 
 impl Tree {
-    /// A new file in a source is none of its files; one in the destination is, where the source has one of its name.
+    /// A new file in a source directory is not part of the source. In the destination, it is if the source
+    /// has a file of that name.
     fn what(&self, place: &Place) -> Option<String> {
         if place.kind() == PlaceKind::File && place.inside(&self.source).is_some() {
             return Some(format!("that is one of the files in the source {}", self.source.display()));

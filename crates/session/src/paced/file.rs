@@ -15,8 +15,7 @@ use super::request::PacedRequest;
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
 
-/// See the module. Nobody else writes to it meanwhile, and it stays the same file even if its path leads
-/// elsewhere.
+/// No one else writes to it during the run, and it remains the same file even if the path is changed.
 pub(crate) struct PacedFile {
     grant: WriteGrant,
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! Paces from what a user asks for: a burst and a pause, the rate of a line, or several bursts to try.
+//! Paces from options: a burst and a pause, the rate of a line, or several bursts to try.
 
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::paced::{Pace, WriteMethod};
@@ -27,7 +27,7 @@ pub struct PaceRequest {
     pub sweep: Vec<u32>,
 }
 
-/// Why there is no such pace.
+/// Why a pace is impossible.
 #[derive(Debug, Error)]
 pub enum PaceError {
     #[error("--packet {packet}: a packet has 8 bytes to 1 GiB")]
@@ -95,7 +95,7 @@ pub fn paces(
     })
 }
 
-/// Whole packets in about the period that is asked for, and then the period that gives exactly the rate with them.
+/// Rounds to whole packets in about the requested period, then adjusts the period to match the rate exactly.
 fn of_rate(rate: f64, packet_bytes: u32, period_ns: u64) -> Pace {
     let wanted_ns = if period_ns > 0 { period_ns } else { PERIOD_NS };
     let packets = (rate * wanted_ns as f64 / 1e9 / f64::from(packet_bytes)).ceil().clamp(1.0, 1e6);

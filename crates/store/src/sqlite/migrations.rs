@@ -27,7 +27,7 @@ const MIGRATIONS: [&str; 8] = [
 #[expect(clippy::cast_possible_wrap, reason = "there will never be 2^63 migrations")]
 pub(super) const KNOWN_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// What a database file is, by its header.
+/// The kind of a database file, from its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// A new, empty database.

@@ -1,4 +1,4 @@
-//! What a group is called in charts.
+//! The name of a group in charts.
 
 use iostall_watch::windows::GroupKey;
 

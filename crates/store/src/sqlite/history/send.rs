@@ -12,7 +12,7 @@ use crate::sqlite::fault;
 struct Ends {
     /// Numbers of the first and the last.
     numbers: (i64, i64),
-    /// When the sample before the first was taken; the minimum timestamp if there is none.
+    /// Time of the sample before the first; the minimum timestamp if there is none.
     since: Timestamp,
     /// When the first and the last were taken.
     taken: (Timestamp, Timestamp),

@@ -136,7 +136,7 @@ impl SqliteHistory {
         work: impl FnOnce(&Transaction<'_>, &mut Chain) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         let failed = || fault(&self.path, "write to");
-        // Takes the write lock at the start, so that what is read stays true.
+        // Takes the write lock at the start, so that the data read stays current.
         let transaction = begin(&self.connection, &self.path, 0).map_err(failed())?;
         let source = find(&transaction).map_err(failed())?;
         let chain = self.chains.remove(&source);
