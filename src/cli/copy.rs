@@ -155,29 +155,29 @@ pub(crate) struct VerifyArgs {
 /// How to copy symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SymlinkChoice {
-    /// As a link
+    /// Copy the link itself
     Keep,
-    /// As the file it leads to
+    /// Copy what it points to
     Follow,
-    /// Left out
+    /// Leave it out
     Skip,
 }
 
 /// How to copy devices, pipes and sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SpecialChoice {
-    /// Leave out, and count
+    /// Leave them out, and report how many
     Skip,
-    /// Written by the copy itself
+    /// Create the same at the destination
     Keep,
-    /// An error
+    /// Fail
     Refuse,
 }
 
 /// How much to lower the priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum NiceChoice {
-    /// Behind others
+    /// Lower than other programs
     Low,
     /// Only when the CPU and disk are otherwise idle
     Idle,
