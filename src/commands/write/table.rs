@@ -42,7 +42,7 @@ pub(super) fn begin_table(args: &WriteArgs, printer: &Printer) -> anyhow::Result
             let printer = printer.clone();
             GrowingTable::begin(path, &growing::header()?, move |path, error| {
                 printer.note(&format!(
-                    "warning: {} grows no more: {error}; it is written again at the end",
+                    "warning: {} can no longer grow: {error}; it will be rewritten at the end",
                     path.display()
                 ));
             })?
@@ -51,7 +51,7 @@ pub(super) fn begin_table(args: &WriteArgs, printer: &Printer) -> anyhow::Result
     };
     if table.is_none() && args.duration.is_some_and(|duration| duration.nanos() >= LONG_NS) {
         printer.note(
-            "note: what is measured is written at the end only; --csv FILE, where FILE is new, keeps each interval as it ends",
+            "note: results are written only at the end; --csv FILE with a new file saves each interval as it ends",
         );
     }
     Ok(table)
