@@ -53,7 +53,7 @@ impl<S: Fn() + Send + Sync + 'static> Ending for OfCommand<S> {
         }
     }
 
-    fn clean_up(&self, goes_on: &mut dyn FnMut() -> bool) {
-        remove_unfinished(goes_on);
+    fn clean_up(&self, continues: &mut dyn FnMut() -> bool) {
+        remove_unfinished(continues);
     }
 }

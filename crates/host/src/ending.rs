@@ -27,7 +27,7 @@ const REMOVING_NS: u64 = 5_000_000_000;
 
 /// The effect of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum SignalEffect {
     /// Stop, and keep what there is.
     Stop,
     /// Nothing that the one before did not.
@@ -46,16 +46,16 @@ struct Wishes {
 }
 
 impl Wishes {
-    fn next(&mut self, now_ns: u64) -> Wish {
+    fn next(&mut self, now_ns: u64) -> SignalEffect {
         if self.counted > 0 && now_ns.saturating_sub(self.last_ns) < SAME_NS {
-            return Wish::Same;
+            return SignalEffect::Same;
         }
         self.last_ns = now_ns;
         self.counted = self.counted.saturating_add(1);
         match self.counted {
-            1 => Wish::Stop,
-            2 => Wish::Leave,
-            _ => Wish::End,
+            1 => SignalEffect::Stop,
+            2 => SignalEffect::Leave,
+            _ => SignalEffect::End,
         }
     }
 }
@@ -68,8 +68,8 @@ pub trait Ending: Send + Sync + 'static {
     /// Reports what happens now. May block on a slow reader, because nothing waits for it.
     fn say(&self, news: EndingNews);
 
-    /// Removes unfinished files while `goes_on` returns true.
-    fn clean_up(&self, goes_on: &mut dyn FnMut() -> bool);
+    /// Removes unfinished files while `continues` returns true.
+    fn clean_up(&self, continues: &mut dyn FnMut() -> bool);
 }
 
 /// What happens after a signal.
@@ -98,19 +98,19 @@ pub fn on_ending_signals(ending: impl Ending) -> io::Result<()> {
     let mut signals = Signals::new(wanted)?;
     let ending = Arc::new(ending);
     let follow = move || {
-        let (clock, mut wishes) = (MonotonicClock::new(), Wishes::default());
+        let (clock, mut effects) = (MonotonicClock::new(), Wishes::default());
         for signal in signals.forever() {
-            match wishes.next(clock.now_ns()) {
-                Wish::Stop => {
+            match effects.next(clock.now_ns()) {
+                SignalEffect::Stop => {
                     ending.stop();
                     say(&ending, news(signal));
                 }
-                Wish::Same => {}
-                Wish::Leave => {
+                SignalEffect::Same => {}
+                SignalEffect::Leave => {
                     say(&ending, EndingNews::Leaving);
                     leave(&ending, signal, clock.clone());
                 }
-                Wish::End => end(signal),
+                SignalEffect::End => end(signal),
             }
         }
     };
@@ -158,28 +158,46 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    fn wishes(at_ns: &[u64]) -> Vec<Wish> {
-        let mut wishes = Wishes::default();
-        at_ns.iter().map(|at_ns| wishes.next(*at_ns)).collect()
+    fn effects(at_ns: &[u64]) -> Vec<SignalEffect> {
+        let mut effects = Wishes::default();
+        at_ns.iter().map(|at_ns| effects.next(*at_ns)).collect()
     }
 
     /// `timeout` sends SIGTERM to its child and then to its group; the second one once ended a copy before it had cleaned up.
     #[test]
     fn signals_within_a_second_of_one_that_counted_are_that_one() {
-        let all = wishes(&[7, 8, SECOND_NS, 7 + SECOND_NS - 1, 7 + SECOND_NS]);
-        assert_eq!(all, [Wish::Stop, Wish::Same, Wish::Same, Wish::Same, Wish::Leave]);
+        let all = effects(&[7, 8, SECOND_NS, 7 + SECOND_NS - 1, 7 + SECOND_NS]);
+        assert_eq!(
+            all,
+            [
+                SignalEffect::Stop,
+                SignalEffect::Same,
+                SignalEffect::Same,
+                SignalEffect::Same,
+                SignalEffect::Leave
+            ]
+        );
     }
 
     #[test]
     fn the_second_leaves_and_the_third_ends_each_a_second_after_the_one_before() {
-        let all = wishes(&[0, 5 * SECOND_NS, 5 * SECOND_NS + 9, 6 * SECOND_NS, 6 * SECOND_NS + 1]);
-        assert_eq!(all, [Wish::Stop, Wish::Leave, Wish::Same, Wish::End, Wish::Same]);
+        let all = effects(&[0, 5 * SECOND_NS, 5 * SECOND_NS + 9, 6 * SECOND_NS, 6 * SECOND_NS + 1]);
+        assert_eq!(
+            all,
+            [
+                SignalEffect::Stop,
+                SignalEffect::Leave,
+                SignalEffect::Same,
+                SignalEffect::End,
+                SignalEffect::Same
+            ]
+        );
     }
 
     /// A burst of signals that lasts longer than a second must not count as a second request.
     #[test]
     fn a_clock_that_begins_at_nothing_is_no_earlier_signal() {
-        assert_eq!(wishes(&[0]), [Wish::Stop]);
-        assert_eq!(wishes(&[SECOND_NS / 2]), [Wish::Stop]);
+        assert_eq!(effects(&[0]), [SignalEffect::Stop]);
+        assert_eq!(effects(&[SECOND_NS / 2]), [SignalEffect::Stop]);
     }
 }

@@ -29,7 +29,7 @@ impl MemoryGroup {
         let (home, is_v1) = memory_home(&system)
             .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "no memory controller is mounted"))?;
         let own = home.join(format!("iostall-{}", std::process::id()));
-        make_anew(&own)?;
+        recreate(&own)?;
         let group = Self { home, own };
         let limit = if is_v1 { "memory.limit_in_bytes" } else { "memory.max" };
         fs::write(group.own.join(limit), limit_bytes.to_string())?;
@@ -49,7 +49,7 @@ impl Drop for MemoryGroup {
 
 /// Creates the group. An existing one was left by a killed process with the same pid; one in use cannot be
 /// removed.
-fn make_anew(group: &Path) -> io::Result<()> {
+fn recreate(group: &Path) -> io::Result<()> {
     if group.exists() {
         fs::remove_dir(group)?;
     }
@@ -85,10 +85,10 @@ mod tests {
     fn what_a_killed_process_left_under_our_number_is_no_hindrance() {
         let directory = tempfile::tempdir().unwrap();
         let group = directory.path().join("iostall-1");
-        make_anew(&group).unwrap();
-        make_anew(&group).unwrap();
+        recreate(&group).unwrap();
+        recreate(&group).unwrap();
         fs::write(group.join("in-use"), "").unwrap();
-        assert!(make_anew(&group).is_err());
+        assert!(recreate(&group).is_err());
     }
 
     #[test]

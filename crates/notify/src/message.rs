@@ -22,6 +22,7 @@ pub enum Message {
 }
 
 impl Message {
+    /// Names of the channels to send it to.
     pub fn channels(&self) -> &[String] {
         match self {
             Self::Alert(notice) => &notice.channels,

@@ -26,7 +26,7 @@ pub(crate) fn note_cautions(table: &mut Table, cells: &[TableCell]) {
 }
 
 /// The percentile table of one latency. `None` if nothing completed.
-pub(crate) fn percentiles_of_one(caption: &str, latency_ns: &Histogram) -> Option<Table> {
+pub(crate) fn single_percentile_table(caption: &str, latency_ns: &Histogram) -> Option<Table> {
     let sets = [("latency".to_owned(), latency_ns)];
     percentile_table(caption, if latency_ns.is_empty() { &[] } else { &sets })
 }

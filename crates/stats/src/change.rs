@@ -46,8 +46,8 @@ pub fn change(series: &[f64], side_min: usize, share_min: f64) -> Option<Change>
     let welch = before.variance_of_mean() + after.variance_of_mean();
     let pooled = (before.squares + after.squares) / (before.count + after.count - 2.0);
     let error = welch.max(pooled * (1.0 / before.count + 1.0 / after.count)).sqrt();
-    let stands_out = (after.mean - before.mean).abs() >= T_MIN * error;
-    (before.mean > 0.0 && change.share().abs() >= share_min && stands_out).then_some(change)
+    let is_significant = (after.mean - before.mean).abs() >= T_MIN * error;
+    (before.mean > 0.0 && change.share().abs() >= share_min && is_significant).then_some(change)
 }
 
 struct Moments {

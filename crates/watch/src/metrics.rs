@@ -38,6 +38,7 @@ pub struct Metrics<C> {
 }
 
 impl<C: WatchClock> Metrics<C> {
+    /// Metrics without sources so far.
     pub fn new(clock: C) -> Self {
         Self { seen: Arc::default(), clock }
     }

@@ -34,6 +34,7 @@ pub enum SetupError {
 }
 
 impl SetupError {
+    /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
             Self::Read(error) => error.hint().unwrap_or_else(|| "docs/watch.md explains the file".into()),

@@ -37,7 +37,7 @@ pub(super) fn status(outcome: &CopyOutcome, ended: Option<&CopyError>) -> Status
     match ended {
         Some(error) if error.is_cancelled() => Status::Interrupted,
         _ if is_complete => Status::Done,
-        _ if outcome.has_brought_something() || !outcome.mismatches.is_empty() => Status::No,
+        _ if outcome.has_copied_something() || !outcome.mismatches.is_empty() => Status::No,
         _ => Status::CouldNot,
     }
 }

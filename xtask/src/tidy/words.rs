@@ -48,7 +48,7 @@ const WORDS: &[(&str, &str)] = &[
     ("stands_out", "is significant"),
     ("goes_on", "continues"),
     ("brought", "copied"),
-    ("percentiles_of_one", "percentile table"),
+    ("percentiles_of_one", "single percentile table"),
     ("behind", "page-cache dropper"),
     ("settle", "complete"),
     ("settling", "completing"),

@@ -42,14 +42,14 @@ impl Drop for UnfinishedFile {
     }
 }
 
-/// Removes every listed file for as long as `goes_on` returns true; returns how many were listed and how many
+/// Removes every listed file for as long as `continues` returns true; returns how many were listed and how many
 /// were removed.
 ///
 /// Call it only to end the process: from here on, anything that creates or finishes such a file blocks, so
 /// that no new
 /// ones appear during the cleanup.
-pub fn remove_unfinished(goes_on: impl FnMut() -> bool) -> (usize, usize) {
-    OURS.remove_all(goes_on)
+pub fn remove_unfinished(continues: impl FnMut() -> bool) -> (usize, usize) {
+    OURS.remove_all(continues)
 }
 
 struct Listed {
@@ -94,13 +94,13 @@ impl Files {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&number);
     }
 
-    fn remove_all(&self, mut goes_on: impl FnMut() -> bool) -> (usize, usize) {
+    fn remove_all(&self, mut continues: impl FnMut() -> bool) -> (usize, usize) {
         let mut guard = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         let to_go = std::mem::take(&mut guard.1);
         // Never unlocked: a thread that would list another file now waits until the process ends.
         std::mem::forget(guard);
         let mut removed = 0;
-        for one in to_go.values().take_while(|_| goes_on()).filter(|one| one.is_to_go()) {
+        for one in to_go.values().take_while(|_| continues()).filter(|one| one.is_to_go()) {
             // Its owner may just have removed it.
             removed += usize::from(std::fs::remove_file(&one.path).is_ok());
         }
@@ -153,11 +153,11 @@ mod tests {
             files.add(&directory.path().join(name), None);
         }
         let mut left = 2;
-        let goes_on = || {
+        let continues = || {
             left -= 1;
             left >= 0
         };
-        assert_eq!(files.remove_all(goes_on), (3, 2));
+        assert_eq!(files.remove_all(continues), (3, 2));
         assert!(directory.path().join("3").exists());
     }
 

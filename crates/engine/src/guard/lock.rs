@@ -279,8 +279,8 @@ mod tests {
         let hold =
             || hold_for_writing(&system, &path, &File::open(&path).unwrap(), &metadata).unwrap().unwrap();
         let (first, second) = (hold(), hold());
-        let stranger = File::open(&path).unwrap();
-        let try_it = || flock(&stranger, FlockOperation::NonBlockingLockShared).is_ok();
+        let other = File::open(&path).unwrap();
+        let try_it = || flock(&other, FlockOperation::NonBlockingLockShared).is_ok();
         // A child process of another test shares our descriptors until it executes its own program.
         let is_free = || {
             (0..10_000).any(|_| {

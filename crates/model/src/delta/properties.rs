@@ -98,7 +98,7 @@ impl World {
         self.length_ns = self.length_ns.map(|length| length + ns);
     }
 
-    fn begin_anew(&mut self) {
+    fn restart(&mut self) {
         (self.reads, self.stall_ms, self.truth) = (0, 0, None);
     }
 
@@ -108,17 +108,17 @@ impl World {
                 self.work(reads, stall_ms, ns);
             }
             Event::Restart => {
-                self.begin_anew();
+                self.restart();
                 self.epoch += 1;
             }
             Event::Reattach => {
-                self.begin_anew();
+                self.restart();
                 self.handle += 1;
             }
             // Visible only if a counter is lower at the next sample, so no work may precede it.
-            Event::SilentReset => self.begin_anew(),
+            Event::SilentReset => self.restart(),
             Event::Recreate => {
-                self.begin_anew();
+                self.restart();
                 self.identity += 1;
             }
             Event::WallStep(seconds) => self.wall_s = (self.wall_s + seconds).clamp(0, 4_000_000_000),

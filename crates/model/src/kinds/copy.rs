@@ -63,7 +63,7 @@ fn is_zero(count: &u64) -> bool {
 
 impl CopyOutcome {
     /// Whether this copy brought anything to the destination.
-    pub fn has_brought_something(&self) -> bool {
+    pub fn has_copied_something(&self) -> bool {
         let counts = &self.counts;
         counts.files + counts.symlinks + counts.hard_links + counts.specials + counts.already_there > 0
     }

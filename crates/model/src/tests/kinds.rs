@@ -275,11 +275,11 @@ fn a_run_says_of_each_device_what_it_gave() {
 
 #[test]
 fn a_copy_has_brought_something_as_soon_as_anything_is_there() {
-    assert!(!CopyOutcome::default().has_brought_something());
+    assert!(!CopyOutcome::default().has_copied_something());
     let with = |set: fn(&mut CopyOutcome)| {
         let mut outcome = CopyOutcome::default();
         set(&mut outcome);
-        outcome.has_brought_something()
+        outcome.has_copied_something()
     };
     assert!(with(|outcome| outcome.counts.files = 1) && with(|outcome| outcome.counts.symlinks = 1));
     assert!(with(|outcome| outcome.counts.hard_links = 1) && with(|outcome| outcome.counts.specials = 1));

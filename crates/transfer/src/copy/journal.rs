@@ -255,8 +255,8 @@ mod tests {
             (FileStamp { inode: source.inode + 1, ..source }, Source::Another),
         ] {
             assert_eq!(read_journal(&path, &now).unwrap().unwrap().source, expected, "{now:?}");
-            let goes_on = matches!(expected, Source::Same | Source::Touched);
-            assert_eq!(is_unfinished(&path, &now), goes_on, "{now:?}");
+            let continues = matches!(expected, Source::Same | Source::Touched);
+            assert_eq!(is_unfinished(&path, &now), continues, "{now:?}");
         }
         let shorter = FileStamp { size_bytes: 5000, ..source };
         assert_eq!(read_journal(&path, &shorter).unwrap().unwrap().ranges, [range(0, 4096)]);

@@ -134,7 +134,7 @@ impl CopyLog {
         done: Result<(), CopyError>,
     ) -> Result<(), CopyError> {
         let Err(error) = done else { return Ok(()) };
-        if !options.goes_on_after(&error) {
+        if !options.continues_after(&error) {
             return Err(error);
         }
         self.failures.push(CopyFailure { source: source.to_owned(), target: target.to_owned(), error });

@@ -120,7 +120,7 @@ impl Default for CopyOptions {
 
 impl CopyOptions {
     /// Whether to continue with other files after `error`.
-    pub(super) fn goes_on_after(&self, error: &CopyError) -> bool {
+    pub(super) fn continues_after(&self, error: &CopyError) -> bool {
         !self.fail_fast && !error.ends_the_copy()
     }
 

@@ -81,7 +81,7 @@ pub(super) fn check_room(options: &CopyOptions, inventory: &mut Inventory) -> Re
         let entry = inventory.entries.remove(index);
         let (path, size_bytes) = (entry.source.clone(), entry.stat.size_bytes);
         let error = CopyError::TooLarge { path, size_bytes, directory, largest_bytes };
-        if !options.goes_on_after(&error) {
+        if !options.continues_after(&error) {
             return Err(error);
         }
         inventory.failures.push(CopyFailure::of(&entry, error));

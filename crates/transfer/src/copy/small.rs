@@ -216,7 +216,7 @@ impl SmallFiles<'_> {
         let stop = AtomicBool::new(false);
         let (failures, ended) = (Mutex::new(Vec::new()), Mutex::new(None));
         let failed = |item: &'i T, error: CopyError| {
-            if self.context.options.goes_on_after(&error) {
+            if self.context.options.continues_after(&error) {
                 let failure = CopyFailure::of(entry_of(item), error);
                 failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
             } else {

@@ -177,7 +177,7 @@ impl Inventory {
     ) -> Result<(), CopyError> {
         let Err(error) = taken else { return Ok(()) };
         let refuses = matches!(error, CopyError::Special { .. }) && options.specials == Specials::Refuse;
-        if refuses || !options.goes_on_after(&error) {
+        if refuses || !options.continues_after(&error) {
             return Err(error);
         }
         self.failures.push(CopyFailure { source: source.to_owned(), target: target.to_owned(), error });

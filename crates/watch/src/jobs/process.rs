@@ -40,9 +40,10 @@ pub struct ProcessRunner {
 
 impl JobRunner for ProcessRunner {
     fn start(&mut self, job: &Job) -> Box<dyn RunningJob> {
-        let wish = Arc::new(AtomicU8::new(GO_ON));
+        let request = Arc::new(AtomicU8::new(GO_ON));
         let (sender, end) = channel();
-        let (words, environment, seen) = (job.command.clone(), self.environment.clone(), Arc::clone(&wish));
+        let (words, environment, seen) =
+            (job.command.clone(), self.environment.clone(), Arc::clone(&request));
         let run = move || {
             let ended = run(&words, environment, &seen);
             // The collector may have ended in the meantime.
@@ -51,12 +52,12 @@ impl JobRunner for ProcessRunner {
         // Starting a program may block too, for example if its file is on a server that hangs. If the thread
         // cannot be created, the receiver sees a closed channel.
         drop(thread::Builder::new().name("iostall-job".into()).spawn(run));
-        Box::new(Process { wish, end })
+        Box::new(Process { request, end })
     }
 }
 
 struct Process {
-    wish: Arc<AtomicU8>,
+    request: Arc<AtomicU8>,
     end: Receiver<JobEnd>,
 }
 
@@ -70,11 +71,11 @@ impl RunningJob for Process {
     }
 
     fn ask_to_end(&mut self) {
-        self.wish.fetch_max(ASK, Ordering::Relaxed);
+        self.request.fetch_max(ASK, Ordering::Relaxed);
     }
 
     fn kill(&mut self) {
-        self.wish.fetch_max(KILL, Ordering::Relaxed);
+        self.request.fetch_max(KILL, Ordering::Relaxed);
     }
 
     fn end(mut self: Box<Self>) -> JobEnd {
@@ -82,7 +83,7 @@ impl RunningJob for Process {
             match receive(&self.end, END_WAIT) {
                 Ok(end) => return end,
                 Err(RecvTimeoutError::Disconnected) => return no_thread(),
-                Err(RecvTimeoutError::Timeout) if self.wish.load(Ordering::Relaxed) == KILL => {
+                Err(RecvTimeoutError::Timeout) if self.request.load(Ordering::Relaxed) == KILL => {
                     // Not even SIGKILL ends a process that waits for a device.
                     return JobEnd {
                         is_success: false,
@@ -106,7 +107,7 @@ fn not_started(words: &[String], error: &io::Error) -> JobEnd {
 }
 
 /// Runs a program until it ends.
-fn run(words: &[String], environment: Vec<(OsString, OsString)>, wish: &AtomicU8) -> io::Result<JobEnd> {
+fn run(words: &[String], environment: Vec<(OsString, OsString)>, request: &AtomicU8) -> io::Result<JobEnd> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(words.first().map(String::as_str).unwrap_or_default());
     command.args(words.iter().skip(1)).envs(environment).stdin(Stdio::null());
@@ -115,15 +116,15 @@ fn run(words: &[String], environment: Vec<(OsString, OsString)>, wish: &AtomicU8
     // Closes our ends of the pipe, which would otherwise never end.
     drop(command);
     let tail = Tail::follow(reader);
-    let status = wait(program, wish)?;
+    let status = wait(program, request)?;
     Ok(JobEnd { is_success: status.success(), detail: status.to_string(), output: tail.finish() })
 }
 
-fn wait(program: Program, wish: &AtomicU8) -> io::Result<ExitStatus> {
+fn wait(program: Program, request: &AtomicU8) -> io::Result<ExitStatus> {
     let clock = MonotonicClock::new();
     let mut done = GO_ON;
     while !program.has_ended()? {
-        let wanted = wish.load(Ordering::Relaxed);
+        let wanted = request.load(Ordering::Relaxed);
         if wanted > done {
             if wanted == KILL {
                 program.kill()

@@ -139,8 +139,8 @@ fn trace(line: &Line, of: Of, name: &str, colour: &str, dash: &str, hover: &str)
         x.push(ms(piece.start));
         y.push(Some(rounded(value)));
         let next = line.pieces.get(index + 1);
-        let goes_on = next.is_some_and(|next| next.start == piece.end && of(&next.totals).is_some());
-        if !goes_on {
+        let continues = next.is_some_and(|next| next.start == piece.end && of(&next.totals).is_some());
+        if !continues {
             x.extend([ms(piece.end); 2]);
             y.extend([Some(rounded(value)), None]);
         }

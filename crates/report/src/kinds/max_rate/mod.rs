@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::points::{self, PointsSummary};
 use crate::facts;
 use crate::format::{NONE, count, duration, maybe_number, number, percent};
-use crate::percentiles::{percentile_cell, percentiles_of_one};
+use crate::percentiles::{percentile_cell, single_percentile_table};
 use crate::report::Report;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
@@ -43,7 +43,7 @@ fn rate(point: &Point) -> f64 {
 /// The confirmed rate, and what was tried.
 fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
     let details = outcome.best().and_then(|point| {
-        percentiles_of_one("Response time percentiles at the highest rate", &point.latency_ns)
+        single_percentile_table("Response time percentiles at the highest rate", &point.latency_ns)
     });
     Section {
         notes: notes(run, outcome),

@@ -13,7 +13,7 @@ use self::notes::notes;
 use self::settings::{knees_table, points_table};
 use self::summary::summary;
 use super::points;
-use crate::percentiles::percentiles_of_one;
+use crate::percentiles::single_percentile_table;
 use crate::report::Report;
 use crate::section::Section;
 
@@ -39,7 +39,7 @@ fn section(run: &Run, outcome: &SweepOutcome) -> Section {
     let found = SweepAnalysis::of(outcome);
     let chosen = found.knees.choice.map(|choice| found.points[choice.index()]);
     let details = chosen.and_then(|point| {
-        percentiles_of_one(&format!("Latency percentiles at {}", point.setting()), &point.latency_ns)
+        single_percentile_table(&format!("Latency percentiles at {}", point.setting()), &point.latency_ns)
     });
     Section {
         notes: notes(run, outcome, &found),
