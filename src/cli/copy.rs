@@ -216,7 +216,7 @@ fn bytes_per_second(text: &str) -> Result<u64, String> {
     })?;
     let has_unit = text.contains(|c: char| c.is_ascii_alphabetic() && c != 's');
     match size.bytes() {
-        0 => Err("a rate of nothing would never end".to_owned()),
+        0 => Err("a rate of 0 would never end".to_owned()),
         1..BARE_RATE_MIN if !has_unit => {
             let number = text.trim_end_matches("/s");
             Err(format!("{number} has no unit: write {number}MB/s, or {number}B/s for bytes a second"))

@@ -30,9 +30,9 @@ pub struct Schedule {
 
 #[derive(Clone, Debug)]
 enum Gaps {
-    /// Counted, so that no error adds up.
+    /// Computed from a count, so that errors do not add up.
     Constant,
-    /// Independent and exponential: a true Poisson process.
+    /// Independent exponential gaps: a Poisson process.
     Poisson { rng: Xoshiro256PlusPlus },
 }
 

@@ -11,7 +11,7 @@ use iostall_model::SpanProfile;
 use crate::plan::Planned;
 use crate::speed::Speed;
 
-/// Which engine carries requests out.
+/// The engine that carries requests out.
 #[derive(Clone, Debug)]
 pub enum EngineKind {
     /// `io_uring`.

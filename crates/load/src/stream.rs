@@ -54,7 +54,7 @@ pub(crate) struct OpenPace {
     speed: Speed,
     /// The speed that the schedules have.
     factor: f64,
-    /// Whether the end of the measured part was looked at.
+    /// Whether the backlog at the end of the measured part was recorded.
     end_seen: bool,
     gaps: Moments,
     kept: OpenLoop,

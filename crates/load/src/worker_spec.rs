@@ -56,7 +56,7 @@ pub(crate) struct WorkerSpec {
     keeps_series: bool,
     /// How fast the open loops of the span go.
     speed: Speed,
-    /// What the role's workers write parts of, where the profile says so.
+    /// The shared data pool of the role's writes, if the profile asks for one.
     pool: Option<Arc<[u8]>>,
 }
 

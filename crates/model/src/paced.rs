@@ -304,7 +304,8 @@ mod tests {
         assert!((megabytes(&of(delayed, 1_002_000_000)) - 1.6384).abs() < 1e-9);
     }
 
-    /// A writing of 25 hours in intervals of a megabyte kept each of them, gigabytes in all, until the kernel ended it.
+    /// A write of 25 hours in intervals of a megabyte kept each of them, gigabytes in total, until the kernel
+    /// killed it.
     #[test]
     fn a_long_writing_keeps_its_sums_in_a_bounded_number_of_intervals_of_one_length() {
         let pace = Pace { packet_bytes: 10, packets_per_burst: 1, period_ns: 0, delay_ns: 0 };

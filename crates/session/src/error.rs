@@ -16,9 +16,9 @@ use thiserror::Error;
 /// Why a use case could not be carried out.
 #[derive(Debug, Error)]
 pub enum SessionError {
-    #[error("interrupted before anything was measured; what was made for the run is removed")]
+    #[error("interrupted before anything was measured; files created for the run were removed")]
     Interrupted,
-    #[error("{} and {} are one and the same", one.display(), other.display())]
+    #[error("{} and {} are the same file or device", one.display(), other.display())]
     NamedTwice { one: PathBuf, other: PathBuf },
     #[error("no role of the profile {profile:?} asks for a target {name:?}")]
     NotAskedFor { profile: String, name: String, known: Vec<String> },
@@ -44,7 +44,7 @@ pub enum SessionError {
     EngineUnavailable(EngineError),
     #[error(transparent)]
     Run(#[from] RunError),
-    #[error("cannot stand back for others")]
+    #[error("cannot lower the priority")]
     Priority(#[source] io::Error),
     #[error(transparent)]
     Copy(#[from] CopyError),
@@ -54,7 +54,7 @@ pub enum SessionError {
     MemoryLimit { limit_bytes: u64, source: io::Error },
     #[error("cannot map a packet")]
     MapPacket(#[source] io::Error),
-    #[error("{} is a block device: a paced writing grows a file", path.display())]
+    #[error("{} is a block device: a paced write needs a file that it can extend", path.display())]
     PacedDevice { path: PathBuf },
     #[error("cannot make {}", path.display())]
     MakePaced { path: PathBuf, source: io::Error },
@@ -79,9 +79,9 @@ pub enum SessionError {
     Preset(#[from] PresetError),
     #[error(transparent)]
     Override(#[from] OverrideError),
-    #[error("{paths} files and {profiles} profiles do not make pairs")]
+    #[error("{paths} files and {profiles} profiles cannot be paired")]
     NoPairs { paths: usize, profiles: usize },
-    #[error("there is no stopped matrix with these settings and targets to go on from")]
+    #[error("there is no interrupted matrix with these settings and targets to resume")]
     NothingToResume,
     /// The newest matrix of these settings was not stopped.
     #[error(
@@ -115,7 +115,7 @@ impl SessionError {
     /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::NamedTwice { .. } => "name it once, by one of its names (`stat` shows what both lead to)",
+            Self::NamedTwice { .. } => "name it only once (`stat` shows that both are the same)",
             Self::NotAskedFor { known, .. } if known.is_empty() => {
                 "its roles all work on the files named without --target"
             }
@@ -129,19 +129,19 @@ impl SessionError {
                 return Some(format!("a size of {fits} bytes would fit (--size {fits}, -c{fits})"));
             }
             Self::Open(_) => "name a file or block device that may be read",
-            Self::Empty { .. } => "name a file with data, or one that is not there and iostall makes it",
+            Self::Empty { .. } => "name a file with data, or a new file for iostall to create",
             Self::EngineUnavailable(error) => error.hint().unwrap_or("leave --engine out to use threads"),
-            Self::Preset(_) => "`iostall presets` tells what each is for",
+            Self::Preset(_) => "`iostall presets` describes them",
             Self::NoPairs { .. } => "name one file, or as many as there are profiles",
             Self::NothingToResume | Self::ResumeComplete { .. } => {
-                "`iostall runs` lists what was kept; leave --resume out to begin a new one"
+                "`iostall runs` lists the stored runs; leave out --resume to start a new one"
             }
             Self::ResumeDiffers { .. } => "leave --resume out to measure all cells alike",
             Self::Input(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
             Self::Copy(error) => return error.hint(),
             Self::ManifestHash { .. } => {
-                "leave --hash out, or give the list a name that says nothing else; nothing was copied"
+                "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"
             }
             Self::MemoryLimit { limit_bytes, .. } => {
                 return Some(format!(

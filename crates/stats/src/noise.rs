@@ -3,7 +3,7 @@
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// About -1 to 1, the same for the same number.
+/// About -1 to 1, deterministic.
 pub(crate) fn noise(number: u64) -> f64 {
     Normal::new(number).uniform() * 2.0 - 1.0
 }

@@ -54,7 +54,7 @@ impl Job {
 pub struct JudgedJob<'a> {
     /// The job.
     pub job: &'a Job,
-    /// The statistics behind the verdict; `None` for too few repeats.
+    /// The statistics behind the verdict; `None` with too few repeats.
     pub found: Option<Difference>,
     /// The p-value, corrected for the number of jobs that are judged.
     pub p_value: Option<f64>,

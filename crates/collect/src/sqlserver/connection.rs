@@ -19,7 +19,7 @@ use crate::tls;
 /// Azure's gateway sends a client on to the node with its database; nobody is sent on for ever.
 const REDIRECTS_MAX: usize = 3;
 
-/// A client, and what its server may send.
+/// A client, with the limits for its server.
 pub(super) struct Connection {
     client: Client<Compat<Metered<TcpStream>>>,
     allowance: Allowance,

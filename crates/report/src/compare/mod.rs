@@ -190,7 +190,7 @@ mod tests {
         let sides = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::sweep()])];
         let value = to_json(&Comparison::of(&sides));
         let row = metric(&value, "random read 8K, depth 8 × 1 worker, target 1", "iops");
-        // Three intervals a side: too few for a verdict.
+        // Three intervals per side: too few for a verdict.
         assert!(row["verdict"] == "too-few-samples" && row["ratio"] == 1.0, "{row}");
         let mixed = [side("A", vec![fixture::sweep()]), side("B", vec![fixture::run()])];
         let section = &sections(&Comparison::of(&mixed))[0];

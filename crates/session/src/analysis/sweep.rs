@@ -62,7 +62,7 @@ impl<'a> SweepAnalysis<'a> {
         Some(alike)
     }
 
-    /// How many settings kept less in flight than was asked.
+    /// How many settings had less in flight than requested.
     pub fn short_of_depth(&self) -> usize {
         self.curve_points.iter().filter(|point| !point.obeys_little()).count()
     }
@@ -83,7 +83,7 @@ fn merits(point: &Point, choice: Choice) -> Vec<f64> {
     point.repeats.iter().filter_map(merit).collect()
 }
 
-/// The setting to use, measured again at the end, gave something else.
+/// The recommended setting gave a different result when measured again at the end.
 #[derive(Clone, Copy, Debug)]
 pub struct LaterChange {
     pub later_ns: u64,

@@ -48,7 +48,7 @@ pub(crate) fn newest(
 }
 
 fn fitting(run: &Run, plan: &MatrixPlan, paths: &[PathBuf]) -> Option<MatrixOutcome> {
-    // Without a name it was the scratch file, which is made again with the same content.
+    // Without a path it was the scratch file, which is created again with the same content.
     let paths = named_or_scratch(paths);
     let same_targets = run.targets.iter().map(|target| &target.path).eq(&paths);
     run.body.as_kind::<MatrixOutcome>().filter(|outcome| same_targets && outcome.plan == *plan).cloned()

@@ -111,7 +111,8 @@ pub struct Knees {
     pub curve: Vec<usize>,
     /// The points whose 99th percentile meets the target; none without one.
     pub within_target: Vec<usize>,
-    /// Most throughput whose 99th percentile meets the target; `None` without a target or where none meets it.
+    /// Highest throughput whose 99th percentile meets the target; `None` without a target or if no point
+    /// meets it.
     pub slo: Option<usize>,
     /// Highest ratio of throughput to latency.
     pub power: Option<usize>,

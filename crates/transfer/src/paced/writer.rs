@@ -17,7 +17,7 @@ const LATE_NS_MIN: u64 = 1_000_000;
 const INTERVALS_MAX: usize = 1 << 17;
 /// How finely the writing is cut to see a fast beginning.
 const PIECES_MAX: usize = 128;
-/// How long to sleep at most between two looks for cancelling, nanoseconds.
+/// Longest sleep between two checks for cancellation, nanoseconds.
 const POLL_NS: u64 = 100_000_000;
 
 /// What to write.

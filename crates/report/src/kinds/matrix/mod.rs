@@ -47,7 +47,7 @@ fn origin(run: &Run, outcome: &MatrixOutcome, index: usize) -> Origin {
         .map_or_else(|| Origin::of(run), |cells| Origin { run: cells.run, started_utc: cells.started_utc })
 }
 
-/// A table a pattern, devices side by side, and every cell.
+/// A table per pattern with the devices side by side, and every cell.
 fn section(run: &Run, outcome: &MatrixOutcome) -> Section {
     let grid = Grid::of(run, outcome);
     let measured = |pattern: &Pattern| {

@@ -10,7 +10,7 @@ use crate::format::{maybe_number, number};
 use crate::point::give_or_take;
 use crate::section::Note;
 
-/// Beyond this ratio the parts of two devices that are used are of different sizes.
+/// Beyond this ratio, the used parts of two devices count as different in size.
 const SIZES_APART: f64 = 1.1;
 
 /// What is missing or old first, then the best of each pattern.
@@ -52,7 +52,8 @@ fn earlier(grid: &Grid<'_>) -> Option<Note> {
     })
 }
 
-/// Devices of which more and less is used: the smaller part is answered from caches sooner, and disks seek less far in it.
+/// A note if different amounts of the devices are used: a smaller part is cached sooner, and disks seek less
+/// in it.
 fn different_sizes(grid: &Grid<'_>) -> Option<Note> {
     let (least, most) = (*grid.used_bytes.iter().min()?, *grid.used_bytes.iter().max()?);
     (most as f64 > least as f64 * SIZES_APART).then(|| {
@@ -87,7 +88,7 @@ fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Opti
     )))
 }
 
-/// A limit that shows as the same IOPS, or the same bandwidth, at several sizes.
+/// A limit that shows as equal IOPS, or equal bandwidth, at several sizes.
 fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
     let sizes = grid.outcome.plan.sizes.iter();
     let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();

@@ -67,7 +67,7 @@ fn alike(found: &SweepAnalysis<'_>) -> Option<Note> {
     )))
 }
 
-/// The setting as this program and as DiskSpd take it.
+/// The setting as options of this program and of DiskSpd.
 fn commands(run: &Run, outcome: &SweepOutcome, point: &Point) -> Note {
     let whole = match diskspd(run, outcome, point) {
         Ok(line) => format!("As a whole: {line}"),
