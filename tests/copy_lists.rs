@@ -53,7 +53,7 @@ fn the_list_of_an_unfinished_copy_leaves_the_whole_one_as_it_is() {
         let partial = format!("{list}.partial");
         assert!(ran.stdout.contains(&partial), "{}", ran.stdout);
         let ran = here.run(&["verify", "--no-store", &partial]).expect_status(1);
-        assert!(ran.stdout.contains("did not finish"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("incomplete copy"), "{}", ran.stdout);
         here.run(&["verify", "--no-store", list]).expect_status(0);
 
         here.run(&["copy", "--no-store", "--manifest", list, "src", "to"]).expect_status(0);

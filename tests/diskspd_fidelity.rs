@@ -192,7 +192,7 @@ fn a_processor_that_is_not_there_is_a_rejected_line() {
     let here = Workspace::new();
     let rejected = here.run(&["diskspd", "-a0,255", "-t2", "-c1M", "-d1", "t.dat"]).expect_status(3);
     assert!(
-        rejected.stderr.contains("processor 255") && rejected.stderr.contains("hint: "),
+        rejected.stderr.contains("CPU 255") && rejected.stderr.contains("hint: "),
         "{}",
         rejected.stderr
     );

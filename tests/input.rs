@@ -113,7 +113,7 @@ fn a_secret_of_a_channel_that_others_can_read_is_said_when_the_file_of_alerts_is
     let workspace = Workspace::new();
     let token = workspace.secret("token", "s3cret\n");
     let text = "[channels.hook]\nwebhook = 'http://127.0.0.1:9/'\ntoken-file = 'token'\n\
-                [[rules]]\nname = 'silent'\nwhen = 'silent'\nfor = '1m'\ntell = ['hook']\n";
+                [[rules]]\nname = 'silent'\nwhen = 'silent'\nfor = '1m'\nnotify = ['hook']\n";
     std::fs::write(workspace.path("alerts.toml"), text).unwrap();
     workspace.run(&["alerts", "check", "alerts.toml"]).expect_status(0);
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();

@@ -76,7 +76,7 @@ fn a_collector_whose_session_is_dropped_stores_its_last_sample_and_says_its_last
         collector.signal(signal);
         let ran = collector.ended().expect_status(0);
         let last = ran.stderr.lines().last().unwrap_or_default();
-        assert!(last.starts_with("kept ") && last.contains("samples"), "{signal}: {}", ran.stderr);
+        assert!(last.starts_with("stored ") && last.contains("samples"), "{signal}: {}", ran.stderr);
         assert!(!here.path("store.db-wal").exists(), "{signal}: the store was not closed");
     }
 }
@@ -146,7 +146,7 @@ fn a_second_signal_removes_the_parts_of_a_copy_that_hangs() {
 fn a_second_signal_ends_a_collector_whose_last_notice_hangs() {
     let here = Workspace::new();
     let rules = "[channels.it]\ncommand = [\"sh\", \"-c\", \"echo > told; exec sleep 1000\"]\ntimeout = \"1h\"\n\
-                 [[rules]]\nname = \"any\"\nwhen = \"silent\"\nfor = \"1s\"\ntell = [\"it\"]\n";
+                 [[rules]]\nname = \"any\"\nwhen = \"silent\"\nfor = \"1s\"\nnotify = [\"it\"]\n";
     fs::write(here.path("alerts.toml"), rules).unwrap();
     let words =
         ["collect", "run", "--interval", "1s", "--alerts", "alerts.toml", "mysql://nobody@127.0.0.1:1"];
@@ -209,7 +209,7 @@ fn a_command_of_an_alert_has_no_signal_ignored() {
     fs::write(
         here.path("alerts.toml"),
         "[channels.it]\ncommand = [\"sh\", \"-c\", \"cat /proc/self/status > found; cat > /dev/null\"]\n\
-         [[rules]]\nname = \"any\"\nwhen = \"silent\"\nfor = \"1s\"\ntell = [\"it\"]\n",
+         [[rules]]\nname = \"any\"\nwhen = \"silent\"\nfor = \"1s\"\nnotify = [\"it\"]\n",
     )
     .unwrap();
     here.run(&["alerts", "test", "alerts.toml"]).expect_status(0);
