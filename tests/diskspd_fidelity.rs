@@ -191,11 +191,7 @@ fn a_path_of_windows_never_becomes_a_file_name() {
 fn a_processor_that_is_not_there_is_a_rejected_line() {
     let here = Workspace::new();
     let rejected = here.run(&["diskspd", "-a0,255", "-t2", "-c1M", "-d1", "t.dat"]).expect_status(3);
-    assert!(
-        rejected.stderr.contains("CPU 255") && rejected.stderr.contains("hint: "),
-        "{}",
-        rejected.stderr
-    );
+    assert!(rejected.stderr.contains("CPU 255") && rejected.stderr.contains("hint: "), "{}", rejected.stderr);
     assert!(!here.path("t.dat").exists(), "and nothing was made for it");
 }
 

@@ -10,7 +10,7 @@ use super::load::{EngineChoice, SafetyArgs};
 const EXAMPLES: &str = "Examples:
   iostall compare --fresh 5 old.dat new.dat         measures old, new, old, new, … five times each
   iostall compare 1,3,5,7 2,4,6,8                   two sides of four saved runs each
-  iostall compare last~1 last                       how two saved runs differ; no word on what was tested
+  iostall compare last~1 last                       how two saved runs differ, but no more than that
   iostall compare 12 13 14                          13 and 14, each against 12
   iostall compare --fresh 5 --profile a.toml --profile b.toml data.dat
   iostall compare --work before.csv after.csv       jobs and their seconds: name,seconds in each row";

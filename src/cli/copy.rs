@@ -82,7 +82,7 @@ pub(crate) struct CopyArgs {
     #[arg(long, value_name = "FILE", help_heading = "Verification")]
     pub(crate) manifest: Option<PathBuf>,
 
-    /// Maximum rate in bytes a second, such as 200MB/s. Reading back for --verify has the same limit to itself
+    /// Maximum rate in bytes a second, such as 200MB/s. Reading back for --verify has the same limit separately
     #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]
     pub(crate) limit: Option<u64>,
     /// Run at lower CPU and disk priority: low or idle
@@ -124,7 +124,7 @@ pub(crate) struct CopyArgs {
     pub(crate) no_store: bool,
 }
 
-/// A rate without a unit is taken for bytes a second from here on.
+/// A rate without a unit is accepted from here on, as bytes a second.
 const BARE_RATE_MIN: u64 = 1 << 20;
 
 /// Which files to check.
