@@ -58,7 +58,7 @@ impl ResultFormats {
     pub const TEXT: Self = Self { text: true, xml: false };
     /// XML alone.
     pub const XML: Self = Self { text: false, xml: true };
-    /// Both from one run.
+    /// Text and XML reports from one run.
     pub const BOTH: Self = Self { text: true, xml: true };
 
     /// `text`, `xml`, `text,xml` or `xml,text`.
@@ -84,7 +84,7 @@ impl ResultFormats {
 /// Which files are created before the first time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrecreateFiles {
-    /// Each in the largest size of any time span.
+    /// Create each file once, with its largest size in any time span.
     UseMaxSize,
     /// Only files with the same size in every time span.
     OnlyConstantSizes,

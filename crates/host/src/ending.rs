@@ -25,7 +25,7 @@ const SAME_NS: u64 = 1_000_000_000;
 /// How long a second signal may take to remove what is unfinished.
 const REMOVING_NS: u64 = 5_000_000_000;
 
-/// The effect of a signal.
+/// What to do on a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SignalEffect {
     /// Stop, and keep what there is.

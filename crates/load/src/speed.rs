@@ -14,7 +14,7 @@ impl Default for Speed {
 }
 
 impl Speed {
-    /// Sets it, from now on. What is not above 0 changes nothing: a loop without a rate would never end a gap.
+    /// Changes the factor from now on. Values not above 0 are ignored, because the next request would never be due.
     pub fn set(&self, factor: f64) {
         if factor.is_finite() && factor > 0.0 {
             self.0.store(factor.to_bits(), Ordering::Relaxed);

@@ -41,7 +41,7 @@ pub enum Change {
     Baseline,
     /// It could not be read this time.
     NotRead,
-    /// No delta for this interval.
+    /// The row was reset, so there is no delta.
     Reset(ResetReason),
 }
 

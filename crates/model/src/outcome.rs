@@ -36,7 +36,7 @@ pub struct RoleOutcome {
     pub name: String,
     /// The engine used.
     pub engine: EngineUse,
-    /// The base numbers.
+    /// Results per worker, target and operation, from which all other numbers are computed.
     pub cells: Vec<Cell>,
     /// Second by second.
     pub series: Vec<IntervalPoint>,

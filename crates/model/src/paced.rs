@@ -16,7 +16,7 @@ pub enum WriteMethod {
 }
 
 impl WriteMethod {
-    /// All of them, in the order in which they are shown.
+    /// All methods, in display order.
     pub const ALL: [Self; 3] = [Self::Buffered, Self::Direct, Self::DirectDsync];
 
     /// Its name on the command line and in reports.

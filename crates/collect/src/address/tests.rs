@@ -33,7 +33,7 @@ fn an_ipv6_address_has_brackets_in_names_and_none_in_connections() {
     assert_eq!(address.to_string(), "postgres://[::1]:5433/x");
 }
 
-/// Debian runs several clusters with one directory of sockets: they had one history.
+/// Debian runs several clusters with sockets in one directory. They shared one history.
 #[test]
 fn two_servers_with_sockets_in_one_directory_have_names_of_their_own() {
     let name = |url: &str| url.parse::<Address>().unwrap().to_string();

@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(notes(&copy)[0].text, "DIFFERENT /b/x: first at byte 7");
     }
 
-    /// The start of the process made a copy of two bytes look as if a GiB took a week.
+    /// Scaling up a copy of two bytes, whose time is mostly program start, reported a week per GiB.
     #[test]
     fn a_small_copy_is_not_scaled_up_to_a_gibibyte() {
         let processor = |bytes| {

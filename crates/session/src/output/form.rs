@@ -75,7 +75,7 @@ fn is_table(head: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// `--json a.mdf`, a slip of the hand, put a JSON document in the place of a database.
+    /// The typo `--json a.mdf` replaced a database by a JSON document.
     #[test]
     fn only_a_former_result_of_the_same_form_makes_room() {
         let manifest = Form::Manifest { may_replace: false };

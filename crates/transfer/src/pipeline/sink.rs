@@ -1,4 +1,4 @@
-//! Where frames go.
+//! Sinks: they write frames, and decide where.
 
 use std::io;
 

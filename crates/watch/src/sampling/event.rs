@@ -47,7 +47,7 @@ pub struct Missed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     pub at: Timestamp,
-    /// How many ticks after the last attempt: more, the more often a server has refused.
+    /// Ticks until the next attempt; grows with each refusal.
     pub ticks: u64,
 }
 

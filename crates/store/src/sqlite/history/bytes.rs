@@ -1,6 +1,6 @@
 //! Variable-length numbers: seven bits per byte, lowest first.
 
-/// Writes `value`.
+/// Appends `value` with seven bits per byte, lowest first.
 pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(u8::try_from(value & 0x7f).unwrap_or(0) | 0x80);
