@@ -131,5 +131,5 @@ fn a_time_without_a_zone_is_that_of_the_readers_clock() {
     let of_utc = ran("2026-11-21T23:45Z", "2026-11-21T23:50:00Z").expect_status(2).stderr;
     assert!(of_utc.contains("2026-11-21T23:45:00Z and 2026-11-21T23:50:00Z"), "{of_utc}");
     let wrong = ran("2026-11-21T23:65", "1h").expect_status(2).stderr;
-    assert!(wrong.contains("is no time") && wrong.contains("hint:"), "{wrong}");
+    assert!(wrong.contains("is not a time") && wrong.contains("hint:"), "{wrong}");
 }

@@ -301,8 +301,8 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block-size, queue-depth: the profile \"oltp\" has several roles (data, log); name the one that is \
-             meant, as in data.block-size"
+            "block-size, queue-depth: the profile \"oltp\" has several roles (data, log); name the one to \
+             change, as in data.block-size"
         );
         let mut one = two();
         one.spans[0].roles.pop();
