@@ -166,8 +166,8 @@ impl Filter {
     /// SQL Server ignores case in names unless its collation is case-sensitive, so if the exact name is not
     /// found, case is ignored.
     pub fn apply(&self, sample: &mut Sample) {
-        let there: BTreeSet<(&str, bool)> = sample
-            .rows
+        let rows = if self.databases.is_empty() { &[][..] } else { &sample.rows };
+        let there: BTreeSet<(&str, bool)> = rows
             .iter()
             .filter_map(|row| Some((row.subject.scope.database()?, row.subject.kind == Kind::SqlServerFile)))
             .collect();

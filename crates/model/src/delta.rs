@@ -172,9 +172,11 @@ fn appeared(row: &Row, namesake: Option<&Row>, interval_ns: Option<u64>) -> Chan
     }
 }
 
-/// Whether the subject moved to another volume.
+/// Whether a relation moved to another volume. The volume of a device is where it is mounted, which does not
+/// identify the device.
 fn has_moved(before: &Subject, now: &Subject) -> bool {
-    before.volume.is_some() && now.volume.is_some() && before.volume != now.volume
+    let is_relation = matches!(now.kind, Kind::PostgresTable | Kind::PostgresIndex);
+    is_relation && before.volume.is_some() && now.volume.is_some() && before.volume != now.volume
 }
 
 /// Rules 3 to 6 and 8: two readings of one subject.

@@ -139,7 +139,7 @@ fn the_worst_is_first_and_any_column_sorts_both_ways_with_what_has_no_number_las
 fn the_keys_1_to_4_and_tab_change_what_rows_are_summed_to() {
     let mut state = state();
     press(&mut state, "2");
-    assert_eq!(names(&state), ["stage", "sales"]);
+    assert_eq!(names(&state), ["sales", "stage"]);
     state.press(Key::Tab);
     assert_eq!((state.level, names(&state)), (Level::Volumes, vec!["E:\\"]));
     press(&mut state, "4");
