@@ -257,6 +257,65 @@ mod tests {
         assert!(all.iter().all(|one| one.kind != Kind::MysqlFile), "no file of it is in both");
     }
 
+    /// A window over one file a name, with what it did.
+    fn window_of(files: &[(&str, Totals)]) -> WatchReport {
+        let mut report = fixture::report();
+        report.window.groups.clear();
+        for (name, totals) in files {
+            let key = GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: (*name).into() };
+            report.window.groups.insert(key, Group { totals: *totals, ..Group::default() });
+        }
+        report
+    }
+
+    /// The file whose stall grew by 90 ms did next to nothing; the one that held everybody up grew by 4 ms.
+    #[test]
+    fn growth_counts_by_how_much_io_waits_for_it_and_what_cannot_be_compared_is_last() {
+        let before = [("a", totals(6, 10, 0, 0)), ("b", totals(600, 2, 600, 2)), ("c", totals(600, 5, 0, 0))];
+        let after = [
+            ("a", totals(6, 100, 0, 0)),
+            ("b", totals(6_000, 6, 6_000, 6)),
+            ("c", totals(600, 1, 0, 0)),
+            ("d", totals(9_000, 9, 0, 0)),
+        ];
+        let comparison = WatchComparison { before: window_of(&before), after: window_of(&after) };
+        let pairs = comparison.pairs();
+        assert_eq!(pairs.iter().map(|pair| pair.key.name.as_str()).collect::<Vec<_>>(), ["b", "a", "c", "d"]);
+        assert_eq!(pairs[0].stall_ms_at_mix(), Values { before: Some(2.0), after: Some(6.0) });
+        assert_eq!(pairs[2].stall_ms_at_mix().change(), Some(-4.0));
+        let covered = pairs[3].covered_pct(&comparison);
+        assert_eq!(covered.before, None);
+        assert!(is_near(covered.after, 60.0 / 1_800.0 * 100.0));
+    }
+
+    #[test]
+    fn the_whole_is_the_mean_over_the_requests_of_before_that_have_a_stall_in_both() {
+        let before =
+            [("a", totals(300, 2, 100, 4)), ("b", totals(600, 10, 0, 0)), ("gone", totals(1_000, 1, 0, 0))];
+        let after = [("a", totals(9, 4, 9, 8)), ("b", totals(1, 20, 0, 0))];
+        let comparison = WatchComparison { before: window_of(&before), after: window_of(&after) };
+        let [overall] = &comparison.overall()[..] else { panic!("one kind of one source") };
+        // 300 of 2 ms, 100 of 4 ms and 600 of 10 ms: 7 ms; twice that after.
+        assert!(
+            is_near(overall.stall_ns.before, 7e6) && is_near(overall.stall_ns.after, 14e6),
+            "{overall:?}"
+        );
+        assert!(is_near(Some(overall.ops_share), 0.5), "half of the requests were to a file that is gone");
+    }
+
+    #[test]
+    fn a_pair_is_idle_where_nothing_was_done_in_either_window() {
+        let still = totals(0, 0, 0, 0);
+        let idle = |before: Totals, after: Totals| {
+            let comparison =
+                WatchComparison { before: window_of(&[("a", before)]), after: window_of(&[("a", after)]) };
+            comparison.pairs()[0].is_idle()
+        };
+        assert!(idle(still, still));
+        assert!(!idle(totals(1, 1, 0, 0), still) && !idle(still, totals(0, 0, 1, 1)));
+        assert_eq!(stall_ns_at_mix(&still, &totals(1, 1, 1, 1)), None, "no requests, no mix");
+    }
+
     #[test]
     fn a_change_from_nothing_has_no_percentage() {
         assert_eq!(Values { before: Some(0.0), after: Some(3.0) }.change_pct(), None);

@@ -66,3 +66,17 @@ impl WatchReport {
 pub fn share_of(part_ns: u64, whole_ns: u64) -> f64 {
     if whole_ns == 0 { 0.0 } else { (part_ns as f64 / whole_ns as f64).min(1.0) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window of ten minutes of which six were sampled was shown as covered whole.
+    #[test]
+    fn a_share_is_of_the_whole_and_never_more_than_all_of_it() {
+        let near = |share: f64, wanted: f64| (share - wanted).abs() < 1e-12;
+        assert!(near(share_of(6, 10), 0.6) && near(share_of(0, 10), 0.0));
+        assert!(near(share_of(11, 10), 1.0), "clocks differ a little");
+        assert!(near(share_of(5, 0), 0.0));
+    }
+}

@@ -90,3 +90,28 @@ impl SourceHistory {
         runs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A source that could not be read at all in a window was left out of its report, and nobody saw why.
+    #[test]
+    fn every_gap_warning_and_boundary_is_worth_a_remark() {
+        let at: Timestamp = "2026-11-21T10:00:00Z".parse().unwrap();
+        let quiet = SourceHistory { name: "s".into(), ..SourceHistory::default() };
+        assert!(!quiet.has_remarks());
+        let gap = Gap { at, missed: 1, reason: "timed out".into() };
+        let unread = Unread { database: "shop".into(), missed: 1, first: at, last: at };
+        let warning = Warning::new(WarningCode::MissingGrant, "a grant is missing");
+        for remarkable in [
+            SourceHistory { gaps: vec![gap], ..quiet.clone() },
+            SourceHistory { unread: vec![unread], ..quiet.clone() },
+            SourceHistory { warnings: vec![warning], ..quiet.clone() },
+            SourceHistory { days_until: Some(at), ..quiet.clone() },
+            SourceHistory { hours_until: Some(at), ..quiet.clone() },
+        ] {
+            assert!(remarkable.has_remarks(), "{remarkable:?}");
+        }
+    }
+}

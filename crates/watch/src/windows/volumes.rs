@@ -85,3 +85,14 @@ fn sum_of(totals: &Totals, a: Counter, b: Counter) -> Option<u64> {
         (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_lies_on_a_volume_has_a_share_of_it() {
+        let shares = [Level::Files, Level::Databases, Level::Volumes, Level::Server].map(has_share);
+        assert_eq!(shares, [true, true, false, false]);
+    }
+}
