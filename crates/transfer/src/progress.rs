@@ -177,6 +177,37 @@ impl Series {
 mod tests {
     use super::*;
 
+    /// The line of a copy of many files stood at "0 of 12 files" to its end.
+    #[test]
+    fn files_and_bytes_are_counted_as_they_are_done() {
+        let progress = Progress::default();
+        progress.add_total(2, 300);
+        progress.begin_file(Path::new("a"), 100, "copying");
+        progress.add_done(60);
+        progress.add_done(40);
+        progress.end_file();
+        progress.begin_file(Path::new("b"), 200, "reading back");
+        progress.add_done(50);
+        progress.set_in_flight(3, 4);
+        let now = progress.now();
+        assert_eq!((now.files_done, now.files_total, now.bytes_done, now.bytes_total), (1, 2, 150, 300));
+        let file = FileProgress { path: "b".into(), bytes_total: 200, bytes_done: 50, phase: "reading back" };
+        assert_eq!((now.file, now.reads_in_flight, now.writes_in_flight), (file, 3, 4));
+    }
+
+    #[test]
+    fn moved_data_is_in_the_point_of_its_time() {
+        let progress = Progress::default();
+        let ms = |ms: u64| 5_000_000_000 + ms * 1_000_000;
+        progress.note_moved(ms(0), 10, 0);
+        progress.note_moved(ms(99), 20, 5);
+        progress.note_moved(ms(250), 40, 7);
+        let series = progress.series();
+        assert_eq!(series.iter().map(|point| point.read_bytes).collect::<Vec<_>>(), [30, 0, 40]);
+        assert_eq!(series.iter().map(|point| point.written_bytes).collect::<Vec<_>>(), [5, 0, 7]);
+        assert_eq!(series[2].start_ns, 200_000_000);
+    }
+
     #[test]
     fn a_long_transfer_keeps_its_sums_in_a_bounded_number_of_points() {
         let progress = Progress::default();

@@ -69,6 +69,14 @@ mod tests {
     }
 
     #[test]
+    fn a_request_is_a_tenth_of_a_second_s_worth_in_whole_pages_and_at_least_64_kib() {
+        let bytes = |per_second: u64| RateLimit::new(per_second).request_bytes_max();
+        assert_eq!((bytes(0), bytes(655_360), bytes(655_361)), (64 << 10, 64 << 10, 64 << 10));
+        assert_eq!(bytes(10_000_000), 1_000_000 / 4096 * 4096);
+        assert_eq!(bytes(100 << 20), 10 << 20);
+    }
+
+    #[test]
     fn a_pause_gives_no_more_than_the_burst() {
         let limit = RateLimit::new(1_000_000_000);
         let at_ns = 60_000_000_000;

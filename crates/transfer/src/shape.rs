@@ -97,4 +97,19 @@ mod tests {
         assert_eq!((asked.transfer_bytes, asked.reads_max, asked.writes_max), (12_288, 3, 3));
         assert_eq!(Shape::choose(true, true, Some(u32::MAX), Some(0)).transfer_bytes, TRANSFER_BYTES_MAX);
     }
+    /// "Why did it take 4 MiB?" could not be answered from a run.
+    #[test]
+    fn a_run_says_why_its_shape_was_chosen() {
+        let shape = Shape::choose(true, false, None, None);
+        let because = |same_device, why| shape.describe(same_device, why).chosen_because;
+        assert_eq!(because(true, ShapeReason::Asked), "asked for");
+        assert!(because(false, ShapeReason::Measured).starts_with("measured"));
+        assert!(because(true, ShapeReason::Usual).starts_with("one device"));
+        assert!(because(false, ShapeReason::Usual).starts_with("two devices"));
+        let described = shape.describe(true, ShapeReason::Usual);
+        assert_eq!(
+            (described.transfer_bytes, described.buffer_count, described.same_device),
+            (4 << 20, 5, true)
+        );
+    }
 }

@@ -243,3 +243,53 @@ fn refused_hint(refusal: &Refusal) -> String {
         other => other.hint(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(kind: io::ErrorKind) -> CopyError {
+        CopyError::system("write", Path::new("/data/t"))(kind.into())
+    }
+
+    fn hint(error: &CopyError) -> String {
+        error.hint().unwrap_or_default()
+    }
+
+    /// A copy that failed for want of room told its user to look at `ulimit`, and one of a file that was written to said
+    /// nothing of what had been kept.
+    #[test]
+    fn every_cause_has_the_advice_that_helps_with_it_and_no_other() {
+        for (kind, wanted) in [
+            (io::ErrorKind::StorageFull, "make room on the destination"),
+            (io::ErrorKind::QuotaExceeded, "make room on the destination"),
+            (io::ErrorKind::FileTooLarge, "ulimit -f"),
+            (io::ErrorKind::NotFound, "check the name"),
+            (io::ErrorKind::PermissionDenied, "run as a user"),
+        ] {
+            assert!(hint(&system(kind)).contains(wanted), "{kind:?}: {}", hint(&system(kind)));
+        }
+        assert_eq!(system(io::ErrorKind::Other).hint(), None);
+        let changed = |kept| CopyError::SourceChanged { path: "/data/t".into(), how: "it grew", kept };
+        assert!(hint(&changed(true)).contains("--resume") && !hint(&changed(false)).contains("--resume"));
+        assert!(hint(&changed(false)).contains("copy a snapshot"));
+        let (path, from, to) = (PathBuf::from("/a"), PathBuf::from("/b"), PathBuf::from("/c"));
+        assert!(hint(&CopyError::Exists { path: path.clone() }).contains("--overwrite"));
+        assert!(hint(&CopyError::Special { path: path.clone() }).contains("--specials"));
+        assert!(hint(&CopyError::Busy { path }).contains("other copy"));
+        assert!(
+            hint(&CopyError::NoReflink { from: from.clone(), to: to.clone() }).contains("--reflink auto")
+        );
+        assert!(hint(&CopyError::SameFile { from, to }).contains("outside of the source"));
+    }
+
+    #[test]
+    fn a_full_destination_ends_the_copy_and_a_missing_file_does_not() {
+        assert!(system(io::ErrorKind::StorageFull).ends_the_copy());
+        assert!(CopyError::Busy { path: "/a".into() }.ends_the_copy());
+        assert!(!system(io::ErrorKind::NotFound).ends_the_copy());
+        assert!(CopyError::cancelled(Path::new("/a"), Path::new("/b"), true).ends_the_copy());
+        assert!(CopyError::cancelled(Path::new("/a"), Path::new("/b"), true).keeps_the_part());
+        assert!(!CopyError::cancelled(Path::new("/a"), Path::new("/b"), false).keeps_the_part());
+    }
+}
