@@ -341,7 +341,8 @@ def refused_by_compiler(messages, texts):
 
 
 def rendered(messages):
-    return "\n".join(message["message"]["rendered"] for message in messages if message.get("reason") == "compiler-message")[:4000]
+    said = [message["message"] for message in messages if message.get("reason") == "compiler-message"]
+    return "\n".join(message["rendered"] for message in said if message["level"] == "error")[:4000]
 
 
 # --- The commands ---

@@ -263,7 +263,7 @@ mod tests {
         report.window.groups.clear();
         for (name, totals) in files {
             let key = GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: (*name).into() };
-            report.window.groups.insert(key, Group { totals: *totals, ..Group::default() });
+            report.window.groups.entry(key).or_default().totals = *totals;
         }
         report
     }
