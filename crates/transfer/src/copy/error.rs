@@ -280,7 +280,7 @@ mod tests {
         assert!(
             hint(&CopyError::NoReflink { from: from.clone(), to: to.clone() }).contains("--reflink auto")
         );
-        assert!(hint(&CopyError::SameFile { from, to }).contains("outside of the source"));
+        assert!(hint(&CopyError::SameFile { from, to }).contains("outside the source"));
     }
 
     #[test]

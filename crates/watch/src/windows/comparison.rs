@@ -279,7 +279,7 @@ mod tests {
             ("d", totals(9_000, 9, 0, 0)),
         ];
         let comparison = WatchComparison { before: window_of(&before), after: window_of(&after) };
-        let pairs = comparison.pairs();
+        let pairs = comparison.pairs(20);
         assert_eq!(pairs.iter().map(|pair| pair.key.name.as_str()).collect::<Vec<_>>(), ["b", "a", "c", "d"]);
         assert_eq!(pairs[0].stall_ms_at_mix(), Values { before: Some(2.0), after: Some(6.0) });
         assert_eq!(pairs[2].stall_ms_at_mix().change(), Some(-4.0));
@@ -309,7 +309,7 @@ mod tests {
         let idle = |before: Totals, after: Totals| {
             let comparison =
                 WatchComparison { before: window_of(&[("a", before)]), after: window_of(&[("a", after)]) };
-            comparison.pairs()[0].is_idle()
+            comparison.pairs(1)[0].is_idle()
         };
         assert!(idle(still, still));
         assert!(!idle(totals(1, 1, 0, 0), still) && !idle(still, totals(0, 0, 1, 1)));
