@@ -34,9 +34,8 @@ fn read_request(stream: &TcpStream) -> (String, String) {
     (head, String::from_utf8(body).unwrap())
 }
 
-/// A web server that answers with each of `statuses` in turn, and then always with the last. Returns its port
-/// and the requests.
-fn web_server(statuses: &'static [&'static str]) -> (u16, Receiver<(String, String)>) {
+/// A web server that answers with `statuses` in turn, and then with the last of them. Gives its port and what it got.
+pub(crate) fn web_server(statuses: &'static [&'static str]) -> (u16, Receiver<(String, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let (sender, got) = channel();

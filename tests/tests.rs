@@ -1,6 +1,7 @@
 //! The program end to end: the real binary on real files, devices and signals.
 
 mod alerts;
+mod alerts_kept;
 mod cli;
 mod collect;
 mod compare;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use iostall_collect::Filter;
+use iostall_collect::{Engine, Filter};
 use jiff::SignedDuration;
 
 /// Sampling.
@@ -55,13 +55,9 @@ pub(crate) struct OnceArgs {
     /// Only files, tables or devices whose name contains this; may be repeated
     #[arg(long, value_name = "TEXT")]
     pub(crate) file: Vec<String>,
-}
-
-impl OnceArgs {
-    /// What is left of a sample.
-    pub(crate) fn filter(&self) -> Filter {
-        Filter { databases: self.database.clone(), names: self.file.clone() }
-    }
+    /// Leave out the tables and indexes of PostgreSQL's own catalogs
+    #[arg(long)]
+    pub(crate) without_catalogs: bool,
 }
 
 /// Which sources, how often and how long.
@@ -70,8 +66,8 @@ impl OnceArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) what: OnceArgs,
-    /// Read sources, jobs and alerts from this file (docs/watch.md)
-    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["sources", "timeout", "database", "file", "interval",
+    /// Sources, jobs and alerts from this file instead; docs/watch.md explains it
+    #[arg(long, short, value_name = "FILE", conflicts_with_all = ["sources", "timeout", "database", "file", "without_catalogs", "interval",
           "keep_raw", "metrics", "alerts"])]
     pub(crate) config: Option<PathBuf>,
     /// Time between samples, at least 1s; samples are aligned to whole multiples of it
@@ -149,6 +145,28 @@ pub(crate) enum SourceChoice {
     Mysql,
     /// The Linux host
     Linux,
+}
+
+impl OnceArgs {
+    /// Which rows to keep.
+    pub(crate) fn filter(&self) -> Filter {
+        Filter {
+            databases: self.database.clone(),
+            names: self.file.clone(),
+            is_without_catalogs: self.without_catalogs,
+        }
+    }
+}
+
+impl From<SourceChoice> for Engine {
+    fn from(choice: SourceChoice) -> Self {
+        match choice {
+            SourceChoice::Sqlserver => Self::SqlServer,
+            SourceChoice::Postgres => Self::Postgres,
+            SourceChoice::Mysql => Self::Mysql,
+            SourceChoice::Linux => Self::Linux,
+        }
+    }
 }
 
 /// A duration such as 500ms, 10s, 5m or 36h.

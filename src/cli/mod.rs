@@ -24,9 +24,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
-pub(crate) use collect::{
-    CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs, SourceChoice,
-};
+pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};

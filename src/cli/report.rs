@@ -14,6 +14,7 @@ use iostall_watch::windows::Order;
     iostall report volumes --over 20ms --sustained 5m\n  \
     iostall report databases --since 2026-11-01 --until 2026-11-08 --csv week.csv\n  \
     iostall report files --since 8h --html files.html\n  \
+    iostall report files --since 8h --every 1m --csv files.csv\n  \
     iostall report files --before 2026-11-18T08:00Z..2026-11-18T18:00Z --after 2026-11-19T08:00Z..2026-11-19T18:00Z\n  \
     iostall report volumes --before 3h..2h --after 1h.. --html change.html\n\n\
     Exit status 1: with --over, something was above it for the sustained time.")]
@@ -47,6 +48,10 @@ pub(crate) struct ReportArgs {
     /// What is worse
     #[arg(long, value_name = "ORDER", default_value = "stall-time", conflicts_with_all = ["before", "after"])]
     pub(crate) sort: SortChoice,
+    /// A row for each group and time in the CSV, from one whole multiple of this to the next
+    #[arg(long, value_name = "TIME", requires = "csv", value_parser = super::collect::interval,
+          conflicts_with_all = ["before", "over", "html", "json"])]
+    pub(crate) every: Option<Duration>,
     /// As an HTML page with charts, which needs no network; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

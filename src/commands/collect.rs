@@ -6,11 +6,11 @@ mod jobs;
 mod metrics;
 mod once;
 
-use iostall_collect::{Engine, grants};
+use iostall_collect::grants;
 use iostall_measure::clock::utc_now;
 use iostall_watch::{CollectorService, CollectorSetup, Metrics, TypedSetup, WatchError, named_sources};
 
-use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, RunArgs, SourceChoice};
+use crate::cli::{CollectArgs, CollectCommand, GlobalArgs, RunArgs};
 use crate::failure::Status;
 use crate::interrupt::on_signal;
 use crate::printer::Printer;
@@ -25,13 +25,7 @@ pub(crate) fn run(args: &CollectArgs, global: &GlobalArgs, printer: &Printer) ->
         CollectCommand::Jobs(args) => jobs::run(args, global, printer),
         CollectCommand::Import(import_args) => import::run(import_args, global, printer),
         CollectCommand::Grants(grants_args) => {
-            let engine = match grants_args.engine {
-                SourceChoice::Sqlserver => Engine::SqlServer,
-                SourceChoice::Postgres => Engine::Postgres,
-                SourceChoice::Mysql => Engine::Mysql,
-                SourceChoice::Linux => Engine::Linux,
-            };
-            printer.result(grants::text(engine))?;
+            printer.result(grants::text(grants_args.engine.into()))?;
             Ok(Status::Done)
         }
     }

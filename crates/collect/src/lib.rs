@@ -11,6 +11,7 @@ mod identifier;
 mod linux;
 mod mysql;
 mod open;
+mod pooler;
 mod postgres;
 mod remote;
 mod sample_time;

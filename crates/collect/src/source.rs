@@ -9,6 +9,8 @@ use iostall_measure::ByteCount;
 use iostall_model::{Kind, Sample, Subject, Warning, WarningCode};
 use thiserror::Error;
 
+use crate::pooler;
+
 /// A server or host whose counters can be read.
 pub trait Source: Send {
     /// Reads every counter once, connecting first if necessary. Takes at most as long as the limit given at
@@ -94,6 +96,11 @@ impl SourceError {
 
     /// What to do about it.
     pub fn hint(&self) -> String {
+        if let Self::Connect { reason, .. } | Self::Login { reason, .. } | Self::Query { reason, .. } = self
+            && let Some(hint) = pooler::hint(reason)
+        {
+            return hint.to_owned();
+        }
         match self {
             Self::TimedOut { .. } => "find out why the server does not answer, or raise --timeout".into(),
             Self::Connect { source_name, .. } => format!(
@@ -158,6 +165,8 @@ pub struct Filter {
     pub databases: Vec<String>,
     /// Parts of names of files, relations or devices.
     pub names: Vec<String>,
+    /// Whether the relations of PostgreSQL's own catalogs are left out.
+    pub is_without_catalogs: bool,
 }
 
 impl Filter {
@@ -192,7 +201,7 @@ impl Filter {
             self.databases.is_empty() || subject.scope.database().is_none_or(|name| wanted.contains(name));
         let named =
             self.names.is_empty() || self.names.iter().any(|part| subject.name.contains(part.as_str()));
-        in_database && named
+        in_database && named && !(self.is_without_catalogs && is_of_catalog(subject))
     }
 }
 
@@ -204,6 +213,13 @@ fn no_database(name: &str, alike: Option<&str>) -> Warning {
         |alike| format!("there is one called {alike}"),
     );
     Warning::new(WarningCode::NotCounted, message).hint(hint)
+}
+
+/// Whether it is a table or an index of `pg_catalog` or `information_schema`.
+fn is_of_catalog(subject: &Subject) -> bool {
+    let is_relation = matches!(subject.kind, Kind::PostgresTable | Kind::PostgresIndex);
+    let schema = subject.name.split('.').next();
+    is_relation && matches!(schema, Some("pg_catalog" | "information_schema"))
 }
 
 #[cfg(test)]
@@ -237,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_filter_keeps_named_databases_and_what_belongs_to_none() {
-        let filter = Filter { databases: vec!["sales".into()], names: vec![] };
+        let filter = Filter { databases: vec!["sales".into()], names: vec![], is_without_catalogs: false };
         let within = |scope| subject(Kind::PostgresTable, scope, "t");
         let all = ["sales", "stock"].map(|name| within(Scope::Database(name.into())));
         let kept = filtered(&filter, all.into_iter().chain([within(Scope::Source)]));
@@ -248,7 +264,7 @@ mod tests {
     /// `--database Sales` silently matched nothing if SQL Server's name was `sales`.
     #[test]
     fn a_database_is_found_as_its_server_would_find_it_or_said_not_to_be_there() {
-        let filter = Filter { databases: vec!["Sales".into()], names: vec![] };
+        let filter = Filter { databases: vec!["Sales".into()], ..Filter::default() };
         let file = |name: &str| subject(Kind::SqlServerFile, Scope::Database(name.into()), "a.mdf");
         let kept = filtered(&filter, ["sales", "stock"].map(file));
         assert_eq!((kept.rows.len(), kept.warnings.len()), (1, 0), "{:?}", kept.warnings);
@@ -261,6 +277,25 @@ mod tests {
         assert_eq!(kept.warnings[0].hint.as_deref(), Some("there is one called sales"));
         let disk = subject(Kind::LinuxDevice, Scope::Device(DeviceRole::Disk), "sda");
         assert!(filtered(&filter, [disk]).warnings.is_empty(), "a host has no databases");
+    }
+
+    #[test]
+    fn catalogs_can_be_left_out_and_nothing_else_goes_with_them() {
+        let filter = Filter { is_without_catalogs: true, ..Filter::default() };
+        let sales = || Scope::Database("sales".into());
+        let named = |kind, name: &str| Subject { name: name.into(), ..subject(kind, sales(), "t") };
+        let all = || {
+            [
+                named(Kind::PostgresTable, "pg_catalog.pg_class"),
+                named(Kind::PostgresIndex, "information_schema.x"),
+                named(Kind::PostgresTable, "public.pg_catalog"),
+                named(Kind::MysqlFile, "pg_catalog.ibd"),
+            ]
+        };
+        let kept = filtered(&filter, all());
+        let names: Vec<&str> = kept.rows.iter().map(|row| row.subject.name.as_str()).collect();
+        assert_eq!(names, ["public.pg_catalog", "pg_catalog.ibd"]);
+        assert_eq!(filtered(&Filter::default(), all()).rows.len(), 4);
     }
 
     /// Names that databases, roles and control groups may share, so that they could be confused.
@@ -297,8 +332,8 @@ mod tests {
             names in prop::collection::vec(name(), 0..3),
         ) {
             let subject = subject(kind, scope, &own_name);
-            let without = Filter { databases: Vec::new(), names: names.clone() };
-            let with = Filter { databases: databases.clone(), names };
+            let without = Filter { databases: Vec::new(), names: names.clone(), is_without_catalogs: false };
+            let with = Filter { databases: databases.clone(), names, is_without_catalogs: false };
             let keeps = |filter: &Filter| !filtered(filter, [subject.clone()]).rows.is_empty();
             let is_other_database =
                 subject.scope.database().is_some_and(|name| !databases.is_empty() && !databases.iter().any(|one| one == name));

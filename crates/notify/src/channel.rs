@@ -6,7 +6,7 @@ use crate::command::Command;
 use crate::delivery_error::DeliveryError;
 use crate::mail::Mail;
 use crate::message::Message;
-use crate::webhook::Webhook;
+use crate::webhook::{Heartbeat, Webhook};
 
 /// A transport with its timeouts and retries.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub enum Transport {
     Command(Command),
     /// Sends a message by e-mail.
     Mail(Mail),
+    /// A sign of life.
+    Heartbeat(Heartbeat),
 }
 
 impl Transport {
@@ -37,6 +39,7 @@ impl Transport {
             Self::Webhook(webhook) => webhook.describe(),
             Self::Command(command) => command.describe(),
             Self::Mail(mail) => mail.describe(),
+            Self::Heartbeat(heartbeat) => heartbeat.describe(),
         }
     }
 
@@ -46,6 +49,7 @@ impl Transport {
             Self::Webhook(webhook) => webhook.post(message, timeout),
             Self::Command(command) => command.run(message, timeout),
             Self::Mail(mail) => mail.send(message, timeout),
+            Self::Heartbeat(heartbeat) => heartbeat.send(timeout),
         }
     }
 }

@@ -22,62 +22,89 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// The result of a delivery.
 #[derive(Debug)]
 pub struct Delivery {
+    /// Its number, as [`Dispatcher::send`] gave it.
+    pub number: u64,
     pub channel: String,
     /// The notice on one line.
     pub summary: String,
     pub result: Result<(), DeliveryError>,
+    /// Whether attempts were left when the program ended.
+    pub is_cut_short: bool,
 }
 
 /// See the module.
 pub struct Dispatcher {
-    queues: BTreeMap<String, SyncSender<Message>>,
+    queues: BTreeMap<String, (Channel, SyncSender<(u64, Message)>)>,
     threads: Vec<JoinHandle<()>>,
-    failures: Sender<Delivery>,
+    results: Sender<Delivery>,
     deliveries: Receiver<Delivery>,
     is_closing: Arc<AtomicBool>,
+    /// How many were handed over.
+    sent: u64,
 }
 
 impl Dispatcher {
     /// Starts a thread for each of `channels`.
     pub fn start(channels: Vec<Channel>) -> Self {
-        let (failures, deliveries) = channel();
-        let is_closing = Arc::new(AtomicBool::new(false));
-        let (mut queues, mut threads) = (BTreeMap::new(), Vec::new());
-        for one in channels {
-            let (queue, waiting) = sync_channel(WAITING_MAX);
-            queues.insert(one.name.clone(), queue);
-            let (results, is_closing) = (failures.clone(), Arc::clone(&is_closing));
-            threads.push(std::thread::spawn(move || {
-                for message in waiting {
-                    let delivery = delivery(&one, &message, &is_closing);
-                    let is_dead = delivery.result.is_err() && is_closing.load(Ordering::Relaxed);
-                    // If nobody reads the results, the notice is still delivered.
-                    let _ = results.send(delivery);
-                    if is_dead {
-                        return;
-                    }
-                }
-            }));
-        }
-        Self { queues, threads, failures, deliveries, is_closing }
+        let (results, deliveries) = channel();
+        let (queues, threads) = (BTreeMap::new(), Vec::new());
+        let mut new = Self { queues, threads, results, deliveries, is_closing: Arc::default(), sent: 0 };
+        new.replace(channels);
+        new
     }
 
-    /// Queues `message` for each of its channels without waiting.
-    pub fn send(&self, message: &Message) {
+    /// Sends through `channels` from now on. Those that changed or are gone deliver what they have and end.
+    pub fn replace(&mut self, channels: Vec<Channel>) {
+        self.threads.retain(|thread| !thread.is_finished());
+        self.queues.retain(|_, (known, _)| channels.contains(known));
+        for one in channels {
+            if !self.queues.contains_key(&one.name) {
+                let queue = self.start_thread(one.clone());
+                self.queues.insert(one.name.clone(), (one, queue));
+            }
+        }
+    }
+
+    fn start_thread(&mut self, channel: Channel) -> SyncSender<(u64, Message)> {
+        let (queue, waiting) = sync_channel::<(u64, Message)>(WAITING_MAX);
+        let (results, is_closing) = (self.results.clone(), Arc::clone(&self.is_closing));
+        self.threads.push(std::thread::spawn(move || {
+            for (number, message) in waiting {
+                let delivery = delivery(&channel, number, &message, &is_closing);
+                let is_dead = delivery.result.is_err() && is_closing.load(Ordering::Relaxed);
+                // Nobody listens any more: the message is sent all the same.
+                let _ = results.send(delivery);
+                if is_dead {
+                    return;
+                }
+            }
+        }));
+        queue
+    }
+
+    /// Hands `message` to each of its channels, and does not wait. Gives the number and the channel of each delivery.
+    pub fn send(&mut self, message: &Message) -> Vec<(u64, String)> {
+        let mut numbers = Vec::new();
         for name in message.channels() {
-            let Some(queue) = self.queues.get(name) else { continue };
-            if let Err(TrySendError::Full(message) | TrySendError::Disconnected(message)) =
-                queue.try_send(message.clone())
+            let Some((_, queue)) = self.queues.get(name) else { continue };
+            self.sent += 1;
+            numbers.push((self.sent, name.clone()));
+            if let Err(
+                TrySendError::Full((number, message)) | TrySendError::Disconnected((number, message)),
+            ) = queue.try_send((self.sent, message.clone()))
             {
                 let reason = format!("{WAITING_MAX} notices are already waiting");
-                // The receiver is in this same value.
-                let _ = self.failures.send(Delivery {
+                // The receiver lives in this very value.
+                let _ = self.results.send(Delivery {
+                    number,
                     channel: name.clone(),
                     summary: message.summary(),
                     result: Err(DeliveryError::Unreachable(reason)),
+                    is_cut_short: false,
                 });
             }
         }
+        numbers
     }
 
     /// Deliveries and failures since the last call.
@@ -100,10 +127,10 @@ impl Dispatcher {
 
 /// Sends `message` through `channel`, and retries after a pause while attempts are left.
 pub fn deliver(channel: &Channel, message: &Message) -> Delivery {
-    delivery(channel, message, &AtomicBool::new(false))
+    delivery(channel, 0, message, &AtomicBool::new(false))
 }
 
-fn delivery(channel: &Channel, message: &Message, is_closing: &AtomicBool) -> Delivery {
+fn delivery(channel: &Channel, number: u64, message: &Message, is_closing: &AtomicBool) -> Delivery {
     let mut pause = PAUSE;
     let mut left = channel.attempts.max(1);
     let result = loop {
@@ -114,7 +141,8 @@ fn delivery(channel: &Channel, message: &Message, is_closing: &AtomicBool) -> De
         }
         pause *= 2;
     };
-    Delivery { channel: channel.name.clone(), summary: message.summary(), result }
+    let is_cut_short = result.is_err() && left > 0;
+    Delivery { number, channel: channel.name.clone(), summary: message.summary(), result, is_cut_short }
 }
 
 /// Waits for `pause`; returns whether it was not interrupted by the end of the program.

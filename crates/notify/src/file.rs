@@ -12,9 +12,9 @@ use iostall_model::alert::{Match, RuleBook, StorageClass};
 use serde::Deserialize;
 use thiserror::Error;
 
-pub use self::channels::Written as WrittenChannel;
+pub use self::channels::{Pulse, Written as WrittenChannel};
 pub use self::rules::Written as WrittenRule;
-use crate::channel::Channel;
+use crate::channel::{Channel, Transport};
 
 /// Enough for thousands of rules.
 const ALERTS: Input = Input { what: "file of alerts", limit: ByteCount(1 << 20) };
@@ -25,6 +25,8 @@ pub struct AlertFile {
     pub book: RuleBook,
     /// The channels used by rules, by name.
     pub channels: Vec<Channel>,
+    /// Channels that are sent a sign of life while samples arrive.
+    pub pulses: Vec<Pulse>,
 }
 
 /// Why a file of alerts is invalid.
@@ -87,7 +89,8 @@ impl AlertFile {
             path: path.to_owned(),
             reason: error.to_string().trim_end().to_owned(),
         })?;
-        if tables.rules.is_empty() {
+        let is_heartbeat = |channel: &WrittenChannel| channel.is_heartbeat();
+        if tables.rules.is_empty() && !tables.channels.values().any(is_heartbeat) {
             return Err(AlertFileError::Value {
                 path: path.to_owned(),
                 place: "[[rules]]".into(),
@@ -101,15 +104,12 @@ impl AlertFile {
 impl AlertTables {
     /// Validates the tables; `path` is used in messages.
     pub fn checked(self, path: &Path) -> Result<AlertFile, AlertFileError> {
-        checked(self).map_err(|(place, reason)| AlertFileError::Value {
-            path: path.to_owned(),
-            place,
-            reason,
-        })
+        checked(self, path.parent().unwrap_or(Path::new("")))
+            .map_err(|(place, reason)| AlertFileError::Value { path: path.to_owned(), place, reason })
     }
 }
 
-fn checked(written: AlertTables) -> Result<AlertFile, Wrong> {
+fn checked(written: AlertTables, base: &Path) -> Result<AlertFile, Wrong> {
     let classes: Vec<StorageClass> = written
         .classes
         .into_iter()
@@ -128,12 +128,14 @@ fn checked(written: AlertTables) -> Result<AlertFile, Wrong> {
             return Err((place, "fits everything: say which source, tag, database, file or volume".into()));
         }
     }
-    let mut channels = Vec::new();
+    let (mut channels, mut pulses) = (Vec::new(), Vec::new());
     for (name, channel) in written.channels {
         let place = format!("channel {name:?}");
-        channels.push(channel.checked(name).map_err(|reason| (place, reason))?);
+        let checked = channel.checked(name, base).map_err(|reason| (place, reason))?;
+        channels.push(checked.channel);
+        pulses.extend(checked.pulse);
     }
-    let known: BTreeSet<&str> = channels.iter().map(|channel: &Channel| channel.name.as_str()).collect();
+    let known = notified(&channels);
     let mut rules = Vec::new();
     for rule in written.rules {
         let place = format!("rule {:?}", rule.name());
@@ -142,7 +144,20 @@ fn checked(written: AlertTables) -> Result<AlertFile, Wrong> {
         }
         rules.push(rule.checked(&classes, &known).map_err(|reason| (place, reason))?);
     }
-    Ok(AlertFile { book: RuleBook { classes, rules }, channels })
+    Ok(AlertFile { book: RuleBook { classes, rules }, channels, pulses })
+}
+
+/// The names of the channels that rules and jobs may notify.
+fn notified(channels: &[Channel]) -> BTreeSet<&str> {
+    let is_notified = |channel: &&Channel| !matches!(channel.transport, Transport::Heartbeat(_));
+    channels.iter().filter(is_notified).map(|channel| channel.name.as_str()).collect()
+}
+
+impl AlertFile {
+    /// The names of the channels that rules and jobs may notify.
+    pub fn notified(&self) -> BTreeSet<&str> {
+        notified(&self.channels)
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ pub const JOB_SCHEMA_VERSION: u32 = 1;
 pub enum Message {
     Alert(Notice),
     Job(JobNotice),
+    /// Samples arrive: a sign of life for the channel of that name.
+    Heartbeat(String),
 }
 
 impl Message {
@@ -27,7 +29,20 @@ impl Message {
         match self {
             Self::Alert(notice) => &notice.channels,
             Self::Job(notice) => &notice.channels,
+            Self::Heartbeat(channel) => std::slice::from_ref(channel),
         }
+    }
+
+    /// The same for one of its channels.
+    #[must_use]
+    pub fn only_to(&self, channel: &str) -> Self {
+        let mut one = self.clone();
+        match &mut one {
+            Self::Alert(notice) => notice.channels = vec![channel.to_owned()],
+            Self::Job(notice) => notice.channels = vec![channel.to_owned()],
+            Self::Heartbeat(name) => channel.clone_into(name),
+        }
+        one
     }
 
     /// Why it is sent.
@@ -35,6 +50,7 @@ impl Message {
         match self {
             Self::Alert(notice) => notice.occasion,
             Self::Job(notice) => notice.occasion,
+            Self::Heartbeat(_) => Occasion::StillFiring,
         }
     }
 
@@ -43,6 +59,46 @@ impl Message {
         match self {
             Self::Alert(notice) => payload::summary(notice),
             Self::Job(notice) => job_summary(notice),
+            Self::Heartbeat(_) => "samples arrive".to_owned(),
+        }
+    }
+
+    /// What there is to say beyond the summary, a line each: the next worst things of a group, the last lines of a job.
+    pub fn details(&self) -> Vec<String> {
+        match self {
+            Self::Alert(notice) => payload::details(notice),
+            Self::Job(notice) => notice.run.output.lines().map(shown).collect(),
+            Self::Heartbeat(_) => Vec::new(),
+        }
+    }
+
+    /// What incidents are told apart by: letters, digits and dashes, the same from the first message of an incident to its last.
+    pub fn key(&self) -> String {
+        let group = match self {
+            Self::Alert(notice) => notice.group.as_str(),
+            Self::Job(notice) => notice.run.job.as_str(),
+            Self::Heartbeat(channel) => channel.as_str(),
+        };
+        let kind = if matches!(self, Self::Job(_)) { "job" } else { "alert" };
+        // Names may be long, and hold anything: two numbers of 64 bits hold no two of them together.
+        format!("iostall-{kind}-{:016x}{:016x}", fnv(group, FNV_BASIS), fnv(group, !FNV_BASIS))
+    }
+
+    /// The source that it is about, or the job.
+    pub fn source(&self) -> &str {
+        match self {
+            Self::Alert(notice) => &notice.source,
+            Self::Job(notice) => &notice.run.job,
+            Self::Heartbeat(channel) => channel,
+        }
+    }
+
+    /// How many things of its group are firing.
+    pub fn firing_count(&self) -> u64 {
+        match self {
+            Self::Alert(notice) => notice.firing_count,
+            Self::Job(notice) => u64::from(notice.run.outcome.is_failure()),
+            Self::Heartbeat(_) => 0,
         }
     }
 
@@ -51,6 +107,9 @@ impl Message {
         match self {
             Self::Alert(notice) => payload::payload(notice),
             Self::Job(notice) => job_payload(notice),
+            Self::Heartbeat(channel) => {
+                json!({ "schema": "iostall-heartbeat", "schema_version": 1, "channel": channel })
+            }
         }
     }
 }
@@ -59,6 +118,13 @@ impl From<Notice> for Message {
     fn from(notice: Notice) -> Self {
         Self::Alert(notice)
     }
+}
+
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// The hash FNV-1a: the same on every machine and in every version.
+fn fnv(text: &str, basis: u64) -> u64 {
+    text.bytes().fold(basis, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 fn job_summary(JobNotice { run, .. }: &JobNotice) -> String {

@@ -1,7 +1,8 @@
 //! A notice as JSON and as text.
 
 use iostall_measure::foreign::shown;
-use iostall_model::alert::{Measured, Notice, Occasion};
+use iostall_model::Level;
+use iostall_model::alert::{About, Measured, Notice, Occasion};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -26,25 +27,36 @@ pub(crate) fn payload(notice: &Notice) -> Value {
         "since": notice.since,
         "at": notice.at,
         "lasted_s": notice.lasted_ns as f64 / NS_PER_S,
+        "group": notice.group,
+        "count": notice.count,
+        "firing_count": notice.firing_count,
     });
     let Some(about) = &notice.about else {
         document["metric"] = json!("silent_s");
         return document;
     };
-    let (metric, factor) = metric(about.measured);
-    for (key, value) in [
-        ("level", json!(about.level)),
-        ("kind", json!(about.kind)),
-        ("name", json!(about.name)),
-        ("class", json!(about.class)),
-        ("metric", json!(metric)),
-        ("threshold", json!(about.threshold / factor)),
-        ("value", json!(about.value.map(|value| value / factor))),
-        ("value_max", json!(about.value_max / factor)),
-    ] {
-        document[key] = value;
+    document["metric"] = json!(metric(about.measured).0);
+    let values = about_json(about);
+    for (key, value) in values.as_object().into_iter().flatten() {
+        document[key] = value.clone();
     }
+    document["others"] = notice.others.iter().map(about_json).collect();
     document
+}
+
+/// What is said of one thing.
+fn about_json(about: &About) -> Value {
+    let (_, factor) = metric(about.measured);
+    json!({
+        "level": about.level,
+        "kind": about.kind,
+        "name": about.name,
+        "class": about.class,
+        "volume": about.volume,
+        "threshold": about.threshold / factor,
+        "value": about.value.map(|value| value / factor),
+        "value_max": about.value_max / factor,
+    })
 }
 
 /// The name of a metric with its unit, and the divisor for that unit.
@@ -73,7 +85,7 @@ pub(crate) fn summary(notice: &Notice) -> String {
             Occasion::Resolved => format!("{rule}: {source} answers again after {lasted}"),
         };
     };
-    let place = format!("{} on {source}", shown(&about.name));
+    let place = place(notice, about);
     let limit = amount(about.measured, about.threshold);
     match notice.occasion {
         Occasion::Test => format!("test of {rule}: nothing is over {limit}"),
@@ -83,9 +95,52 @@ pub(crate) fn summary(notice: &Notice) -> String {
         }
         Occasion::Resolved => {
             let max = amount(about.measured, about.value_max);
-            format!("{rule}: {place}: ended after {lasted}, at most {max}, limit {limit}")
+            let left = match (notice.firing_count, notice.count) {
+                (0, _) => String::new(),
+                (left, _) => format!("; {left} still firing"),
+            };
+            format!("{rule}: {place}: ended after {lasted}, at most {max}, limit {limit}{left}")
         }
     }
+}
+
+/// Where it is: the one thing, or how many there are and the worst of them.
+fn place(notice: &Notice, about: &About) -> String {
+    let (source, name) = (shown(&notice.source), shown(&about.name));
+    let volume = about.volume.as_deref().filter(|volume| *volume != about.name);
+    match (notice.count, volume) {
+        (0 | 1, _) => format!("{name} on {source}"),
+        (count, Some(volume)) => {
+            format!("{count} {} on {} of {source}, worst {name}", noun(about.level), shown(volume))
+        }
+        (count, None) => format!("{count} {} of {source}, worst {name}", noun(about.level)),
+    }
+}
+
+fn noun(level: Level) -> &'static str {
+    match level {
+        Level::Files => "files",
+        Level::Databases => "databases",
+        Level::Volumes => "volumes",
+        Level::Server => "totals",
+    }
+}
+
+/// The next worst things of a group, a line each.
+pub(crate) fn details(notice: &Notice) -> Vec<String> {
+    let line = |about: &About| {
+        let value = match notice.occasion {
+            Occasion::Resolved => about.value_max,
+            _ => about.value.unwrap_or(about.value_max),
+        };
+        format!("{}: {}", shown(&about.name), amount(about.measured, value))
+    };
+    let named = 1 + notice.others.len() as u64;
+    let mut lines: Vec<String> = notice.others.iter().map(line).collect();
+    if notice.count > named {
+        lines.push(format!("and {} more", notice.count - named));
+    }
+    lines
 }
 
 /// A number with its unit.
@@ -115,8 +170,7 @@ fn length(ns: u64) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::message::Message;
-    use iostall_model::alert::About;
-    use iostall_model::{Kind, Level};
+    use iostall_model::Kind;
 
     /// A notice about a slow file.
     pub(crate) fn notice(occasion: Occasion) -> Notice {
@@ -130,11 +184,16 @@ pub(crate) mod tests {
                 kind: Kind::SqlServerFile,
                 name: "E:\\a.mdf".into(),
                 class: Some("flash".into()),
+                volume: Some("E:\\".into()),
                 measured: Measured::StallPerRead,
                 threshold: 2e6,
                 value: Some(31.25e6),
                 value_max: 140e6,
             }),
+            others: Vec::new(),
+            count: 1,
+            firing_count: 1,
+            group: "slow reads | sqlserver://db1:1433 | E:\\".into(),
             since: "2026-11-21T12:00:00Z".parse().unwrap(),
             at: "2026-11-21T12:05:00Z".parse().unwrap(),
             lasted_ns: 300_000_000_000,
@@ -159,6 +218,11 @@ pub(crate) mod tests {
             "since": "2026-11-21T12:00:00Z",
             "at": "2026-11-21T12:05:00Z",
             "lasted_s": 300.0,
+            "group": "slow reads | sqlserver://db1:1433 | E:\\",
+            "count": 1,
+            "firing_count": 1,
+            "volume": "E:\\",
+            "others": [],
             "level": "files",
             "kind": "sql-server-file",
             "name": "E:\\a.mdf",
@@ -169,6 +233,21 @@ pub(crate) mod tests {
             "value_max": 140.0,
         });
         assert_eq!(document, wanted);
+    }
+
+    #[test]
+    fn two_hundred_files_are_one_line_with_the_worst_of_them() {
+        let mut notice = notice(Occasion::Firing);
+        let about = notice.about.clone().unwrap();
+        notice.others = vec![About { name: "E:\\b.ndf".into(), value: Some(9e6), ..about }];
+        (notice.count, notice.firing_count) = (200, 200);
+        let wanted = "slow reads: 200 files on E:\\ of sqlserver://db1:1433, worst E:\\a.mdf: 31.25 ms/read, over 2.00 \
+                      ms/read for 5m";
+        assert_eq!(summary(&notice), wanted);
+        assert_eq!(details(&notice), ["E:\\b.ndf: 9.00 ms/read", "and 198 more"]);
+        assert_eq!(payload(&notice)["others"][0]["value"], 9.0);
+        (notice.occasion, notice.firing_count) = (Occasion::Resolved, 3);
+        assert!(summary(&notice).ends_with("limit 2.00 ms/read; 3 still firing"), "{}", summary(&notice));
     }
 
     #[test]

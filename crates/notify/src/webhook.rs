@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::crypto::aws_lc_rs;
-use ureq::Agent;
+use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body};
 use url::Url;
 
 use crate::delivery_error::DeliveryError;
 use crate::message::Message;
 use crate::secret::Secret;
+use crate::template::Template;
 
 /// The destination. For many services the address itself is the password.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,39 +23,72 @@ pub enum WebAddress {
 }
 
 /// A `POST` of a JSON document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
     pub address: WebAddress,
-    /// Sent as `Authorization: Bearer`.
+    /// Sent as `Authorization: Bearer`, or as the receiver wants it.
     pub token: Option<Secret>,
+    /// What the document looks like.
+    pub template: Template,
+}
+
+/// A `GET` of an address that expects one now and then, and raises an alarm when none comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// What is asked for.
+    pub address: WebAddress,
+}
+
+impl WebAddress {
+    fn describe(&self) -> String {
+        match self {
+            Self::Open(url) => url.to_string(),
+            Self::Secret(secret) => format!("to the address in {secret:?}"),
+        }
+    }
+
+    fn read(&self) -> Result<String, DeliveryError> {
+        match self {
+            Self::Open(url) => Ok(url.to_string()),
+            Self::Secret(secret) => secret.read(),
+        }
+    }
 }
 
 impl Webhook {
     pub(crate) fn describe(&self) -> String {
-        match &self.address {
-            WebAddress::Open(url) => format!("POST {url}"),
-            WebAddress::Secret(secret) => format!("POST to the address in {secret:?}"),
-        }
+        format!("POST {}", self.address.describe())
     }
 
     pub(crate) fn post(&self, message: &Message, timeout: Duration) -> Result<(), DeliveryError> {
-        let url = match &self.address {
-            WebAddress::Open(url) => url.to_string(),
-            WebAddress::Secret(secret) => secret.read()?,
-        };
+        let token = self.token.as_ref().map(Secret::read).transpose()?;
+        let sent = self.template.request(message, token.as_deref()).map_err(DeliveryError::Refused)?;
+        let url = self.address.read()? + &sent.path;
         let mut request = agent(timeout).post(&url).header("Content-Type", "application/json");
-        if let Some(token) = &self.token {
-            request = request.header("Authorization", format!("Bearer {}", token.read()?));
+        if let (Some(scheme), Some(token)) = (sent.scheme, token) {
+            request = request.header("Authorization", format!("{scheme} {token}"));
         }
-        // The library's messages contain no address, so a secret one is not revealed.
-        let answer = request
-            .send(message.payload().to_string())
-            .map_err(|error| DeliveryError::Unreachable(error.to_string()))?;
-        if answer.status().is_success() {
-            Ok(())
-        } else {
-            Err(DeliveryError::Refused(format!("the server answered {}", answer.status())))
-        }
+        answered(request.send(sent.body))
+    }
+}
+
+impl Heartbeat {
+    pub(crate) fn describe(&self) -> String {
+        format!("GET {}", self.address.describe())
+    }
+
+    pub(crate) fn send(&self, timeout: Duration) -> Result<(), DeliveryError> {
+        answered(agent(timeout).get(&self.address.read()?).call())
+    }
+}
+
+/// Whether the server took it. The library's messages name no address, so a secret one is not told.
+fn answered(answer: Result<Response<Body>, ureq::Error>) -> Result<(), DeliveryError> {
+    let answer = answer.map_err(|error| DeliveryError::Unreachable(error.to_string()))?;
+    if answer.status().is_success() {
+        Ok(())
+    } else {
+        Err(DeliveryError::Refused(format!("the server answered {}", answer.status())))
     }
 }
 

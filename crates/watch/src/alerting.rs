@@ -1,41 +1,126 @@
-//! Applies alert rules to samples, and sends notices.
+//! Rules over what is sampled, and who is notified.
+
+use std::collections::BTreeMap;
 
 use iostall_model::Step;
-use iostall_model::alert::{Notice, Now, RuleBook, RuleEvaluator, RuleSource};
-use iostall_notify::{Channel, Delivery, Dispatcher, Message};
+use iostall_model::alert::{Notice, Now, RuleEvaluator, RuleSource, SavedAlert};
+use iostall_notify::{AlertFile, Delivery, Dispatcher, Message, Pulse};
+use serde::{Deserialize, Serialize};
 
 /// How often silence, repeats and mute hours are checked.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
+/// How many messages that have not arrived are remembered over a restart.
+const OUTBOX_MAX: usize = 1_000;
 
 /// Events of alerting.
 #[derive(Debug)]
 pub enum AlertEvent<'a> {
     /// A message to send through its channels.
     Notice(&'a Message),
-    /// Whether an earlier notice was delivered.
+    /// Whether one that was sent before arrived.
     Delivery(&'a Delivery),
 }
 
 /// Who hears it.
 pub(crate) type Observer<'o> = &'o mut dyn FnMut(AlertEvent<'_>);
 
+/// What has to be known again after a restart.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Memory {
+    /// Alerts that somebody was notified of.
+    alerts: Vec<SavedAlert>,
+    /// Messages of which nobody knows yet whether they arrived, each with one channel.
+    outbox: Vec<Message>,
+}
+
+/// A sign of life, when it was sent last, and whether samples have come since.
+struct Beating {
+    pulse: Pulse,
+    sent_ns: Option<u64>,
+    is_due: bool,
+}
+
 /// The rules with their state, and the dispatcher for their notices.
 pub struct Alerting {
     evaluator: RuleEvaluator,
     dispatcher: Dispatcher,
+    pulses: Vec<Beating>,
+    sources: Vec<RuleSource>,
+    /// By the number of the delivery.
+    outbox: BTreeMap<u64, Message>,
+    /// Whether the memory has changed since it was taken.
+    is_changed: bool,
     looked_ns: u64,
 }
 
 impl Alerting {
-    /// Applies `book`, without sources so far.
-    pub fn start(book: RuleBook, channels: Vec<Channel>, now: Now) -> Self {
-        let evaluator = RuleEvaluator::new(book);
-        Self { evaluator, dispatcher: Dispatcher::start(channels), looked_ns: now.clock_ns }
+    /// Applies the rules in `file`, to no source yet.
+    pub fn start(file: AlertFile, now: Now) -> Self {
+        let AlertFile { book, channels, pulses } = file;
+        Self {
+            evaluator: RuleEvaluator::new(book),
+            dispatcher: Dispatcher::start(channels),
+            pulses: pulses.into_iter().map(Beating::new).collect(),
+            sources: Vec::new(),
+            outbox: BTreeMap::new(),
+            is_changed: false,
+            looked_ns: now.clock_ns,
+        }
     }
 
     /// Adds a source that is sampled from `now` on. Sources are numbered in order of addition.
     pub(crate) fn add(&mut self, source: RuleSource, now: Now) {
+        self.sources.push(source.clone());
         self.evaluator.add(source, now);
+    }
+
+    /// What is known of source number `number` has changed.
+    pub(crate) fn update(&mut self, number: usize, source: RuleSource) {
+        if let Some(known) = self.sources.get_mut(number) {
+            known.clone_from(&source);
+        }
+        self.evaluator.update_source(number, source);
+    }
+
+    /// Source number `source` is not sampled any more.
+    pub(crate) fn retire(&mut self, source: usize, now: Now, observer: Observer<'_>) {
+        let notices = self.evaluator.retire(source, now);
+        self.notify(notices, observer);
+    }
+
+    /// Goes by the rules in `file` from now on.
+    pub(crate) fn replace(&mut self, file: AlertFile, now: Now, observer: Observer<'_>) {
+        let AlertFile { book, channels, pulses } = file;
+        self.dispatcher.replace(channels);
+        self.pulses.retain(|one| pulses.contains(&one.pulse));
+        for pulse in pulses {
+            if !self.pulses.iter().any(|one| one.pulse == pulse) {
+                self.pulses.push(Beating::new(pulse));
+            }
+        }
+        let notices = self.evaluator.replace_book(book, now);
+        self.notify(notices, observer);
+        self.is_changed = true;
+    }
+
+    /// Goes on where another collector ended, whose memory this is.
+    pub(crate) fn remember(&mut self, document: &str, now: Now, observer: Observer<'_>) {
+        // A document that a newer version wrote says nothing to this one.
+        let Ok(Memory { alerts, outbox }) = serde_json::from_str(document) else { return };
+        for message in outbox {
+            self.send(&message, observer);
+        }
+        let notices = self.evaluator.restore(alerts, now);
+        self.notify(notices, observer);
+    }
+
+    /// What the next collector has to know, if that has changed since it was asked last.
+    pub(crate) fn memory(&mut self, now: Now) -> Option<String> {
+        if !std::mem::take(&mut self.is_changed) {
+            return None;
+        }
+        let outbox = self.outbox.values().rev().take(OUTBOX_MAX).rev().cloned().collect();
+        serde_json::to_string(&Memory { alerts: self.evaluator.saved(now), outbox }).ok()
     }
 
     /// Source number `source` was sampled.
@@ -49,34 +134,74 @@ impl Alerting {
         self.notify(notices, observer);
     }
 
+    /// A sample of source number `source` is in the store.
+    pub(crate) fn kept(&mut self, source: usize) {
+        let Some(source) = self.sources.get(source) else { return };
+        for one in self.pulses.iter_mut().filter(|one| one.pulse.of.fits_source(source)) {
+            one.is_due = true;
+        }
+    }
+
     /// Time has passed.
     pub(crate) fn look(&mut self, now: Now, observer: Observer<'_>) {
-        if now.clock_ns.saturating_sub(self.looked_ns) >= LOOK_EVERY_NS {
-            self.looked_ns = now.clock_ns;
-            let notices = self.evaluator.tick(now);
-            self.notify(notices, observer);
-            for delivery in self.dispatcher.deliveries() {
-                observer(AlertEvent::Delivery(&delivery));
-            }
+        if now.clock_ns.saturating_sub(self.looked_ns) < LOOK_EVERY_NS {
+            return;
+        }
+        self.looked_ns = now.clock_ns;
+        let notices = self.evaluator.tick(now);
+        self.notify(notices, observer);
+        for channel in self.pulses.iter_mut().filter_map(|one| one.next(now)) {
+            self.dispatcher.send(&Message::Heartbeat(channel));
+        }
+        for delivery in self.dispatcher.deliveries() {
+            self.delivered(&delivery, observer);
         }
     }
 
-    /// Delivers queued notices, and ends.
-    pub(crate) fn finish(self, observer: Observer<'_>) {
-        for delivery in self.dispatcher.close() {
-            observer(AlertEvent::Delivery(&delivery));
+    /// Has what waits delivered. What could not be is in the memory.
+    pub(crate) fn finish(&mut self, observer: Observer<'_>) {
+        let dispatcher = std::mem::replace(&mut self.dispatcher, Dispatcher::start(Vec::new()));
+        for delivery in dispatcher.close() {
+            self.delivered(&delivery, observer);
         }
     }
 
-    fn notify(&self, notices: Vec<Notice>, observer: Observer<'_>) {
+    fn delivered(&mut self, delivery: &Delivery, observer: Observer<'_>) {
+        if !delivery.is_cut_short && self.outbox.remove(&delivery.number).is_some() {
+            self.is_changed = true;
+        }
+        observer(AlertEvent::Delivery(delivery));
+    }
+
+    fn notify(&mut self, notices: Vec<Notice>, observer: Observer<'_>) {
         for notice in notices {
             self.send(&notice.into(), observer);
         }
     }
 
-    /// Sends `message` through its channels.
-    pub(crate) fn send(&self, message: &Message, observer: Observer<'_>) {
+    /// Has `message` sent through its channels.
+    pub(crate) fn send(&mut self, message: &Message, observer: Observer<'_>) {
         observer(AlertEvent::Notice(message));
-        self.dispatcher.send(message);
+        self.is_changed = true;
+        for (number, channel) in self.dispatcher.send(message) {
+            self.outbox.insert(number, message.only_to(&channel));
+        }
+    }
+}
+
+impl Beating {
+    fn new(pulse: Pulse) -> Self {
+        Self { pulse, sent_ns: None, is_due: false }
+    }
+
+    /// The channel to send a sign of life through now.
+    fn next(&mut self, now: Now) -> Option<String> {
+        let every_ns = u64::try_from(self.pulse.every.as_nanos()).unwrap_or(u64::MAX);
+        let is_time = self.sent_ns.is_none_or(|sent_ns| now.clock_ns.saturating_sub(sent_ns) >= every_ns);
+        if !self.is_due || !is_time {
+            return None;
+        }
+        (self.sent_ns, self.is_due) = (Some(now.clock_ns), false);
+        Some(self.pulse.channel.clone())
     }
 }

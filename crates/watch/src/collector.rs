@@ -1,12 +1,13 @@
 //! Samples sources, and passes each step to the store, the alerts and the metrics.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::time::Duration;
 
 use iostall_model::Step;
 use iostall_model::alert::{Now, RuleSource};
 use iostall_model::job::JobRun;
-use iostall_notify::Message;
+use iostall_notify::{AlertFile, Message};
 use iostall_store::{CollectorState, History, Retention, SourceId};
 use jiff::{SignedDuration, Timestamp};
 
@@ -43,6 +44,10 @@ pub enum CollectEvent<'a> {
     Alert(AlertEvent<'a>),
     /// A job's run started, ended or did not happen.
     Job(&'a JobRun),
+    /// The file has changed, and counts from now on.
+    Reloaded(&'a Path),
+    /// The file has changed and cannot be used: what was read before still counts.
+    Refused(&'a WatchError),
 }
 
 /// Who hears it.
@@ -70,6 +75,8 @@ pub struct Collector<H, C> {
     clock: C,
     forget_next: Timestamp,
     failing: HashMap<usize, LastHeard>,
+    /// The name under which the state of the alerts is kept.
+    memory_name: Option<String>,
 }
 
 impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
@@ -84,7 +91,13 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
             clock,
             forget_next,
             failing: HashMap::new(),
+            memory_name: None,
         }
+    }
+
+    /// Keeps the state of the alerts under `name` from now on.
+    pub(crate) fn keep_memory(&mut self, name: String) {
+        self.memory_name = Some(name);
     }
 
     /// Adds a source. Returns the number that events refer to.
@@ -99,47 +112,123 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         Ok(self.sources.len() - 1)
     }
 
+    /// Source number `source` is not sampled any more.
+    pub(crate) fn retire(&mut self, source: usize, observer: CollectObserver<'_>) {
+        let now = self.clock.now();
+        self.failing.remove(&source);
+        if let Some(metrics) = &self.observers.metrics {
+            metrics.retire(source);
+        }
+        if let Some(alerting) = &mut self.observers.alerting {
+            alerting.retire(source, now, &mut |event| observer(CollectEvent::Alert(event)));
+        }
+    }
+
+    /// What rules know of source number `source` has changed.
+    pub(crate) fn update(&mut self, number: usize, source: RuleSource) {
+        if let Some(alerting) = &mut self.observers.alerting {
+            alerting.update(number, source);
+        }
+    }
+
+    /// Goes by other rules, jobs and times of keeping from now on.
+    pub(crate) fn replace(
+        &mut self,
+        alerts: AlertFile,
+        planned: Vec<Job>,
+        retention: Retention,
+        observer: CollectObserver<'_>,
+    ) -> Result<(), WatchError> {
+        let now = self.clock.now();
+        self.retention = retention;
+        if let Some(alerting) = &mut self.observers.alerting {
+            alerting.replace(alerts, now, &mut |event| observer(CollectEvent::Alert(event)));
+        }
+        if let Some(jobs) = &mut self.observers.jobs {
+            jobs.1 = planned;
+        }
+        self.plan_jobs(observer)
+    }
+
     /// Processes events of `sampling` until it ends. Returns how many samples were stored.
     pub fn run(
         mut self,
         sampling: &mut impl Sampling,
         observer: CollectObserver<'_>,
     ) -> Result<u64, WatchError> {
-        self.plan_jobs(observer)?;
-        loop {
-            let next = sampling.next(WAIT);
-            if let Next::Event(event) = &next {
-                self.show(event, observer);
-            }
-            let now = self.clock.now();
-            if let Some(alerting) = &mut self.observers.alerting {
-                alerting.look(now, &mut |event| observer(CollectEvent::Alert(event)));
-            }
-            let reports = self.observers.jobs.as_mut().map(|(jobs, _)| jobs.look(now));
-            self.report_jobs(reports.unwrap_or_default(), observer)?;
-            match next {
-                Next::Event(event) => self.keep(&event, observer)?,
-                Next::Nothing => continue,
-                Next::Ended => break,
-            }
-            if now.utc >= self.forget_next {
-                let say = &mut |event: WriterEvent<'_>| observer(CollectEvent::Writer(event));
-                self.writer.forget(&self.retention, now.utc, say)?;
-                self.forget_next = now.utc.checked_add(FORGET_EVERY).unwrap_or(Timestamp::MAX);
-            }
+        self.begin(observer)?;
+        while self.turn(sampling, observer)? {}
+        self.end(observer)
+    }
+
+    /// Takes up jobs and alerts where the collector before this one left them.
+    pub(crate) fn begin(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        let now = self.clock.now();
+        if let (Some(name), Some(alerting)) = (&self.memory_name, &mut self.observers.alerting)
+            && let Some(document) = self.writer.state(name)?
+        {
+            alerting.remember(&document, now, &mut |event| observer(CollectEvent::Alert(event)));
         }
+        self.plan_jobs(observer)
+    }
+
+    /// Waits for the next event, and does what is due. Whether there is more to come.
+    pub(crate) fn turn(
+        &mut self,
+        sampling: &mut impl Sampling,
+        observer: CollectObserver<'_>,
+    ) -> Result<bool, WatchError> {
+        let next = sampling.next(WAIT);
+        if let Next::Event(event) = &next {
+            self.show(event, observer);
+        }
+        let now = self.clock.now();
+        if let Some(alerting) = &mut self.observers.alerting {
+            alerting.look(now, &mut |event| observer(CollectEvent::Alert(event)));
+        }
+        let reports = self.observers.jobs.as_mut().map(|(jobs, _)| jobs.look(now));
+        self.report_jobs(reports.unwrap_or_default(), observer)?;
+        if let Next::Event(event) = &next {
+            self.keep(event, observer)?;
+        }
+        self.put_memory(observer)?;
+        if now.utc >= self.forget_next {
+            let say = &mut |event: WriterEvent<'_>| observer(CollectEvent::Writer(event));
+            self.writer.forget(&self.retention, now.utc, say)?;
+            self.forget_next = now.utc.checked_add(FORGET_EVERY).unwrap_or(Timestamp::MAX);
+        }
+        Ok(!matches!(next, Next::Ended))
+    }
+
+    /// Ends its jobs, writes what is still to be written, and has what waits delivered. How many samples were kept.
+    pub(crate) fn end(mut self, observer: CollectObserver<'_>) -> Result<u64, WatchError> {
         let now = self.clock.now();
         let reports = self.observers.jobs.as_mut().map(|(jobs, _)| jobs.stop(now));
         self.report_jobs(reports.unwrap_or_default(), observer)?;
-        // Before the last notices are delivered: a receiver that hangs must not keep the store open.
+        // Before the last notices are delivered: a receiver that hangs must not cost what is in the store.
         self.writer.finish()?;
-        if let Some(alerting) = self.observers.alerting {
+        self.put_memory(observer)?;
+        if let Some(alerting) = &mut self.observers.alerting {
             alerting.finish(&mut |event| observer(CollectEvent::Alert(event)));
         }
+        self.put_memory(observer)?;
         Ok(self.writer.samples)
     }
 
-    /// Resumes the jobs where the previous collector left them.
+    /// Keeps what the next collector has to know of the alerts, where that has changed.
+    fn put_memory(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        let now = self.clock.now();
+        let (Some(name), Some(alerting)) = (&self.memory_name, &mut self.observers.alerting) else {
+            return Ok(());
+        };
+        match alerting.memory(now) {
+            None => Ok(()),
+            Some(document) => {
+                self.writer.put_state(name, &document, &mut |event| observer(CollectEvent::Writer(event)))
+            }
+        }
+    }
+
     fn plan_jobs(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
         let now: Now = self.clock.now();
         let Some((jobs, planned)) = &mut self.observers.jobs else { return Ok(()) };
@@ -161,7 +250,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         for JobReport { run, notice } in reports {
             self.writer.job_run(&run, &mut |event| observer(CollectEvent::Writer(event)))?;
             observer(CollectEvent::Job(&run));
-            if let (Some(notice), Some(alerting)) = (notice, &self.observers.alerting) {
+            if let (Some(notice), Some(alerting)) = (notice, &mut self.observers.alerting) {
                 alerting.send(&Message::Job(notice), &mut |event| observer(CollectEvent::Alert(event)));
             }
         }
@@ -210,7 +299,12 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
         if self.failing.remove(&source).is_some() {
             observer(CollectEvent::AnswersAgain { source: name, at: step.at() });
         }
-        self.writer.step(*id, step, &mut |event| observer(CollectEvent::Writer(event)))
+        let before = self.writer.samples;
+        self.writer.step(*id, step, &mut |event| observer(CollectEvent::Writer(event)))?;
+        if let Some(alerting) = self.observers.alerting.as_mut().filter(|_| self.writer.samples > before) {
+            alerting.kept(source);
+        }
+        Ok(())
     }
 
     fn keep_gap(&mut self, missed: &Missed, observer: CollectObserver<'_>) -> Result<(), WatchError> {

@@ -10,6 +10,7 @@ mod clock;
 mod collector;
 mod error;
 mod feed;
+mod file_watch;
 mod import;
 mod jobs;
 mod metrics;
@@ -22,6 +23,7 @@ mod setup;
 mod setup_error;
 #[cfg(test)]
 mod simulation;
+mod slots;
 mod tiers;
 pub mod windows;
 mod writer;
@@ -44,4 +46,5 @@ pub use sampling::{Event, Missed, Next, Retry, Sampler, SamplerOptions, Sampling
 pub use service::CollectorService;
 pub use setup::{CollectorSetup, INTERVAL, KEEP_RAW, TIMEOUT, TypedSetup, WatchedSource};
 pub use setup_error::SetupError;
+pub use slots::{EachSlot, Slot, slots};
 pub use writer::WriterEvent;

@@ -28,6 +28,7 @@ pub struct SourceNow {
 struct Seen {
     now: SourceNow,
     arrived_ns: Option<u64>,
+    is_retired: bool,
 }
 
 /// The current values. Clones share them.
@@ -47,7 +48,12 @@ impl<C: WatchClock> Metrics<C> {
     pub(crate) fn add(&self, name: &str) {
         let now = SourceNow { name: name.to_owned(), ..SourceNow::default() };
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.push(Seen { now, arrived_ns: None });
+        seen.push(Seen { now, arrived_ns: None, is_retired: false });
+    }
+
+    /// Source number `source` is not sampled any more, and has no values.
+    pub(crate) fn retire(&self, source: usize) {
+        self.change(source, |seen| seen.is_retired = true);
     }
 
     /// The current state of the sources. Samples are shared, so the lock is held only briefly.
@@ -58,7 +64,7 @@ impl<C: WatchClock> Metrics<C> {
             age_ns: seen.arrived_ns.map(|arrived_ns| now_ns.saturating_sub(arrived_ns)),
             ..seen.now.clone()
         };
-        seen.iter().map(with_age).collect()
+        seen.iter().filter(|seen| !seen.is_retired).map(with_age).collect()
     }
 
     /// Source number `source` was sampled.

@@ -1,6 +1,8 @@
-//! A complete collector: sources, alerts and jobs.
+//! A collector as a whole: its sources opened, its alerts and its jobs started, and its file looked at while it runs.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use iostall_collect::{Secret, Source, SourceError, open};
 use iostall_store::{CollectorState, History, Retention};
@@ -8,8 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::alerting::Alerting;
 use crate::clock::{MachineClock, WatchClock};
-use crate::collector::{CollectObserver, Collector, Observers};
+use crate::collector::{CollectEvent, CollectObserver, Collector, Observers};
 use crate::error::WatchError;
+use crate::file_watch::FileWatch;
 use crate::jobs::{Jobs, ProcessRunner};
 use crate::metrics::Metrics;
 use crate::sampling::{SamplerOptions, SourceThreads, Stopper};
@@ -20,6 +23,11 @@ pub struct CollectorService<H> {
     collector: Collector<H, MachineClock>,
     threads: SourceThreads,
     metrics: Option<Metrics<MachineClock>>,
+    /// By the number that the collector knows each by.
+    sources: HashMap<usize, WatchedSource>,
+    file: Option<(PathBuf, FileWatch)>,
+    until: Option<Timestamp>,
+    clock: MachineClock,
 }
 
 impl<H: History + CollectorState> CollectorService<H> {
@@ -33,22 +41,24 @@ impl<H: History + CollectorState> CollectorService<H> {
     ) -> Result<Self, WatchError> {
         let clock = MachineClock::default();
         let metrics = setup.metrics.is_some().then(|| Metrics::new(clock.clone()));
-        let has_alerts = !setup.alerts.channels.is_empty();
-        let alerting =
-            has_alerts.then(|| Alerting::start(setup.alerts.book, setup.alerts.channels, clock.now()));
-        let has_jobs = !setup.jobs.is_empty();
-        let jobs = has_jobs.then(|| (Jobs::new(ProcessRunner { environment }), setup.jobs));
-        let keep_raw = SignedDuration::try_from(setup.keep_raw).unwrap_or(SignedDuration::MAX);
-        let retention = Retention { raw: keep_raw, ..Retention::default() };
+        // A file may name alerts and jobs later.
+        let has_alerts = setup.path.is_some() || !setup.alerts.channels.is_empty();
+        let alerting = has_alerts.then(|| Alerting::start(setup.alerts.clone(), clock.now()));
+        let jobs =
+            setup.path.is_some().then(|| (Jobs::new(ProcessRunner { environment }), setup.jobs.clone()));
         let observers = Observers { metrics: metrics.clone(), alerting, jobs };
-        let mut collector = Collector::new(store, retention, observers, clock);
-        let mut threads = SourceThreads::new(until);
-        for source in &setup.sources {
-            let opened = opened(source)?;
-            let index = collector.add(source.for_rules())?;
-            threads.put(index, opened, options(source, until));
+        let mut collector = Collector::new(store, retention(&setup), observers, clock.clone());
+        if let Some(path) = setup.path.as_deref().or(setup.alerts_path.as_deref()) {
+            collector.keep_memory(memory_name(path));
         }
-        Ok(Self { collector, threads, metrics })
+        let file = setup.path.clone().map(|path| (path, FileWatch::new(setup.files())));
+        let threads = SourceThreads::new(until);
+        let mut new = Self { collector, threads, metrics, sources: HashMap::new(), file, until, clock };
+        for source in setup.sources {
+            let opened = opened(&source)?;
+            new.add(source, opened)?;
+        }
+        Ok(new)
     }
 
     /// Current values, if a metrics address is set.
@@ -63,8 +73,103 @@ impl<H: History + CollectorState> CollectorService<H> {
 
     /// Samples until stopped. Returns the number of samples stored.
     pub fn run(mut self, observer: CollectObserver<'_>) -> Result<u64, WatchError> {
-        self.collector.run(&mut self.threads, observer)
+        self.collector.begin(observer)?;
+        while self.collector.turn(&mut self.threads, observer)? {
+            self.look_at_file(observer)?;
+        }
+        self.collector.end(observer)
     }
+
+    fn add(&mut self, source: WatchedSource, opened: Box<dyn Source>) -> Result<(), WatchError> {
+        let number = self.collector.add(source.for_rules())?;
+        self.put(number, source, opened);
+        Ok(())
+    }
+
+    fn put(&mut self, number: usize, source: WatchedSource, opened: Box<dyn Source>) {
+        let (interval, filter) = (source.interval, source.filter.clone());
+        self.threads.put(number, opened, SamplerOptions { interval, until: self.until, filter });
+        self.sources.insert(number, source);
+    }
+
+    /// Does what the file says now, if it has changed. One that cannot be used changes nothing.
+    fn look_at_file(&mut self, observer: CollectObserver<'_>) -> Result<(), WatchError> {
+        let now_ns = self.clock.now().clock_ns;
+        let Some((path, watch)) = &mut self.file else { return Ok(()) };
+        if !watch.has_changed(now_ns) {
+            return Ok(());
+        }
+        let path = path.clone();
+        let read = CollectorSetup::read(&path).map_err(WatchError::from);
+        let read = read.and_then(|setup| {
+            let changes = self.changes(&setup)?;
+            Ok((setup, changes))
+        });
+        match read {
+            Err(error) => observer(CollectEvent::Refused(&error)),
+            Ok((setup, changes)) => {
+                self.apply(setup, changes, observer)?;
+                observer(CollectEvent::Reloaded(&path));
+            }
+        }
+        Ok(())
+    }
+
+    /// The sources of `setup` that are not sampled like this already, opened, with the number of the one that each replaces.
+    fn changes(
+        &self,
+        setup: &CollectorSetup,
+    ) -> Result<Vec<(Option<usize>, WatchedSource, Box<dyn Source>)>, SourceError> {
+        let mut changes = Vec::new();
+        for source in &setup.sources {
+            let known = self.sources.iter().find(|(_, known)| known.name == source.name);
+            if known.is_none_or(|(_, known)| known != source) {
+                changes.push((known.map(|(number, _)| *number), source.clone(), opened(source)?));
+            }
+        }
+        Ok(changes)
+    }
+
+    fn apply(
+        &mut self,
+        setup: CollectorSetup,
+        changes: Vec<(Option<usize>, WatchedSource, Box<dyn Source>)>,
+        observer: CollectObserver<'_>,
+    ) -> Result<(), WatchError> {
+        if let Some((_, watch)) = &mut self.file {
+            watch.follow(setup.files());
+        }
+        let is_gone = |source: &WatchedSource| !setup.sources.iter().any(|one| one.name == source.name);
+        let gone: Vec<usize> =
+            self.sources.iter().filter(|(_, source)| is_gone(source)).map(|(number, _)| *number).collect();
+        for number in gone {
+            self.threads.remove(number);
+            self.sources.remove(&number);
+            self.collector.retire(number, observer);
+        }
+        for (number, source, opened) in changes {
+            match number {
+                Some(number) => {
+                    self.collector.update(number, source.for_rules());
+                    self.put(number, source, opened);
+                }
+                None => self.add(source, opened)?,
+            }
+        }
+        let retention = retention(&setup);
+        self.collector.replace(setup.alerts, setup.jobs, retention, observer)
+    }
+}
+
+fn retention(setup: &CollectorSetup) -> Retention {
+    let raw = SignedDuration::try_from(setup.keep_raw).unwrap_or(SignedDuration::MAX);
+    Retention { raw, ..Retention::default() }
+}
+
+/// The name under which the state of the alerts in the file at `path` is kept. Another file has its own.
+fn memory_name(path: &Path) -> String {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    format!("alerts of {}", real.display())
 }
 
 /// A source that connects at its first reading. The password is read now.
@@ -75,8 +180,4 @@ fn opened(source: &WatchedSource) -> Result<Box<dyn Source>, SourceError> {
         None => Secret::of(&source.address.password)?.unwrap_or_default(),
     };
     open(source.address.clone(), secret, source.timeout)
-}
-
-fn options(source: &WatchedSource, until: Option<Timestamp>) -> SamplerOptions {
-    SamplerOptions { interval: source.interval, until, filter: source.filter.clone() }
 }

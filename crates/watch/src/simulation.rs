@@ -8,12 +8,12 @@ use std::time::Duration;
 use iostall_collect::{Filter, Source, SourceError};
 use iostall_measure::clock::NoRealSleep;
 use iostall_measure::{Clock, ManualClock};
-use iostall_model::alert::{Condition, Match, Measured, Now, Occasion, Rule, RuleBook, RuleSource};
+use iostall_model::alert::{Condition, Grouping, Match, Measured, Now, Occasion, Rule, RuleBook, RuleSource};
 use iostall_model::{
     Change, Counter, Counters, Epoch, Gap, Kind, Level, ResetReason, Row, Sample, SampleTime, Scope, Subject,
     Tier,
 };
-use iostall_notify::Message;
+use iostall_notify::{AlertFile, Message};
 use iostall_store::{History, Retention, SqliteHistory};
 use jiff::{SignedDuration, Timestamp};
 
@@ -207,6 +207,8 @@ fn rule(name: &str, condition: Condition, sustained_s: u64) -> Rule {
         repeat_ns: None,
         mute: Vec::new(),
         channels: Vec::new(),
+        grouping: Grouping::default(),
+        group_wait_ns: 0,
     }
 }
 
@@ -256,7 +258,7 @@ fn an_hour() -> Hour {
     let options = SamplerOptions { interval: INTERVAL, until, filter: Filter::default() };
     let scripts = vec![slow_server(), closed_server(Arc::clone(&tries))];
     let metrics = Metrics::new(clock.clone());
-    let alerting = Alerting::start(rules(), Vec::new(), clock.now());
+    let alerting = Alerting::start(AlertFile { book: rules(), ..AlertFile::default() }, clock.now());
     let observers = Observers { metrics: Some(metrics.clone()), alerting: Some(alerting), jobs: None };
     let store = SqliteHistory::open(&path).unwrap();
     let retention = Retention::default();
@@ -271,7 +273,11 @@ fn an_hour() -> Hour {
             let at = notice.at.strftime("%H:%M:%S").to_string();
             notices.push((at, notice.rule.clone(), notice.source.clone(), notice.occasion));
         }
-        CollectEvent::Alert(_) | CollectEvent::Writer(_) | CollectEvent::Job(_) => {
+        CollectEvent::Alert(_)
+        | CollectEvent::Writer(_)
+        | CollectEvent::Job(_)
+        | CollectEvent::Reloaded(_)
+        | CollectEvent::Refused(_) => {
             panic!("nobody is told, nothing is doubted, and the disk is not full: {event:?}")
         }
         CollectEvent::AnswersAgain { source, at } => said.push(format!("{source} again {at:.0}")),

@@ -100,6 +100,25 @@ impl<H: History + CollectorState> SampleWriter<H> {
         Ok(())
     }
 
+    /// Keeps a document of the collector's. Where that cannot be done now, the next one is kept.
+    pub(crate) fn put_state(
+        &mut self,
+        name: &str,
+        document: &str,
+        observer: Observer<'_>,
+    ) -> Result<(), WatchError> {
+        match self.store.put_state(name, document) {
+            Err(error) if error.may_pass() => self.say(error, observer),
+            done => done?,
+        }
+        Ok(())
+    }
+
+    /// The document of that name.
+    pub(crate) fn state(&self, name: &str) -> Result<Option<String>, WatchError> {
+        Ok(self.store.state(name)?)
+    }
+
     /// The newest runs of a job.
     pub(crate) fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, WatchError> {
         Ok(self.store.job_runs(job, most)?)

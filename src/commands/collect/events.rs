@@ -20,10 +20,20 @@ pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
         CollectEvent::Alert(AlertEvent::Notice(message @ Message::Alert(_))) => {
             printer.note(&format!("alert: {}", message.summary()));
         }
-        // Runs of jobs are printed below.
-        CollectEvent::Alert(AlertEvent::Notice(Message::Job(_))) => {}
+        // Runs of jobs are shown below, and a sign of life is for the other side.
+        CollectEvent::Alert(AlertEvent::Notice(Message::Job(_) | Message::Heartbeat(_))) => {}
         CollectEvent::Job(run) => run_lines(run).iter().for_each(|line| printer.note(line)),
-        CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result })) => {
+        CollectEvent::Reloaded(path) => {
+            printer.note(&format!("{} has changed and counts from now on", path.display()))
+        }
+        CollectEvent::Refused(error) => {
+            let hint = error.hint().unwrap_or_default();
+            printer.advise(
+                &format!("the file has changed, and what was read before still counts: {error}"),
+                &hint,
+            );
+        }
+        CollectEvent::Alert(AlertEvent::Delivery(Delivery { channel, summary, result, .. })) => {
             if let Err(error) = result {
                 printer.note(&format!("not sent through {channel}: {error} ({summary})"));
             }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use iostall_report::forms::{write_window, write_windows};
 use iostall_report::watch::{comparison, sections, sentences, title};
-use iostall_session::output::{Form, OutputError, Outputs};
+use iostall_session::output::{Form, OutputError, Outputs, Render};
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
 use crate::cli::{GlobalArgs, ReportArgs};
@@ -47,6 +47,11 @@ impl Forms {
             }
         }
         status
+    }
+
+    /// Writes what `render` gives, and shows no text.
+    pub(super) fn only(&self, render: Render<'_>, printer: &Printer) -> Status {
+        write_or_show(&self.outputs, render, &|| None, printer, Status::Done)
     }
 
     /// Writes two windows in the same way.

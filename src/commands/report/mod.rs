@@ -2,12 +2,13 @@
 
 mod forms;
 
+use std::io::{self, Write};
 use std::time::Duration;
 
 use iostall_measure::clock::utc_now;
-use iostall_measure::foreign::shown;
-use iostall_report::watch::sentences;
-use iostall_watch::{ReportRequest, WatchError, compare, report};
+use iostall_report::watch::{TimedCsv, reasons};
+use iostall_session::output::Form;
+use iostall_watch::{ReportRequest, Slot, WatchError, compare, report, slots};
 
 use self::forms::Forms;
 use crate::cli::timestamp::{timestamp, window};
@@ -38,6 +39,15 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> 
     }
     let from = timestamp("--since", &args.since, now)?;
     let to = args.until.as_deref().map_or(Ok(now), |text| timestamp("--until", text, now))?;
+    if let Some(every) = args.every {
+        let render = |_: Form, out: &mut dyn Write| {
+            let mut rows = TimedCsv::new(out)?;
+            let write = &mut |slot: &Slot<'_>| rows.slot(slot);
+            slots(&store, &request, (from, to), every, write).map_err(io::Error::other)?;
+            rows.finish()
+        };
+        return Ok(forms.only(&render, printer));
+    }
     let lines_max = args.html.is_some().then_some(LINES_MAX);
     let (report, series) = report(&store, &request, (from, to), lines_max).map_err(with_reasons)?;
     let is_over = report.window.is_over(args.sustained.map_or(0, nanoseconds));
@@ -52,11 +62,6 @@ fn nanoseconds(length: Duration) -> u64 {
 /// If there are no numbers, the store knows why: a source was asked and did not answer.
 fn with_reasons(error: WatchError) -> anyhow::Error {
     let WatchError::NothingSampled { sources, .. } = &error else { return error.into() };
-    let mut text = error.to_string();
-    for source in sources {
-        for said in sentences(source) {
-            text.push_str(&format!("\n  {}: {said}", shown(&source.name)));
-        }
-    }
+    let text = format!("{error}{}", reasons(sources));
     hinted(anyhow::anyhow!(text), error.hint().unwrap_or_default())
 }

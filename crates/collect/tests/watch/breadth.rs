@@ -21,7 +21,7 @@ fn table_in(database: &'static str) -> impl Fn(&Row) -> bool {
 }
 
 fn only(databases: &[&str]) -> Filter {
-    Filter { databases: databases.iter().map(ToString::to_string).collect(), names: Vec::new() }
+    Filter { databases: databases.iter().map(ToString::to_string).collect(), ..Filter::default() }
 }
 
 /// A server with the databases `postgres`, `sales` and `stock`, each with a table.

@@ -1,24 +1,21 @@
-//! Evaluates the rules for every sample.
+//! Evaluates the rules on every sample.
+
+mod grouping;
+mod memory;
+mod state;
 
 use std::collections::BTreeMap;
 
-use super::instance::{AlertInstance, Due, Evidence};
-use super::notice::{About, Notice};
+use self::state::{Name, Source};
+use super::instance::{AlertInstance, Evidence};
+use super::notice::Notice;
 use super::now::Now;
 use super::rule::{Condition, Measured, Rule, RuleBook};
+use super::saved::SavedAlert;
 use super::source::RuleSource;
 use crate::delta::Change;
-use crate::kind::Kind;
 use crate::sample::Row;
 use crate::totals::Totals;
-
-/// A group of rows on one storage class, which a rule can be about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Name {
-    kind: Kind,
-    group: String,
-    class: Option<String>,
-}
 
 /// A group in one interval.
 #[derive(Debug, Default)]
@@ -26,18 +23,20 @@ struct Interval {
     totals: Totals,
     is_whole: bool,
     is_broken: bool,
+    /// The volume of its first row, if all others have the same.
+    volume: Option<String>,
+    has_rows: bool,
 }
 
-/// The state of a source.
-#[derive(Debug)]
-struct Source {
-    known: RuleSource,
-    /// When it last answered; initially, when monitoring began.
-    answered_ns: u64,
-    /// Alert instances by rule.
-    instances: Vec<BTreeMap<Name, AlertInstance>>,
-    /// By rule: whether the source is silent.
-    silence: Vec<AlertInstance>,
+impl Interval {
+    fn see_volume(&mut self, volume: Option<&String>) {
+        if !self.has_rows {
+            self.volume = volume.cloned();
+        } else if self.volume.as_ref() != volume {
+            self.volume = None;
+        }
+        self.has_rows = true;
+    }
 }
 
 /// See the module.
@@ -61,14 +60,78 @@ impl RuleEvaluator {
             answered_ns: now.clock_ns,
             instances: vec![BTreeMap::new(); rules],
             silence: vec![AlertInstance::default(); rules],
+            is_retired: false,
         });
         self.sources.len() - 1
+    }
+
+    /// The alerts that somebody was notified of, and that have not been resolved for them.
+    pub fn saved(&self, now: Now) -> Vec<SavedAlert> {
+        let rules = || self.book.rules.iter().enumerate();
+        self.sources
+            .iter()
+            .flat_map(|source| rules().flat_map(|(place, rule)| source.saved_of(place, rule, now)))
+            .collect()
+    }
+
+    /// Takes up alerts that [`RuleEvaluator::saved`] gave, of this process or of one before it. Gives the notices of those whose
+    /// rule or source is gone: they are resolved.
+    pub fn restore(&mut self, saved: Vec<SavedAlert>, now: Now) -> Vec<Notice> {
+        let mut orphans = Vec::new();
+        for one in saved {
+            if !self.take_up(&one, now) {
+                orphans.push(one.resolved(now));
+            }
+        }
+        orphans
+    }
+
+    /// Applies other rules from now on. What fires by a rule that is still there goes on firing; a streak that has not fired yet
+    /// begins anew. Gives the notices of those whose rule is gone.
+    pub fn replace_book(&mut self, book: RuleBook, now: Now) -> Vec<Notice> {
+        if book == self.book {
+            return Vec::new();
+        }
+        let saved = self.saved(now);
+        let rules = book.rules.len();
+        self.book = book;
+        for source in &mut self.sources {
+            source.instances = vec![BTreeMap::new(); rules];
+            source.silence = vec![AlertInstance::default(); rules];
+        }
+        self.restore(saved, now)
+    }
+
+    fn take_up(&mut self, saved: &SavedAlert, now: Now) -> bool {
+        let notice = &saved.notice;
+        let rules = &self.book.rules;
+        let known = |source: &&mut Source| !source.is_retired && source.known.name == notice.source;
+        let place = rules.iter().position(|rule| rule.name == notice.rule);
+        let (Some(place), Some(source)) = (place, self.sources.iter_mut().find(known)) else { return false };
+        source.take_up(place, &rules[place], saved, now)
+    }
+
+    /// What rules know of source number `number` has changed.
+    pub fn update_source(&mut self, number: usize, source: RuleSource) {
+        if let Some(one) = self.sources.get_mut(number).filter(|one| !one.is_retired) {
+            one.known = source;
+        }
+    }
+
+    /// Source number `source` is not sampled any more: what fires there is resolved.
+    pub fn retire(&mut self, source: usize, now: Now) -> Vec<Notice> {
+        let Some(known) = self.sources.get_mut(source) else { return Vec::new() };
+        let gone = std::mem::take(known);
+        // Silence of one that nobody asks is none.
+        known.is_retired = true;
+        self.book.rules.iter().enumerate().flat_map(|(place, rule)| gone.farewell(place, rule, now)).collect()
     }
 
     /// Source number `source` was sampled; each of its rows has its change since the sample before.
     pub fn sample(&mut self, source: usize, rows: &[Row], changes: &[Change], now: Now) -> Vec<Notice> {
         let mut notices = Vec::new();
-        let Some(source) = self.sources.get_mut(source) else { return notices };
+        let source = self.sources.get_mut(source).filter(|source| !source.is_retired);
+        let Some(source) = source else { return notices };
         source.answered_ns = now.clock_ns;
         for (place, rule) in self.book.rules.iter().enumerate() {
             match &rule.condition {
@@ -79,7 +142,7 @@ impl RuleEvaluator {
                     update(&mut source.instances[place], rule, *measured, &found, (interval_ns, now));
                 }
             }
-            notify(source, place, rule, now, &mut notices);
+            source.notify(place, rule, now, &mut notices);
         }
         notices
     }
@@ -100,7 +163,7 @@ impl RuleEvaluator {
     /// Time has passed: handles silence, repeats and the end of mute hours.
     pub fn tick(&mut self, now: Now) -> Vec<Notice> {
         let mut notices = Vec::new();
-        for source in &mut self.sources {
+        for source in self.sources.iter_mut().filter(|source| !source.is_retired) {
             let silent_ns = now.clock_ns.saturating_sub(source.answered_ns);
             for (place, rule) in self.book.rules.iter().enumerate() {
                 let is_silence =
@@ -108,7 +171,7 @@ impl RuleEvaluator {
                 if is_silence && silent_ns > 0 {
                     source.silence[place].update_silence(silent_ns, rule, now);
                 }
-                notify(source, place, rule, now, &mut notices);
+                source.notify(place, rule, now, &mut notices);
             }
         }
         notices
@@ -132,6 +195,7 @@ fn intervals<'a>(
         }
         let kind = rule.level.kind(row.subject.kind);
         let interval = found.entry(Name { kind, group, class: class.map(str::to_owned) }).or_default();
+        interval.see_volume(row.subject.volume.as_ref());
         match change {
             // Half a tick late is still this tick; more means a tick without a sample.
             Change::Delta(totals) if totals.covered_ns <= late_ns => {
@@ -157,9 +221,12 @@ fn update(
         let threshold = rule.condition.threshold(name.class.as_deref());
         let evidence = evidence(rule, measured, interval, threshold.unwrap_or(f64::INFINITY));
         match instances.get_mut(name) {
-            Some(instance) => instance.update(evidence, interval.totals.covered_ns, rule, now),
+            Some(instance) => {
+                instance.volume.clone_from(&interval.volume);
+                instance.update(evidence, interval.totals.covered_ns, rule, now);
+            }
             None if matches!(evidence, Evidence::Holds(_)) => {
-                let mut instance = AlertInstance::default();
+                let mut instance = AlertInstance::on(interval.volume.clone());
                 instance.update(evidence, interval.totals.covered_ns, rule, now);
                 instances.insert(name.clone(), instance);
             }
@@ -182,40 +249,6 @@ fn evidence(rule: &Rule, measured: Measured, interval: &Interval, threshold: f64
         }
         value => Evidence::HoldsNot(value),
     }
-}
-
-/// Collects the notices of rule number `place` for `source`.
-fn notify(source: &mut Source, place: usize, rule: &Rule, now: Now, notices: &mut Vec<Notice>) {
-    let name = &source.known.name;
-    let notice = |due: Due, about| Notice {
-        occasion: due.occasion,
-        rule: rule.name.clone(),
-        channels: rule.channels.clone(),
-        source: name.clone(),
-        about,
-        since: due.since,
-        at: now.utc,
-        lasted_ns: due.lasted_ns,
-    };
-    if let Some(due) = source.silence[place].notify(rule, now) {
-        notices.push(notice(due, None));
-    }
-    let Condition::Over { measured, .. } = rule.condition else { return };
-    for (instance_name, instance) in &mut source.instances[place] {
-        let Some(due) = instance.notify(rule, now) else { continue };
-        let about = About {
-            level: rule.level,
-            kind: instance_name.kind,
-            name: instance_name.group.clone(),
-            class: instance_name.class.clone(),
-            measured,
-            threshold: rule.condition.threshold(instance_name.class.as_deref()).unwrap_or(f64::INFINITY),
-            value: instance.value,
-            value_max: due.value_max,
-        };
-        notices.push(notice(due, Some(about)));
-    }
-    source.instances[place].retain(|_, instance| !instance.is_idle());
 }
 
 #[cfg(test)]

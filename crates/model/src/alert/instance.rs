@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::notice::Occasion;
 use super::now::Now;
 use super::rule::Rule;
+use super::saved::SavedTimes;
 
 /// What an interval shows about the condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,12 +21,15 @@ pub(super) enum Evidence {
 #[derive(Clone, Debug, PartialEq)]
 struct Alert {
     since: Timestamp,
-    since_ns: u64,
+    /// The same by the clock that only moves forward. Below zero: before this process began.
+    since_ns: i64,
+    /// When it began to fire.
+    begun_ns: i64,
     value_max: f64,
-    /// Time of the last notification.
-    notified_ns: Option<u64>,
-    /// When the condition had been false for the clearing time.
-    ended_ns: Option<u64>,
+    /// When somebody was notified last.
+    notified_ns: Option<i64>,
+    /// When the condition had not held for the clearing time.
+    ended_ns: Option<i64>,
 }
 
 /// See the module.
@@ -38,18 +42,32 @@ pub(super) struct AlertInstance {
     /// The highest value since the condition began to hold.
     streak_max: f64,
     pub(super) value: Option<f64>,
+    /// The volume that all its rows lie on.
+    pub(super) volume: Option<String>,
     alert: Option<Alert>,
 }
 
-/// A notification to send.
-pub(super) struct Due {
+/// A notification that could go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
     pub(super) occasion: Occasion,
+    /// For how long.
+    pub(super) waited_ns: u64,
+}
+
+/// A notification that goes out.
+pub(super) struct Due {
     pub(super) since: Timestamp,
     pub(super) lasted_ns: u64,
     pub(super) value_max: f64,
 }
 
 impl AlertInstance {
+    /// One whose rows lie on `volume`.
+    pub(super) fn on(volume: Option<String>) -> Self {
+        Self { volume, ..Self::default() }
+    }
+
     /// Applies the result of an interval of `covered_ns`.
     pub(super) fn update(&mut self, evidence: Evidence, covered_ns: u64, rule: &Rule, now: Now) {
         match evidence {
@@ -94,7 +112,8 @@ impl AlertInstance {
         let held = SignedDuration::from_nanos(i64::try_from(self.holds_ns).unwrap_or(i64::MAX));
         self.alert = Some(Alert {
             since: now.utc.checked_sub(held).unwrap_or(now.utc),
-            since_ns: now.clock_ns.saturating_sub(self.holds_ns),
+            since_ns: signed(now.clock_ns).saturating_sub(signed(self.holds_ns)),
+            begun_ns: signed(now.clock_ns),
             value_max: self.streak_max,
             notified_ns: None,
             ended_ns: None,
@@ -105,30 +124,35 @@ impl AlertInstance {
         // An alert that was never notified ends without a notification.
         self.alert = self.alert.take().filter(|alert| alert.notified_ns.is_some());
         if let Some(alert) = &mut self.alert {
-            alert.ended_ns.get_or_insert(now.clock_ns);
+            alert.ended_ns.get_or_insert(signed(now.clock_ns));
         }
     }
 
-    /// The notification to send now. None in mute hours.
-    pub(super) fn notify(&mut self, rule: &Rule, now: Now) -> Option<Due> {
-        let alert = self.alert.as_mut()?;
-        let occasion = match (alert.ended_ns, alert.notified_ns) {
-            (Some(_), _) => Occasion::Resolved,
-            (None, None) => Occasion::Firing,
+    /// The notification that could go out now. None in muted hours.
+    pub(super) fn waiting(&self, rule: &Rule, now: Now) -> Option<Waiting> {
+        let alert = self.alert.as_ref()?;
+        let now_ns = signed(now.clock_ns);
+        let (occasion, from_ns) = match (alert.ended_ns, alert.notified_ns) {
+            (Some(ended_ns), _) => (Occasion::Resolved, ended_ns),
+            (None, None) => (Occasion::Firing, alert.begun_ns),
             (None, Some(notified_ns)) => {
-                let waited_ns = now.clock_ns.saturating_sub(notified_ns);
-                rule.repeat_ns.filter(|repeat_ns| waited_ns >= *repeat_ns)?;
-                Occasion::StillFiring
+                let repeat_ns = rule.repeat_ns?;
+                (Occasion::StillFiring, notified_ns.saturating_add(signed(repeat_ns)))
             }
         };
-        if rule.is_muted(now.utc) {
-            return None;
-        }
-        alert.notified_ns = Some(now.clock_ns);
+        let waited_ns = u64::try_from(now_ns.saturating_sub(from_ns)).ok()?;
+        (!rule.is_muted(now.utc)).then_some(Waiting { occasion, waited_ns })
+    }
+
+    /// Takes note that it goes out.
+    pub(super) fn notify(&mut self, occasion: Occasion, now: Now) -> Option<Due> {
+        let now_ns = signed(now.clock_ns);
+        let alert = self.alert.as_mut()?;
+        alert.notified_ns = Some(now_ns);
+        let lasted_ns = alert.ended_ns.unwrap_or(now_ns).saturating_sub(alert.since_ns);
         let due = Due {
-            occasion,
             since: alert.since,
-            lasted_ns: alert.ended_ns.unwrap_or(now.clock_ns).saturating_sub(alert.since_ns),
+            lasted_ns: u64::try_from(lasted_ns).unwrap_or(0),
             value_max: alert.value_max,
         };
         if occasion == Occasion::Resolved {
@@ -137,8 +161,48 @@ impl AlertInstance {
         Some(due)
     }
 
+    /// Whether somebody was notified that it fires, and it still does.
+    pub(super) fn is_known_to_fire(&self) -> bool {
+        self.alert.as_ref().is_some_and(|alert| alert.notified_ns.is_some() && alert.ended_ns.is_none())
+    }
+
+    /// Since when it fires, its highest value, and when somebody was notified: what a later process has to know.
+    pub(super) fn saved(&self, now: Now) -> Option<SavedTimes> {
+        let alert = self.alert.as_ref()?;
+        let calendar = |at_ns: i64| {
+            let ago = SignedDuration::from_nanos(signed(now.clock_ns).saturating_sub(at_ns));
+            now.utc.checked_sub(ago).unwrap_or(now.utc)
+        };
+        Some(SavedTimes {
+            since: alert.since,
+            notified: calendar(alert.notified_ns?),
+            ended: alert.ended_ns.map(calendar),
+            value_max: alert.value_max,
+        })
+    }
+
+    /// Goes on where another process ended.
+    pub(super) fn restore(&mut self, saved: &SavedTimes, now: Now) {
+        let clock = |at: Timestamp| {
+            let ago_ns = i64::try_from(now.utc.duration_since(at).as_nanos()).unwrap_or(i64::MAX);
+            signed(now.clock_ns).saturating_sub(ago_ns)
+        };
+        self.alert = Some(Alert {
+            since: saved.since,
+            since_ns: clock(saved.since),
+            begun_ns: clock(saved.since),
+            value_max: saved.value_max,
+            notified_ns: Some(clock(saved.notified)),
+            ended_ns: saved.ended.map(clock),
+        });
+    }
+
     /// Whether there is nothing to remember.
     pub(super) fn is_idle(&self) -> bool {
         self.holds_ns == 0 && self.alert.is_none()
     }
+}
+
+fn signed(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
 }

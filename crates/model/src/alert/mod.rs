@@ -16,6 +16,10 @@
 //! 4. Nobody is notified in mute hours. If an alert starts firing in them and is still firing at their
 //!    end, it is notified then; if one is resolved in them, this is notified at their end, provided
 //!    that its firing was notified.
+//! 5. What fires or is resolved at once in one group (a volume of a source, unless the rule says otherwise) is one
+//!    notice, with the count and the worst few.
+//! 6. A restart of the collector changes nothing for those who were notified: what fires is not sent again, and
+//!    what has ended meanwhile is resolved. An alert whose rule or source is gone is resolved, too.
 
 mod class;
 mod evaluator;
@@ -24,6 +28,7 @@ mod mute;
 mod notice;
 mod now;
 mod rule;
+mod saved;
 mod source;
 
 pub use class::{Match, StorageClass};
@@ -31,5 +36,6 @@ pub use evaluator::RuleEvaluator;
 pub use mute::MuteHours;
 pub use notice::{About, Notice, Occasion};
 pub use now::Now;
-pub use rule::{Condition, Measured, Rule, RuleBook};
+pub use rule::{Condition, Grouping, Measured, Rule, RuleBook};
+pub use saved::{SavedAlert, SavedTimes};
 pub use source::RuleSource;

@@ -28,8 +28,16 @@ pub struct Notice {
     /// The channels to send it through.
     pub channels: Vec<String>,
     pub source: String,
-    /// What it is about; `None` if the whole source is silent.
+    /// What it is about, the worst of them; `None`: the whole source is silent.
     pub about: Option<About>,
+    /// The next worst, a few of them.
+    pub others: Vec<About>,
+    /// How many things it is about.
+    pub count: u64,
+    /// How many things of its group are firing after it, these included.
+    pub firing_count: u64,
+    /// What is notified together: the same for all notices of a group.
+    pub group: String,
     /// When the condition began to hold.
     pub since: Timestamp,
     pub at: Timestamp,
@@ -46,6 +54,8 @@ pub struct About {
     pub name: String,
     /// Its storage class.
     pub class: Option<String>,
+    /// The volume it lies on.
+    pub volume: Option<String>,
     /// The metric that is too high.
     pub measured: Measured,
     /// In the unit of the metric.
@@ -66,6 +76,7 @@ impl Notice {
                 kind: Kind::SqlServerFile,
                 name: "nothing".into(),
                 class: by_class.keys().next().filter(|_| threshold.is_none()).cloned(),
+                volume: None,
                 measured: *measured,
                 threshold: threshold.or(by_class.values().next().copied()).unwrap_or(f64::INFINITY),
                 value: None,
@@ -78,6 +89,10 @@ impl Notice {
             channels: rule.channels.clone(),
             source: "test".into(),
             about,
+            others: Vec::new(),
+            count: 1,
+            firing_count: 0,
+            group: "test".into(),
             since: at,
             at,
             lasted_ns: 0,

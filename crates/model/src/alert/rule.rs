@@ -77,6 +77,11 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// Whether it is about sources that give no sample.
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Self::Silent)
+    }
+
     /// The threshold for storage of `class`; `None` if it is not checked.
     pub fn threshold(&self, class: Option<&str>) -> Option<f64> {
         match self {
@@ -109,6 +114,23 @@ pub struct Rule {
     pub mute: Vec<MuteHours>,
     /// Names of the channels to notify.
     pub channels: Vec<String>,
+    /// What is notified together.
+    pub grouping: Grouping,
+    /// How long the first of a group waits for others, nanoseconds.
+    pub group_wait_ns: u64,
+}
+
+/// What goes into one notice when several things begin or end at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grouping {
+    /// What lies on one volume of a source.
+    #[default]
+    Volume,
+    /// All of a source.
+    Source,
+    /// Nothing: each thing is a notice of its own.
+    Each,
 }
 
 impl Rule {

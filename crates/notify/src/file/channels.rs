@@ -1,10 +1,11 @@
 //! Channels in the file of alerts.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use iostall_measure::Nanos;
+use iostall_model::alert::Match;
 use serde::Deserialize;
 use url::{Host, Url};
 
@@ -12,7 +13,8 @@ use crate::channel::{Channel, Transport};
 use crate::command::Command;
 use crate::mail::{Mail, MailTls};
 use crate::secret::Secret;
-use crate::webhook::{WebAddress, Webhook};
+use crate::template::{OwnTemplate, Template};
+use crate::webhook::{Heartbeat, WebAddress, Webhook};
 
 /// Default timeout of an attempt.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,10 +39,41 @@ pub struct Written {
     password_env: Option<String>,
     timeout: Option<Nanos>,
     attempts: Option<u32>,
+    template: Option<String>,
+    template_file: Option<PathBuf>,
+    heartbeat: Option<String>,
+    heartbeat_file: Option<PathBuf>,
+    heartbeat_env: Option<String>,
+    every: Option<Nanos>,
+    source: Option<String>,
+    tag: Option<String>,
+}
+
+/// A channel, and how often it is sent a sign of life if that is all it is for.
+pub(super) struct Checked {
+    pub(super) channel: Channel,
+    pub(super) pulse: Option<Pulse>,
+}
+
+/// How often a sign of life is sent while samples arrive, and of which sources.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pulse {
+    /// The channel's name.
+    pub channel: String,
+    /// From one to the next.
+    pub every: Duration,
+    /// Whose samples count.
+    pub of: Match,
 }
 
 impl Written {
-    pub(super) fn checked(self, name: String) -> Result<Channel, String> {
+    /// Whether it is sent signs of life and nothing else.
+    pub(super) fn is_heartbeat(&self) -> bool {
+        self.heartbeat.is_some() || self.heartbeat_file.is_some() || self.heartbeat_env.is_some()
+    }
+
+    /// `base` is where relative paths begin.
+    pub(super) fn checked(mut self, name: String, base: &Path) -> Result<Checked, String> {
         let timeout = self.timeout.map_or(TIMEOUT, |length| Duration::from_nanos(length.nanos()));
         if timeout.is_zero() {
             return Err("timeout must be above zero".into());
@@ -49,46 +82,65 @@ impl Written {
         if !(1..=10).contains(&attempts) {
             return Err("attempts must be from 1 to 10".into());
         }
-        Ok(Channel { name, transport: self.transport()?, timeout, attempts })
+        let pulse = self.pulse(&name)?;
+        Ok(Checked { channel: Channel { name, transport: self.transport(base)?, timeout, attempts }, pulse })
     }
 
-    fn transport(self) -> Result<Transport, String> {
-        let is_web = self.webhook.is_some() || self.webhook_file.is_some() || self.webhook_env.is_some();
-        match (is_web, self.command.is_some(), self.smtp.is_some()) {
-            (true, false, false) => self.webhook().map(Transport::Webhook),
-            (false, true, false) => self.command().map(Transport::Command),
-            (false, false, true) => self.mail().map(Transport::Mail),
-            _ => Err("needs exactly one of webhook (webhook-file, webhook-env), command and smtp".into()),
+    fn pulse(&mut self, name: &str) -> Result<Option<Pulse>, String> {
+        let has_more = self.every.is_some() || self.source.is_some() || self.tag.is_some();
+        match (self.is_heartbeat(), self.every) {
+            (false, _) if has_more => Err("every, source and tag are for a heartbeat".into()),
+            (false, _) => Ok(None),
+            (true, None) => Err("a heartbeat needs every: how often its address is asked for".into()),
+            (true, Some(every)) if every.nanos() < 1_000_000_000 => Err("every must be 1s or longer".into()),
+            (true, Some(every)) => Ok(Some(Pulse {
+                channel: name.to_owned(),
+                every: Duration::from_nanos(every.nanos()),
+                of: Match { source: self.source.take(), tag: self.tag.take(), ..Match::default() },
+            })),
         }
     }
 
-    fn webhook(self) -> Result<Webhook, String> {
+    fn transport(self, base: &Path) -> Result<Transport, String> {
+        let has_address = self.webhook.is_some() || self.webhook_file.is_some() || self.webhook_env.is_some();
+        let is_web = has_address || self.template.is_some();
+        match (is_web, self.command.is_some(), self.smtp.is_some(), self.is_heartbeat()) {
+            (true, false, false, false) => self.webhook(base).map(Transport::Webhook),
+            (false, true, false, false) => self.command().map(Transport::Command),
+            (false, false, true, false) => self.mail().map(Transport::Mail),
+            (false, false, false, true) => self.heartbeat().map(Transport::Heartbeat),
+            _ => Err("needs exactly one of webhook (webhook-file, webhook-env), command, smtp and heartbeat"
+                .into()),
+        }
+    }
+
+    fn webhook(self, base: &Path) -> Result<Webhook, String> {
         self.refuse_mail()?;
+        let template = template(self.template, self.template_file, base)?;
         let hidden = secret("webhook", self.webhook_file, self.webhook_env)?;
-        let address = match (self.webhook, hidden) {
-            (Some(text), None) => {
-                let url: Url =
-                    text.parse().map_err(|error| format!("webhook {text:?} is not a URL: {error}"))?;
-                if !matches!(url.scheme(), "http" | "https") {
-                    return Err(format!("webhook {text:?} must begin with https:// or http://"));
-                }
-                if url.password().is_some() || !url.username().is_empty() {
-                    return Err("a webhook's password must not be in this file: use token-file, token-env, \
-                                webhook-file or webhook-env"
-                        .into());
-                }
-                WebAddress::Open(url)
-            }
-            (None, Some(secret)) => WebAddress::Secret(secret),
-            _ => return Err("needs one of webhook, webhook-file and webhook-env".into()),
-        };
-        Ok(Webhook { address, token: secret("token", self.token_file, self.token_env)? })
+        let open =
+            self.webhook.or_else(|| template.usual_address().filter(|_| hidden.is_none()).map(str::to_owned));
+        let address = address("webhook", open, hidden)?;
+        let token = secret("token", self.token_file, self.token_env)?;
+        if token.is_none() && template.needs_token() {
+            return Err("this receiver needs its key in token-file or token-env".into());
+        }
+        Ok(Webhook { address, token, template })
+    }
+
+    fn heartbeat(self) -> Result<Heartbeat, String> {
+        self.refuse_mail()?;
+        if self.token_file.is_some() || self.token_env.is_some() || self.template_file.is_some() {
+            return Err("a token and a template are for a webhook".into());
+        }
+        let hidden = secret("heartbeat", self.heartbeat_file, self.heartbeat_env)?;
+        Ok(Heartbeat { address: address("heartbeat", self.heartbeat, hidden)? })
     }
 
     fn command(self) -> Result<Command, String> {
         self.refuse_mail()?;
-        if self.token_file.is_some() || self.token_env.is_some() {
-            return Err("a token is for a webhook".into());
+        if self.token_file.is_some() || self.token_env.is_some() || self.template_file.is_some() {
+            return Err("a token and a template are for a webhook".into());
         }
         let mut words = self.command.unwrap_or_default().into_iter();
         let program = words.next().filter(|program| !program.is_empty());
@@ -142,6 +194,35 @@ impl Written {
             to: self.to.iter().map(mailbox).collect::<Result<_, _>>()?,
             login,
         })
+    }
+}
+
+/// The address that stands in the file, or where it is kept.
+fn address(key: &str, open: Option<String>, hidden: Option<Secret>) -> Result<WebAddress, String> {
+    let text = match (open, hidden) {
+        (Some(text), None) => text,
+        (None, Some(secret)) => return Ok(WebAddress::Secret(secret)),
+        _ => return Err(format!("needs one of {key}, {key}-file and {key}-env")),
+    };
+    let url: Url = text.parse().map_err(|error| format!("{key} {text:?} is not a URL: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(format!("{key} {text:?} must begin with https:// or http://"));
+    }
+    if url.password().is_some() || !url.username().is_empty() {
+        return Err(format!(
+            "the password of a {key} must not be in this file: use token-file, token-env, {key}-file or {key}-env"
+        ));
+    }
+    Ok(WebAddress::Open(url))
+}
+
+fn template(name: Option<String>, file: Option<PathBuf>, base: &Path) -> Result<Template, String> {
+    match (name, file) {
+        (None, None) => Ok(Template::default()),
+        (Some(name), None) => Template::named(&name)
+            .ok_or_else(|| format!("there is no template {name:?}: {}, or template-file", Template::NAMES)),
+        (None, Some(file)) => Ok(Template::Own(OwnTemplate::read(&base.join(file))?)),
+        (Some(_), Some(_)) => Err("template and template-file: one is enough".into()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::Level;
-use iostall_model::alert::{Condition, Match, Measured, MuteHours, Rule, StorageClass};
+use iostall_model::alert::{Condition, Grouping, Match, Measured, MuteHours, Rule, StorageClass};
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
 use serde::Deserialize;
@@ -37,6 +37,8 @@ pub struct Written {
     #[serde(default)]
     mute: Vec<WrittenMute>,
     notify: Vec<String>,
+    group: Option<Grouping>,
+    group_wait: Option<Nanos>,
 }
 
 /// What a rule watches.
@@ -102,6 +104,8 @@ impl Written {
             repeat_ns: self.repeat.map(Nanos::nanos),
             mute: self.mute.into_iter().map(WrittenMute::checked).collect::<Result<_, _>>()?,
             channels: self.notify,
+            grouping: self.group.unwrap_or_default(),
+            group_wait_ns: self.group_wait.map_or(0, Nanos::nanos),
         })
     }
 

@@ -23,7 +23,7 @@ fn refusal(text: &str) -> String {
 fn the_example_in_the_documentation_is_read_whole() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/alerts.toml");
     let file = AlertFile::read(path.as_ref()).unwrap();
-    assert_eq!(file.channels.len(), 3);
+    assert_eq!((file.channels.len(), file.pulses.len()), (5, 1));
     assert_eq!(file.book.classes.len(), 2);
     let slow = &file.book.rules[0];
     assert!((slow.condition.threshold(Some("flash")).unwrap() - 5e6).abs() < 1.0);
@@ -63,6 +63,19 @@ fn syncs_can_be_alerted_on_by_their_stall_and_their_number() {
 }
 
 #[test]
+fn a_receiver_with_one_address_needs_none_and_a_heartbeat_needs_no_rule() {
+    let file = read("[channels.ops]\ntemplate = \"pagerduty\"\ntoken-env = \"KEY\"\n");
+    assert!(file.is_err(), "no rule, no heartbeat: nothing would be told");
+    let pager = "[channels.ops]\ntemplate = \"pagerduty\"\ntoken-env = \"KEY\"\n";
+    let file = read(&format!("{pager}{RULE}")).unwrap();
+    assert_eq!(file.channels[0].transport.describe(), "POST https://events.pagerduty.com/v2/enqueue");
+    let file =
+        read("[channels.a]\nheartbeat = \"https://x.example/1\"\nevery = \"5m\"\ntag = \"prod\"\n").unwrap();
+    assert_eq!((file.pulses[0].every.as_secs(), file.pulses[0].of.tag.as_deref()), (300, Some("prod")));
+    assert!(file.notified().is_empty());
+}
+
+#[test]
 fn a_secret_in_the_file_is_refused_and_not_repeated() {
     for channel in [
         "[channels.ops]\nwebhook = \"https://me:hunter2@example.com/\"\n",
@@ -98,6 +111,15 @@ fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
         (format!("{CHANNEL}[[classes]]\nname = \"all\"\n{RULE}"), "fits everything"),
         (with("webhook = ", "timeout = \"1s\"\ncommand = [\"x\"]\nwebhook = "), "exactly one of"),
         (with("https://", "ftp://"), "must begin with https"),
+        (
+            with("webhook = ", "template = \"fax\"\nwebhook = "),
+            "there is no template \"fax\": document, slack",
+        ),
+        (with("webhook = ", "template = \"pagerduty\"\nwebhook = "), "needs its key in token-file"),
+        (with("webhook = ", "template-file = \"none.json\"\nwebhook = "), "cannot read the template"),
+        (with("webhook = ", "every = \"5m\"\nwebhook = "), "are for a heartbeat"),
+        (with("webhook = ", "heartbeat = "), "a heartbeat needs every"),
+        (with("webhook = ", "every = \"5m\"\nheartbeat = "), "there is no channel \"ops\""),
         (with("webhook = \"https://example.com/hook\"", "command = []"), "a program and its arguments"),
         (
             with("notify =", "mute = [{ from = \"22:00\", to = \"06:00\", days = [\"freitag\"] }]\nnotify ="),

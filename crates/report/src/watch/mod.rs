@@ -5,7 +5,9 @@ pub mod comparison;
 mod forms;
 mod page;
 mod sentences;
+mod timed;
 
 pub use forms::{write_watch_csv, write_watch_json};
 pub use page::{heading, sections, title};
-pub use sentences::sentences;
+pub use sentences::{reasons, sentences};
+pub use timed::TimedCsv;

@@ -46,6 +46,15 @@ fn of_gaps(run: &GapRun) -> String {
     format!("{missed} missed {samples} from {at} to {}: {reason}", timestamp(run.until))
 }
 
+/// What there is to say of sources, each on a line of its own.
+pub fn reasons(sources: &[SourceHistory]) -> String {
+    let line = |source: &SourceHistory, said: &str| format!("\n  {}: {said}", shown(&source.name));
+    sources
+        .iter()
+        .flat_map(|source| sentences(source).into_iter().map(move |said| line(source, &said)))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -41,6 +41,8 @@ pub struct CollectorSetup {
     pub sources: Vec<WatchedSource>,
     pub jobs: Vec<Job>,
     pub alerts: AlertFile,
+    /// The file that it was read from.
+    pub path: Option<PathBuf>,
     /// The separate alert file, if any.
     pub alerts_path: Option<PathBuf>,
     /// The address for Prometheus.
@@ -118,11 +120,12 @@ impl CollectorSetup {
             let reason = "there is no source and no job: nothing would ever be done";
             return Err(wrong(("[[source]]".into(), reason.into())));
         }
-        let channels: BTreeSet<&str> = alerts.channels.iter().map(|channel| channel.name.as_str()).collect();
+        let channels = alerts.notified();
         let sources = sources::checked(written.source, &defaults).map_err(wrong)?;
         let jobs = jobs::checked(written.job, &channels).map_err(wrong)?;
         let keep_raw = length("keep-raw", written.keep_raw, KEEP_RAW).map_err(wrong)?;
-        Ok(Self { sources, jobs, alerts, alerts_path, metrics: written.metrics, keep_raw })
+        let path = Some(path.to_owned());
+        Ok(Self { sources, jobs, alerts, path, alerts_path, metrics: written.metrics, keep_raw })
     }
 
     /// The setup from the command line.
@@ -142,10 +145,16 @@ impl CollectorSetup {
             sources: sources.into_iter().map(source).collect(),
             jobs: Vec::new(),
             alerts,
+            path: None,
             alerts_path: alerts_path.map(Path::to_owned),
             metrics,
             keep_raw,
         })
+    }
+
+    /// The files that say what is to be done.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.path.iter().chain(&self.alerts_path).cloned().collect()
     }
 
     /// Names of rules that match no source.

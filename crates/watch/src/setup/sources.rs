@@ -49,6 +49,8 @@ pub(super) struct Written {
     databases: Vec<String>,
     #[serde(default)]
     files: Vec<String>,
+    #[serde(default)]
+    without_catalogs: bool,
 }
 
 /// Values for sources without their own.
@@ -99,6 +101,10 @@ fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String
         tags: written.tags,
         interval,
         timeout: length("timeout", written.timeout, defaults.timeout).map_err(longer)?,
-        filter: Filter { databases: written.databases, names: written.files },
+        filter: Filter {
+            databases: written.databases,
+            names: written.files,
+            is_without_catalogs: written.without_catalogs,
+        },
     })
 }

@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::super::{
-    Condition, Match, Measured, MuteHours, Notice, Occasion, Rule, RuleBook, RuleSource, StorageClass,
+    Condition, Grouping, Match, Measured, MuteHours, Notice, Occasion, Rule, RuleBook, RuleSource,
+    StorageClass,
 };
 use super::{Now, RuleEvaluator};
 use crate::counter::{Counter, Counters};
@@ -49,6 +50,8 @@ fn rule() -> Rule {
         repeat_ns: None,
         mute: Vec::new(),
         channels: vec!["ops".into()],
+        grouping: Grouping::default(),
+        group_wait_ns: 0,
     }
 }
 
@@ -242,6 +245,146 @@ fn quiet_hours_hold_back_what_begins_and_what_ends_in_them() {
     let notices = court.ticks(&ticks);
     let at: Vec<_> = notices.iter().enumerate().filter(|(_, notices)| !notices.is_empty()).collect();
     assert_eq!(at, [(2, &vec![Occasion::Firing]), (15, &vec![Occasion::Resolved])]);
+}
+
+/// Files of a volume, each with the stall of its reads.
+fn files(stalls_ms: &[(&str, u64)]) -> Vec<(Row, Change)> {
+    stalls_ms.iter().map(|(name, stall_ms)| (row("sales", name, "/data"), delta(1, 100, *stall_ms))).collect()
+}
+
+/// A volume that stalled sent a page for each of its 200 files, and the pager was switched off.
+#[test]
+fn what_begins_at_once_on_one_volume_is_one_notice_with_the_count_and_the_worst_few() {
+    let mut court = Court::new(vec![Rule { sustained_ns: 0, clear_ns: 0, ..rule() }]);
+    let names: Vec<String> = (0..200).map(|number| format!("{number:03}.mdf")).collect();
+    let stall = |number: u64| if number == 117 { 900 } else { 30 + number / 10 };
+    let slow: Vec<(&str, u64)> =
+        names.iter().zip(0..).map(|(name, number)| (name.as_str(), stall(number))).collect();
+    let mut rows = files(&slow);
+    rows.push((row("stock", "other.mdf", "/else"), delta(1, 100, 40)));
+    let notices = court.sample(&rows);
+    assert_eq!(
+        notices.iter().map(|notice| (notice.count, notice.firing_count)).collect::<Vec<_>>(),
+        [(200, 200), (1, 1)]
+    );
+    let whole = &notices[0];
+    assert_eq!(whole.about.as_ref().unwrap().name, "117.mdf");
+    assert_eq!((whole.others.len(), whole.others[0].value.map(f64::to_bits)), (4, Some(49e6_f64.to_bits())));
+    assert_ne!(whole.group, notices[1].group);
+    // Half of them recover: the group is told how many are left.
+    let half: Vec<(&str, u64)> =
+        slow.iter().map(|(name, stall)| (*name, if *name < "100.mdf" { 1 } else { *stall })).collect();
+    let mut rows = files(&half);
+    rows.push((row("stock", "other.mdf", "/else"), delta(1, 100, 40)));
+    let notices = court.sample(&rows);
+    assert_eq!(notices.len(), 1);
+    assert_eq!(
+        (notices[0].occasion, notices[0].count, notices[0].firing_count),
+        (Occasion::Resolved, 100, 100)
+    );
+    assert_eq!(notices[0].group, whole.group);
+}
+
+#[test]
+fn the_first_of_a_group_waits_for_the_others_and_one_that_has_ended_meanwhile_is_not_told() {
+    let wait = Rule { sustained_ns: 0, clear_ns: 0, group_wait_ns: 2 * TICK_NS, ..rule() };
+    let mut court = Court::new(vec![wait]);
+    assert!(court.sample(&files(&[("a", 30), ("b", 1), ("c", 1)])).is_empty());
+    assert!(court.sample(&files(&[("a", 1), ("b", 30), ("c", 30)])).is_empty());
+    assert!(court.sample(&files(&[("a", 1), ("b", 30), ("c", 30)])).is_empty());
+    let notices = court.sample(&files(&[("a", 1), ("b", 30), ("c", 30)]));
+    assert_eq!((notices.len(), notices[0].count), (1, 2));
+}
+
+#[test]
+fn a_rule_may_keep_each_thing_apart_or_take_a_source_as_one() {
+    let of = |grouping| Court::new(vec![Rule { sustained_ns: 0, grouping, ..rule() }]);
+    let rows =
+        || [files(&[("a", 30), ("b", 30)]), vec![(row("s", "c", "/else"), delta(1, 100, 30))]].concat();
+    assert_eq!(of(Grouping::Each).sample(&rows()).len(), 3);
+    assert_eq!(of(Grouping::Source).sample(&rows()).iter().map(|one| one.count).collect::<Vec<_>>(), [3]);
+    assert_eq!(of(Grouping::Volume).sample(&rows()).iter().map(|one| one.count).collect::<Vec<_>>(), [2, 1]);
+}
+
+/// The same collector after a restart: another evaluator on another clock, an hour later.
+fn restarted(court: &Court, book: RuleBook, sources: &[&str]) -> (Court, Vec<Notice>) {
+    let saved = court.evaluator.saved(court.now());
+    let text = serde_json::to_string(&saved).unwrap();
+    let later = court.now().utc.checked_add(SignedDuration::from_hours(1)).unwrap();
+    let mut next = Court { evaluator: RuleEvaluator::new(book), begun: later, clock_ns: 5_000 };
+    for name in sources {
+        let source = RuleSource { name: (*name).into(), tags: Vec::new(), interval_ns: TICK_NS };
+        next.evaluator.add(source, next.now());
+    }
+    let notices = next.evaluator.restore(serde_json::from_str(&text).unwrap(), next.now());
+    (next, notices)
+}
+
+const DB1: &str = "sqlserver://db1";
+
+/// An update of iostall at night began every alert anew; one that had ended meanwhile was never resolved, and its incident was
+/// open in the morning.
+#[test]
+fn after_a_restart_what_fires_is_not_sent_again_and_what_has_ended_is_resolved() {
+    let book = RuleBook { classes: Vec::new(), rules: vec![rule()] };
+    let mut court = Court::new(vec![rule()]);
+    assert_eq!(court.ticks(&[SLOW; 4]).concat(), [Occasion::Firing]);
+    let (mut still_slow, notices) = restarted(&court, book.clone(), &[DB1]);
+    assert_eq!(notices, []);
+    assert!(still_slow.ticks(&[SLOW; 9]).concat().is_empty());
+    assert_eq!(still_slow.ticks(&[FAST; 2]).concat(), [Occasion::Resolved]);
+    let (mut fast_now, _) = restarted(&court, book, &[DB1]);
+    fast_now.tick(FAST);
+    let notices = fast_now.sample(&[(row("sales", "a.mdf", "E:\\"), delta(1, 100, 1))]);
+    assert_eq!(notices[0].occasion, Occasion::Resolved);
+    // From the first slow interval, through the restart.
+    assert_eq!((notices[0].since, notices[0].lasted_ns / 1_000_000_000), (court.begun, 3_600 + 40 + 20));
+}
+
+#[test]
+fn a_source_that_was_silent_before_a_restart_is_resolved_by_its_first_word() {
+    let silent = Rule { condition: Condition::Silent, ..rule() };
+    let book = RuleBook { classes: Vec::new(), rules: vec![silent.clone()] };
+    let mut court = Court::new(vec![silent]);
+    assert_eq!(court.ticks(&[Tick::Gap; 3]).concat(), [Occasion::Firing]);
+    let (mut next, notices) = restarted(&court, book, &[DB1]);
+    assert_eq!(notices, []);
+    assert_eq!(
+        next.ticks(&[Tick::Gap, Tick::Gap, Tick::Gap, Tick::Gap, FAST]).concat(),
+        [Occasion::Resolved]
+    );
+}
+
+#[test]
+fn an_alert_whose_rule_or_source_is_gone_is_resolved() {
+    let mut court = Court::new(vec![rule()]);
+    court.ticks(&[SLOW; 3]);
+    let other = RuleBook { classes: Vec::new(), rules: vec![Rule { name: "other".into(), ..rule() }] };
+    let (_, notices) = restarted(&court, other.clone(), &[DB1]);
+    assert_eq!((notices[0].occasion, notices[0].rule.as_str()), (Occasion::Resolved, "slow"));
+    let (_, notices) =
+        restarted(&court, RuleBook { classes: Vec::new(), rules: vec![rule()] }, &["mysql://db2"]);
+    assert_eq!(occasions(&notices), [Occasion::Resolved]);
+    let now = court.now();
+    assert_eq!(occasions(&court.evaluator.replace_book(other, now)), [Occasion::Resolved]);
+    let mut court = Court::new(vec![rule()]);
+    court.ticks(&[SLOW; 3]);
+    let now = court.now();
+    assert_eq!(occasions(&court.evaluator.retire(0, now)), [Occasion::Resolved]);
+    assert!(court.ticks(&[SLOW, Tick::Gap, SLOW, SLOW, SLOW]).concat().is_empty());
+    assert_eq!(court.evaluator.saved(court.now()), []);
+}
+
+#[test]
+fn a_rule_that_stays_goes_on_when_others_change() {
+    let mut court = Court::new(vec![rule()]);
+    court.ticks(&[SLOW; 3]);
+    let two = RuleBook { classes: Vec::new(), rules: vec![Rule { name: "other".into(), ..rule() }, rule()] };
+    let now = court.now();
+    assert_eq!(court.evaluator.replace_book(two, now), []);
+    let notices: Vec<Notice> =
+        (0..3).flat_map(|_| court.sample(&[(row("sales", "a.mdf", "E:\\"), delta(1, 100, 30))])).collect();
+    assert_eq!(notices.iter().map(|one| one.rule.as_str()).collect::<Vec<_>>(), ["other"]);
 }
 
 fn any_tick() -> impl Strategy<Value = Tick> {
