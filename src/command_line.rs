@@ -1,21 +1,40 @@
 //! The command line as a command, and as stored with a run.
 
 use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
 
 use clap::Parser;
 use iostall_measure::foreign::{shown, without_passwords};
 use iostall_session::recorder::Program;
 
-use crate::cli::{self, Cli};
+use crate::cli::habits::{answer, is_foreign, spelled};
+use crate::cli::{self, Cli, ColorChoice};
+use crate::failure::{Status, hinted};
+use crate::printer::Printer;
 
-/// Parses the command line; prints the error and exits if it is invalid.
-pub(crate) fn parse() -> Cli {
-    let words = cli::as_diskspd(std::env::args_os().collect());
-    Cli::try_parse_from(&words).unwrap_or_else(|error| {
-        // The message repeats words, and shell expansion may have put a file's name in their place.
-        let words = words.iter().map(|word| OsString::from(shown(&kept(word))));
-        Cli::try_parse_from(words).err().unwrap_or(error).exit()
-    })
+/// Reads the command line; says what is wrong with it and ends the program where it cannot be understood. Another tool's words
+/// are answered with ours, and the program ends with the status that comes with it.
+pub(crate) fn parse() -> Result<Cli, ExitCode> {
+    let mut words = cli::as_diskspd(std::env::args_os().collect());
+    let typed = spelled(words.split_off(words.len().min(1)));
+    let is_foreign = is_foreign(&typed, &|word| Path::new(word).exists());
+    words.extend(typed);
+    let found = match Cli::try_parse_from(&words) {
+        Ok(cli) if !is_foreign => return Ok(cli),
+        other => other,
+    };
+    // The message repeats words, and a shell may have put a file's name in their place.
+    let safe: Vec<OsString> = words.iter().map(|word| shown(&kept(word)).into()).collect();
+    let asks_for_help = found.as_ref().is_err_and(|error| !error.use_stderr());
+    if !asks_for_help && let Some(answer) = answer(safe.get(1..).unwrap_or_default()) {
+        let said = Cli::try_parse_from(&safe).err().map(|error| error.to_string()).unwrap_or_default();
+        let what = said.strip_prefix("error: ").and_then(|said| said.lines().next());
+        let error = anyhow::anyhow!("{}", what.unwrap_or("some of these words are another tool's"));
+        Printer::new(false, ColorChoice::Never).error(&hinted(error, answer.hint()));
+        return Err(Status::CouldNot.into());
+    }
+    Ok(found.unwrap_or_else(|error| Cli::try_parse_from(safe).err().unwrap_or(error).exit()))
 }
 
 /// The program as stored with a run, without passwords, because others may read the run later.

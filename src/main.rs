@@ -25,7 +25,10 @@ use crate::failure::Status;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
-    let cli = command_line::parse();
+    let cli = match command_line::parse() {
+        Ok(cli) => cli,
+        Err(status) => return status,
+    };
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     if let Err(error) = fail_at_size_limits() {
         let context = "cannot catch the signal of a file that is too large";

@@ -20,6 +20,7 @@ mod diskspd_fidelity;
 mod diskspd_ranges;
 mod foreign_text;
 mod full_store;
+mod habits;
 mod hostile_servers;
 mod input;
 mod interrupts;

@@ -16,6 +16,7 @@ const EXAMPLES: &str = "Examples:
   iostall load --preset oltp --overwrite /dev/nvme1n1 /dev/nvme1n1            writes name what they may destroy
   iostall load --preset postgres --target log=/wal/t.dat /data/t.dat
   iostall load --profile mine.toml /data/t.dat
+  iostall load --fio nightly.fio                    fio's jobs, on the files that they name
 
 Sizes: K, M, G, T are powers of 1024; KB, MB, GB powers of 1000. Times need a unit: 10s, 5m, 500ms.";
 
@@ -53,6 +54,9 @@ pub(crate) struct WhatArgs {
     /// A profile of your own in TOML (see docs/load.md)
     #[arg(long, value_name = "FILE", help_heading = "What")]
     pub(crate) profile: Option<PathBuf>,
+    /// A job file of fio's: its jobs are roles, on the files that they name or on FILE
+    #[arg(long, value_name = "JOBS", conflicts_with_all = ["preset", "profile"], help_heading = "What")]
+    pub(crate) fio: Option<PathBuf>,
     /// Use PATH for the roles that refer to NAME, such as log=/log/t.dat
     #[arg(long = "target", value_name = "NAME=PATH", value_parser = binding, help_heading = "What")]
     pub(crate) bindings: Vec<TargetBinding>,
@@ -83,10 +87,10 @@ pub(crate) struct ShapeArgs {
     #[arg(long, value_name = "NAME", help_heading = "Shape")]
     pub(crate) role: Option<String>,
     /// Request size, or a mix: 8K, or 8K:80,64K:20
-    #[arg(long, short, value_name = "SIZE", help_heading = "Shape")]
+    #[arg(long, short, aliases = ["bs", "blocksize"], value_name = "SIZE", help_heading = "Shape")]
     pub(crate) block_size: Option<BlockMix>,
     /// Requests in flight per worker and target
-    #[arg(long, short = 'Q', value_name = "N", help_heading = "Shape")]
+    #[arg(long, short = 'Q', alias = "iodepth", value_name = "N", help_heading = "Shape")]
     pub(crate) queue_depth: Option<u32>,
     /// Completions that a worker waits for at once: less CPU time a request, but a latency includes the wait for the others
     #[arg(long, value_name = "N", help_heading = "Shape")]
@@ -95,7 +99,7 @@ pub(crate) struct ShapeArgs {
     #[arg(long, value_name = "TIME", requires = "batch", help_heading = "Shape")]
     pub(crate) batch_wait: Option<Nanos>,
     /// Threads
-    #[arg(long, short = 't', value_name = "N", help_heading = "Shape")]
+    #[arg(long, short = 't', alias = "numjobs", value_name = "N", help_heading = "Shape")]
     pub(crate) workers: Option<u32>,
     /// Share of writes, 0 to 100
     #[arg(long, short = 'w', value_name = "PERCENT", help_heading = "Shape")]
@@ -227,10 +231,13 @@ pub(super) fn kebab<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Str
 /// `iostall presets`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  iostall presets\n  iostall presets oltp > mine.toml     a profile to change"
+    after_help = "Examples:\n  iostall presets\n  iostall presets oltp > mine.toml     a profile to change\n  iostall presets oltp --fio > oltp.fio     the same for fio"
 )]
 pub(crate) struct PresetsArgs {
     /// Print this one as TOML
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Print it as a job file of fio's
+    #[arg(long, requires = "name")]
+    pub(crate) fio: bool,
 }

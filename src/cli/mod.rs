@@ -5,6 +5,7 @@ mod collect;
 mod compare;
 mod copy;
 mod diskspd;
+pub(crate) mod habits;
 mod load;
 pub(crate) mod man;
 mod manual;

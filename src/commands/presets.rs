@@ -1,6 +1,7 @@
 //! `iostall presets`: the built-in profiles.
 
-use iostall_load::preset::{preset_text, presets};
+use iostall_load::fio::write_jobs;
+use iostall_load::preset::{preset, preset_text, presets};
 
 use crate::cli::PresetsArgs;
 use crate::failure::{Status, hinted};
@@ -8,6 +9,10 @@ use crate::printer::Printer;
 
 /// Lists the built-in profiles, or prints one as TOML to start from.
 pub(crate) fn run(args: &PresetsArgs, printer: &Printer) -> anyhow::Result<Status> {
+    if let Some(name) = args.name.as_ref().filter(|_| args.fio) {
+        printer.result(&write_jobs(&preset(name)?)?)?;
+        return Ok(Status::Done);
+    }
     if let Some(name) = &args.name {
         let text =
             preset_text(name).map_err(|error| hinted(error, "`iostall presets` lists what is built in"))?;

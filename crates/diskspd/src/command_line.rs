@@ -23,6 +23,7 @@ use super::xml::read_profile;
 pub use error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
 use scan::{Scanned, Switch, scan};
 use settings::Settings;
+pub use sqlio::in_diskspds_words;
 use values::{count_u32, experiment_flags};
 
 /// What the parser needs to know about the system; passed in, so that parsing is a pure function.

@@ -7,6 +7,7 @@ mod collector;
 mod draw;
 mod failures;
 pub mod fill;
+pub mod fio;
 mod job;
 pub mod plan;
 pub mod prepare;

@@ -12,6 +12,7 @@ pub mod diskspd;
 mod engine;
 mod error;
 pub mod event;
+pub mod fio;
 pub mod input;
 pub mod load;
 pub mod matrix;

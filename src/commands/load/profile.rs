@@ -1,5 +1,6 @@
 //! The profile of a load: a preset or file, with overrides from the command line.
 
+use iostall_load::fio::FioProfile;
 use iostall_load::preset::preset;
 use iostall_load::profile::{Overrides, check, give_own_files, read_profile};
 use iostall_measure::SyncCall;
@@ -16,8 +17,8 @@ const DEFAULT_ON_FILES: &str = "random-read";
 const DEFAULT_ON_SCRATCH: &str = "oltp";
 
 /// Resolves everything about the profile that needs no device.
-pub(super) fn resolve(args: &LoadArgs) -> anyhow::Result<Profile> {
-    let mut profile = base(args)?;
+pub(super) fn resolve(args: &LoadArgs, fio: Option<&FioProfile>) -> anyhow::Result<Profile> {
+    let mut profile = fio.map_or_else(|| base(args), |fio| Ok(fio.profile.clone()))?;
     let bound: Vec<&str> = args.what.bindings.iter().map(|binding| binding.name.as_str()).collect();
     give_own_files(&mut profile, &bound);
     for overrides in [of_run(args), of_roles(args)] {

@@ -3,7 +3,7 @@
 
 /// `words` in DiskSpd's options, if they are SQLIO's. All of those contain `-kR` or `-kW`, which DiskSpd does
 /// not have.
-pub(super) fn in_diskspds_words(words: &[String]) -> Option<String> {
+pub fn in_diskspds_words(words: &[String]) -> Option<String> {
     let writes = words.iter().find_map(|word| match option(word) {
         Some(("k", "R" | "r")) => Some(false),
         Some(("k", "W" | "w")) => Some(true),

@@ -41,7 +41,7 @@ pub use header::{HEADER_BYTES, HeaderKind, write_header};
 pub use lock::{FileLock, hold_for_reading};
 pub use lock_holder::LockHolder;
 pub use mark::{made_by_iostall, mark_made_by_iostall};
-pub use place::{check_new_file, is_same_place};
+pub use place::{check_name, check_new_file, is_same_place};
 pub use reason::GrantReason;
 pub use refusal::Refusal;
 pub use signature::Signature;

@@ -64,12 +64,21 @@ pub fn check_new_file(path: &Path) -> Result<(), Refusal> {
     check_new_file_on(&System::here(), path)
 }
 
-pub(super) fn check_new_file_on(system: &System, path: &Path) -> Result<(), Refusal> {
-    if let Some(kind) = path.to_str().and_then(WindowsPath::of)
-        && path.symlink_metadata().is_err()
-    {
-        return Err(Refusal::WindowsPath { path: path.to_owned(), kind });
+/// Whether a new file may have the name `path`, as it was typed.
+///
+/// # Errors
+/// [`Refusal::WindowsPath`].
+pub fn check_name(path: &Path) -> Result<(), Refusal> {
+    match path.to_str().and_then(WindowsPath::of) {
+        Some(kind) if path.symlink_metadata().is_err() => {
+            Err(Refusal::WindowsPath { path: path.to_owned(), kind })
+        }
+        _ => Ok(()),
     }
+}
+
+pub(super) fn check_new_file_on(system: &System, path: &Path) -> Result<(), Refusal> {
+    check_name(path)?;
     let failed = |source| Refusal::System { path: path.to_owned(), action: "find the directory", source };
     let place = std::path::absolute(path).and_then(|path| place_of(&path, LINKS_MAX)).map_err(failed)?;
     let existing = place.ancestors().skip(1).find(|directory| directory.exists());

@@ -10,7 +10,7 @@ use rustix::fs::{Access, access};
 use super::refusal::OutputRefusal;
 use super::resolve::{Resolved, resolve};
 use super::{descriptor, replace, stream};
-use crate::guard::{DatabaseFile, check_new_file, database_at};
+use crate::guard::{DatabaseFile, check_name, check_new_file, database_at};
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ impl Place {
                     let (kind, identity) = (kind_of(&there), Some(identity_of(&there)));
                     return Ok(Self { path, kind, identity, missing: None, descriptor: None });
                 }
+                // Once links are resolved, the name no longer shows what was typed.
+                check_name(path).map_err(OutputRefusal::Place)?;
                 let above = fs::metadata(&directory)?;
                 let missing = (rest.components().count() > 1 || !above.is_dir())
                     .then(|| path.parent().unwrap_or(Path::new("/")).to_owned());

@@ -1,0 +1,49 @@
+//! fio's job files as loads: the profile, and the files that its jobs name.
+
+use std::path::Path;
+
+use iostall_engine::{Input, InputError};
+use iostall_load::fio::{FioError, FioProfile, read_jobs};
+use iostall_measure::ByteCount;
+use thiserror::Error;
+
+use crate::targets::{OwnSize, TargetBinding, TargetRequest};
+
+/// Thousands of jobs are a hundredth of it.
+const JOB_FILE: Input = Input { what: "job file", limit: ByteCount(1 << 20) };
+
+/// Why a job file cannot be run.
+#[derive(Debug, Error)]
+pub enum JobFileError {
+    /// It was not read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// It asks for something that cannot be had.
+    #[error("{path}: {source}")]
+    Jobs {
+        /// Its name.
+        path: String,
+        /// What is wrong with it.
+        source: FioError,
+    },
+}
+
+/// Reads the job file at `path`.
+pub fn read_job_file(path: &Path) -> Result<FioProfile, JobFileError> {
+    let text = JOB_FILE.text(path)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    read_jobs(&name, &text).map_err(|source| JobFileError::Jobs { path: path.display().to_string(), source })
+}
+
+/// Has the jobs of `fio` work on the files that they name, each in its own size. Where `request` names files, they take their
+/// place.
+pub fn bind_files(request: &mut TargetRequest, fio: &FioProfile) {
+    if !request.paths.is_empty() {
+        return;
+    }
+    for file in &fio.files {
+        request.bindings.push(TargetBinding { name: file.name.clone(), path: file.path.clone() });
+        let own = OwnSize { made: file.size, in_spans: vec![file.size; fio.profile.spans.len()] };
+        request.sizes.push((file.name.clone(), own));
+    }
+}

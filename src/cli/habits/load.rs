@@ -1,0 +1,182 @@
+//! Words of fio, DiskSpd and SQLIO for a load.
+
+use clap::CommandFactory;
+use iostall_diskspd::command_line::{Surroundings, in_diskspds_words};
+use iostall_load::fio::{Effect, FioError, FioJob, to_options, to_words};
+
+use super::answer::{Answer, quoted};
+use crate::cli::Cli;
+
+/// What the options of a load are called in fio, and in ours.
+const NAMES: [(&str, &[&str]); 22] = [
+    ("rw", &["access", "write-pct"]),
+    ("readwrite", &["access", "write-pct"]),
+    ("rwmixread", &["write-pct"]),
+    ("rwmixwrite", &["write-pct"]),
+    ("bs", &["block-size"]),
+    ("blocksize", &["block-size"]),
+    ("bssplit", &["block-size"]),
+    ("iodepth", &["queue-depth"]),
+    ("numjobs", &["workers"]),
+    ("runtime", &["duration"]),
+    ("ramp_time", &["warmup"]),
+    ("direct", &["caching"]),
+    ("buffered", &["caching"]),
+    ("fsync", &["sync-every"]),
+    ("fdatasync", &["sync-every"]),
+    ("sync", &["durability"]),
+    ("rate_iops", &["rate"]),
+    ("rate_process", &["arrivals"]),
+    ("random_distribution", &["distribution"]),
+    ("percentage_random", &["random-pct"]),
+    ("randseed", &["seed"]),
+    ("buffer_compress_percentage", &["compressible-pct"]),
+];
+
+/// What `words` mean behind `iostall load`.
+pub(super) fn answer(words: &[String]) -> Option<Answer> {
+    sqlio(words).or_else(|| diskspd(words)).or_else(|| fio(words))
+}
+
+/// SQLIO's words, which DiskSpd has its own for.
+pub(super) fn sqlio(words: &[String]) -> Option<Answer> {
+    let line = in_diskspds_words(words)?;
+    Some(Answer::line(format!("iostall {line}"), Vec::new()))
+}
+
+/// DiskSpd's words are read by a command of their own.
+fn diskspd(words: &[String]) -> Option<Answer> {
+    let is_short = |word: &String| word.starts_with('-') && !word.starts_with("--") && word.len() > 1;
+    let surroundings = Surroundings { exists: &|_| false, clock_seed: 0 };
+    if !words.iter().any(is_short) || iostall_diskspd::parse(words, &surroundings).is_err() {
+        return None;
+    }
+    Some(Answer::line(format!("iostall diskspd {}", quoted(words)), Vec::new()))
+}
+
+/// fio's options. Beside options that only we have each is put into our words by itself; else they are a whole job, with
+/// fio's defaults.
+fn fio(words: &[String]) -> Option<Answer> {
+    let ours = options_of_load();
+    let is_ours = |word: &String| {
+        let name = word.strip_prefix("--")?.split('=').next()?;
+        ours.iter().find(|(known, _)| known == name)
+    };
+    let is_only_ours = |word: &String| is_ours(word).is_some_and(|(name, _)| !FioJob::knows(name));
+    let beside_ours = words.iter().any(is_only_ours);
+    let mut line = FioLine::default();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        if let Some((_, takes_value)) = is_ours(word).filter(|_| beside_ours) {
+            line.kept.push(word.clone());
+            if *takes_value && !word.contains('=') {
+                line.kept.extend(rest.next().cloned());
+            }
+        } else if !line.take(word, &mut rest) {
+            return None;
+        }
+    }
+    line.answer()
+}
+
+/// A line of fio's, as far as it was read.
+#[derive(Default)]
+struct FioLine {
+    job: FioJob,
+    jobs: usize,
+    /// Options that the job has, by fio's names.
+    given: Vec<String>,
+    /// Words of ours.
+    kept: Vec<String>,
+    files: Vec<String>,
+    left_out: Vec<String>,
+    refused: Vec<String>,
+}
+
+impl FioLine {
+    /// Takes an option, with one hyphen or two, and its value; or a file. Whether fio knows it.
+    fn take<'a>(&mut self, word: &'a str, rest: &mut std::slice::Iter<'a, String>) -> bool {
+        let Some(name) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
+            self.files.push(word.to_owned());
+            return true;
+        };
+        let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
+        let needs_value = || matches!(FioJob::default().take(name, None), Err(FioError::Value { .. }));
+        let is_switched = || rest.as_slice().first().is_some_and(|next| next == "0" || next == "1");
+        let follows = value.is_none() && FioJob::knows(name) && (needs_value() || is_switched());
+        let value = if follows { rest.next().map(String::as_str) } else { value };
+        self.jobs += usize::from(name == "name");
+        match self.job.take(name, value) {
+            Ok(Effect::Taken) => self.given.push(name.replace('-', "_")),
+            Ok(Effect::None) => self.left_out.push(format!("--{name}")),
+            Err(FioError::Unknown { .. }) => return false,
+            Err(error) => self.refused.push(error.to_string()),
+        }
+        true
+    }
+
+    fn answer(mut self) -> Option<Answer> {
+        let line = |words: &str, left_out| Answer::line(format!("iostall load {words}"), left_out);
+        let nothing_given = self.given.is_empty() && self.refused.is_empty() && self.kept.is_empty();
+        if nothing_given
+            && let [file] = self.files.as_slice()
+            && is_job_file(file)
+        {
+            return Some(line(&format!("--fio {}", quoted(&self.files)), self.left_out));
+        }
+        if nothing_given && self.left_out.is_empty() {
+            return None;
+        }
+        if self.jobs > 1 {
+            self.refused
+                .push("write several jobs to a job file, and give that to iostall load --fio".to_owned());
+        }
+        if !self.refused.is_empty() {
+            return Some(Answer::No(self.refused.join("; ")));
+        }
+        if !self.kept.is_empty() {
+            return Some(line(&beside_ours(&self).join(" "), self.left_out));
+        }
+        if self.job.depth_is_ignored() {
+            self.left_out.push("--iodepth (fio's own engine keeps one request in flight)".to_owned());
+        }
+        self.job.files.append(&mut self.files);
+        Some(match to_words(&self.job) {
+            Ok(words) => line(&words.join(" "), self.left_out),
+            Err(error) => Answer::No(error.to_string()),
+        })
+    }
+}
+
+/// Only what was given, behind the words that are ours already.
+fn beside_ours(line: &FioLine) -> Vec<String> {
+    let asked = |option: &str| {
+        line.given.iter().any(|name| {
+            name == option || NAMES.iter().any(|(theirs, ours)| name == theirs && ours.contains(&option))
+        })
+    };
+    // What fio's engine does with a depth is of no interest beside our own words.
+    let mut deep = line.job.clone();
+    deep.one_at_a_time = false;
+    if !line.given.iter().any(|name| name == "rw" || name == "readwrite") {
+        deep.mix();
+    }
+    let options = to_options(&deep).into_iter().filter(|(name, _)| asked(name));
+    let translated = options.flat_map(|(name, value)| [format!("--{name}"), value]);
+    let files = line.job.files.iter().chain(&line.files).cloned();
+    line.kept.iter().cloned().chain(translated).chain(files).collect()
+}
+
+fn is_job_file(file: &str) -> bool {
+    [".fio", ".job", ".ini", ".conf"].iter().any(|end| file.ends_with(end))
+}
+
+/// The long options of a load, and whether a value follows.
+fn options_of_load() -> Vec<(String, bool)> {
+    let mut command = Cli::command();
+    command.build();
+    let Some(load) = command.find_subcommand("load") else { return Vec::new() };
+    let takes_value = |argument: &clap::Arg| argument.get_action().takes_values();
+    let arguments = load.get_arguments();
+    arguments.filter_map(|argument| Some((argument.get_long()?.to_owned(), takes_value(argument)))).collect()
+}

@@ -1,0 +1,77 @@
+//! The habits of other tools: what was typed in their words is answered with the same in ours.
+//!
+//! `tests/habits.txt` has the lines and the answers that are right; whoever misses one adds it there.
+
+mod answer;
+mod copying;
+mod load;
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
+
+pub(crate) use answer::Answer;
+use answer::quoted;
+
+/// `words`, without the program's own name, in the spelling that is read: `help load` is `load --help`, as it is elsewhere.
+pub(crate) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
+    let mut words = words;
+    let Some(first) = words.first().and_then(|word| word.to_str()) else { return words };
+    match first {
+        "help" => {
+            words.remove(0);
+            words.push("--help".into());
+        }
+        "version" if words.len() == 1 => words[0] = "--version".into(),
+        "bench" | "benchmark" | "test" => words[0] = "load".into(),
+        "diskspd.exe" | "DiskSpd" | "DiskSpd.exe" => words[0] = "diskspd".into(),
+        "runs" if words.get(1).is_some_and(|word| word == "list" || word == "ls") => drop(words.remove(1)),
+        _ => {}
+    }
+    words
+}
+
+/// What `words`, which are none of ours as they stand, mean in ours; `None` where they are no other tool's either.
+pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
+    let words: Vec<String> = words.iter().map(|word| plain(&word.to_string_lossy())).collect();
+    let (first, rest) = words.split_first()?;
+    let name = first.rsplit(['/', '\\']).next().unwrap_or(first).to_ascii_lowercase();
+    match name.trim_end_matches(".exe") {
+        "load" | "fio" => load::answer(rest),
+        "diskspd" => Some(Answer::line(format!("iostall diskspd {}", quoted(rest)), Vec::new())),
+        "sqlio" => load::sqlio(rest),
+        "copy" => copying::answer(copying::Tool::Any, rest),
+        "cp" => copying::answer(copying::Tool::Cp, rest),
+        "mv" => Some(Answer::No(copying::NO_MOVE.to_owned())),
+        "rsync" => copying::answer(copying::Tool::Rsync, rest),
+        "rclone" => copying::rclone(rest),
+        "robocopy" | "xcopy" => copying::robocopy(rest),
+        _ => None,
+    }
+}
+
+/// Whether some of `words` are another tool's although ours could be read from them too: a switch of robocopy's is a path, and
+/// an option with the dash of a web page is a file name. What is there under that name is meant.
+pub(crate) fn is_foreign(words: &[OsString], exists: &dyn Fn(&str) -> bool) -> bool {
+    let Some((first, rest)) = words.split_first() else { return false };
+    let rest = rest.iter().filter_map(|word| word.to_str()).filter(|word| !exists(word));
+    match first.to_str() {
+        Some("diskspd") => false,
+        Some("copy") => rest.into_iter().any(|word| plain(word) != word || copying::is_switch(word)),
+        _ => rest.into_iter().any(|word| plain(word) != word),
+    }
+}
+
+/// `word` with hyphens in place of the dashes that web pages make of them at the beginning of an option.
+fn plain(word: &str) -> String {
+    let is_dash = |c: char| matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}');
+    match word.strip_prefix(is_dash) {
+        // An en dash is one hyphen or two; what follows a single one is a letter and its value.
+        Some(rest) if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || is_dash(c)) => word.to_owned(),
+        Some(rest) if rest.starts_with(is_dash) => format!("--{}", rest.trim_start_matches(is_dash)),
+        Some(rest) if rest.contains('=') || word.starts_with('\u{2014}') => format!("--{rest}"),
+        Some(rest) => format!("-{rest}"),
+        None => word.to_owned(),
+    }
+}
