@@ -123,7 +123,6 @@ fn letter(tool: Tool, letter: char) -> Option<&'static str> {
         ('n', _) => "dry-run",
         ('l' | 's', Tool::Cp) => "link",
         ('i', Tool::Cp) => "interactive",
-        ('b', Tool::Cp) => "backup",
         ('R', Tool::Rsync) => "relative",
         ('r' | 'R', _) => "recursive",
         ('a', _) => "archive",

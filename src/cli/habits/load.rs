@@ -124,7 +124,7 @@ impl FioLine {
         {
             return Some(line(&format!("--fio {}", quoted(&self.files)), self.left_out));
         }
-        if nothing_given && self.left_out.is_empty() {
+        if self.given.is_empty() && self.refused.is_empty() && self.left_out.is_empty() {
             return None;
         }
         if self.jobs > 1 {

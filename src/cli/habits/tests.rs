@@ -92,7 +92,7 @@ fn the_habits_of_other_tools_get_the_right_answer() {
     let (mut count, mut wrong) = (0, String::new());
     while let Some(typed) = lines.next() {
         assert!(!typed.starts_with(' '), "an answer without a question: {typed}");
-        let expected = lines.next_if(|line| line.starts_with(' ')).map(str::trim).unwrap_or("(no answer)");
+        let expected = lines.next_if(|line| line.starts_with(' ')).map_or("(no answer)", str::trim);
         let actual = answered(typed);
         let is_right = match expected.split_at_checked(2) {
             Some(("! ", words)) => actual.starts_with("! ") && actual.contains(words),
@@ -115,9 +115,14 @@ fn the_habits_of_other_tools_get_the_right_answer() {
 
 #[test]
 fn words_that_are_nobodys_are_left_to_the_usual_message() {
-    for line in
-        ["load --bogus", "load --preset oltp --bogus=1", "copy --bogus a b", "nothing", "runs --bogus"]
-    {
+    for line in [
+        "load --bogus",
+        "load --preset oltp --bogus=1",
+        "load --preset oltp --fio f t.dat",
+        "copy --bogus a b",
+        "nothing",
+        "runs --bogus",
+    ] {
         assert_eq!(answer(&os(&split(line))), None, "{line}");
     }
     assert!(!is_foreign(&os(&split("copy /data /E")), &|path| path == "/E"), "there is such a directory");

@@ -60,6 +60,7 @@ impl Place {
     /// An [`OutputRefusal`] if the path leads nowhere. Whether it may be written is checked by
     /// [`Self::check_writable`].
     pub fn of(path: &Path) -> Result<Self, OutputRefusal> {
+        let typed = path;
         match resolve(path)? {
             Resolved::Descriptor(number) => Self::of_descriptor(number),
             Resolved::Unnamed(link) => {
@@ -78,7 +79,7 @@ impl Place {
                     return Ok(Self { path, kind, identity, missing: None, descriptor: None });
                 }
                 // Once links are resolved, the name no longer shows what was typed.
-                check_name(path).map_err(OutputRefusal::Place)?;
+                check_name(typed).map_err(OutputRefusal::Place)?;
                 let above = fs::metadata(&directory)?;
                 let missing = (rest.components().count() > 1 || !above.is_dir())
                     .then(|| path.parent().unwrap_or(Path::new("/")).to_owned());

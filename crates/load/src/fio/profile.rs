@@ -124,18 +124,15 @@ fn role(job: &FioJob, files: &mut Vec<FioFile>) -> Result<RoleProfile, FioError>
 fn targets(job: &FioJob, files: &mut Vec<FioFile>) -> Result<Vec<String>, FioError> {
     let mut names = Vec::new();
     for path in paths(job)? {
+        let size = job.size.map(|size| ByteCount(size + job.offset));
         let known = files.iter_mut().find(|file| file.path == path);
-        let name = match known {
-            Some(file) => {
-                file.size = file.size.max(job.size.map(|size| ByteCount(size + job.offset)));
-                file.name.clone()
-            }
-            None => {
-                let name = format!("file{}", files.len() + 1);
-                let size = job.size.map(|size| ByteCount(size + job.offset));
-                files.push(FioFile { name: name.clone(), path, size });
-                name
-            }
+        let name = if let Some(file) = known {
+            file.size = file.size.max(size);
+            file.name.clone()
+        } else {
+            let name = format!("file{}", files.len() + 1);
+            files.push(FioFile { name: name.clone(), path, size });
+            name
         };
         names.push(name);
     }
