@@ -135,7 +135,12 @@ fn resetting_the_io_view_of_postgres_resets_its_rows_alone() {
     server.sql(include_str!("../../testdata/sql/postgres_reset_io.sql"));
     let now = read(source.as_mut());
     assert_eq!(change(&before, &now, of_kind(Kind::PostgresIo)), Change::Reset(ResetReason::StatisticsReset));
-    assert!(change(&before, &now, of_kind(Kind::PostgresWal)).delta().is_some());
+    // From 18 the syncs of the log are counted in that view, too.
+    assert_eq!(
+        change(&before, &now, of_kind(Kind::PostgresWal)),
+        Change::Reset(ResetReason::StatisticsReset)
+    );
+    assert!(change(&before, &now, of_kind(Kind::PostgresDatabase)).delta().is_some());
 }
 
 #[test]
