@@ -293,8 +293,8 @@ mod tests {
             ]
         };
         let kept = filtered(&filter, all());
-        let names: Vec<&str> = kept.rows.iter().map(|row| row.subject.name.as_str()).collect();
-        assert_eq!(names, ["public.pg_catalog", "pg_catalog.ibd"]);
+        let left: Vec<&str> = kept.rows.iter().map(|row| row.subject.name.as_str()).collect();
+        assert_eq!(left, ["public.pg_catalog", "pg_catalog.ibd"]);
         assert_eq!(filtered(&Filter::default(), all()).rows.len(), 4);
     }
 

@@ -18,6 +18,9 @@ use crate::metrics::Metrics;
 use crate::sampling::{SamplerOptions, SourceThreads, Stopper};
 use crate::setup::{CollectorSetup, WatchedSource};
 
+/// A source that is sampled from now on, and the number of the one that it replaces.
+type Change = (Option<usize>, WatchedSource, Box<dyn Source>);
+
 /// A collector that is ready to run.
 pub struct CollectorService<H> {
     collector: Collector<H, MachineClock>,
@@ -116,10 +119,7 @@ impl<H: History + CollectorState> CollectorService<H> {
     }
 
     /// The sources of `setup` that are not sampled like this already, opened, with the number of the one that each replaces.
-    fn changes(
-        &self,
-        setup: &CollectorSetup,
-    ) -> Result<Vec<(Option<usize>, WatchedSource, Box<dyn Source>)>, SourceError> {
+    fn changes(&self, setup: &CollectorSetup) -> Result<Vec<Change>, SourceError> {
         let mut changes = Vec::new();
         for source in &setup.sources {
             let known = self.sources.iter().find(|(_, known)| known.name == source.name);
@@ -133,7 +133,7 @@ impl<H: History + CollectorState> CollectorService<H> {
     fn apply(
         &mut self,
         setup: CollectorSetup,
-        changes: Vec<(Option<usize>, WatchedSource, Box<dyn Source>)>,
+        changes: Vec<Change>,
         observer: CollectObserver<'_>,
     ) -> Result<(), WatchError> {
         if let Some((_, watch)) = &mut self.file {

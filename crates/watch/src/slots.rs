@@ -42,7 +42,7 @@ pub fn slots(
             let part = SourceWindow { history, source: watched.source.id, from, to };
             let mut slots =
                 Slots { name, level: request.level, every: signed(every), open: None, outcome: Ok(false) };
-            part.each_interval(&mut |interval| slots.add(interval, each))?;
+            part.each_interval(&mut |interval| slots.add(&interval, each))?;
             slots.close(each);
             has_any |= slots.outcome?;
         }
@@ -66,14 +66,14 @@ struct Slots<'a> {
 }
 
 impl Slots<'_> {
-    fn add(&mut self, interval: Interval, each: EachSlot<'_>) {
+    fn add(&mut self, interval: &Interval, each: EachSlot<'_>) {
         // What was read late overlaps with what was read meanwhile.
         if interval.grain == Grain::Late {
-            return self.give(interval.start, interval.end, &self.window_of(&interval), each);
+            return self.give(interval.start, interval.end, &self.window_of(interval), each);
         }
         if interval.end.duration_since(interval.start) > self.every {
             self.close(each);
-            return self.give(interval.start, interval.end, &self.window_of(&interval), each);
+            return self.give(interval.start, interval.end, &self.window_of(interval), each);
         }
         // Not longer than a slot, it lies in two at most.
         let edge = self.floor(interval.end);
@@ -158,7 +158,9 @@ mod tests {
         };
         let every = SignedDuration::from_secs(60);
         let mut slots = Slots { name: "s", level: Level::Files, every, open: None, outcome: Ok(false) };
-        intervals.iter().for_each(|interval| slots.add(interval.clone(), &mut each));
+        for interval in intervals {
+            slots.add(interval, &mut each);
+        }
         slots.close(&mut each);
         slots.outcome.unwrap();
         seen

@@ -127,9 +127,9 @@ fn wait(program: Program, request: &AtomicU8) -> io::Result<ExitStatus> {
         let wanted = request.load(Ordering::Relaxed);
         if wanted > done {
             if wanted == KILL {
-                program.kill()
+                program.kill();
             } else {
-                program.ask_to_end()
+                program.ask_to_end();
             }
             done = wanted;
         }

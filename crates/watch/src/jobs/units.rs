@@ -23,7 +23,8 @@ fn units(jobs: &[Job]) -> Vec<Unit> {
 
 /// All units as one text, each under its name.
 pub fn units_text(jobs: &[Job]) -> String {
-    units(jobs).iter().map(|unit| format!("# {}\n{}\n", unit.name, unit.text)).collect()
+    let text = |unit: &Unit| format!("# {}\n{}\n", unit.name, unit.text);
+    units(jobs).iter().map(text).collect::<Vec<_>>().concat()
 }
 
 /// Writes them to `directory`. Returns the files.
@@ -52,8 +53,13 @@ fn service(job: &Job) -> Unit {
 }
 
 fn timer(job: &Job) -> Unit {
-    let calendars: String =
-        job.calendar.on_calendar().iter().map(|line| format!("OnCalendar={line}\n")).collect();
+    let calendars: String = job
+        .calendar
+        .on_calendar()
+        .iter()
+        .map(|line| format!("OnCalendar={line}\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let text = format!(
         "[Unit]\nDescription=When the iostall job {name} runs\n\n[Timer]\n{calendars}AccuracySec=1s\n\n[Install]\n\
          WantedBy=timers.target\n",
