@@ -22,9 +22,13 @@ pub(super) fn show(event: CollectEvent<'_>, store: &Path, printer: &Printer) {
         }
         // Runs of jobs are shown below, and a sign of life is for the other side.
         CollectEvent::Alert(AlertEvent::Notice(Message::Job(_) | Message::Heartbeat(_))) => {}
-        CollectEvent::Job(run) => run_lines(run).iter().for_each(|line| printer.note(line)),
+        CollectEvent::Job(run) => {
+            for line in run_lines(run) {
+                printer.note(&line);
+            }
+        }
         CollectEvent::Reloaded(path) => {
-            printer.note(&format!("{} has changed and counts from now on", path.display()))
+            printer.note(&format!("{} has changed and counts from now on", path.display()));
         }
         CollectEvent::Refused(error) => {
             let hint = error.hint().unwrap_or_default();
