@@ -11,8 +11,8 @@ use crate::support::{PATIENCE, Workspace, until};
 const DEAD: &str = "postgres://mon@127.0.0.1:9/sales";
 
 fn collector_file(workspace: &Workspace, sources: &[&str], channel: &str, rest: &str) {
-    let sources: String =
-        sources.iter().map(|url| format!("[[source]]\nurl = \"{url}\"\ninterval = \"1s\"\n")).collect();
+    let source = |url: &&str| format!("[[source]]\nurl = \"{url}\"\ninterval = \"1s\"\n");
+    let sources = sources.iter().map(source).collect::<Vec<String>>().concat();
     let text = format!("{sources}\n[channels.one]\n{channel}\ntimeout = \"10m\"\n\n{rest}");
     fs::write(workspace.path("collector.toml"), text).unwrap();
 }

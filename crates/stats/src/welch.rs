@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn levels_without_scatter_differ_or_do_not_and_nothing_has_no_ratio() {
         let level = |value: f64| Level::of_independent(&[value; 4]).unwrap();
-        assert_eq!(welch(&level(2.0), &level(2.0)).unwrap().p_value, 1.0);
+        assert!((welch(&level(2.0), &level(2.0)).unwrap().p_value - 1.0).abs() < f64::EPSILON);
         let apart = welch(&level(2.0), &level(3.0)).unwrap();
         assert!(apart.p_value < 1e-12 && (apart.interval.low - 1.5).abs() < 1e-12, "{apart:?}");
         assert_eq!(welch(&level(0.0), &level(1.0)), None);
