@@ -34,7 +34,8 @@ fn every_kind_is_shown_at_some_level_but_groups_and_pressure_which_have_their_ow
 #[test]
 fn a_file_counts_for_its_database_its_volume_and_its_server() {
     let sales = Scope::Database("sales".into());
-    let of_sql_server = [Some("n"), Some("sales"), Some("E:"), Some("all files")];
+    // Without a path, the name alone would add up files of several databases.
+    let of_sql_server = [Some("sales: n"), Some("sales"), Some("E:"), Some("all files")];
     assert_eq!(groups(Kind::SqlServerFile, &sales, Some("E:")), words(of_sql_server));
     // InnoDB's total already contains its files.
     assert_eq!(groups(Kind::MysqlFile, &sales, None), words([Some("n"), Some("sales"), None, None]));

@@ -261,8 +261,8 @@ mod tests {
     #[test]
     fn every_cause_has_the_advice_that_helps_with_it_and_no_other() {
         for (kind, wanted) in [
-            (io::ErrorKind::StorageFull, "make room on the destination"),
-            (io::ErrorKind::QuotaExceeded, "make room on the destination"),
+            (io::ErrorKind::StorageFull, "free space"),
+            (io::ErrorKind::QuotaExceeded, "free space"),
             (io::ErrorKind::FileTooLarge, "ulimit -f"),
             (io::ErrorKind::NotFound, "check the name"),
             (io::ErrorKind::PermissionDenied, "run as a user"),

@@ -219,7 +219,7 @@ mod tests {
         let reset = Change::Reset(ResetReason::Restart);
         let window = window(Level::Files, &[[reset, delta(5, 5)]]);
         let group =
-            &window.groups[&GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: "a.mdf".into() }];
+            &window.groups[&GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: "sales: a.mdf".into() }];
         assert_eq!(group.resets[&ResetReason::Restart], 1);
         assert_eq!(group.totals.covered_ns, 0);
     }
@@ -237,8 +237,8 @@ mod tests {
     fn the_share_of_a_file_is_of_the_intervals_in_which_it_was_counted() {
         let reset = Change::Reset(ResetReason::Reattach);
         let window = window(Level::Files, &[[delta(30, 0), delta(10, 0)], [reset, delta(500, 0)]]);
-        assert!(is_near(share(&window, "a.mdf"), 0.75), "not 30 of 540");
-        assert!(is_near(share(&window, "b.mdf"), 510.0 / 540.0));
+        assert!(is_near(share(&window, "sales: a.mdf"), 0.75), "not 30 of 540");
+        assert!(is_near(share(&window, "sales: b.mdf"), 510.0 / 540.0));
     }
 
     #[test]
@@ -263,8 +263,8 @@ mod tests {
         rows[0].subject.volume = None;
         let changes = [delta(10, 0), delta(0, 0)];
         window.add("s", &interval(0, &rows, &changes));
-        assert_eq!(share(&window, "a"), None);
-        assert_eq!(share(&window, "b"), None, "nothing was done on it that could be shared");
+        assert_eq!(share(&window, "sales: a"), None);
+        assert_eq!(share(&window, "sales: b"), None, "nothing was done on it that could be shared");
     }
 
     #[test]
@@ -282,10 +282,10 @@ mod tests {
     #[test]
     fn the_file_that_is_waited_for_longest_comes_first_and_two_slow_reads_last() {
         let busy_and_idle = window(Level::Files, &[[delta(124_260, 149_112), delta(2, 60)]]);
-        assert_eq!(names(&busy_and_idle, Order::StallTime), ["a.mdf", "b.mdf"]);
-        assert_eq!(names(&busy_and_idle, Order::StallPerIo), ["a.mdf", "b.mdf"], "two reads tell nothing");
+        assert_eq!(names(&busy_and_idle, Order::StallTime), ["sales: a.mdf", "sales: b.mdf"]);
+        assert_eq!(names(&busy_and_idle, Order::StallPerIo), ["sales: a.mdf", "sales: b.mdf"], "two reads tell nothing");
         let both_busy = window(Level::Files, &[[delta(10_000, 12_000), delta(200, 6_000)]]);
-        assert_eq!(names(&both_busy, Order::StallTime), ["a.mdf", "b.mdf"]);
-        assert_eq!(names(&both_busy, Order::StallPerIo), ["b.mdf", "a.mdf"]);
+        assert_eq!(names(&both_busy, Order::StallTime), ["sales: a.mdf", "sales: b.mdf"]);
+        assert_eq!(names(&both_busy, Order::StallPerIo), ["sales: b.mdf", "sales: a.mdf"]);
     }
 }

@@ -153,7 +153,7 @@ fn a_notice_says_what_since_when_and_how_bad() {
     assert_eq!((notice.since, notice.at), (court.begun, court.now().utc));
     assert_eq!(notice.lasted_ns, 3 * TICK_NS);
     let about = notice.about.as_ref().unwrap();
-    assert_eq!(about.name, "a.mdf");
+    assert_eq!(about.name, "sales: a.mdf");
     assert_eq!(about.value.map(f64::to_bits), Some(40e6_f64.to_bits()));
     assert_eq!(about.value_max.to_bits(), 50e6_f64.to_bits());
 }
@@ -268,7 +268,7 @@ fn what_begins_at_once_on_one_volume_is_one_notice_with_the_count_and_the_worst_
         [(200, 200), (1, 1)]
     );
     let whole = &notices[0];
-    assert_eq!(whole.about.as_ref().unwrap().name, "117.mdf");
+    assert_eq!(whole.about.as_ref().unwrap().name, "sales: 117.mdf");
     assert_eq!((whole.others.len(), whole.others[0].value.map(f64::to_bits)), (4, Some(49e6_f64.to_bits())));
     assert_ne!(whole.group, notices[1].group);
     // Half of them recover: the group is told how many are left.
