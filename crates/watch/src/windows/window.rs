@@ -218,8 +218,8 @@ mod tests {
     fn a_reset_is_counted_and_adds_nothing() {
         let reset = Change::Reset(ResetReason::Restart);
         let window = window(Level::Files, &[[reset, delta(5, 5)]]);
-        let group =
-            &window.groups[&GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: "sales: a.mdf".into() }];
+        let group = &window.groups
+            [&GroupKey { source: "s".into(), kind: Kind::SqlServerFile, name: "sales: a.mdf".into() }];
         assert_eq!(group.resets[&ResetReason::Restart], 1);
         assert_eq!(group.totals.covered_ns, 0);
     }
@@ -283,7 +283,11 @@ mod tests {
     fn the_file_that_is_waited_for_longest_comes_first_and_two_slow_reads_last() {
         let busy_and_idle = window(Level::Files, &[[delta(124_260, 149_112), delta(2, 60)]]);
         assert_eq!(names(&busy_and_idle, Order::StallTime), ["sales: a.mdf", "sales: b.mdf"]);
-        assert_eq!(names(&busy_and_idle, Order::StallPerIo), ["sales: a.mdf", "sales: b.mdf"], "two reads tell nothing");
+        assert_eq!(
+            names(&busy_and_idle, Order::StallPerIo),
+            ["sales: a.mdf", "sales: b.mdf"],
+            "two reads tell nothing"
+        );
         let both_busy = window(Level::Files, &[[delta(10_000, 12_000), delta(200, 6_000)]]);
         assert_eq!(names(&both_busy, Order::StallTime), ["sales: a.mdf", "sales: b.mdf"]);
         assert_eq!(names(&both_busy, Order::StallPerIo), ["sales: b.mdf", "sales: a.mdf"]);
