@@ -347,7 +347,7 @@ fn a_mock_server_that_never_ends_its_answer_is_left_with_the_reason() {
     let error = source(&server, "").read().unwrap_err();
     assert!(matches!(error, SourceError::TooMuch { .. }), "{error:?}");
     assert!(
-        error.to_string().contains("200000 rows") && error.hint().contains("the server that was meant"),
+        error.to_string().contains("200000 rows") && error.hint().contains("the right server"),
         "{error}"
     );
 }
