@@ -13,7 +13,7 @@ use crate::printer::Printer;
 use crate::store::open_watch;
 
 /// How many runs of a job are searched for its last result.
-const RUNS: u32 = 3;
+const RUNS: u32 = 20;
 
 /// Checks the file and prints its content.
 pub(super) fn check(file: &Path, printer: &Printer) -> anyhow::Result<Status> {

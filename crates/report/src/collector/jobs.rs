@@ -12,7 +12,8 @@ pub struct PlannedJob<'a> {
     pub runs: Vec<JobRun>,
 }
 
-/// One line per job; a failed one is followed by the last lines of its output.
+/// One line per job. If its newest run did not end by itself, the last one that did follows. Each failed
+/// run is followed by the last lines of its output.
 pub fn planned_jobs(jobs: &[PlannedJob<'_>], now: Timestamp) -> String {
     let mut text = String::new();
     for PlannedJob { job, runs } in jobs {
@@ -23,13 +24,23 @@ pub fn planned_jobs(jobs: &[PlannedJob<'_>], now: Timestamp) -> String {
             job.name,
             newest.map_or("never ran".to_owned(), outcome)
         ));
-        if let Some(run) = newest.filter(|run| run.outcome.is_failure()) {
-            for line in run.output.lines() {
-                text.push_str(&format!("    {}\n", shown(line)));
-            }
+        text.push_str(&newest.map(last_output).unwrap_or_default());
+        let ended = runs.iter().find(|run| ended_by_itself(run));
+        if let Some(run) = ended.filter(|_| newest.is_some_and(|newest| !ended_by_itself(newest))) {
+            text.push_str(&format!("  before it: {}\n{}", outcome(run), last_output(run)));
         }
     }
     text
+}
+
+fn ended_by_itself(run: &JobRun) -> bool {
+    matches!(run.outcome, JobOutcome::Succeeded | JobOutcome::Failed | JobOutcome::TimedOut)
+}
+
+/// The last lines of a failed run's output, indented.
+fn last_output(run: &JobRun) -> String {
+    let lines = run.output.lines().filter(|_| run.outcome.is_failure());
+    lines.map(|line| format!("    {}\n", shown(line))).collect()
 }
 
 /// The collector's log lines about a run that started, ended or did not happen.
@@ -77,11 +88,23 @@ mod tests {
             detail: "exit status: 3".into(),
             output: "no\u{1b}[2J space".into(),
         };
-        let runs = vec![run];
+        let runs = vec![run.clone()];
         let text = planned_jobs(&[PlannedJob { job: &job, runs }], "2026-11-22T12:00:00Z".parse().unwrap());
         let wanted =
             "\"drill\": next 2026-11-23T02:30:00Z; due 2026-11-22T02:30:00Z: failed (exit status: 3)\n    no";
         assert!(text.starts_with(wanted) && !text.contains('\u{1b}'), "{text}");
+        let stopped = JobRun {
+            due: "2026-11-23T02:30:00Z".parse().unwrap(),
+            outcome: JobOutcome::Stopped,
+            detail: "the collector ended".into(),
+            output: String::new(),
+            ..run.clone()
+        };
+        let runs = vec![stopped, run];
+        let text = planned_jobs(&[PlannedJob { job: &job, runs }], Timestamp::UNIX_EPOCH);
+        let wanted = "due 2026-11-23T02:30:00Z: stopped (the collector ended)\n  \
+            before it: due 2026-11-22T02:30:00Z: failed (exit status: 3)\n    no";
+        assert!(text.contains(wanted), "{text}");
         let never = planned_jobs(&[PlannedJob { job: &job, runs: Vec::new() }], Timestamp::UNIX_EPOCH);
         assert!(never.ends_with("never ran\n"), "{never}");
     }
