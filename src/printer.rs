@@ -1,8 +1,8 @@
 //! The only writer to standard output and standard error, including progress.
 //!
 //! Names, server errors and arguments are made safe where they are put into a line
-//! (`iostall_measure::foreign`); this is the
-//! second line of defence. Text from outside never controls the terminal or starts a line of its own.
+//! (`iostall_measure::foreign`); this is the second line of defence. Text from outside never controls the
+//! terminal or starts a line of its own.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex};

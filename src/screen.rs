@@ -1,8 +1,7 @@
 //! The whole terminal, while a full-screen view uses it.
 //!
 //! Besides the printer the only writer to standard output, and never at the same time: nothing is printed
-//! while a screen is
-//! open. Whatever ends the view, including a panic, the terminal is restored.
+//! while a screen is open. Whatever ends the view, including a panic, the terminal is restored.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

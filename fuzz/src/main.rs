@@ -1,10 +1,8 @@
 //! `cargo run -p iostall-fuzz -- --seconds 60`: feeds mutated inputs to the readers of untrusted input, until
-//! one panics,
-//! breaks a promise, or uses too much time or memory.
+//! one panics, breaks a promise, or uses too much time or memory.
 //!
 //! libFuzzer tracks which parts of a reader an input reaches. Its instrumentation comes from LLVM and works
-//! on the stable
-//! toolchain; the instrumented program is built separately in `target/fuzz`.
+//! on the stable toolchain; the instrumented program is built separately in `target/fuzz`.
 
 use std::fs;
 use std::io::Write as _;

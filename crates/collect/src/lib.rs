@@ -1,8 +1,7 @@
 //! Reads the cumulative I/O counters of databases and hosts.
 //!
 //! A [`Source`] returns one complete [`Sample`](iostall_model::Sample) at a time. `watch` decides when to
-//! read, and
-//! `iostall_model::delta` computes differences.
+//! read, and `iostall_model::delta` computes differences.
 
 pub mod address;
 mod allowance;

@@ -73,10 +73,9 @@ impl SourceError {
     /// How long a source that keeps failing this way is left alone at most; `None`: retried at every tick.
     ///
     /// Each refused attempt counts against the login, the host or both: policies lock accounts, and MySQL
-    /// blocks a host after a
-    /// hundred aborted handshakes. A server that does not answer in time would only get more work. If nobody
-    /// listens, an attempt
-    /// costs nothing, and the first sample after a start is valuable.
+    /// blocks a host after a hundred aborted handshakes. A server that does not answer in time would only get
+    /// more work. If nobody listens, an attempt costs nothing, and the first sample after a start is
+    /// valuable.
     pub fn longest_pause(&self) -> Option<Duration> {
         match self {
             Self::Login { .. }

@@ -1,8 +1,7 @@
 //! The command line: turns what was typed into a [`DiskspdProfile`] or a specific error.
 //!
 //! Like DiskSpd, it makes two passes: first the unit of other options (`-b`) and test-wide options, then the
-//! rest from left
-//! to right. Every option is one word with its value attached, and comes before the targets.
+//! rest from left to right. Every option is one word with its value attached, and comes before the targets.
 
 mod affinity;
 mod caching;

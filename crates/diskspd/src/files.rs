@@ -1,10 +1,8 @@
 //! Which files a profile creates, and their size in each time span.
 //!
 //! DiskSpd recreates a file before every time span that gives it a size, unless `PrecreateFiles` creates it
-//! once before the
-//! first. Here every file is created once, in its largest size, and a time span in which it is smaller uses
-//! its beginning: the
-//! same offsets, without rewriting the file between time spans.
+//! once before the first. Here every file is created once, in its largest size, and a time span in which it
+//! is smaller uses its beginning: the same offsets, without rewriting the file between time spans.
 
 use super::profile::{DiskspdProfile, PrecreateFiles};
 

@@ -1,8 +1,8 @@
 //! DiskSpd 2.2 on Linux: its command line, its XML profiles, and their translation for our engine.
 //!
 //! The types ([`DiskspdProfile`] and below) match DiskSpd's exactly, so that a profile passes unchanged from
-//! command line to
-//! XML and back. [`mapping`] converts them to an [`iostall_model::Profile`]; what Linux cannot do is an
+//! command line to XML and back. [`mapping`] converts them to an [`iostall_model::Profile`]; what Linux
+//! cannot do is an
 //! [`Unsupported`],
 //! which is refused or reported by name. Everything here is pure: the caller says whether a file exists.
 

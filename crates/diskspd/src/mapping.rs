@@ -1,8 +1,7 @@
 //! Converts a DiskSpd profile for our engine.
 //!
 //! Each DiskSpd target becomes a role with its own workers, in DiskSpd's order, so that worker numbers are
-//! DiskSpd's thread
-//! numbers. A thread pool (`-F`) becomes one role over all targets.
+//! DiskSpd's thread numbers. A thread pool (`-F`) becomes one role over all targets.
 
 #[cfg(test)]
 mod tests;

@@ -100,12 +100,9 @@ pub enum OpenError {
 /// Opens a regular file or a block device and reports whether direct I/O works.
 ///
 /// Direct I/O is granted when the file opens with `O_DIRECT` and `statx` reports an alignment for it. If the
-/// file
-/// system accepts `O_DIRECT` without reporting an alignment, the file stays open with `O_DIRECT` and the
-/// result
-/// carries the reason; on tmpfs, for example, reads still come from memory. If it is refused, the file is
-/// opened
-/// through the page cache, again with the reason.
+/// file system accepts `O_DIRECT` without reporting an alignment, the file stays open with `O_DIRECT` and the
+/// result carries the reason; on tmpfs, for example, reads still come from memory. If it is refused, the file
+/// is opened through the page cache, again with the reason.
 pub fn open_target(path: &Path, options: &OpenOptions) -> Result<OpenTarget, OpenError> {
     let refused = |source: Errno| OpenError::Refused {
         path: path.to_owned(),
@@ -220,10 +217,9 @@ fn open_direct(inode: &OwnedFd, flags: OFlags, access: Access) -> Result<(OwnedF
 /// Lets a ring complete requests on in-memory files inline.
 ///
 /// A ring first tries a request without blocking, and passes it to a kernel thread unless the file guarantees
-/// that.
-/// tmpfs does not guarantee it although it only copies memory, so each 4 KiB read cost two context switches,
-/// more
-/// than the read itself. `O_NONBLOCK` provides the guarantee and has no other effect on a regular file.
+/// that. tmpfs does not guarantee it although it only copies memory, so each 4 KiB read cost two context
+/// switches, more than the read itself. `O_NONBLOCK` provides the guarantee and has no other effect on a
+/// regular file.
 fn spare_hand_over(file: &OwnedFd) -> Result<(), Errno> {
     let flags = rustix::fs::fcntl_getfl(file)?;
     rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK)

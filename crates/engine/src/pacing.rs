@@ -1,8 +1,7 @@
 //! When each request of an open loop is due.
 //!
 //! The schedule does not depend on the device. A late start shows as the difference between due and actual
-//! time, and
-//! never moves the starts after it.
+//! time, and never moves the starts after it.
 
 use std::collections::VecDeque;
 
@@ -46,8 +45,7 @@ impl Schedule {
     }
 
     /// A Poisson process of `per_second` from `start_ns`; the first start is one random gap later. The same
-    /// seed gives
-    /// the same schedule.
+    /// seed gives the same schedule.
     ///
     /// # Panics
     /// If the rate is not a positive number.

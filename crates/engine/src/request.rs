@@ -179,8 +179,8 @@ pub trait Engine {
     ///
     /// # Panics
     /// If `capacity` requests are in flight, the token is in flight or not below the capacity, the file index
-    /// is unknown,
-    /// the length exceeds the buffer, or a read or write has no buffer. Each is the caller's fault.
+    /// is unknown, the length exceeds the buffer, or a read or write has no buffer. Each is the caller's
+    /// fault.
     fn push(&mut self, request: Request);
 
     /// Submits everything queued, waits as requested, and appends every completion that is there.

@@ -17,8 +17,7 @@ impl System {
     /// The block device that `path` is, or that its file system is on, down to the hardware.
     ///
     /// A btrfs on several devices is reported as one device of kind `btrfs` on top of them; an overlay by the
-    /// device of
-    /// its writable layer.
+    /// device of its writable layer.
     pub fn device_of(&self, path: &Path) -> Option<Device> {
         self.device_below_path(path, DEPTH_MAX)
     }

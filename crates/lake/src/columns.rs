@@ -1,10 +1,8 @@
 //! The columns of both files, and their values from a batch.
 //!
 //! Values are cumulative, as the source reported them, in our units: operations (blocks if the source counts
-//! those), bytes
-//! and nanoseconds, with the marks that show a reset. Calendar times are microseconds, because other tools
-//! have functions
-//! for those; differences use `clock_ns`.
+//! those), bytes and nanoseconds, with the marks that show a reset. Calendar times are microseconds, because
+//! other tools have functions for those; differences use `clock_ns`.
 
 use iostall_model::counter::Role;
 use iostall_model::{Counter, Gap, Scope};

@@ -39,8 +39,7 @@ impl BlockFiller {
     /// equal.
     ///
     /// The compressible share of each 4 KiB piece is zeros at its end. A piece keeps its header even if all
-    /// of it is
-    /// compressible.
+    /// of it is compressible.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         for piece in buffer.chunks_mut(PIECE_BYTES) {
             let (random, zeros) = piece.split_at_mut(piece.len() - zeros_of(piece.len(), self.zero_bytes));

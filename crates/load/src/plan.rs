@@ -1,10 +1,8 @@
 //! The plan of one stream: which request comes next.
 //!
 //! A stream is one worker × one role × one target. Its plan is pure: the same role, place and seed always
-//! give the same
-//! endless sequence of requests. [`StreamPlan::next`] is called for every request, so it neither allocates,
-//! nor locks,
-//! nor divides.
+//! give the same endless sequence of requests. [`StreamPlan::next`] is called for every request, so it
+//! neither allocates, nor locks, nor divides.
 
 mod block_permutation;
 mod error;
@@ -56,17 +54,14 @@ enum Path {
 
 impl StreamPlan {
     /// The plan of the stream at `place`. `shared` is the sequence that all workers of a role with
-    /// `shared-sequence` use on
-    /// one target; other roles pass `None`.
+    /// `shared-sequence` use on one target; other roles pass `None`.
     ///
     /// The role must have passed [`crate::profile::check`]. What can still fail depends on the target: a
-    /// block that does not
-    /// fit, or a size that is not a multiple of the device's sectors.
+    /// block that does not fit, or a size that is not a multiple of the device's sectors.
     ///
     /// # Panics
     /// If the role needs a shared sequence and gets none, or if `place.worker_index` is not below
-    /// `place.workers`: the
-    /// caller's fault.
+    /// `place.workers`: the caller's fault.
     pub fn new(
         role: &RoleProfile,
         place: StreamPlace,

@@ -41,8 +41,7 @@ pub enum PrepareError {
 /// Writes bytes `from..to` of the file at `path`, then syncs it. Both are rounded outwards to [`SIZE_ALIGN`].
 ///
 /// The block at offset 0 begins with `first_header`. `go_on` is called with the bytes written so far, and
-/// stops the work by
-/// returning `false`.
+/// stops the work by returning `false`.
 pub fn write_range(
     path: &Path,
     from: u64,

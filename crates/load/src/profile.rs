@@ -1,8 +1,7 @@
 //! Profiles: reading them, overriding them from the command line, and checking them.
 //!
 //! The order is [`parse_profile`], then any [`Overrides`], then [`check()`]. A profile that has passed the
-//! check can fail only
-//! because of its targets.
+//! check can fail only because of its targets.
 
 mod check;
 mod error;
@@ -51,8 +50,7 @@ struct ProfileText {
 /// Parses the profile in `text` (TOML); `origin` (a file's or preset's name) is for error messages.
 ///
 /// Two forms give the same profile: `[[spans]]` with `[[spans.roles]]`, and for a single span the short form
-/// with
-/// `warmup`, `duration`, `cooldown`, `interval` and `[[role]]` at the top level.
+/// with `warmup`, `duration`, `cooldown`, `interval` and `[[role]]` at the top level.
 pub fn parse_profile(text: &str, origin: &str) -> Result<Profile, ProfileError> {
     let refuse = |message: String| ProfileError::Syntax { origin: origin.to_owned(), message };
     let written: ProfileText =

@@ -1,10 +1,8 @@
 //! Runs a span on a simulated device, in simulated time and on one thread.
 //!
 //! The workers are those of any span. Each gets a turn whenever something may have happened, always in the
-//! same order; then
-//! the clock advances to the next event: a completion, an arrival, a tick. So a span of an hour takes as long
-//! as it takes to
-//! process its requests, and the same seed gives the same outcome.
+//! same order; then the clock advances to the next event: a completion, an arrival, a tick. So a span of an
+//! hour takes as long as it takes to process its requests, and the same seed gives the same outcome.
 
 use std::sync::mpsc::channel;
 

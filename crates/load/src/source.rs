@@ -1,10 +1,9 @@
 //! The content of a stream's writes.
 //!
 //! The default is incompressible data with no two equal blocks. DiskSpd's own patterns are available for
-//! comparing numbers
-//! with it. In every case the block at offset 0 has a header: in a file that iostall created it keeps the
-//! mark, without which
-//! the next run could not write to it; anywhere else it says that this is no such file.
+//! comparing numbers with it. In every case the block at offset 0 has a header: in a file that iostall
+//! created it keeps the mark, without which the next run could not write to it; anywhere else it says that
+//! this is no such file.
 
 use std::sync::Arc;
 

@@ -1,10 +1,8 @@
 //! What a worker counts: one cell per target and operation, per interval and in total.
 //!
 //! Each completion is recorded once, in the histogram of the current interval; at the end of the interval
-//! that is added to
-//! the total and sent to the collector. So a latency costs one record in the I/O path, which takes no locks
-//! and allocates
-//! only for one hand-over a second.
+//! that is added to the total and sent to the collector. So a latency costs one record in the I/O path, which
+//! takes no locks and allocates only for one hand-over a second.
 
 use std::sync::mpsc::Sender;
 

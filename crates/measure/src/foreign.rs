@@ -20,8 +20,7 @@ fn is_unsafe(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Makes text safe to show on one line; unsafe characters are escaped, such as `
-/// ` or `\u{1b}`.
+/// Makes text safe to show on one line; unsafe characters are escaped, such as ` ` or `\u{1b}`.
 pub fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,14 +1,10 @@
 //! A latency histogram with bounded memory and a known error.
 //!
 //! Values below 256 (usually nanoseconds) have a bucket each; above, every octave is divided into 128 equal
-//! buckets, so a
-//! bucket is at most 1/128 as wide as its values. A percentile of a [`Histogram`] is never below the true
-//! sample and at
-//! most 0.79 % above it. Count, minimum, maximum and mean are exact. The layout is the log-linear one known
-//! from
-//! HdrHistogram; it is our own implementation because recording, merging and clearing are in the I/O path and
-//! the stored
-//! form must stay stable.
+//! buckets, so a bucket is at most 1/128 as wide as its values. A percentile of a [`Histogram`] is never
+//! below the true sample and at most 0.79 % above it. Count, minimum, maximum and mean are exact. The layout
+//! is the log-linear one known from HdrHistogram; it is our own implementation because recording, merging and
+//! clearing are in the I/O path and the stored form must stay stable.
 
 use std::fmt;
 

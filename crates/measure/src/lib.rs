@@ -1,8 +1,7 @@
 //! Numbers with units, clocks, histograms and statistics. No I/O.
 //!
 //! Every count, time and average in iostall goes through this crate, so that units and error bounds are
-//! decided in one
-//! place. So does text from outside before it is shown.
+//! decided in one place. So does text from outside before it is shown.
 
 pub mod clock;
 pub mod foreign;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Stores a path as text, with each byte sequence that is not UTF-8 replaced by U+FFFD.
 ///
 /// Linux allows any bytes in names, JSON only text, and serde's own form of such a path is an error: a
-/// finished run would
-/// have been lost because of a directory's name. Stored paths are only shown, never opened.
+/// finished run would have been lost because of a directory's name. Stored paths are only shown, never
+/// opened.
 pub mod lossy_path {
     use std::path::{Path, PathBuf};
 

@@ -10,8 +10,7 @@ use crate::reset::ResetReason;
 /// What a row describes. The number is stored: never reuse or renumber.
 ///
 /// If a server version changes the meaning of a column, it gets its own kind, so that the two are never
-/// subtracted from each
-/// other.
+/// subtracted from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -140,8 +139,7 @@ impl Kind {
     /// gained.
     ///
     /// A Linux device queue holds at most 1024 requests by default on the largest devices; a database server
-    /// has at most some
-    /// ten thousand threads. Busy time advances at most as fast as the clock.
+    /// has at most some ten thousand threads. Busy time advances at most as fast as the clock.
     pub fn parallelism_max(self, counter: Counter) -> u64 {
         match (self, counter) {
             (_, Counter::Busy) => 1,

@@ -1,8 +1,7 @@
 //! Results of a load, worker by worker.
 //!
 //! The basis is the [`Cell`]: one worker, one target, one operation. Roles, operations and totals are sums
-//! over cells;
-//! nothing here is an average of averages.
+//! over cells; nothing here is an average of averages.
 
 use iostall_measure::platform::{CpuTicks, DeviceCounters};
 use iostall_measure::{Histogram, Op, Percentile, Unavailable};

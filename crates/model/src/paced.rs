@@ -151,8 +151,8 @@ impl MethodOutcome {
     }
 
     /// Adds an interval. If there are more than `intervals_max`, neighbours are merged, so that a day of
-    /// writing needs no more
-    /// memory than an hour. Only complete neighbours are merged, so that all have the same length.
+    /// writing needs no more memory than an hour. Only complete neighbours are merged, so that all have the
+    /// same length.
     ///
     /// Sums stay sums. The percentile of two merged intervals cannot be computed, so the larger is kept,
     /// which is never too small.

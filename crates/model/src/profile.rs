@@ -1,8 +1,7 @@
 //! The profile: the load of a run. One form for TOML files, JSON results and flags.
 //!
 //! Parsing and checking are in the `load` crate; the types are here, because the store keeps them with each
-//! run and reports
-//! show them.
+//! run and reports show them.
 
 mod block_mix;
 mod region;

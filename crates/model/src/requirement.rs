@@ -8,9 +8,8 @@
 //! ```
 //!
 //! The subject is a role, a target or whatever else a run kind has several of; without one the requirement
-//! applies to the
-//! whole. A latency has a unit (`1ms`), a throughput is bytes a second (`400MiB`, `400MB/s`), the others are
-//! plain numbers.
+//! applies to the whole. A latency has a unit (`1ms`), a throughput is bytes a second (`400MiB`, `400MB/s`),
+//! the others are plain numbers.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,7 @@
 //! Amounts over a length of time, and the rates derived from them.
 //!
 //! The same arithmetic serves an interval, an hour, a window and a volume: always the quotient of two sums,
-//! never an
-//! average of averages.
+//! never an average of averages.
 
 use crate::counter::{Counter, Counters};
 

@@ -1,10 +1,8 @@
 //! Reports from model values: terminal text, JSON, CSV, a self-contained HTML page, and a picture of the
-//! terminal text. No
-//! database, no clock, no I/O except the caller's writer.
+//! terminal text. No database, no clock, no I/O except the caller's writer.
 //!
 //! Each run kind builds one [`Report`], and every output format renders that, so that they always agree. Only
-//! the module of a
-//! kind knows the kind.
+//! the module of a kind knows the kind.
 
 pub mod alerts;
 pub mod capacity;

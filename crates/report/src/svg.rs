@@ -1,8 +1,7 @@
 //! Renders terminal text as a picture, for places that cannot show a terminal.
 //!
 //! Understands only the colours of the text report (bold, dim, red, green, yellow). The result is plain SVG
-//! text that scales
-//! and can be searched.
+//! text that scales and can be searched.
 
 use unicode_width::UnicodeWidthStr;
 

@@ -1,8 +1,7 @@
 //! Use cases that measure or move data: a plain request and dependencies in, a run and typed events out.
 //!
 //! Nothing here knows about terminals, command lines or signals. Progress is reported as events, and errors
-//! carry their
-//! hints as data.
+//! carry their hints as data.
 
 pub mod analysis;
 pub mod comparison;

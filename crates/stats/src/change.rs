@@ -17,18 +17,14 @@ impl Change {
 }
 
 /// The one lasting change of level in `series`: the split with the smallest sum of squares, if both sides
-/// have at least
-/// `side_min` values, the levels differ by at least `share_min` of the first, and the difference is clear
-/// relative to the
-/// variation around the levels (t of 6 or more: far more than the best split of pure noise reaches). A drop
-/// late in a long
-/// run at full rate is typical of burst credits running out.
+/// have at least `side_min` values, the levels differ by at least `share_min` of the first, and the
+/// difference is clear relative to the variation around the levels (t of 6 or more: far more than the best
+/// split of pure noise reaches). A drop late in a long run at full rate is typical of burst credits running
+/// out.
 ///
 /// The variation is the larger of two estimates: Welch's, which allows a different one for each level, and
-/// the pooled one.
-/// Welch's alone fails if a side has few values that happen to lie close together; the pooled one alone fails
-/// if the levels
-/// vary differently.
+/// the pooled one. Welch's alone fails if a side has few values that happen to lie close together; the pooled
+/// one alone fails if the levels vary differently.
 pub fn change(series: &[f64], side_min: usize, share_min: f64) -> Option<Change> {
     const T_MIN: f64 = 6.0;
     let side_min = side_min.max(2);

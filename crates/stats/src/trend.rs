@@ -2,14 +2,11 @@
 //! weekly rhythm.
 //!
 //! The slope is the median of the slopes between all pairs of points in the same phase of the rhythm (Hirsch,
-//! Slack and Smith
-//! 1982, "Techniques of trend analysis for monthly water quality data"); without a rhythm all points are in
-//! one phase, and it
-//! is Theil's and Sen's. A night of bulk loads, or one extreme day, hardly changes it. The interval is Sen's,
-//! from the variance
-//! of Kendall's statistic, widened as by Hamed and Rao (1998) if neighbouring points are correlated:
-//! yesterday's load says
-//! much about today's, so such points carry less information.
+//! Slack and Smith 1982, "Techniques of trend analysis for monthly water quality data"); without a rhythm all
+//! points are in one phase, and it is Theil's and Sen's. A night of bulk loads, or one extreme day, hardly
+//! changes it. The interval is Sen's, from the variance of Kendall's statistic, widened as by Hamed and Rao
+//! (1998) if neighbouring points are correlated: yesterday's load says much about today's, so such points
+//! carry less information.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -103,8 +100,7 @@ impl Trend {
 /// The trend of `points` in order of time, with an interval that contains the true slope with probability
 /// `level` (such as
 /// 0.95). With a `rhythm`, only points of the same phase are compared. `None` if there are too few such
-/// pairs, or if a
-/// number is not finite.
+/// pairs, or if a number is not finite.
 ///
 /// Takes time and memory proportional to the square of the points: pass days or hours, not seconds.
 pub fn trend(points: &[TimedValue], rhythm: Option<Rhythm>, level: f64) -> Option<Trend> {

@@ -1,8 +1,7 @@
 //! The stored form of a run: JSON in one zstd frame.
 //!
 //! JSON, because it is what users export and it outlives our types. Compressed, because most of it is
-//! histogram
-//! buckets in decimal; `docs/design.md` has the sizes.
+//! histogram buckets in decimal; `docs/design.md` has the sizes.
 
 use std::io::Read as _;
 

@@ -27,10 +27,9 @@ pub use watched::{Appended, ImportMark, RollupRow, Source, Watched};
 /// A store for the history of watched sources.
 ///
 /// Every implementation passes the contract suite of this crate. Each call is one transaction: what it adds
-/// is there
-/// completely or not at all, and once it returns survives a loss of power. Readers return their results one
-/// by one, in the
-/// order in which they were taken, so that a year of samples needs no more memory than one.
+/// is there completely or not at all, and once it returns survives a loss of power. Readers return their
+/// results one by one, in the order in which they were taken, so that a year of samples needs no more memory
+/// than one.
 pub trait History {
     /// The id of this store.
     fn id(&self) -> StoreId;
@@ -45,8 +44,8 @@ pub trait History {
     /// that it closes.
     ///
     /// The changes come from the step if it starts at the last stored sample. Otherwise they are computed
-    /// here: after a start,
-    /// after another process took a sample in between, or after a lost one. Gaps are added separately by
+    /// here: after a start, after another process took a sample in between, or after a lost one. Gaps are
+    /// added separately by
     /// [`History::add_gap`].
     fn add_step(&mut self, source: SourceId, step: &Step) -> Result<(), StoreError>;
 
@@ -61,8 +60,7 @@ pub trait History {
     /// Stores `batch` with its source, completely or not at all.
     ///
     /// Senders send the batches of a source in the order of their numbers, and repeat one until it is
-    /// confirmed: a batch
-    /// whose number is not above the last appended one changes nothing.
+    /// confirmed: a batch whose number is not above the last appended one changes nothing.
     fn append(&mut self, batch: &Batch) -> Result<Appended, StoreError>;
 
     /// Number of the last batch of `source` that was appended; 0 if there is none.

@@ -1,12 +1,11 @@
 //! Stores for runs and for the history of watched sources: a local SQLite file, so that a number measured
-//! today can be
-//! found, compared and exported next year.
+//! today can be found, compared and exported next year.
 //!
 //! [`Store`] is the interface for runs and [`History`] that for history; [`SqliteStore`] and
 //! [`SqliteHistory`] are the
 //! local implementations, in one file. Runs ([`Run`](iostall_model::Run)) are stored as JSON documents with a
-//! few columns
-//! that listings show and filter by. The schema is in `migrations/`, the statements in `queries/`.
+//! few columns that listings show and filter by. The schema is in `migrations/`, the statements in
+//! `queries/`.
 
 mod batch_error;
 mod collector_state;

@@ -8,8 +8,7 @@ use crate::error::StoreError;
 /// `$XDG_DATA_HOME/iostall/iostall.db`, else `~/.local/share/iostall/iostall.db`.
 ///
 /// The home is `$HOME`, else the one in the user database: services and `cron` start processes without
-/// `HOME`, root's
-/// among them.
+/// `HOME`, root's among them.
 pub fn default_path() -> Result<PathBuf, StoreError> {
     default_path_in(|name| std::env::var_os(name), std::env::home_dir)
 }
@@ -17,8 +16,7 @@ pub fn default_path() -> Result<PathBuf, StoreError> {
 /// [`default_path`] with the environment given as a lookup, and the account's home from the user database.
 ///
 /// Empty and relative values are ignored, as the XDG specification requires: a store that moves with the
-/// working directory
-/// would be lost.
+/// working directory would be lost.
 pub fn default_path_in(
     variable: impl Fn(&str) -> Option<OsString>,
     account_home: impl FnOnce() -> Option<PathBuf>,

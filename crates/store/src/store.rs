@@ -23,8 +23,7 @@ pub struct StoredCapacity {
 /// A store for runs.
 ///
 /// Every implementation passes the contract suite of this crate. Each call is one transaction: a run is
-/// stored completely
-/// or not at all, and the result of one call is consistent even while others write.
+/// stored completely or not at all, and the result of one call is consistent even while others write.
 pub trait Store: Send {
     /// Stores `run` and returns its number. Once it returns, the run survives a loss of power.
     ///

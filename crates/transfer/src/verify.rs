@@ -21,8 +21,8 @@ const BUFFERS: u32 = 6;
 /// Reads every file of a manifest past the page cache and compares it.
 ///
 /// A missing, unreadable or different file is a mismatch; only a lack of memory or of an engine is an error.
-/// If
-/// cancelled, it returns what it found so far: files that are neither equal nor a mismatch were not checked.
+/// If cancelled, it returns what it found so far: files that are neither equal nor a mismatch were not
+/// checked.
 pub fn verify_files(
     files: &[ManifestFile],
     rate: Option<&RateLimit>,

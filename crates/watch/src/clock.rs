@@ -8,8 +8,7 @@ use jiff::Timestamp;
 /// The calendar, and a monotonic clock that stops while the machine sleeps.
 ///
 /// Everything that decides when to sample, what was missed and how long an alert lasts uses this clock, so
-/// that an hour of
-/// collecting can be simulated.
+/// that an hour of collecting can be simulated.
 pub trait WatchClock: Clone + Send + 'static {
     /// The time now.
     fn now(&self) -> Now;

@@ -1,8 +1,7 @@
 //! Use cases around history: sampling sources, and answering questions about the samples.
 //!
 //! Requests and dependencies (sources, a clock, a store) go in, typed events and plain values come out.
-//! Nothing here knows
-//! about command lines or terminals.
+//! Nothing here knows about command lines or terminals.
 
 mod alerting;
 mod channels;

@@ -1,8 +1,7 @@
 //! Writes samples to the store, and handles times in which the store cannot be written.
 //!
 //! A collector runs for months, and its disk may be full for a night. Samples from that time are lost, but
-//! the loss is
-//! recorded: as soon as there is space, it becomes a gap with the store's error as its reason.
+//! the loss is recorded: as soon as there is space, it becomes a gap with the store's error as its reason.
 
 use std::collections::{HashMap, HashSet};
 

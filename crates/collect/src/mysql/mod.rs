@@ -1,8 +1,7 @@
 //! MariaDB and MySQL: files from the Performance Schema, the redo log and InnoDB from the server's status.
 //!
 //! MariaDB has no instrument for the redo log, so its I/O comes from the status variables. For asynchronous
-//! InnoDB I/O the
-//! Performance Schema times the submission, not the completion.
+//! InnoDB I/O the Performance Schema times the submission, not the completion.
 
 use std::collections::HashMap;
 use std::time::Duration;

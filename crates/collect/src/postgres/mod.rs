@@ -1,10 +1,8 @@
 //! PostgreSQL 12 to 18: `pg_stat_io`, the log, checkpoints and databases over one connection, and the
-//! relations of every
-//! database over a connection of its own.
+//! relations of every database over a connection of its own.
 //!
 //! PostgreSQL has no per-file latency: only blocks per relation, time per backend, and the device's own time
-//! from the host.
-//! The queries for each version are in `*.sql`, named after the first version they apply to.
+//! from the host. The queries for each version are in `*.sql`, named after the first version they apply to.
 
 mod databases;
 mod login;

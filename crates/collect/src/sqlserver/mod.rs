@@ -1,8 +1,7 @@
 //! SQL Server 2008 R2 to 2022 and Azure SQL: `sys.dm_io_virtual_file_stats` over TDS.
 //!
 //! Times are whole milliseconds, counted when an I/O completes. The length of an interval comes from the
-//! computer's tick
-//! counter, read together with the counters.
+//! computer's tick counter, read together with the counters.
 
 mod browser;
 mod connection;

@@ -1,9 +1,8 @@
 //! Trusts certificates that a user named, either an authority's or the server's own.
 //!
 //! A server's own certificate, often self-signed, identifies it by its key: a byte-for-byte match is accepted
-//! whatever the
-//! certificate says about its issuer, its use as an authority, and its names. Its validity dates are always
-//! checked.
+//! whatever the certificate says about its issuer, its use as an authority, and its names. Its validity dates
+//! are always checked.
 
 use std::sync::Arc;
 

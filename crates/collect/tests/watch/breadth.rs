@@ -5,20 +5,8 @@ use iostall_model::{Counter, Kind, Row, Sample, WarningCode};
 
 use crate::servers::disk::Disk;
 use crate::servers::mariadb::Mariadb;
-use crate::servers::postgres::Postgres;
+use crate::servers::postgres::{MAKE_TABLE, Postgres, SCAN, table_in};
 use crate::servers::{change, directory, directory_in, read, skip, source, until};
-
-const MAKE_TABLE: &str = include_str!("../../testdata/sql/postgres_make_table.sql");
-const SCAN: &str = include_str!("../../testdata/sql/postgres_scan_twice.sql");
-
-fn table_in(database: &'static str) -> impl Fn(&Row) -> bool {
-    move |row| {
-        let subject = &row.subject;
-        subject.kind == Kind::PostgresTable
-            && subject.scope.database() == Some(database)
-            && subject.name == "public.t"
-    }
-}
 
 fn only(databases: &[&str]) -> Filter {
     Filter { databases: databases.iter().map(ToString::to_string).collect(), ..Filter::default() }

@@ -5,21 +5,10 @@ use std::collections::BTreeSet;
 use iostall_model::{Change, Counter, Kind, ResetReason, Row, Sample, Scope, WarningCode, with_unread_of};
 
 use crate::servers::disk::Disk;
-use crate::servers::postgres::Postgres;
+use crate::servers::postgres::{MAKE_TABLE, Postgres, SCAN, table_in};
 use crate::servers::{change, directory, directory_in, read, skip, source, until};
 
-const MAKE_TABLE: &str = include_str!("../../testdata/sql/postgres_make_table.sql");
-const SCAN: &str = include_str!("../../testdata/sql/postgres_scan_twice.sql");
 const TABLE_BLOCKS: &str = include_str!("../../testdata/sql/postgres_table_blocks.sql");
-
-fn table_in(database: &'static str) -> impl Fn(&Row) -> bool {
-    move |row| {
-        let subject = &row.subject;
-        subject.kind == Kind::PostgresTable
-            && subject.scope.database() == Some(database)
-            && subject.name == "public.t"
-    }
-}
 
 fn sums_of(database: &str) -> impl Fn(&Row) -> bool {
     let scope = Scope::Database(database.into());

@@ -1,12 +1,10 @@
 //! Splits words into options and targets.
 //!
 //! `-` always starts an option. So does `/` in DiskSpd, but on Linux it starts every absolute path. So a word
-//! with a leading
-//! slash is an option only if all of this is true: it has no second slash, nothing exists at that path, and
-//! the whole word
-//! is an option with a well-formed value (`/d10`, `/b64K`, `/Sh`, `/r`). `/data` is therefore a target,
-//! because `ata` is no
-//! number. Options that end in a name (`X`, `e`, `y`, `Z<size>,file`) need the `-`.
+//! with a leading slash is an option only if all of this is true: it has no second slash, nothing exists at
+//! that path, and the whole word is an option with a well-formed value (`/d10`, `/b64K`, `/Sh`, `/r`).
+//! `/data` is therefore a target, because `ata` is no number. Options that end in a name (`X`, `e`, `y`,
+//! `Z<size>,file`) need the `-`.
 
 use super::error::{CommandLineError, TARGETS_MAX, WORD_BYTES_MAX};
 use crate::distribution::Distribution;

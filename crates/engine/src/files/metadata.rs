@@ -26,8 +26,7 @@ fn loss(what: &str, errno: Errno) -> Loss {
 /// `target`. Returns what could not be copied.
 ///
 /// Owner first, because changing it clears set-id bits; times last, because every other change updates them.
-/// Times
-/// come from the stamp, because reading the source since then has changed its access time.
+/// Times come from the stamp, because reading the source since then has changed its access time.
 pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Loss> {
     let mut losses = Vec::new();
     let there = rustix::fs::fstat(target).ok();

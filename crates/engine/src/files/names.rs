@@ -85,8 +85,7 @@ pub fn sync_directory(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Also when anything could not be written back since `any` was opened (Linux 5.8). Open it before writing:
-/// another
-/// program's sync in between would clear the error for everyone who opens later.
+/// another program's sync in between would clear the error for everyone who opens later.
 pub fn sync_file_system(any: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::syncfs(any)?)
 }

@@ -1,8 +1,8 @@
 //! Files that this process created and that must not be left behind: unfinished copies, scratch files.
 //!
 //! Normally the code that created such a file removes it. This list is for a second Ctrl-C, when that code is
-//! blocked on
-//! a device. Without it, a copy of many small files would leave thousands of unfinished files behind.
+//! blocked on a device. Without it, a copy of many small files would leave thousands of unfinished files
+//! behind.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,8 +46,7 @@ impl Drop for UnfinishedFile {
 /// were removed.
 ///
 /// Call it only to end the process: from here on, anything that creates or finishes such a file blocks, so
-/// that no new
-/// ones appear during the cleanup.
+/// that no new ones appear during the cleanup.
 pub fn remove_unfinished(continues: impl FnMut() -> bool) -> (usize, usize) {
     OURS.remove_all(continues)
 }

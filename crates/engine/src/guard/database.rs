@@ -29,8 +29,7 @@ impl fmt::Display for DatabaseFile {
 /// Recognises the file at `path` (links resolved), whose content `file` reads.
 ///
 /// An empty file is recognised only where a database may really have one: inside a PostgreSQL data directory,
-/// and
-/// beside an SQLite database.
+/// and beside an SQLite database.
 pub(super) fn recognise(
     path: &Path,
     file: &impl ReadAt,
@@ -47,8 +46,7 @@ pub(super) fn recognise(
 }
 
 /// Recognises a directory (links resolved) in which a database keeps its files. A new file there would be
-/// included in its
-/// backups, fill its volume, or be mistaken for one of its own.
+/// included in its backups, fill its volume, or be mistaken for one of its own.
 ///
 /// Files that iostall created do not count: a test next to `test.mdf` is no database.
 pub(super) fn recognise_directory(directory: &Path) -> Option<DatabaseFile> {

@@ -1,8 +1,8 @@
 //! Whether a copy may rename its result to this name, replacing what is there.
 //!
 //! A copy does not write into an existing destination file: it renames a new file over it. So the questions
-//! differ from
-//! those for a load: what is lost with the name, and will the system still allow the rename in a few hours.
+//! differ from those for a load: what is lost with the name, and will the system still allow the rename in a
+//! few hours.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata, OpenOptions};

@@ -6,10 +6,8 @@
 //! ```
 //!
 //! Offset and sequence differ for every block and every write, so a device cannot deduplicate the data and an
-//! old
-//! block cannot pass for a new one. The kind distinguishes a file that iostall created from the image of a
-//! device that
-//! it loaded, which is the only way to tell on a file system without user attributes.
+//! old block cannot pass for a new one. The kind distinguishes a file that iostall created from the image of
+//! a device that it loaded, which is the only way to tell on a file system without user attributes.
 
 pub const HEADER_BYTES: usize = 32;
 

@@ -1,12 +1,9 @@
 //! Locks: two runs on one file exclude each other, and a file that another program has locked is left alone.
 //!
 //! Our own lock is an advisory `flock`: the kernel releases it when the process dies, and `/proc/locks` names
-//! its holder.
-//! For other programs' locks we only look, and never wait. A file that we only read and did not create is not
-//! locked at
-//! all, so that a database can lock its own files undisturbed. A block device needs no lock either; it is
-//! opened
-//! exclusively.
+//! its holder. For other programs' locks we only look, and never wait. A file that we only read and did not
+//! create is not locked at all, so that a database can lock its own files undisturbed. A block device needs
+//! no lock either; it is opened exclusively.
 
 use std::fs::{File, Metadata};
 use std::os::fd::AsRawFd;
@@ -86,8 +83,7 @@ impl Held {
 static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
 
 /// Locks a file that iostall created for as long as it is read, so that no other run writes to it or removes
-/// it. `None`:
-/// the file is not ours and is read without a lock.
+/// it. `None`: the file is not ours and is read without a lock.
 ///
 /// # Errors
 /// [`Refusal::InUse`] if another run of iostall writes to it.

@@ -1,14 +1,10 @@
 //! How iostall recognises files that it created.
 //!
 //! Two marks, because each alone can mislead: `cp precious.dat scratch.dat` writes the user's data into the
-//! inode
-//! that iostall marked (the attribute stays, the header is gone), and `cp scratch.dat elsewhere` puts the
-//! header
-//! into a user's file (the header is there, the attribute is not). On a file system without user attributes
-//! the
-//! header alone decides, and only a header of the file kind: `dd` from a loaded device gives a file that
-//! begins
-//! with the header of a block.
+//! inode that iostall marked (the attribute stays, the header is gone), and `cp scratch.dat elsewhere` puts
+//! the header into a user's file (the header is there, the attribute is not). On a file system without user
+//! attributes the header alone decides, and only a header of the file kind: `dd` from a loaded device gives a
+//! file that begins with the header of a block.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,6 +1,5 @@
 //! Decides whether a target may be written. A target that iostall did not create is written only if the user
-//! names it
-//! with a flag, and some targets are refused regardless of flags.
+//! names it with a flag, and some targets are refused regardless of flags.
 //!
 //! | Target | Needs |
 //! |---|---|

@@ -1,8 +1,7 @@
 //! Where a new file may be created: not in `/dev` and not in the kernel's pseudo file systems.
 //!
 //! A file in `/dev` lives in memory, so a load on it measures no device. The mount table decides, because
-//! devtmpfs has the
-//! magic number of tmpfs; in a container a tmpfs may be mounted on `/dev` instead.
+//! devtmpfs has the magic number of tmpfs; in a container a tmpfs may be mounted on `/dev` instead.
 
 use std::cmp::Reverse;
 use std::io;

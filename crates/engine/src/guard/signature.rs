@@ -1,9 +1,8 @@
 //! Signatures of what may be on a block device: file systems, partition tables, swap, volume members.
 //!
 //! Deliberately broad: a false alarm costs the user a stronger flag, a miss costs them the data. Offsets are
-//! from
-//! the formats' own documentation (kernel `Documentation/filesystems`, the md, LVM2, LUKS and ZFS on-disk
-//! specifications, UEFI).
+//! from the formats' own documentation (kernel `Documentation/filesystems`, the md, LVM2, LUKS and ZFS
+//! on-disk specifications, UEFI).
 
 use std::fmt;
 use std::io;

@@ -191,8 +191,7 @@ impl Place {
     }
 
     /// Writes the output of `render`. A regular file is replaced only when all of it is durable, and
-    /// otherwise unchanged.
-    /// `waiting` is called once if a pipe has no reader yet.
+    /// otherwise unchanged. `waiting` is called once if a pipe has no reader yet.
     ///
     /// # Errors
     /// The error of the system call. A reader that closes the pipe early is no error.

@@ -45,8 +45,7 @@ pub struct UringConfig<'a> {
 /// A ring and its requests in flight. Belongs to the thread that created it.
 ///
 /// Dropping it cancels what can be cancelled and waits for the rest. A device that never answers blocks the
-/// drop,
-/// because the kernel must not write to memory that has been freed.
+/// drop, because the kernel must not write to memory that has been freed.
 pub struct UringEngine {
     ring: IoUring,
     handle: RingHandle,

@@ -5,10 +5,8 @@ use super::rng::mix;
 /// A pseudo-random permutation of 0 .. `count` without a table.
 ///
 /// Three rounds of "multiply by an odd number, add, fold the upper half onto the lower" on the next power of
-/// two, each of
-/// which is invertible. A result outside the range is mapped again until it falls inside (cycle walking,
-/// Black & Rogaway
-/// 2002), which takes fewer than four rounds on average.
+/// two, each of which is invertible. A result outside the range is mapped again until it falls inside (cycle
+/// walking, Black & Rogaway 2002), which takes fewer than four rounds on average.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockPermutation {
     count: u64,

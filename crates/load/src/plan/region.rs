@@ -20,14 +20,12 @@ impl ByteSpan {
 }
 
 /// The byte range `(start, end)` that `role` uses on a target of `target_size_bytes`; `end` is exclusive and
-/// never below
-/// `start`.
+/// never below `start`.
 ///
 /// Bounds in bytes are only rounded inwards to the sector. A bound in percent may fall anywhere, so it is
-/// rounded inwards
-/// to the largest power of two that divides every size of the role (at least 4 KiB, at most 1 MiB): otherwise
-/// a database
-/// page could straddle physical sectors. Two regions that meet at a percentage never overlap.
+/// rounded inwards to the largest power of two that divides every size of the role (at least 4 KiB, at most 1
+/// MiB): otherwise a database page could straddle physical sectors. Two regions that meet at a percentage
+/// never overlap.
 pub fn region_in(role: &RoleProfile, target_size_bytes: u64, sector_align: u32) -> (u64, u64) {
     let sector = u64::from(sector_align.max(1));
     let unit = page_unit(role).max(sector);

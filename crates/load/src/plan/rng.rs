@@ -32,9 +32,8 @@ impl StreamRng {
 /// A number of equally likely choices.
 ///
 /// Lemire's bounded random integers ("Fast Random Integer Generation in an Interval", 2019), with a
-/// multiplication
-/// instead of a division. The threshold below which a draw must be repeated for exact fairness is computed
-/// once.
+/// multiplication instead of a division. The threshold below which a draw must be repeated for exact fairness
+/// is computed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Choices {
     count: u64,

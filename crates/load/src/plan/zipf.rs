@@ -6,12 +6,9 @@ use super::rng::StreamRng;
 /// including 1.
 ///
 /// Rejection-inversion after W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
-/// monotone
-/// discrete distributions", ACM TOMACS 6 (1996): a point under the smooth curve x^-theta is drawn by
-/// inverting its
-/// integral, rounded to the nearest rank, and accepted if it lies in that rank's column. Few draws are
-/// rejected whatever
-/// the count and theta, and no table is needed.
+/// monotone discrete distributions", ACM TOMACS 6 (1996): a point under the smooth curve x^-theta is drawn by
+/// inverting its integral, rounded to the nearest rank, and accepted if it lies in that rank's column. Few
+/// draws are rejected whatever the count and theta, and no table is needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zipf {
     count: f64,

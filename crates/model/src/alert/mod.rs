@@ -1,8 +1,7 @@
 //! Alerts: rules on sampled data, and when to notify.
 //!
 //! [`RuleEvaluator`] takes the changes of every sample and the current time, and returns notices. Sending
-//! them is up to the
-//! caller.
+//! them is up to the caller.
 //!
 //! The evaluation rules, each covered by a test:
 //!

@@ -1,10 +1,8 @@
 //! Sampled counters in the text format that Prometheus scrapes (version 0.0.4).
 //!
 //! Counters are exported as read, cumulative and in base units: Prometheus computes rates and detects resets
-//! itself. With
-//! them comes what only the collector knows: whether a source answers, how old its last sample is, and how
-//! many intervals
-//! were lost to resets, and why.
+//! itself. With them comes what only the collector knows: whether a source answers, how old its last sample
+//! is, and how many intervals were lost to resets, and why.
 
 mod family;
 mod names;

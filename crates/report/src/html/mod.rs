@@ -1,8 +1,8 @@
 //! The HTML report: a self-contained page that makes no network requests.
 //!
 //! The chart library comes with the `plotly` crate and is embedded in the page, compressed. A content
-//! security policy in the
-//! page forbids every request, so that a mistake here cannot reveal where a report is opened.
+//! security policy in the page forbids every request, so that a mistake here cannot reveal where a report is
+//! opened.
 
 mod library;
 mod page;

@@ -1,8 +1,7 @@
 //! The live full-screen view: its state, its keys, and how it is drawn.
 //!
 //! Nothing here depends on a terminal: keys come in as [`Key`], a frame goes out. So the whole view is tested
-//! on a screen of
-//! a few lines of text.
+//! on a screen of a few lines of text.
 
 mod columns;
 mod draw;

@@ -1,8 +1,7 @@
 //! Samples of one source as columns: the form in which history moves between stores and is exported.
 //!
 //! A row of a sample has one entry in each column of [`RowColumns`]; the sample has its number of rows.
-//! Subjects and
-//! epochs, which hardly change, are stored once and referred to by index.
+//! Subjects and epochs, which hardly change, are stored once and referred to by index.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -17,8 +17,7 @@ impl Seams {
     /// For hours kept since `hours_from`, raw samples since `first`, and roll-ups up to `end`.
     ///
     /// Raw samples take over from roll-ups at their first full hour. If they do not reach back that far, they
-    /// take over at the
-    /// last sample in the roll-ups, which may be within an hour.
+    /// take over at the last sample in the roll-ups, which may be within an hour.
     pub(crate) fn between(hours_from: Timestamp, first: Timestamp, end: Timestamp) -> Self {
         let hours_until = ceiling(Tier::Hour, first).min(end);
         if hours_from <= hours_until {

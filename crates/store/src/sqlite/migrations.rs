@@ -1,8 +1,7 @@
 //! Migrations of the file's schema.
 //!
 //! The version of a file is SQLite's `user_version`: the number of migrations applied. A released migration
-//! is never
-//! edited; mistakes are fixed by a later one.
+//! is never edited; mistakes are fixed by a later one.
 
 use rusqlite::{Connection, TransactionBehavior};
 

@@ -124,8 +124,7 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
 }
 
 /// Write-ahead logging: listing runs does not wait for a writer. On a file system without shared memory
-/// SQLite keeps the
-/// rollback journal, which is as safe but makes readers wait.
+/// SQLite keeps the rollback journal, which is as safe but makes readers wait.
 ///
 /// SQLite returns "busy" for this switch without calling its busy handler, so it is retried.
 fn switch_to_wal(connection: &Connection) -> rusqlite::Result<()> {

@@ -1,12 +1,9 @@
 //! Checks for free space before SQLite needs it.
 //!
 //! SQLite maps the index of its write-ahead log into memory (`-shm`) and allocates it by writing one byte per
-//! page. If the
-//! blocks of the file system are smaller than a page, the rest of the page has no block yet, and on a full
-//! disk the first
-//! write to it raises SIGBUS: the process dies with everything it has measured. A transaction that starts
-//! only with enough
-//! space avoids that.
+//! page. If the blocks of the file system are smaller than a page, the rest of the page has no block yet, and
+//! on a full disk the first write to it raises SIGBUS: the process dies with everything it has measured. A
+//! transaction that starts only with enough space avoids that.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -40,8 +40,7 @@ impl FileCopier<'_, '_> {
     /// Copies the regular file `source` to the name `target`.
     ///
     /// On any error `target` stays as it was. What had been written is removed, or kept under its temporary
-    /// name if a
-    /// journal makes it worth resuming.
+    /// name if a journal makes it worth resuming.
     pub(super) fn copy(&mut self, source: &Path, target: &Path) -> Result<(), CopyError> {
         let options = self.context.options;
         let from = Endpoint::open(source, Access::Read, options.source_caching)?;

@@ -1,8 +1,7 @@
 //! Writes a file onto a block device, from its first byte on.
 //!
 //! A device has no temporary name: its content is lost with the first write. So everything is checked before
-//! that, the
-//! grant keeps the device exclusive, and an early end reports what is left on it.
+//! that, the grant keeps the device exclusive, and an early end reports what is left on it.
 
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,9 @@
 //! The journal of an unfinished file: which ranges are on stable media, so that a copy can resume.
 //!
 //! A text file next to the unfinished one. The first line identifies the source; each further line is one
-//! range that was
-//! written and synced, with its checksum. Every line ends in a checksum of itself, so that a line torn by a
-//! crash is
-//! ignored. The journal is synced after the data, and a claim counts only if the destination, read again past
-//! the cache,
-//! confirms it.
+//! range that was written and synced, with its checksum. Every line ends in a checksum of itself, so that a
+//! line torn by a crash is ignored. The journal is synced after the data, and a claim counts only if the
+//! destination, read again past the cache, confirms it.
 
 use std::fmt::Write as _;
 use std::fs::File;

@@ -1,9 +1,8 @@
 //! Small files: plain reads and writes by a few threads, synced and renamed in batches.
 //!
 //! The cost of a small file is in its name and inode, not its data. Syncing each one would cost a device
-//! flush per
-//! file; so one call per file system makes a batch of unfinished files durable, and only then are they
-//! renamed.
+//! flush per file; so one call per file system makes a batch of unfinished files durable, and only then are
+//! they renamed.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -84,13 +83,11 @@ pub(super) struct WrittenBatch<'e> {
 
 impl SmallFiles<'_> {
     /// Copies all batches and passes each finished one to `note`; a failure of one file is logged with its
-    /// batch. Whatever ends
-    /// it, a full device or a signal, the files written by then are synced and renamed, and nothing
-    /// unfinished is left.
+    /// batch. Whatever ends it, a full device or a signal, the files written by then are synced and renamed,
+    /// and nothing unfinished is left.
     ///
     /// While one batch is being synced, the next is written: a sync waits for the device, occupies one CPU
-    /// with file system
-    /// work, and leaves the others idle.
+    /// with file system work, and leaves the others idle.
     pub(super) fn copy_batches<'e>(
         &self,
         batches: &[&'e [&'e Entry]],
@@ -196,12 +193,10 @@ impl SmallFiles<'_> {
     }
 
     /// Runs `work` on every item with several threads. A failure of one item is returned with the others; an
-    /// error that ends
-    /// the copy stops all threads.
+    /// error that ends the copy stops all threads.
     ///
     /// Each thread starts in its own section and then helps with the others. Items are in tree order, so
-    /// threads mostly create
-    /// names in different directories and do not compete for one directory's lock.
+    /// threads mostly create names in different directories and do not compete for one directory's lock.
     fn for_each<'i, T: Sync>(
         &self,
         items: &'i [T],

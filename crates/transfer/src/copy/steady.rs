@@ -1,13 +1,10 @@
 //! Reads a small file as it was at one point in time.
 //!
 //! Size and modification time alone are not enough. A write through a mapping updates the time only when it
-//! hits a clean
-//! page, and not again until that page is written back; and two writes within one tick of the file system's
-//! clock get the
-//! same time. So the time is trusted only if nobody can write to the file and it is older than a tick.
-//! Otherwise the file
-//! is read twice, with a pause in between if someone seems to be writing: a writer may also pause in
-//! mid-change.
+//! hits a clean page, and not again until that page is written back; and two writes within one tick of the
+//! file system's clock get the same time. So the time is trusted only if nobody can write to the file and it
+//! is older than a tick. Otherwise the file is read twice, with a pause in between if someone seems to be
+//! writing: a writer may also pause in mid-change.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};

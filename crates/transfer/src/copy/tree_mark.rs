@@ -1,8 +1,7 @@
 //! The mark of an unfinished tree: a small file in a directory that a copy created, naming its source.
 //!
 //! When the same command is repeated, that directory exists, and by the rule of `cp` the copy would go into
-//! it, as a
-//! second one. The mark shows that it is the same copy.
+//! it, as a second one. The mark shows that it is the same copy.
 
 use std::fmt::Write as _;
 use std::fs;

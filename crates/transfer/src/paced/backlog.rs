@@ -5,8 +5,7 @@ use iostall_model::paced::Pace;
 /// Tracks what has arrived and what has been written.
 ///
 /// The source produces evenly, one burst per period, and hands over the first burst when writing begins. A
-/// byte is
-/// held until its write has completed, so the backlog peaks just before a write completes.
+/// byte is held until its write has completed, so the backlog peaks just before a write completes.
 #[derive(Clone, Copy, Debug)]
 pub struct Backlog {
     pace: Pace,

@@ -23,8 +23,7 @@ pub(super) fn find_decay(pieces: &[PacedInterval], seed: u64) -> Option<ChangePo
 /// The one change of level that explains the intervals' speed best, if it is clear and large.
 ///
 /// Levels are means of the logarithm of bytes per second of writing time, so that a drop from 4 to 2 GB/s
-/// weighs as
-/// much as one from 400 to 200 MB/s. `seed` makes the permutation test repeatable.
+/// weighs as much as one from 400 to 200 MB/s. `seed` makes the permutation test repeatable.
 pub fn find_change(intervals: &[PacedInterval], seed: u64) -> Option<ChangePoint> {
     let logs: Vec<f64> =
         intervals.iter().filter_map(PacedInterval::writing_bytes_per_second).map(f64::ln).collect();

@@ -23,10 +23,8 @@ pub fn sweet_spots(steps: &[MethodOutcome]) -> Vec<SweetSpot> {
 /// Index of the step with the highest throughput before the peak write time jumps or the pace is lost.
 ///
 /// The steps use one method with an increasing number of packets per burst. A jump is a peak of more than
-/// four times the
-/// median of the peaks before it, per packet of the burst that waits for it. `None` if the first step already
-/// lost its
-/// pace, or there is none.
+/// four times the median of the peaks before it, per packet of the burst that waits for it. `None` if the
+/// first step already lost its pace, or there is none.
 fn sweet_spot(steps: &[&MethodOutcome]) -> Option<usize> {
     let mut peaks: Vec<f64> = Vec::new();
     let mut best: Option<(usize, f64)> = None;

@@ -56,8 +56,7 @@ enum PacedError {
 }
 
 /// Writes the file with index 0 from its start, packet by packet, and times every write. The packet is the
-/// content of
-/// `buffer`, with its number in the first eight bytes; the first one begins with a header instead.
+/// content of `buffer`, with its number in the first eight bytes; the first one begins with a header instead.
 ///
 /// Bursts are due at fixed times from the start (open loop): one that begins late counts from when it was due,
 /// and those behind it do not wait any longer for it. With a delay instead of a period, a burst is due so long after the end of the

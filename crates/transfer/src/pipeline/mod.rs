@@ -7,18 +7,13 @@
 //! ```
 //!
 //! One thread does the I/O of a job and owns its state; stage workers get one frame at a time. The number of
-//! buffers is
-//! fixed: when all are in use nothing is read, so a slow sink or stage slows the source down. A frame owns
-//! its buffer, so
-//! only bytes that were read can be written, and they stay where they were read: copying is this pipeline
-//! with one sink
-//! and without a stage that changes data.
+//! buffers is fixed: when all are in use nothing is read, so a slow sink or stage slows the source down. A
+//! frame owns its buffer, so only bytes that were read can be written, and they stay where they were read:
+//! copying is this pipeline with one sink and without a stage that changes data.
 //!
 //! Reads and writes are in flight together and complete in any order. Short reads and short writes are
-//! continued. The
-//! first failure stops new requests; the pipeline then waits for those in flight, so that no buffer is lost
-//! and no request
-//! outlives its file.
+//! continued. The first failure stops new requests; the pipeline then waits for those in flight, so that no
+//! buffer is lost and no request outlives its file.
 
 mod checksums;
 mod error;
@@ -48,8 +43,7 @@ pub struct Pipeline<E, C>(job::Equipment<E, C>);
 
 impl<E: Engine, C: Clock> Pipeline<E, C> {
     /// A pipeline on `engine`. All buffers must be of one size and from one pool. The engine's capacity must
-    /// exceed their
-    /// number; if sinks have checkpoints, it needs one request per buffer and one per sink.
+    /// exceed their number; if sinks have checkpoints, it needs one request per buffer and one per sink.
     ///
     /// # Panics
     /// If there is no buffer or the engine's capacity does not exceed their number.
@@ -64,8 +58,7 @@ impl<E: Engine, C: Clock> Pipeline<E, C> {
     ///
     /// # Panics
     /// If an extent is larger than a buffer, if the job's workers leave no buffer to read into, if more sinks
-    /// have
-    /// checkpoints than the engine's capacity allows, and if a worker panics.
+    /// have checkpoints than the engine's capacity allows, and if a worker panics.
     pub fn run(&mut self, job: Job<'_>) -> Result<Moved, PipelineError> {
         let spares: usize = job.stages.iter().map(StageWorkers::spare_buffers).sum();
         assert!(spares < self.0.free.len(), "{spares} workers leave no buffer to read into");

@@ -46,8 +46,7 @@ pub struct Checkpoint {
 }
 
 /// Decides where frames are written: to one destination, or to one of several that share the frames. The sink
-/// with the
-/// fewest writes in flight is asked first, so that a slow one gets fewer frames.
+/// with the fewest writes in flight is asked first, so that a slow one gets fewer frames.
 ///
 /// All calls come from the I/O thread and must be quick.
 pub trait Sink {

@@ -1,8 +1,7 @@
 //! Reads many sources at common ticks of the clock.
 //!
 //! Each source has a thread: a server that hangs delays only its own next reading. Missed and failed readings
-//! are events too,
-//! so that every hole in the history has a reason.
+//! are events too, so that every hole in the history has a reason.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

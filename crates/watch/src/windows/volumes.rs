@@ -1,8 +1,8 @@
 //! The share of a file or database in the I/O of its volume.
 //!
 //! A source reports the volume of each file; the volume's I/O is the sum over all files of that source on it,
-//! in the same
-//! intervals in which the group was counted. It is not the device's own count, which includes other users.
+//! in the same intervals in which the group was counted. It is not the device's own count, which includes
+//! other users.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,7 @@
 //! Groups of one level in one window of time.
 //!
 //! Rows are first summed over a group, interval by interval, and then over time: a maximum or a threshold is
-//! that of the
-//! group, not a sum of its members' maxima.
+//! that of the group, not a sum of its members' maxima.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -143,18 +142,14 @@ impl Rank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostall_model::{Counters, Kind, ResetReason, Row, Scope, Subject};
+    use crate::windows::fixture;
+    use iostall_model::{Counters, Kind, ResetReason, Row, Scope};
     use jiff::Timestamp;
 
     fn row(database: &str, name: &str, volume: &str) -> Row {
-        let subject = Subject {
-            kind: Kind::SqlServerFile,
-            scope: Scope::Database(database.into()),
-            name: name.into(),
-            identity: name.into(),
-            volume: Some(volume.into()),
-        };
-        Row { subject, counters: Counters::new(), age_ms: None }
+        let mut row = fixture::row(name, Some(volume));
+        row.subject.scope = Scope::Database(database.into());
+        row
     }
 
     fn delta(reads: u64, stall_ms: u64) -> Change {

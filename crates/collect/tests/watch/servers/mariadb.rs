@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use iostall_collect::Engine;
-use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, OptsBuilder};
 use rustix::process::Signal;
 
-use super::{Port, Process, command, directory, made, statements, until};
+use super::{Port, Process, command, directory, made, mysql_sql, statements, until};
 
 const SERVER: &str = "/usr/sbin/mariadbd";
 const INSTALL: &str = "/usr/bin/mariadb-install-db";
@@ -68,7 +66,9 @@ impl Mariadb {
         }
         server.args(&self.settings);
         self.process = Some(Process(server.spawn().unwrap()));
-        until("MariaDB", || self.try_sql("root", include_str!("../../../testdata/sql/ping.sql")).ok());
+        until("MariaDB", || {
+            mysql_sql(self.port, "root", include_str!("../../../testdata/sql/ping.sql")).ok()
+        });
     }
 
     /// Ends it as an administrator does.
@@ -86,7 +86,7 @@ impl Mariadb {
     }
 
     pub(crate) fn sql(&self, text: &str) {
-        self.try_sql("root", text).unwrap();
+        mysql_sql(self.port, "root", text).unwrap();
     }
 
     /// Makes the login that `iostall collect grants mysql` describes, with the password that our sources have.
@@ -98,22 +98,7 @@ impl Mariadb {
 
     /// The first column of the first row, as a number.
     pub(crate) fn number(&self, text: &str) -> u64 {
-        self.try_sql("root", text).unwrap().unwrap()
-    }
-
-    fn try_sql(&self, user: &str, text: &str) -> Result<Option<u64>, mysql_async::Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let options = OptsBuilder::default()
-                .ip_or_hostname("127.0.0.1")
-                .tcp_port(self.port)
-                .prefer_socket(false)
-                .user(Some(user));
-            let mut connection = Conn::new(options).await?;
-            let answer: Option<mysql_async::Row> = connection.query_first(text).await?;
-            connection.disconnect().await?;
-            Ok(answer.and_then(|row| row.get_opt::<u64, usize>(0).and_then(Result::ok)))
-        })
+        mysql_sql(self.port, "root", text).unwrap().unwrap()
     }
 }
 

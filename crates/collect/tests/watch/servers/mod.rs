@@ -14,6 +14,8 @@ use std::process::{Child, Command, Stdio};
 use iostall_collect::{Address, Engine, Secret, Source, grants, open};
 use iostall_measure::{Clock, MonotonicClock};
 use iostall_model::{Change, Row, Sample, delta};
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, OptsBuilder};
 
 /// The account that owns nothing.
 const NOBODY: u32 = 65_534;
@@ -151,4 +153,20 @@ pub(crate) fn change(before: &Sample, now: &Sample, is_it: impl Fn(&Row) -> bool
 pub(crate) fn statements(engine: Engine) -> Vec<String> {
     let text: Vec<&str> = grants::text(engine).lines().map(|line| line.split("--").next().unwrap()).collect();
     text.join("\n").split(';').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
+}
+
+/// Runs a statement on a server that speaks MySQL's protocol, and returns the first number of its answer.
+pub(crate) fn mysql_sql(port: u16, user: &str, text: &str) -> Result<Option<u64>, mysql_async::Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let options = OptsBuilder::default()
+            .ip_or_hostname("127.0.0.1")
+            .tcp_port(port)
+            .prefer_socket(false)
+            .user(Some(user));
+        let mut connection = Conn::new(options).await?;
+        let answer: Option<mysql_async::Row> = connection.query_first(text).await?;
+        connection.disconnect().await?;
+        Ok(answer.and_then(|row| row.get_opt::<u64, usize>(0).and_then(Result::ok)))
+    })
 }

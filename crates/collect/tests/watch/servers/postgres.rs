@@ -4,11 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
+use iostall_model::{Kind, Row};
 use rustix::process::Signal;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 use super::{Port, Process, command, directory, made, until};
 
+pub(crate) const MAKE_TABLE: &str = include_str!("../../../testdata/sql/postgres_make_table.sql");
+pub(crate) const SCAN: &str = include_str!("../../../testdata/sql/postgres_scan_twice.sql");
 const BACKEND: &str = include_str!("../../../testdata/sql/postgres_backend.sql");
 
 /// The packages, by the version of the server in them.
@@ -20,6 +23,16 @@ const PACKAGES: [(u32, &str); 3] = [
 
 /// One download at a time: tests share the packages.
 static FETCHING: Mutex<()> = Mutex::new(());
+
+/// Finds the row of the table that [`MAKE_TABLE`] creates in `database`.
+pub(crate) fn table_in(database: &'static str) -> impl Fn(&Row) -> bool {
+    move |row| {
+        let subject = &row.subject;
+        subject.kind == Kind::PostgresTable
+            && subject.scope.database() == Some(database)
+            && subject.name == "public.t"
+    }
+}
 
 /// The directory with `bin/postgres` of `version`; `None` where it cannot be had.
 pub(crate) fn installation(version: u32) -> Option<PathBuf> {

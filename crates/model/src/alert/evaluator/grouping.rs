@@ -84,7 +84,15 @@ impl Source {
         Some(Notice { about: worst, others, count, firing_count, ..notice })
     }
 
-    fn notice(&self, rule: &Rule, occasion: Occasion, due: &Due, group: String, now: Now) -> Notice {
+    /// A notice of one alert instance, without a value.
+    pub(super) fn notice(
+        &self,
+        rule: &Rule,
+        occasion: Occasion,
+        due: &Due,
+        group: String,
+        now: Now,
+    ) -> Notice {
         Notice {
             occasion,
             rule: rule.name.clone(),

@@ -2,6 +2,7 @@
 
 use super::grouping::about;
 use super::state::{Name, Source};
+use crate::alert::instance::Due;
 use crate::alert::notice::{Notice, Occasion};
 use crate::alert::now::Now;
 use crate::alert::rule::Rule;
@@ -30,29 +31,21 @@ impl Source {
     }
 
     pub(super) fn saved_of(&self, place: usize, rule: &Rule, now: Now) -> Vec<SavedAlert> {
-        let base = |group: String, times: &SavedTimes| Notice {
-            occasion: Occasion::Firing,
-            rule: rule.name.clone(),
-            channels: rule.channels.clone(),
-            source: self.known.name.clone(),
-            about: None,
-            others: Vec::new(),
-            count: 1,
-            firing_count: 1,
-            group,
-            since: times.since,
-            at: now.utc,
-            lasted_ns: 0,
+        let firing_notice = |group: String, times: &SavedTimes| {
+            let due = Due { since: times.since, lasted_ns: 0, value_max: times.value_max };
+            Notice { firing_count: 1, ..self.notice(rule, Occasion::Firing, &due, group, now) }
         };
         let silence = self.silence.get(place).and_then(|silence| silence.saved(now));
-        let silence = silence
-            .map(|times| SavedAlert { notice: base(self.group_name(rule, None, None), &times), times });
+        let silence = silence.map(|times| SavedAlert {
+            notice: firing_notice(self.group_name(rule, None, None), &times),
+            times,
+        });
         let instances = self.instances.get(place).into_iter().flatten();
         let firing = instances.filter_map(|(name, instance)| {
             let times = instance.saved(now)?;
             let group = self.group_name(rule, Some(name), instance.volume.as_deref());
             let about = Some(about(rule, name, instance, times.value_max));
-            Some(SavedAlert { notice: Notice { about, ..base(group, &times) }, times })
+            Some(SavedAlert { notice: Notice { about, ..firing_notice(group, &times) }, times })
         });
         silence.into_iter().chain(firing).collect()
     }

@@ -9,8 +9,7 @@
 //! ```
 //!
 //! Numbers are encoded as in [`super::bytes`]. An unchanged row is not written; a whole body is written as if
-//! nothing
-//! had been there before.
+//! nothing had been there before.
 
 use std::collections::BTreeMap;
 
