@@ -127,10 +127,13 @@ impl Jobs {
 
     /// Ends all running jobs when the collector ends.
     pub fn stop(&mut self, now: Now) -> Vec<JobReport> {
+        // One that has ended since the last look ended by itself.
+        let mut reports: Vec<JobReport> = self.all.iter_mut().filter_map(|one| one.look_after(now)).collect();
         for active in self.all.iter_mut().filter_map(|one| one.active.as_mut()) {
             active.handle.ask_to_end();
         }
-        self.all.iter_mut().filter_map(|one| one.stop("the collector ended", now)).collect()
+        reports.extend(self.all.iter_mut().filter_map(|one| one.stop("the collector ended", now)));
+        reports
     }
 }
 
@@ -192,9 +195,7 @@ impl Scheduled {
         if let Some(end) = active.handle.poll() {
             let Active { run, asked_ns, .. } = self.active.take()?;
             let (outcome, detail) = match (asked_ns, end.is_success) {
-                (Some(_), _) => {
-                    (JobOutcome::TimedOut, format!("killed at its deadline of {:?}", self.job.deadline))
-                }
+                (Some(_), _) => self.timed_out(),
                 (None, true) => (JobOutcome::Succeeded, end.detail),
                 (None, false) => (JobOutcome::Failed, end.detail),
             };
@@ -242,17 +243,19 @@ impl Scheduled {
     }
 
     fn stop(&mut self, why: &str, now: Now) -> Option<JobReport> {
-        let Active { mut handle, run, .. } = self.active.take()?;
+        let Active { mut handle, run, asked_ns, .. } = self.active.take()?;
         handle.ask_to_end();
         let JobEnd { output, .. } = handle.end();
-        let run = JobRun {
-            ended: Some(now.utc),
-            outcome: JobOutcome::Stopped,
-            detail: why.to_owned(),
-            output,
-            ..run
+        let (outcome, detail) = match asked_ns {
+            Some(_) => self.timed_out(),
+            None => (JobOutcome::Stopped, why.to_owned()),
         };
+        let run = JobRun { ended: Some(now.utc), outcome, detail, output, ..run };
         Some(self.report(run))
+    }
+
+    fn timed_out(&self) -> (JobOutcome, String) {
+        (JobOutcome::TimedOut, format!("killed at its deadline of {:?}", self.job.deadline))
     }
 
     fn run(&self, due: Timestamp, outcome: JobOutcome, detail: String) -> JobRun {

@@ -203,6 +203,7 @@ fn a_run_that_the_collector_did_not_see_the_end_of_is_named() {
         (reports[0].run.outcome, reports[0].run.due),
         (JobOutcome::Stopped, now("2026-11-22T02:30:00Z").utc)
     );
+    assert!(reports[0].run.detail.contains("while it was running"), "{}", reports[0].run.detail);
     assert!(reports[0].notice.is_some());
 }
 
@@ -259,6 +260,23 @@ fn when_the_collector_ends_its_jobs_end_with_it() {
     let reports = jobs.stop(now("2026-11-22T02:35:00Z"));
     assert_eq!((reports[0].run.outcome, &*reports[0].run.output), (JobOutcome::Stopped, "until then"));
     assert!(programs.running.lock().unwrap().contains(&"asked"));
+}
+
+/// A job that had failed a moment before, or was being killed at its deadline, was "stopped".
+#[test]
+fn a_job_that_is_over_or_past_its_deadline_when_the_collector_ends_is_said_to_be() {
+    let (programs, mut kept) = (Programs::default(), Kept::default());
+    let nightly = job("30 2 * * *", "UTC");
+    let (mut jobs, _) = kept.start(&nightly, &programs, "2026-11-22T00:00:00Z");
+    jobs.look(now("2026-11-22T02:30:00Z"));
+    programs.ends(false);
+    let reports = jobs.stop(now("2026-11-22T02:30:01Z"));
+    assert_eq!((reports.len(), reports[0].run.outcome), (1, JobOutcome::Failed));
+    let (mut jobs, _) = Kept::default().start(&nightly, &programs, "2026-11-22T00:00:00Z");
+    jobs.look(now("2026-11-22T02:30:00Z"));
+    jobs.look(now("2026-11-22T03:30:00Z"));
+    let reports = jobs.stop(now("2026-11-22T03:30:01Z"));
+    assert_eq!((reports.len(), reports[0].run.outcome), (1, JobOutcome::TimedOut));
 }
 
 #[test]

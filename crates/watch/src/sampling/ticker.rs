@@ -167,3 +167,55 @@ impl Ticker {
         missed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use iostall_collect::Filter;
+
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    /// A source whose password is wrong.
+    struct Refusing;
+
+    impl Source for Refusing {
+        fn read(&mut self) -> Result<Sample, SourceError> {
+            let (source_name, user) = ("x".to_owned(), "mon".to_owned());
+            Err(SourceError::Login { source_name, user, reason: "wrong password".into() })
+        }
+    }
+
+    /// A clock that stands still.
+    #[derive(Clone)]
+    struct At(Now);
+
+    impl WatchClock for At {
+        fn now(&self) -> Now {
+            self.0
+        }
+    }
+
+    #[test]
+    fn the_time_of_the_next_try_is_that_of_a_tick_as_many_ticks_later() {
+        let interval = Duration::from_secs(5);
+        let mut ticker = Ticker::new(
+            0,
+            Box::new(Refusing),
+            SamplerOptions { interval, until: None, filter: Filter::default() },
+        );
+        let start: Timestamp = "2026-11-22T10:00:00Z".parse().unwrap();
+        let mut tries = Vec::new();
+        for tick in 0..7_u32 {
+            let utc = start + jiff::SignedDuration::try_from(interval * tick).unwrap();
+            let clock = At(Now { utc, clock_ns: u64::from(tick) * 5 * SECOND_NS });
+            let due = Due { at_ns: utc_ns(utc), awake_ns: 0 };
+            let Event::Missed(Missed { retry: Some(retry), .. }) = ticker.tick(due, &clock) else { panic!() };
+            tries.push((retry.ticks, retry.at.duration_since(start).as_secs()));
+        }
+        // Tried at 0, 5, 15 and 35 seconds; the ticks in between repeat what the last try said.
+        assert_eq!(tries, [(1, 5), (2, 15), (2, 15), (4, 35), (4, 35), (4, 35), (4, 35)]);
+    }
+}
