@@ -69,6 +69,7 @@ fn metric(measured: Measured) -> (&'static str, f64) {
         Measured::Syncs => ("syncs_per_s", 1.0),
         Measured::Throughput => ("bytes_per_s", 1.0),
         Measured::Iops => ("io_per_s", 1.0),
+        Measured::Size => ("size_bytes", 1.0),
     }
 }
 
@@ -153,6 +154,7 @@ fn amount(about: Measured, value: f64) -> String {
         Measured::Syncs => format!("{} syncs/s", short(value)),
         Measured::Throughput => format!("{} MB/s", short(value / 1e6)),
         Measured::Iops => format!("{} io/s", short(value)),
+        Measured::Size => format!("{} MiB", short(value / 1_048_576.0)),
     }
 }
 

@@ -49,5 +49,6 @@ fn amount(measured: Measured, limit: f64) -> String {
         Measured::Syncs => format!("{limit} syncs/s"),
         Measured::Throughput => format!("{} MB/s", limit / 1e6),
         Measured::Iops => format!("{limit} io/s"),
+        Measured::Size => format!("{} MiB", limit / 1_048_576.0),
     }
 }

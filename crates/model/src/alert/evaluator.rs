@@ -13,6 +13,7 @@ use super::now::Now;
 use super::rule::{Condition, Measured, Rule, RuleBook};
 use super::saved::SavedAlert;
 use super::source::RuleSource;
+use crate::counter::Counter;
 use crate::delta::Change;
 use crate::sample::Row;
 use crate::totals::Totals;
@@ -21,6 +22,8 @@ use crate::totals::Totals;
 #[derive(Debug, Default)]
 struct Interval {
     totals: Totals,
+    /// At its end, of the rows that have one.
+    size_bytes: Option<u64>,
     is_whole: bool,
     is_broken: bool,
     /// The volume of its first row, if all others have the same.
@@ -196,6 +199,9 @@ fn intervals<'a>(
         let kind = rule.level.kind(row.subject.kind);
         let interval = found.entry(Name { kind, group, class: class.map(str::to_owned) }).or_default();
         interval.see_volume(row.subject.volume.as_ref());
+        if let Some(bytes) = row.counters.get(Counter::SizeBytes) {
+            interval.size_bytes = Some(interval.size_bytes.unwrap_or(0).saturating_add(bytes));
+        }
         match change {
             // Half a tick late is still this tick; more means a tick without a sample.
             Change::Delta(totals) if totals.covered_ns <= late_ns => {
@@ -242,11 +248,10 @@ fn evidence(rule: &Rule, measured: Measured, interval: &Interval, threshold: f64
     if interval.is_broken || !interval.is_whole {
         return Evidence::Unknown;
     }
-    let value = measured.value(&interval.totals);
-    match value {
-        Some(value) if value > threshold && measured.operations(&interval.totals) >= rule.operations_min => {
-            Evidence::Holds(value)
-        }
+    let operations = measured.operations(&interval.totals);
+    let is_enough = operations.is_none_or(|operations| operations >= rule.operations_min);
+    match measured.value(&interval.totals, interval.size_bytes) {
+        Some(value) if value > threshold && is_enough => Evidence::Holds(value),
         value => Evidence::HoldsNot(value),
     }
 }

@@ -31,11 +31,14 @@ pub enum Measured {
     Throughput,
     /// Reads and writes per second.
     Iops,
+    /// Size, bytes.
+    Size,
 }
 
 impl Measured {
-    /// Its value in an interval; `None` if there were no operations, or the source does not report it.
-    pub fn value(self, totals: &Totals) -> Option<f64> {
+    /// Its value in an interval at whose end the size was `size_bytes`; `None` if there were no operations, or
+    /// the source does not report it.
+    pub fn value(self, totals: &Totals, size_bytes: Option<u64>) -> Option<f64> {
         match self {
             Self::StallPerRead => totals.read_stall_ns_mean(),
             Self::StallPerWrite => totals.write_stall_ns_mean(),
@@ -44,18 +47,20 @@ impl Measured {
             Self::Syncs => totals.per_second(Counter::Syncs),
             Self::Throughput => totals.bytes_per_second(),
             Self::Iops => totals.iops(),
+            Self::Size => size_bytes.map(|bytes| bytes as f64),
         }
     }
 
-    /// The number of operations it applies to.
-    pub fn operations(self, totals: &Totals) -> u64 {
+    /// The number of operations it applies to; `None` if it does not come from operations.
+    pub fn operations(self, totals: &Totals) -> Option<u64> {
         let (reads, writes) =
             (totals.amounts.or_zero(Counter::Reads), totals.amounts.or_zero(Counter::Writes));
         match self {
-            Self::StallPerRead => reads,
-            Self::StallPerWrite => writes,
-            Self::StallPerSync | Self::Syncs => totals.amounts.or_zero(Counter::Syncs),
-            Self::StallPerIo | Self::Throughput | Self::Iops => reads.saturating_add(writes),
+            Self::StallPerRead => Some(reads),
+            Self::StallPerWrite => Some(writes),
+            Self::StallPerSync | Self::Syncs => Some(totals.amounts.or_zero(Counter::Syncs)),
+            Self::StallPerIo | Self::Throughput | Self::Iops => Some(reads.saturating_add(writes)),
+            Self::Size => None,
         }
     }
 }

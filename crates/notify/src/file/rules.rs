@@ -52,6 +52,7 @@ enum When {
     Syncs,
     Throughput,
     Iops,
+    Size,
     Silent,
 }
 
@@ -118,6 +119,7 @@ impl Written {
             When::Syncs => Measured::Syncs,
             When::Throughput => Measured::Throughput,
             When::Iops => Measured::Iops,
+            When::Size => Measured::Size,
             When::Silent => {
                 let of_rows = [&self.database, &self.file, &self.volume].into_iter().any(Option::is_some);
                 let is_more = self.over.is_some() || !self.over_by_class.is_empty() || self.level.is_some();
@@ -157,11 +159,15 @@ fn threshold(measured: Measured, value: &Value) -> Result<f64, String> {
             let bytes: ByteCount = text.trim_end_matches("/s").parse().map_err(|error| format!("{error}"))?;
             bytes.bytes() as f64
         }
+        (Measured::Size, Value::String(text)) => {
+            text.parse::<ByteCount>().map_err(|error| format!("{error}"))?.bytes() as f64
+        }
         (Measured::Iops | Measured::Syncs, Value::Integer(number)) => *number as f64,
         (Measured::Iops | Measured::Syncs, Value::Float(number)) => *number,
         (Measured::Iops | Measured::Syncs, _) => {
             return Err(format!("over = {value}: write a number, such as 5000"));
         }
+        (Measured::Size, _) => return Err(format!("over = {value}: write a size, such as \"100GiB\"")),
         (Measured::Throughput, _) => {
             return Err(format!("over = {value}: write bytes a second, such as \"400MB\""));
         }

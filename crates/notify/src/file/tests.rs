@@ -49,6 +49,7 @@ fn a_throughput_is_in_bytes_and_iops_are_a_number() {
     };
     assert!((rule("throughput", "\"400MB/s\"") - 4e8).abs() < 0.5);
     assert!((rule("iops", "5000") - 5000.0).abs() < 1e-9);
+    assert!((rule("size", "\"100GiB\"") - 107_374_182_400.0).abs() < 0.5);
 }
 
 /// What a commit waits for, the sync of the log, could not be alerted on.

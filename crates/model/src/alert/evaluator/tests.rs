@@ -1,5 +1,7 @@
 //! Rules on a simulated clock.
 
+use std::collections::BTreeMap;
+
 use jiff::civil::time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -426,4 +428,27 @@ proptest! {
             prop_assert_eq!(notices, wanted, "tick {} of {:?}", place, ticks);
         }
     }
+}
+
+/// Sizes of files were sampled, and no alert could be about them.
+#[test]
+fn a_file_that_has_grown_over_its_limit_fires_without_any_io() {
+    let size = Condition::Over {
+        measured: Measured::Size,
+        threshold: Some((100_u64 << 30) as f64),
+        by_class: BTreeMap::new(),
+    };
+    let rule = Rule { condition: size, sustained_ns: 0, clear_ns: 0, ..rule() };
+    let mut evaluator = RuleEvaluator::new(RuleBook { rules: vec![rule], ..RuleBook::default() });
+    let now = Now { utc: Timestamp::UNIX_EPOCH, clock_ns: 0 };
+    let source = evaluator.add(RuleSource { interval_ns: TICK_NS, ..RuleSource::default() }, now);
+    let mut row = row("sales", "sales.mdf", "E:");
+    let mut fires = |gib: u64| {
+        row.counters.set(Counter::SizeBytes, gib << 30);
+        evaluator.sample(source, std::slice::from_ref(&row), &[delta(1, 0, 0)], now)
+    };
+    assert_eq!(fires(100), []);
+    let notices = fires(101);
+    assert_eq!((notices.len(), notices[0].occasion), (1, Occasion::Firing));
+    assert_eq!(fires(99)[0].occasion, Occasion::Resolved);
 }
