@@ -43,6 +43,17 @@ fn three_methods_write_the_same_amount_and_every_write_is_counted() {
     assert!(!here.path("t.dat").exists(), "the file is removed unless it is to be kept");
 }
 
+/// Each packet was one body with a number in its first eight bytes: storage that finds duplicates kept one of them.
+#[test]
+fn no_two_packets_have_content_in_common() {
+    let here = Workspace::new();
+    let words = ["write", "--size", "4M", "--packet", "64K", "--methods", "buffered", "--keep", "t.dat"];
+    here.run(&words).expect_status(0);
+    let content = fs::read(here.path("t.dat")).unwrap();
+    let sectors: std::collections::HashSet<&[u8]> = content.chunks(512).collect();
+    assert_eq!((sectors.len(), content.len()), (8192, 4 << 20));
+}
+
 #[test]
 fn a_line_rate_becomes_bursts_and_a_buffer_size() {
     let here = Workspace::new();

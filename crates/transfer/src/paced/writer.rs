@@ -1,5 +1,6 @@
 //! One method at one pace, on any engine and clock.
 
+use iostall_engine::content::renew;
 use iostall_engine::guard::{HeaderKind, write_header};
 use iostall_engine::{Buffer, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
 use iostall_measure::{Clock, Histogram, Percentile};
@@ -56,7 +57,8 @@ enum PacedError {
 }
 
 /// Writes the file with index 0 from its start, packet by packet, and times every write. The packet is the
-/// content of `buffer`, with its number in the first eight bytes; the first one begins with a header instead.
+/// content of `buffer`, made another each time, with its number in the first eight bytes; the first one begins
+/// with a header instead.
 ///
 /// Bursts are due at fixed times from the start (open loop): one that begins late counts from when it was due,
 /// and those behind it do not wait any longer for it. With a delay instead of a period, a burst is due so long after the end of the
@@ -181,7 +183,6 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
         let (offset, length) = (self.outcome.bytes, self.job.pace.packet_bytes);
         let number = offset / u64::from(length);
         let Some(mut buffer) = self.buffer.take() else { return Ok(()) };
-        // Every packet is different, so that a deduplicating device gains no advantage.
         buffer[..8].copy_from_slice(&number.to_le_bytes());
         if offset == 0 {
             write_header(&mut buffer, offset, number, 0);
@@ -196,6 +197,11 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
             return Err(PacedError::Short { offset, length, moved });
         }
         self.note(due_ns, begun_ns, ended_ns);
+        // No two packets have content in common, so that a device that compresses or finds duplicates gains nothing. The next
+        // one is made now and not when it is due.
+        if let Some(next) = &mut self.buffer {
+            renew(&mut next[..length as usize], number + 1);
+        }
         Ok(())
     }
 
