@@ -116,6 +116,10 @@ pub trait History {
     /// Deletes what is older than `retention` allows, as of `now`.
     fn forget(&mut self, retention: &Retention, now: Timestamp) -> Result<(), StoreError>;
 
+    /// Removes a source with everything known about it. A collector that still watches it fails at its next
+    /// sample.
+    fn remove(&mut self, source: SourceId) -> Result<(), StoreError>;
+
     /// Rebuilds the roll-ups: hours wherever raw samples cover them, days wherever hours do. Older ones stay
     /// as they are.
     fn rebuild(&mut self, source: SourceId) -> Result<(), StoreError>;

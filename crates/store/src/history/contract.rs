@@ -27,6 +27,7 @@ pub(crate) fn run_all<H: History>(mut make: impl FnMut() -> H) {
     what_was_forgotten_does_not_come_back_with_its_batch(make());
     gaps_and_warnings_are_found_by_their_time(make());
     a_source_that_is_not_there_is_said_to_be_not_there(make());
+    a_removed_source_leaves_nothing_behind_and_the_others_alone(make());
 }
 
 fn start() -> Timestamp {
@@ -358,4 +359,28 @@ fn a_source_that_is_not_there_is_said_to_be_not_there(mut history: impl History)
     said(history.add_sample(source, sample(0)).unwrap_err());
     said(history.last_sample(source).unwrap_err());
     said(history.batch_after(source, 0, 10).unwrap_err());
+}
+
+fn a_removed_source_leaves_nothing_behind_and_the_others_alone(mut history: impl History) {
+    let (gone, kept) = (history.source("linux:").unwrap().id, history.source("postgres://db").unwrap().id);
+    for minute in 0..90 {
+        history.add_sample(gone, sample(minute)).unwrap();
+        history.add_sample(kept, sample(minute)).unwrap();
+    }
+    history.finish().unwrap();
+    history.remove(gone).unwrap();
+    assert!(matches!(history.last_sample(gone), Err(StoreError::NoSource { .. })));
+    assert!(history.remove(gone).is_err());
+    assert_eq!(history.sources().unwrap().len(), 1);
+    assert!(history.last_sample(kept).unwrap().is_some());
+    // One of the same name begins anew.
+    let again = history.source("linux:").unwrap().id;
+    assert_ne!(again, gone);
+    assert_eq!(history.last_sample(again).unwrap(), None);
+    let mut rollups = 0;
+    let (from, to) = (start() - minutes(600), start() + minutes(600));
+    history.rollups(again, Tier::Hour, from, to, &mut |_| rollups += 1).unwrap();
+    assert_eq!(rollups, 0);
+    history.rollups(kept, Tier::Hour, from, to, &mut |_| rollups += 1).unwrap();
+    assert!(rollups > 0);
 }

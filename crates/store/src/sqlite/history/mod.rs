@@ -135,6 +135,10 @@ impl History for SqliteHistory {
         self.forget_old(retention, now)
     }
 
+    fn remove(&mut self, source: SourceId) -> Result<(), StoreError> {
+        self.remove_source(self.number(source)?)
+    }
+
     fn rebuild(&mut self, source: SourceId) -> Result<(), StoreError> {
         self.rebuild_of(self.number(source)?)
     }

@@ -39,6 +39,17 @@ impl SqliteHistory {
         all().map_err(failed)
     }
 
+    /// See [`History::remove`](crate::History::remove).
+    pub(super) fn remove_source(&mut self, source: SourceNumber) -> Result<(), StoreError> {
+        self.chains.remove(&source);
+        begin(&self.connection, &self.path, 0)
+            .and_then(|transaction| {
+                transaction.execute(statements::DELETE_SOURCE, named_params! {":source": source.0})?;
+                transaction.commit()
+            })
+            .map_err(fault(&self.path, "write to"))
+    }
+
     /// See [`History::rebuild`](crate::History::rebuild).
     pub(super) fn rebuild_of(&mut self, source: SourceNumber) -> Result<(), StoreError> {
         let series = self.series(source)?;

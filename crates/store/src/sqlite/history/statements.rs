@@ -8,6 +8,7 @@ pub(super) const DELETE_GAPS: &str = include_str!("../../../queries/watch/delete
 pub(super) const DELETE_JOB_RUNS: &str = include_str!("../../../queries/watch/delete_job_runs.sql");
 pub(super) const DELETE_ROLLUPS: &str = include_str!("../../../queries/watch/delete_rollups.sql");
 pub(super) const DELETE_SAMPLES: &str = include_str!("../../../queries/watch/delete_samples.sql");
+pub(super) const DELETE_SOURCE: &str = include_str!("../../../queries/watch/delete_source.sql");
 pub(super) const DESCRIBE_SOURCE: &str = include_str!("../../../queries/watch/describe_source.sql");
 pub(super) const FIND_APPENDED: &str = include_str!("../../../queries/watch/find_appended.sql");
 pub(super) const FIND_BATCH: &str = include_str!("../../../queries/watch/find_batch.sql");
