@@ -61,6 +61,9 @@ def verdict(ratio, control, bound):
         return f"control is off: {control[1]:.3f} to {control[2]:.3f}"
     if high < bound:
         return f"FAILS: all of it is below {bound}"
+    # An interval that lies above the bound as a whole has decided, however wide it is.
+    if low >= bound:
+        return "holds"
     if max(high / middle - 1, 1 - low / middle) > HALF_WIDTH:
         return "not decided"
     return "holds"
