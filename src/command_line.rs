@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
 use iostall_measure::foreign::{shown, without_passwords};
 use iostall_session::recorder::Program;
 
@@ -20,7 +19,7 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     let typed = spelled(words.split_off(words.len().min(1)));
     let is_foreign = is_foreign(&typed, &|word| Path::new(word).exists());
     words.extend(typed);
-    let found = match Cli::try_parse_from(&words) {
+    let found = match cli::parsed(&words) {
         Ok(cli) if !is_foreign => return Ok(cli),
         other => other,
     };
@@ -28,13 +27,13 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     let safe: Vec<OsString> = words.iter().map(|word| shown(&kept(word)).into()).collect();
     let asks_for_help = found.as_ref().is_err_and(|error| !error.use_stderr());
     if !asks_for_help && let Some(answer) = answer(safe.get(1..).unwrap_or_default()) {
-        let said = Cli::try_parse_from(&safe).err().map(|error| error.to_string()).unwrap_or_default();
+        let said = cli::parsed(&safe).err().map(|error| error.to_string()).unwrap_or_default();
         let what = said.strip_prefix("error: ").and_then(|said| said.lines().next());
         let error = anyhow::anyhow!("{}", what.unwrap_or("some of these words are another tool's"));
         Printer::new(false, ColorChoice::Never).error(&hinted(error, answer.hint()));
         return Err(Status::CouldNot.into());
     }
-    Ok(found.unwrap_or_else(|error| Cli::try_parse_from(safe).err().unwrap_or(error).exit()))
+    Ok(found.unwrap_or_else(|error| cli::parsed(&safe).err().unwrap_or(error).exit()))
 }
 
 /// The program as stored with a run, without passwords, because others may read the run later.

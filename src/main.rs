@@ -15,10 +15,11 @@ mod store;
 use std::process::ExitCode;
 
 use iostall_host::fail_at_size_limits;
+use jiff::tz::TimeZone;
 
 use crate::cli::Command;
 use crate::commands::{
-    alerts, collect, compare, completions, copy, diskspd, load, man, matrix, presets, reference, report,
+    alerts, collect, compare, completions, copy, diskspd, load, man, matrix, profile, reference, report,
     runs, store as store_command, sweep, top, verify, write,
 };
 use crate::failure::Status;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(status) => return status,
     };
+    iostall_report::zone::show_times_in(TimeZone::system());
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     if let Err(error) = fail_at_size_limits() {
         let context = "cannot catch the signal of a file that is too large";
@@ -43,7 +45,8 @@ fn main() -> ExitCode {
         Command::Top(args) => top::run(args, &cli.global, &printer),
         Command::Verify(args) => verify::run(args, &cli.global, &printer),
         Command::Write(args) => write::run(args, &cli.global, &printer),
-        Command::Presets(args) => presets::run(args, &printer),
+        Command::Presets(args) => profile::presets_by_old_name(args, &printer),
+        Command::Profile(args) => profile::run(args, &printer),
         Command::Report(args) => report::run(args, &cli.global, &printer),
         Command::Sweep(args) => sweep::run(args, &cli.global, &printer),
         Command::Matrix(args) => matrix::run(args, &cli.global, &printer),

@@ -73,7 +73,8 @@ fn help_has_examples_and_presets_print_as_profiles_that_run() {
     let here = Workspace::new();
     let help = here.run(&["load", "--help"]).expect_status(0).stdout;
     assert!(help.contains("Examples:") && help.contains("--overwrite"));
-    let toml = here.run(&["presets", "oltp"]).expect_status(0).stdout;
+    let toml = here.run(&["profile", "show", "oltp"]).expect_status(0).stdout;
+    assert_eq!(here.run(&["presets", "oltp"]).expect_status(0).stdout, toml, "the older name");
     fs::write(here.path("mine.toml"), toml).unwrap();
     here.run(&[
         "load",
@@ -88,4 +89,25 @@ fn help_has_examples_and_presets_print_as_profiles_that_run() {
         "x.dat",
     ])
     .expect_status(0);
+}
+
+/// What fio and DiskSpd were told can be kept as a profile, changed, and run.
+#[test]
+fn loads_of_other_tools_are_translated_into_profiles_that_run() {
+    let here = Workspace::new();
+    fs::write(here.path("nightly.fio"), "[data]\nrw=randrw\nrwmixread=70\nbs=8k\niodepth=4\nsize=16m\n")
+        .unwrap();
+    let line = ["profile", "translate", "--", "diskspd", "-b8K", "-d1", "-o4", "-t2", "-r", "-w30", "t.dat"];
+    for (number, words) in [&["profile", "translate", "--fio", "nightly.fio"][..], &line].iter().enumerate() {
+        let toml = here.run(words).expect_status(0).stdout;
+        assert!(toml.contains("block-size = \"8K\"") && toml.contains("write-pct = 30"), "{toml}");
+        let name = format!("{number}.toml");
+        fs::write(here.path(&name), toml).unwrap();
+        let data = format!("{number}.dat");
+        let run =
+            ["load", "--profile", &name, "--size", "16MiB", "--duration", "200ms", "--warmup", "0", &data];
+        here.run(&run).expect_status(0);
+    }
+    assert!(!here.path("t.dat").exists(), "translating makes no file");
+    here.run(&["profile", "translate"]).expect_status(2);
 }

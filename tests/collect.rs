@@ -170,3 +170,20 @@ fn an_export_is_done_by_the_program_that_is_installed_for_it() {
     symlink("/bin/false", own.join("iostall-lake")).unwrap();
     assert_eq!(export(path).expect_status(2).stdout, "", "the one beside the program goes first");
 }
+
+/// A server that was switched off stayed in every report and listing.
+#[test]
+fn a_watched_source_is_listed_and_removed_by_its_name_alone() {
+    let workspace = Workspace::new();
+    workspace.run(&["collect", "once", "linux:"]).expect_status(0);
+    let listed = workspace.run(&["store", "sources"]).expect_status(0).stdout;
+    assert!(listed.starts_with("source") && listed.contains("\nlinux:"), "{listed}");
+    let json = workspace.run(&["store", "sources", "--json"]).expect_status(0).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert!(json[0]["name"] == "linux:" && json[0]["last_utc"].is_string(), "{json}");
+    let refused = workspace.run(&["store", "remove", "linux"]).expect_status(2);
+    assert!(refused.stderr.contains("no watched source linux"), "{}", refused.stderr);
+    workspace.run(&["store", "remove", "linux:"]).expect_status(0);
+    let listed = workspace.run(&["store", "sources"]).expect_status(0).stdout;
+    assert!(listed.contains("no source has been watched"), "{listed}");
+}

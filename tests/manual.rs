@@ -10,7 +10,7 @@ fn every_shell_gets_rules_that_know_the_options() {
     let here = Workspace::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let rules = here.run(&["completions", shell]).expect_status(0).stdout;
-        assert!(rules.contains("queue-depth") && rules.contains("presets"), "{shell}");
+        assert!(rules.contains("queue-depth") && rules.contains("profile"), "{shell}");
     }
     let unknown = here.run(&["completions", "tcsh"]).expect_status(2);
     assert!(unknown.stderr.contains("bash"), "{}", unknown.stderr);
@@ -34,7 +34,7 @@ fn bash_reads_its_rules_and_completes_an_option_with_them() {
 fn the_manual_is_printed_or_written_a_page_for_each_command() {
     let here = Workspace::new();
     let page = here.run(&["man"]).expect_status(0).stdout;
-    assert!(page.contains(".TH iostall 1") && page.contains("Exit status"), "{page}");
+    assert!(page.contains(".TH iostall 1") && page.contains(".SH \"EXIT STATUS\""), "{page}");
     here.run(&["man", "share/man1"]).expect_status(0);
     let mut pages: Vec<String> = fs::read_dir(here.path("share/man1"))
         .unwrap()
@@ -42,13 +42,14 @@ fn the_manual_is_printed_or_written_a_page_for_each_command() {
         .collect();
     pages.sort();
     for wanted in
-        ["iostall.1", "iostall-load.1", "iostall-presets.1", "iostall-runs.1", "iostall-runs-show.1"]
+        ["iostall.1", "iostall-load.1", "iostall-profile.1", "iostall-runs.1", "iostall-runs-show.1"]
     {
         assert!(pages.iter().any(|page| page == wanted), "{pages:?}");
     }
     assert!(!pages.iter().any(|page| page.contains("reference")), "{pages:?}");
     let load = fs::read_to_string(here.path("share/man1/iostall-load.1")).unwrap();
-    assert!(load.contains("queue\\-depth") && load.contains("Examples"), "{load}");
+    assert!(load.contains("SEE ALSO") && load.contains("\\fBiostall\\-sweep\\fR(1)"), "{load}");
+    assert!(load.contains("queue\\-depth") && load.contains("\n.SH EXAMPLES\n"), "{load}");
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Workspace {
             .current_dir(self.directory.path())
             .env("IOSTALL_STORE", self.path("store.db"))
             .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC")
             .stdin(Stdio::null());
         command
     }
@@ -76,6 +77,7 @@ impl Workspace {
             .current_dir(self.directory.path())
             .env("IOSTALL_STORE", self.path("store.db"))
             .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC")
             .stdin(Stdio::null());
         command
     }

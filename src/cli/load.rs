@@ -1,8 +1,10 @@
-//! `iostall load` and `iostall presets`.
+//! `iostall load`.
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use iostall_load::preset::presets;
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate};
 use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, Region};
 use iostall_session::targets::{TargetBinding, WriteConsent};
@@ -48,8 +50,8 @@ pub(crate) struct LoadArgs {
 /// Profile, time and targets.
 #[derive(Debug, Args)]
 pub(crate) struct WhatArgs {
-    /// A built-in profile (`iostall presets`) [default: random-read; oltp if no FILE is given]
-    #[arg(long, value_name = "NAME", conflicts_with = "profile", help_heading = "What")]
+    /// A built-in profile (`iostall profile list`) [default: random-read; oltp if no FILE is given]
+    #[arg(long, value_name = "NAME", conflicts_with = "profile", help_heading = "What", value_parser = preset_name())]
     pub(crate) preset: Option<String>,
     /// A profile of your own in TOML (see docs/load.md)
     #[arg(long, value_name = "FILE", help_heading = "What")]
@@ -105,7 +107,7 @@ pub(crate) struct ShapeArgs {
     #[arg(long, short = 'w', value_name = "PERCENT", help_heading = "Shape")]
     pub(crate) write_pct: Option<Percent>,
     /// Random or sequential
-    #[arg(long, value_name = "KIND", help_heading = "Shape", value_parser = kebab::<Access>)]
+    #[arg(long, value_name = "KIND", help_heading = "Shape", value_parser = one_of::<Access>(&["random", "sequential"]))]
     pub(crate) access: Option<Access>,
     /// With random access: share of requests that jump; the others continue where the last one ended
     #[arg(long, value_name = "PERCENT", help_heading = "Shape")]
@@ -124,13 +126,13 @@ pub(crate) struct ShapeArgs {
     #[arg(long, value_name = "RATE", help_heading = "Shape")]
     pub(crate) rate: Option<Rate>,
     /// With --rate: constant, or poisson, which is how independent users arrive
-    #[arg(long, value_name = "KIND", help_heading = "Shape", value_parser = kebab::<Arrivals>)]
+    #[arg(long, value_name = "KIND", help_heading = "Shape", value_parser = one_of::<Arrivals>(&["constant", "poisson"]))]
     pub(crate) arrivals: Option<Arrivals>,
     /// direct (bypassing the page cache) or buffered
-    #[arg(long, value_name = "MODE", help_heading = "Shape", value_parser = kebab::<Caching>)]
+    #[arg(long, value_name = "MODE", help_heading = "Shape", value_parser = one_of::<Caching>(&["direct", "buffered"]))]
     pub(crate) caching: Option<Caching>,
     /// none, or write-through (each write on stable media before it completes)
-    #[arg(long, value_name = "MODE", help_heading = "Shape", value_parser = kebab::<Durability>)]
+    #[arg(long, value_name = "MODE", help_heading = "Shape", value_parser = one_of::<Durability>(&["none", "write-through"]))]
     pub(crate) durability: Option<Durability>,
     /// fdatasync after this many writes of a worker; 0: never
     #[arg(long, value_name = "N", help_heading = "Shape")]
@@ -223,21 +225,20 @@ fn binding(text: &str) -> Result<TargetBinding, String> {
     }
 }
 
+/// Parses one of `words` with the model's own parser; help, errors and completions list them.
+pub(super) fn one_of<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: serde::de::DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words.iter().copied()).try_map(|word| kebab(&word))
+}
+
+/// The name of a built-in profile.
+pub(super) fn preset_name() -> PossibleValuesParser {
+    PossibleValuesParser::new(presets().iter().map(|preset| preset.name))
+}
+
 /// Parses a value (`write-through`) with the model's own parser.
 pub(super) fn kebab<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
-}
-
-/// `iostall presets`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  iostall presets\n  iostall presets oltp > mine.toml     a profile to change\n  iostall presets oltp --fio > oltp.fio     the same for fio"
-)]
-pub(crate) struct PresetsArgs {
-    /// Print this one as TOML
-    #[arg(value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// Print it as a job file of fio's
-    #[arg(long, requires = "name")]
-    pub(crate) fio: bool,
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use iostall_measure::{BlockSize, ByteCount, Caching, Durability};
 use iostall_model::profile::Access;
 
-use super::load::{EngineChoice, OutputArgs, SafetyArgs, kebab};
+use super::load::{EngineChoice, OutputArgs, SafetyArgs, one_of};
 use super::sweep::PrecisionArgs;
 
 const EXAMPLES: &str = "Examples:
@@ -37,7 +37,7 @@ pub(crate) struct MatrixArgs {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,8,32", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
     pub(crate) depths: Vec<u32>,
     /// Random, sequential, or both
-    #[arg(long, value_name = "KIND,…", value_delimiter = ',', default_value = "random,sequential", value_parser = kebab::<Access>, help_heading = "What")]
+    #[arg(long, value_name = "KIND,…", value_delimiter = ',', default_value = "random,sequential", value_parser = one_of::<Access>(&["random", "sequential"]), help_heading = "What")]
     pub(crate) access: Vec<Access>,
     /// Only read: do not write to existing data
     #[arg(long, help_heading = "What")]
@@ -46,10 +46,10 @@ pub(crate) struct MatrixArgs {
     #[arg(long, short = 't', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What")]
     pub(crate) workers: u32,
     /// direct (bypassing the page cache) or buffered
-    #[arg(long, value_name = "MODE", default_value = "direct", help_heading = "What", value_parser = kebab::<Caching>)]
+    #[arg(long, value_name = "MODE", default_value = "direct", help_heading = "What", value_parser = one_of::<Caching>(&["direct", "buffered"]))]
     pub(crate) caching: Caching,
     /// none, or write-through (each write on stable media before it completes)
-    #[arg(long, value_name = "MODE", default_value = "none", help_heading = "What", value_parser = kebab::<Durability>)]
+    #[arg(long, value_name = "MODE", default_value = "none", help_heading = "What", value_parser = one_of::<Durability>(&["none", "write-through"]))]
     pub(crate) durability: Durability,
     /// Size of a new file; of an existing target, use only this much from its start
     #[arg(long, value_name = "SIZE", help_heading = "What")]

@@ -5,11 +5,15 @@ mod collect;
 mod compare;
 mod copy;
 mod diskspd;
+#[cfg(test)]
+mod examples;
 pub(crate) mod habits;
+mod help;
 mod load;
 pub(crate) mod man;
 mod manual;
 mod matrix;
+mod profile;
 pub(crate) mod reference;
 mod report;
 mod runs;
@@ -22,16 +26,17 @@ mod write;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
-pub(crate) use load::{LoadArgs, OutputArgs, PresetsArgs};
+pub(crate) use load::{LoadArgs, OutputArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
+pub(crate) use profile::{PresetsArgs, ProfileArgs, ProfileCommand, TranslateArgs};
 pub(crate) use report::ReportArgs;
 pub(crate) use runs::{CapacityArgs, RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
@@ -44,7 +49,9 @@ pub(crate) use write::WriteArgs;
 #[command(name = "iostall", version, about, propagate_version = true, disable_help_subcommand = true)]
 #[command(
     after_help = "Exit status: 0 done · 1 done, and the answer is no (requests failed, a threshold was missed) · \
-                        2 could not · 130 interrupted, partial results kept."
+                        2 could not · 130 interrupted, partial results kept.\n\n\
+                  `iostall COMMAND --help` has examples. `iostall completions SHELL` and `iostall man` print completion rules \
+                  and manual pages."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -101,7 +108,10 @@ pub(crate) enum Command {
     Verify(Box<VerifyArgs>),
     /// Write a file at a fixed pace and time every write: when does buffering fail?
     Write(Box<WriteArgs>),
-    /// List the built-in load profiles, or print one
+    /// List the built-in load profiles, print one, or translate fio's and DiskSpd's
+    Profile(ProfileArgs),
+    /// The older name of `iostall profile list` and `show`
+    #[command(hide = true)]
     Presets(PresetsArgs),
     /// Report the I/O of watched files, databases, volumes and servers
     Report(ReportArgs),
@@ -113,12 +123,21 @@ pub(crate) enum Command {
     #[command(disable_help_flag = true)]
     Diskspd(DiskspdArgs),
     /// Print completion rules for a shell
+    #[command(hide = true)]
     Completions(CompletionsArgs),
     /// Print the manual page, or write a page for every command into a directory
+    #[command(hide = true)]
     Man(ManArgs),
     /// Print all commands and options as Markdown: docs/reference.md
     #[command(hide = true)]
     Reference,
+}
+
+/// Parses a command line, its first word the program's name.
+pub(crate) fn parsed(words: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = help::grouped(Cli::command());
+    let mut matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// If the program is called as `diskspd`, it behaves like `iostall diskspd`.

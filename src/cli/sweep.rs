@@ -6,7 +6,7 @@ use clap::Args;
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent};
 use iostall_model::profile::{Access, BlockMix, Distribution, Region};
 
-use super::load::{EngineChoice, OutputArgs, SafetyArgs, kebab};
+use super::load::{EngineChoice, OutputArgs, SafetyArgs, one_of};
 
 const EXAMPLES: &str = "Examples:
   iostall sweep data.dat                            random 8K reads, 1, 2, 4, … in flight, until nothing is gained
@@ -76,7 +76,7 @@ pub(crate) struct PatternArgs {
     #[arg(long, short = 'w', value_name = "PERCENT", default_value = "0", help_heading = "Shape")]
     pub(crate) write_pct: Percent,
     /// Random or sequential
-    #[arg(long, value_name = "KIND", default_value = "random", help_heading = "Shape", value_parser = kebab::<Access>)]
+    #[arg(long, value_name = "KIND", default_value = "random", help_heading = "Shape", value_parser = one_of::<Access>(&["random", "sequential"]))]
     pub(crate) access: Access,
     /// Distribution of random requests: uniform, zipf:0.99, hot:90/10, ranges:50/10,30/20,20/70
     #[arg(long, value_name = "HOW", help_heading = "Shape")]
@@ -85,10 +85,10 @@ pub(crate) struct PatternArgs {
     #[arg(long, value_name = "FROM..TO", help_heading = "Shape")]
     pub(crate) region: Option<Region>,
     /// direct (bypassing the page cache) or buffered
-    #[arg(long, value_name = "MODE", default_value = "direct", help_heading = "Shape", value_parser = kebab::<Caching>)]
+    #[arg(long, value_name = "MODE", default_value = "direct", help_heading = "Shape", value_parser = one_of::<Caching>(&["direct", "buffered"]))]
     pub(crate) caching: Caching,
     /// none, or write-through (each write on stable media before it completes)
-    #[arg(long, value_name = "MODE", default_value = "none", help_heading = "Shape", value_parser = kebab::<Durability>)]
+    #[arg(long, value_name = "MODE", default_value = "none", help_heading = "Shape", value_parser = one_of::<Durability>(&["none", "write-through"]))]
     pub(crate) durability: Durability,
 }
 

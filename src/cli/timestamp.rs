@@ -13,7 +13,7 @@ pub(crate) fn timestamp(flag: &str, text: &str, now: Timestamp) -> anyhow::Resul
         hinted(
             error,
             "write a date (2026-11-01), a time of this machine's zone (2026-11-01T08:00, or 08:00 for the last time that \
-             it was eight), of another (2026-11-01T08:00Z, 2026-11-01T08:00+01:00), or how long ago (7d, 12h)",
+             it was eight), of another (2026-11-01T08:00Z, 2026-11-01T08:00+01:00), today, yesterday, or how long ago (7d, 12h)",
         )
     })
 }
@@ -24,13 +24,21 @@ fn in_zone(text: &str, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
     if let Some(at) = text.parse().ok().or_else(|| Some(text.parse::<Zoned>().ok()?.timestamp())) {
         return Some(at);
     }
+    let midnight = |date: civil::Date| Some(date.to_zoned(zone.clone()).ok()?.timestamp());
+    let today = zone.to_datetime(now).date();
+    match text.to_ascii_lowercase().as_str() {
+        "now" => return Some(now),
+        "today" => return midnight(today),
+        "yesterday" => return midnight(today.yesterday().ok()?),
+        _ => {}
+    }
     let there = |time: civil::DateTime| Some(time.to_zoned(zone.clone()).ok()?.timestamp());
     // A date parser would accept a longer text and drop its time of day.
     if text.contains(['T', 't', ' ', ':']) {
         return text.parse().ok().and_then(there).or_else(|| last_time(text, now, zone));
     }
     if let Ok(date) = text.parse::<civil::Date>() {
-        return there(date.to_datetime(civil::Time::midnight()));
+        return midnight(date);
     }
     let ago = match text.strip_suffix('d') {
         Some(days) => {
@@ -103,7 +111,7 @@ mod tests {
             assert_eq!(in_utc(text).as_deref(), Some(wanted), "{text}");
         }
         for text in
-            ["yesterday", "2026-11-01T25:00", "2026-11-01T", "2026-13-01", "", "d", "nand", "infd", "12:61"]
+            ["tomorrow", "2026-11-01T25:00", "2026-11-01T", "2026-13-01", "", "d", "nand", "infd", "12:61"]
         {
             assert_eq!(in_utc(text), None, "{text}");
         }
@@ -122,6 +130,9 @@ mod tests {
             ("2026-11-20T23:45-05:00", "2026-11-21T04:45:00Z"),
             ("2026-11-20T23:45[UTC]", "2026-11-20T23:45:00Z"),
             ("2026-11-20", "2026-11-19T23:00:00Z"),
+            ("yesterday", "2026-11-19T23:00:00Z"),
+            ("Today", "2026-11-20T23:00:00Z"),
+            ("now", NOW),
         ] {
             assert_eq!(read(text, &zone).as_deref(), Some(wanted), "{text}");
         }

@@ -9,7 +9,7 @@ pub(crate) mod diskspd;
 pub(crate) mod load;
 pub(crate) mod man;
 pub(crate) mod matrix;
-pub(crate) mod presets;
+pub(crate) mod profile;
 pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod runs;

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
-use iostall_store::History;
+use iostall_measure::foreign::shown;
+use iostall_report::collector::{SourceEntry, watched_sources};
+use iostall_store::{History, Source, Watched};
 
 use crate::cli::{GlobalArgs, StoreArgs, StoreCommand};
 use crate::failure::{Status, hinted};
@@ -18,6 +20,8 @@ const LAKE: &str = "iostall-lake";
 /// Maintains the history.
 pub(crate) fn run(args: &StoreArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
+        StoreCommand::Sources(args) => sources(args.json, global, printer),
+        StoreCommand::Remove(args) => remove(&args.source, global, printer),
         StoreCommand::Rebuild => rebuild(global, printer),
         StoreCommand::Export(export_args) => export(&export_args.parquet, global),
     }
@@ -30,6 +34,39 @@ fn rebuild(global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
         store.rebuild(source.id)?;
         printer.note(&format!("rebuilt the roll-ups of {}", source.name));
     }
+    Ok(Status::Done)
+}
+
+fn sources(as_json: bool, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let store = open_watch(global)?;
+    let entry = |watched: Watched| SourceEntry {
+        id: watched.source.id.to_string(),
+        store: (watched.source.store != store.id()).then(|| watched.source.store.to_string()),
+        name: watched.source.name,
+        first_utc: watched.first,
+        last_utc: watched.last,
+    };
+    let sources: Vec<SourceEntry> = store.sources()?.into_iter().map(entry).collect();
+    if as_json {
+        printer.result(&(serde_json::to_string_pretty(&sources)? + "\n"))?;
+    } else {
+        printer.result(&watched_sources(&sources))?;
+    }
+    Ok(Status::Done)
+}
+
+fn remove(name: &str, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let mut store = open_watch(global)?;
+    let sources = store.sources()?.into_iter().map(|watched| watched.source);
+    let found: Vec<Source> =
+        sources.filter(|source| source.name == name || source.id.to_string() == name).collect();
+    let [source] = found.as_slice() else {
+        let count = if found.is_empty() { "no" } else { "more than one" };
+        let error = anyhow::anyhow!("there is {count} watched source {}", shown(name));
+        return Err(hinted(error, "`iostall store sources` lists them with their ids"));
+    };
+    store.remove(source.id)?;
+    printer.note(&format!("removed {} and its samples", shown(&source.name)));
     Ok(Status::Done)
 }
 

@@ -28,6 +28,15 @@ pub fn read_profile(path: &Path) -> Result<Profile, ProfileFileError> {
     Ok(parse_profile(&PROFILE.text(path)?, &path.display().to_string())?)
 }
 
+/// The profile as TOML, as [`parse_profile`] reads it.
+pub fn profile_text(profile: &Profile) -> Result<String, ProfileError> {
+    let refuse = |error: toml::ser::Error| ProfileError::Syntax {
+        origin: profile.name.clone(),
+        message: error.to_string(),
+    };
+    toml::to_string(profile).map_err(refuse)
+}
+
 /// A profile as written: spans with their roles, or for a single span its times and roles at the top level.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -99,7 +108,7 @@ mod tests {
                     write-pct = 100\nsync = { every = 3, call = 'fsync' }\nrate = '10MiB/s'\nregion = '90%..'\n\
                     burst = { requests = 3, pause = '1s' }\n";
         let profile = parse_profile(text, "t").unwrap();
-        let written = toml::to_string(&profile).unwrap();
+        let written = profile_text(&profile).unwrap();
         assert_eq!(parse_profile(&written, "again").unwrap(), profile, "{written}");
     }
 

@@ -8,7 +8,6 @@ use iostall_measure::{Caching, Durability, Percent, Rate, SyncCall};
 use iostall_model::Run;
 use iostall_model::outcome::{EngineUse, RoleOutcome};
 use iostall_model::profile::{Access, Arrivals, Distribution, Region, RoleProfile, SpanProfile};
-use jiff::Timestamp;
 
 use crate::fact::Fact;
 use crate::format::{bytes, count, mean_bytes, number, shown};
@@ -31,11 +30,6 @@ fn join(parts: impl IntoIterator<Item = Option<String>>) -> String {
 /// A path as text on one line, with invalid UTF-8 replaced.
 pub fn path(path: &Path) -> String {
     shown(&path.to_string_lossy())
-}
-
-/// A time to the second: `2026-11-20 10:15:00 UTC`.
-pub fn timestamp(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 /// The command line in a form that can be typed in a shell.

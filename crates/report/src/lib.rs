@@ -34,6 +34,7 @@ pub mod top;
 pub mod warnings;
 pub mod watch;
 pub mod work;
+pub mod zone;
 
 #[cfg(test)]
 mod fixture;

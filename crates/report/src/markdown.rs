@@ -12,6 +12,7 @@ use crate::report::{Asked, Report};
 use crate::section::{Note, Part, Section};
 use crate::table::{Severity, Table, TableCell, TableLine};
 use crate::warnings;
+use crate::zone::timestamp;
 
 /// Writes a report. Fails only if `out` does.
 pub fn write_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
@@ -36,7 +37,7 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
         writeln!(out, "\n{}", escaped(words))?;
     }
-    let when = facts::timestamp(run.started_utc);
+    let when = timestamp(run.started_utc);
     let said = escaped(&report.headline);
     writeln!(out, "\n{when} · {said} · iostall {} · run {}", escaped(&run.tool_version), run.id)?;
     if run.interrupted {

@@ -7,12 +7,15 @@ use iostall_model::Entry;
 use serde_json::{Value, json};
 
 use crate::format::rates;
+use crate::zone::{column, heading};
 
 /// A line a run, under a heading.
 pub fn table(entries: &[Entry]) -> String {
     let names: Vec<String> = entries.iter().map(|entry| shown(&entry.name)).collect();
     let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(4).max(4);
-    let mut text = format!("{:>5}  {:19}  {:name_width$}  result\n", "run", "started (UTC)", "name");
+    let heading = heading("started");
+    let time_width = heading.chars().count().max(19);
+    let mut text = format!("{:>5}  {heading:time_width$}  {:name_width$}  result\n", "run", "name");
     for (entry, name) in entries.iter().zip(&names) {
         let summary = &entry.summary;
         let result = match (summary.iops, summary.mib_per_s) {
@@ -28,11 +31,11 @@ pub fn table(entries: &[Entry]) -> String {
             let plural = if entry.warning_count == 1 { "" } else { "s" };
             marks.push_str(&format!(", {} warning{plural}", entry.warning_count));
         }
-        let started = entry.started_utc.strftime("%Y-%m-%d %H:%M:%S");
+        let started = column(entry.started_utc);
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:>5}  {started:19}  {:name_width$}  {result}{marks}  {}",
+            "{:>5}  {started:time_width$}  {:name_width$}  {result}{marks}  {}",
             entry.number.to_string(),
             name,
             shown(&entry.targets.join(" "))

@@ -131,7 +131,7 @@ impl SessionError {
             Self::Open(_) => "name a file or block device that may be read",
             Self::Empty { .. } => "name a file with data, or a new file for iostall to create",
             Self::EngineUnavailable(error) => error.hint().unwrap_or("leave --engine out to use threads"),
-            Self::Preset(_) => "`iostall presets` describes them",
+            Self::Preset(_) => "`iostall profile list` describes them",
             Self::NoPairs { .. } => "name one file, or as many as there are profiles",
             Self::NothingToResume | Self::ResumeComplete { .. } => {
                 "`iostall runs` lists the stored runs; leave out --resume to start a new one"

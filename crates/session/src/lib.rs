@@ -26,6 +26,7 @@ mod session;
 pub mod sweep;
 pub mod targets;
 pub mod transfer;
+pub mod translate;
 pub mod verify;
 
 pub use engine::EngineChoice;

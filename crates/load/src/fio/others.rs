@@ -43,7 +43,7 @@ const NO_EQUAL: [(&str, &str); 46] = [
     ("dedupe_percentage", "data cannot be compressed, or by as much as --compressible-pct says"),
     ("client", "each host runs iostall for itself"),
     ("server", "each host runs iostall for itself"),
-    ("profile", "fio's built-in profiles are not here: iostall presets lists those of databases"),
+    ("profile", "fio's built-in profiles are not here: iostall profile list lists those of databases"),
     ("steadystate", "iostall sweep measures until its interval is narrow enough"),
     ("ss", "iostall sweep measures until its interval is narrow enough"),
     ("ss_dur", "iostall sweep measures until its interval is narrow enough"),

@@ -5,6 +5,8 @@ use iostall_model::job::{JobOutcome, JobRun};
 use iostall_watch::Job;
 use jiff::Timestamp;
 
+use crate::zone::timestamp;
+
 /// A job and its runs, newest first.
 #[derive(Clone, Debug)]
 pub struct PlannedJob<'a> {
@@ -17,7 +19,7 @@ pub struct PlannedJob<'a> {
 pub fn planned_jobs(jobs: &[PlannedJob<'_>], now: Timestamp) -> String {
     let mut text = String::new();
     for PlannedJob { job, runs } in jobs {
-        let next = job.calendar.after(now).map_or_else(|| "never again".to_owned(), |at| format!("{at:.0}"));
+        let next = job.calendar.after(now).map_or_else(|| "never again".to_owned(), timestamp);
         let newest = runs.iter().find(|run| run.outcome != JobOutcome::Planned);
         text.push_str(&format!(
             "{:?}: next {next}; {}\n",
@@ -39,8 +41,11 @@ fn ended_by_itself(run: &JobRun) -> bool {
 
 /// The last lines of a failed run's output, indented.
 fn last_output(run: &JobRun) -> String {
-    let lines = run.output.lines().filter(|_| run.outcome.is_failure());
-    lines.map(|line| format!("    {}\n", shown(line))).collect()
+    let mut text = String::new();
+    for line in run.output.lines().filter(|_| run.outcome.is_failure()) {
+        text.push_str(&format!("    {}\n", shown(line)));
+    }
+    text
 }
 
 /// The collector's log lines about a run that started, ended or did not happen.
@@ -57,7 +62,7 @@ pub fn run_lines(run: &JobRun) -> Vec<String> {
 
 fn outcome(run: &JobRun) -> String {
     let detail = if run.detail.is_empty() { String::new() } else { format!(" ({})", shown(&run.detail)) };
-    format!("due {:.0}: {}{detail}", run.due, run.outcome.name())
+    format!("due {}: {}{detail}", timestamp(run.due), run.outcome.name())
 }
 
 #[cfg(test)]
@@ -90,8 +95,7 @@ mod tests {
         };
         let runs = vec![run.clone()];
         let text = planned_jobs(&[PlannedJob { job: &job, runs }], "2026-11-22T12:00:00Z".parse().unwrap());
-        let wanted =
-            "\"drill\": next 2026-11-23T02:30:00Z; due 2026-11-22T02:30:00Z: failed (exit status: 3)\n    no";
+        let wanted = "\"drill\": next 2026-11-23 02:30:00 UTC; due 2026-11-22 02:30:00 UTC: failed (exit status: 3)\n    no";
         assert!(text.starts_with(wanted) && !text.contains('\u{1b}'), "{text}");
         let stopped = JobRun {
             due: "2026-11-23T02:30:00Z".parse().unwrap(),
@@ -102,8 +106,8 @@ mod tests {
         };
         let runs = vec![stopped, run];
         let text = planned_jobs(&[PlannedJob { job: &job, runs }], Timestamp::UNIX_EPOCH);
-        let wanted = "due 2026-11-23T02:30:00Z: stopped (the collector ended)\n  \
-            before it: due 2026-11-22T02:30:00Z: failed (exit status: 3)\n    no";
+        let wanted = "due 2026-11-23 02:30:00 UTC: stopped (the collector ended)\n  \
+            before it: due 2026-11-22 02:30:00 UTC: failed (exit status: 3)\n    no";
         assert!(text.contains(wanted), "{text}");
         let never = planned_jobs(&[PlannedJob { job: &job, runs: Vec::new() }], Timestamp::UNIX_EPOCH);
         assert!(never.ends_with("never ran\n"), "{never}");

@@ -1,6 +1,7 @@
 //! Collector files, alert files and job results as text.
 
 mod jobs;
+mod sources;
 
 use iostall_measure::foreign::shown;
 use iostall_watch::{CollectorSetup, WatchedSource};
@@ -8,6 +9,7 @@ use iostall_watch::{CollectorSetup, WatchedSource};
 use crate::alerts::listing;
 
 pub use jobs::{PlannedJob, planned_jobs, run_lines};
+pub use sources::{SourceEntry, watched_sources};
 
 /// Lists sources, jobs, rules and channels of a collector's file, one per line.
 pub fn setup(setup: &CollectorSetup) -> String {

@@ -8,6 +8,7 @@ use super::shell::{document, list, warnings_list};
 use crate::facts::{self, Detail};
 use crate::format::shown;
 use crate::report::{Asked, Report};
+use crate::zone::timestamp;
 
 /// The whole page.
 pub(super) fn page(report: &Report<'_>) -> Markup {
@@ -30,7 +31,7 @@ pub(super) fn page(report: &Report<'_>) -> Markup {
         }
         footer {
             "Made by iostall " (run.tool_version) ". Run " (run.id) ", "
-            (facts::timestamp(run.started_utc)) " to " (facts::timestamp(run.ended_utc)) "."
+            (timestamp(run.started_utc)) " to " (timestamp(run.ended_utc)) "."
         }
     };
     document(&title, &body, &drawn)
@@ -44,7 +45,7 @@ fn head(report: &Report<'_>) -> Markup {
             h1 { (shown(&run.name)) }
             @if !report.description.is_empty() { p.description { (report.description) } }
             p.when {
-                span { (facts::timestamp(run.started_utc)) }
+                span { (timestamp(run.started_utc)) }
                 span { (shown(&run.host.hostname)) }
                 @for target in &run.targets { span { (facts::path(&target.path)) } }
             }

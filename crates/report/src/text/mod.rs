@@ -16,6 +16,7 @@ use crate::report::Report;
 use crate::section::{Layout, Part, Section, Sparkline};
 use crate::table::{Severity, Table};
 use crate::warnings;
+use crate::zone::timestamp;
 pub use options::TextOptions;
 
 use style::Style;
@@ -86,7 +87,7 @@ impl Page {
         for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
             self.prose(None, 0, words);
         }
-        let when = facts::timestamp(run.started_utc);
+        let when = timestamp(run.started_utc);
         let (version, id) = (&run.tool_version, run.id);
         self.prose(None, 0, &format!("{when} · {} · iostall {version} · run {id}", report.headline));
         if run.interrupted {

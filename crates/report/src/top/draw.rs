@@ -1,6 +1,5 @@
 //! The screen.
 
-use jiff::tz::TimeZone;
 use ratatui_core::layout::{Constraint, Layout, Rect};
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::terminal::Frame;
@@ -14,6 +13,7 @@ use super::line::Line;
 use super::state::{TopSource, TopState};
 use crate::format::shown;
 use crate::watch::columns::short;
+use crate::zone::time_of_day;
 
 /// What the keys do, on a line of 80 characters.
 const HELP: &str = "? help  1-4 level  < > sort  r reverse  / filter  p pause  + - interval  q quit";
@@ -68,7 +68,7 @@ fn title(state: &TopState) -> Text<'static> {
         spans.push(Span::raw("  "));
         spans.push(Span::styled(format!("{} {name}", place + 1), style));
     }
-    let time = state.now.to_zoned(TimeZone::UTC).strftime("%H:%M:%SZ").to_string();
+    let time = time_of_day(state.now);
     let interval = state
         .interval
         .map_or_else(|| "as collected".to_owned(), |interval| format!("every {} s", interval.as_secs()));
@@ -101,7 +101,7 @@ fn source_line(state: &TopState, source: &TopSource) -> Text<'static> {
     let mut spans = vec![Span::raw(format!("{}  ", shown(&source.name)))];
     match (&source.gap, source.taken) {
         (Some((since, reason)), _) => {
-            let since = since.to_zoned(TimeZone::UTC).strftime("%H:%M:%SZ");
+            let since = time_of_day(*since);
             spans.push(Span::styled(format!("no sample since {since}: {}", shown(reason)), state.bad()));
         }
         (None, Some(taken)) => {

@@ -5,10 +5,10 @@ use iostall_watch::windows::{Order, SourceHistory, WatchReport};
 
 use super::columns::{Figures, NUMBERS, ROOM, maybe_short};
 use super::sentences::sentences;
-use crate::facts::timestamp;
 use crate::format::{percent, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
+use crate::zone::timestamp;
 
 /// With less coverage, the numbers may not be representative of the window.
 pub(super) const COVERAGE_ENOUGH: f64 = 0.9;

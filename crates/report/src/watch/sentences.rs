@@ -3,8 +3,8 @@
 use iostall_model::Warning;
 use iostall_watch::windows::{GapRun, SourceHistory, Unread};
 
-use crate::facts::timestamp;
 use crate::format::shown;
+use crate::zone::timestamp;
 
 /// Resolution of the numbers, gaps, and what the source could not read, one sentence each.
 pub fn sentences(history: &SourceHistory) -> Vec<String> {

@@ -10,11 +10,11 @@ use maud::{Markup, html};
 
 use super::section::section_markup;
 use super::shell::{document, figure, table, warnings_list};
-use crate::facts::timestamp;
 use crate::format::shown;
 use crate::section::Section;
 use crate::table::{Column, Table};
 use crate::watch::{comparison, heading, sections, title};
+use crate::zone::timestamp;
 
 /// The page of one window.
 pub(super) fn page(report: &WatchReport, series: &WatchSeries) -> Markup {

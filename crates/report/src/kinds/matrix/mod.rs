@@ -13,12 +13,12 @@ use iostall_session::analysis::points::iops_half_width;
 use grid::{Grid, Pattern};
 
 use super::points::{self, Origin, PointsSummary};
-use crate::facts;
 use crate::format::{NONE, duration, maybe_duration, maybe_number, percent};
 use crate::percentiles::percentile_cell;
 use crate::report::Report;
 use crate::section::Section;
 use crate::table::{Column, Severity, Table, TableCell};
+use crate::zone::timestamp;
 
 /// The report of a run that is a matrix.
 pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a> {
@@ -177,7 +177,7 @@ fn cells(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
                     cells.extend(several.then(|| TableCell::from(letter.clone())));
                     cells.extend(figures(point));
                     let measured_utc = || origin(grid.run, grid.outcome, place).measured_utc(point);
-                    cells.extend(resumed.then(|| TableCell::from(facts::timestamp(measured_utc()))));
+                    cells.extend(resumed.then(|| TableCell::from(timestamp(measured_utc()))));
                     table.row(cells);
                 }
             }

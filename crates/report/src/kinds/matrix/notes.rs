@@ -5,10 +5,10 @@ use iostall_model::Point;
 use iostall_session::analysis::points::{Cap, limit};
 
 use super::grid::{Grid, Pattern, iops};
-use crate::facts;
 use crate::format::{maybe_number, number};
 use crate::point::give_or_take;
 use crate::section::Note;
+use crate::zone::timestamp;
 
 /// Beyond this ratio, the used parts of two devices count as different in size.
 const SIZES_APART: f64 = 1.1;
@@ -40,7 +40,7 @@ fn earlier(grid: &Grid<'_>) -> Option<Note> {
     let cells: usize = runs.iter().map(|run| run.points.len()).sum();
     let named: Vec<String> = runs
         .iter()
-        .map(|run| format!("{} of run {} ({})", run.points.len(), run.run, facts::timestamp(run.started_utc)))
+        .map(|run| format!("{} of run {} ({})", run.points.len(), run.run, timestamp(run.started_utc)))
         .collect();
     (cells > 0).then(|| {
         Note::caution(format!(

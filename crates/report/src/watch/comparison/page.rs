@@ -4,13 +4,13 @@ use iostall_watch::windows::{Overall, Pair, Presence, Values, WatchComparison, W
 use jiff::Unit;
 
 use super::columns::{compared, values, word};
-use crate::facts::timestamp;
 use crate::format::{NONE, percent, shown};
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::watch::columns::{ROOM, maybe_short, short, stall_is};
 use crate::watch::page::{COVERAGE_ENOUGH, level_word};
 use crate::watch::sentences;
+use crate::zone::timestamp;
 
 /// The title of the comparison.
 pub fn title(comparison: &WatchComparison) -> String {

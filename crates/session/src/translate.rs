@@ -1,0 +1,68 @@
+//! Loads of other tools as profiles.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use iostall_diskspd::command_line::Surroundings;
+use iostall_diskspd::xml::PROFILE_BYTES_MAX;
+use iostall_diskspd::{CommandLineError, MappingError, Parsed, parse, to_profile};
+use iostall_model::Profile;
+use thiserror::Error;
+
+use crate::error::SessionError;
+use crate::fio::{JobFileError, read_job_file};
+use crate::input::read_whole;
+
+/// A load of another tool.
+#[derive(Clone, Debug)]
+pub struct Translated {
+    pub profile: Profile,
+    /// What differs from the other tool, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no profile.
+#[derive(Debug, Error)]
+pub enum TranslateError {
+    #[error(transparent)]
+    Fio(#[from] JobFileError),
+    #[error(transparent)]
+    Line(#[from] CommandLineError),
+    #[error(transparent)]
+    Mapping(#[from] MappingError),
+    #[error(transparent)]
+    File(#[from] SessionError),
+    #[error("{0} is not UTF-8")]
+    NotText(String),
+    /// Help was asked for.
+    #[error("that line describes no load")]
+    NoLoad,
+}
+
+/// The profile of the fio job file at `path`.
+pub fn from_fio(path: &Path) -> Result<Translated, TranslateError> {
+    let fio = read_job_file(path)?;
+    Ok(Translated { profile: fio.profile, notes: fio.notes })
+}
+
+/// The profile of a DiskSpd command line, with or without the program's name at its start.
+pub fn from_diskspd(words: &[OsString]) -> Result<Translated, TranslateError> {
+    let is_name = |word: &OsString| Path::new(word).file_stem().is_some_and(|name| name == "diskspd");
+    let words = if words.first().is_some_and(is_name) { &words[1..] } else { words };
+    let text = |word: &OsString| {
+        word.clone().into_string().map_err(|word| TranslateError::NotText(word.display().to_string()))
+    };
+    let words = words.iter().map(text).collect::<Result<Vec<String>, _>>()?;
+    let exists = |path: &str| Path::new(path).exists();
+    let request = match parse(&words, &Surroundings { exists: &exists, clock_seed: 0 })? {
+        Parsed::Usage => return Err(TranslateError::NoLoad),
+        Parsed::Run(request) => *request,
+        Parsed::ProfileFile(file) => {
+            file.apply(&read_whole("profile", PROFILE_BYTES_MAX as u64, Path::new(&file.path))?)?
+        }
+    };
+    let mapped = to_profile(&request.profile)?;
+    let unsupported = request.unsupported.iter().map(ToString::to_string);
+    let notes = request.warnings.into_iter().chain(unsupported).chain(mapped.notes).collect();
+    Ok(Translated { profile: mapped.profile, notes })
+}

@@ -1,0 +1,88 @@
+//! The help has every command, and its examples and those of the guides are command lines that iostall accepts.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+
+use super::{Cli, help, parsed};
+
+/// Words as a shell would hand them over, up to a comment, a pipe or a redirection.
+fn words(line: &str) -> Vec<OsString> {
+    let (mut words, mut word, mut quote, mut has_begun) = (Vec::new(), String::new(), None, false);
+    for character in line.chars() {
+        match (quote, character) {
+            (Some(open), _) if character == open => quote = None,
+            (None, '\'' | '"') => (quote, has_begun) = (Some(character), true),
+            // A second blank: what follows explains the example.
+            (None, ' ') if !has_begun => break,
+            (None, ' ') => {
+                words.push(std::mem::take(&mut word));
+                has_begun = false;
+            }
+            (None, '|' | '>' | ';' | '&') => break,
+            _ => {
+                word.push(character);
+                has_begun = true;
+            }
+        }
+    }
+    words.extend(has_begun.then_some(word));
+    words.into_iter().map(OsString::from).collect()
+}
+
+fn in_help(command: &Command, found: &mut Vec<String>) {
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let lines = after.lines().map(str::trim).filter(|line| line.starts_with("iostall "));
+    found.extend(lines.map(str::to_owned));
+    command.get_subcommands().for_each(|below| in_help(below, found));
+}
+
+fn in_code(path: &Path, found: &mut Vec<String>) {
+    let mut is_code = false;
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        is_code ^= line.starts_with("```");
+        if is_code && line.starts_with("iostall ") {
+            found.push(line.trim_end_matches('\\').to_owned());
+        }
+    }
+}
+
+/// `--target wal=…` stood in the help, which has no role of that name; options were renamed and guides were not.
+#[test]
+fn every_example_of_the_help_and_of_the_guides_is_a_line_that_is_understood() {
+    let mut found = Vec::new();
+    in_help(&Cli::command(), &mut found);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    in_code(&root.join("README.md"), &mut found);
+    for entry in std::fs::read_dir(root.join("docs")).unwrap() {
+        let path = entry.unwrap().path();
+        let is_guide = path.extension().is_some_and(|end| end == "md");
+        // The reference's lines are patterns, and the help's examples again.
+        if is_guide && !path.ends_with("reference.md") {
+            in_code(&path, &mut found);
+        }
+    }
+    assert!(found.len() > 100, "{}", found.len());
+    let wrong = found.iter().filter_map(|line| {
+        let error = parsed(&words(line)).err().filter(clap::Error::use_stderr)?;
+        Some(format!("{line}\n{error}"))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A command in no group would be in no help.
+#[test]
+fn each_command_that_is_shown_is_in_one_group() {
+    let command = Cli::command();
+    let mut shown: Vec<&str> =
+        command.get_subcommands().filter(|one| !one.is_hide_set()).map(Command::get_name).collect();
+    let mut grouped: Vec<&str> = help::GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    shown.sort_unstable();
+    grouped.sort_unstable();
+    assert_eq!(shown, grouped);
+    let text = help::grouped(Cli::command()).render_help().to_string();
+    assert!(text.contains("\nMeasure:\n  load     Put a database-shaped load"), "{text}");
+    assert!(text.contains("--store <FILE>"), "{text}");
+}
