@@ -2,9 +2,14 @@
 
 use crate::support::{Ran, Workspace};
 
+#[path = "../crates/collect/tests/sqlserver/http.rs"]
+pub(crate) mod http;
 #[path = "../crates/collect/tests/sqlserver/server.rs"]
 #[expect(dead_code, reason = "the crate's own tests use the rest of it")]
-mod server;
+pub(crate) mod server;
+#[path = "../crates/collect/tests/sqlserver/tls.rs"]
+#[expect(dead_code, reason = "the crate's own tests use the rest of it")]
+pub(crate) mod tls;
 #[path = "../crates/collect/tests/sqlserver/tokens.rs"]
 mod tokens;
 

@@ -26,6 +26,8 @@ mod input;
 mod interrupts;
 mod jobs;
 mod kept;
+#[cfg(feature = "kerberos")]
+mod kerberos;
 mod load;
 mod manual;
 mod matrix;
@@ -39,6 +41,7 @@ mod running;
 mod runs;
 mod sharing;
 mod sqlserver;
+mod sqlserver_logins;
 mod support;
 mod sweep;
 mod top;

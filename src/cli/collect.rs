@@ -17,6 +17,7 @@ use jiff::SignedDuration;
     iostall collect grants postgres\n\n\
     A URL never contains a password: write ?password-file=PATH, ?password-env=NAME or ?password=prompt.\n\
     TLS: on by default except to this machine; ?tls=off, ?tls=unverified, ?ca=FILE.\n\
+    SQL Server: ?auth=managed-identity, service-principal, entra or integrated; docs/watch.md explains them.\n\
     Connection strings of ADO, ODBC, JDBC and libpq work too, without their password.")]
 pub(crate) struct CollectArgs {
     #[command(subcommand)]

@@ -1,7 +1,9 @@
 //! Addresses of sources: URLs without secrets.
 
+mod auth;
 mod engine;
 mod error;
+mod login;
 mod pairs;
 mod parts;
 mod pasted;
@@ -13,6 +15,7 @@ use iostall_measure::foreign::without_passwords;
 
 use self::parts::Parts;
 
+pub use self::auth::{Auth, Entra, TokenFrom};
 pub use self::engine::Engine;
 pub use self::error::AddressError;
 pub use self::written::{Address, PasswordFrom, Tls};
@@ -37,7 +40,7 @@ impl FromStr for Address {
             Err(AddressError::NotUrl { .. }) if kept == text => {
                 Err(AddressError::NotUrl { text: without_login(text) })
             }
-            Err(error @ (AddressError::Account | AddressError::Contradiction { .. })) => Err(error),
+            Err(error @ (AddressError::Auth { .. } | AddressError::Contradiction { .. })) => Err(error),
             // The result might contain part of an unrecognised password.
             _ if kept != text => {
                 Err(AddressError::PasswordInUrl { source_name: kept.into_owned(), instead: None })

@@ -5,6 +5,7 @@
 
 pub mod address;
 mod allowance;
+mod entra;
 pub mod grants;
 mod identifier;
 mod linux;

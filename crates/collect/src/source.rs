@@ -58,6 +58,14 @@ pub enum SourceError {
     PasswordFile(#[from] InputError),
     #[error("the environment variable {name}, which should hold a password, is not set")]
     PasswordVariable { name: String },
+    /// A token that may be had later.
+    #[error("there is no access token for {source_name}: {reason}")]
+    Token { source_name: String, reason: String, hint: String },
+    /// A token that is not to be had until someone fixes something.
+    #[error("there is no access token for {source_name}: {reason}")]
+    TokenRefused { source_name: String, reason: String, hint: String },
+    #[error("cannot log in to {source_name} with Kerberos: {reason}")]
+    Kerberos { source_name: String, reason: String },
     #[error("iostall itself failed while it read this source")]
     Defect,
     #[error("cannot set up TLS for {source_name}: {reason}")]
@@ -68,6 +76,9 @@ pub enum SourceError {
 const REFUSED_FOR: Duration = Duration::from_secs(300);
 /// Longest pause if the server itself has problems.
 const TROUBLED_FOR: Duration = Duration::from_secs(30);
+
+/// How SQL Server calls a login whose token it has read but for which it has no user.
+const TOKEN_LOGIN: &str = "token-identified principal";
 
 impl SourceError {
     /// How long a source that keeps failing this way is left alone at most; `None`: retried at every tick.
@@ -86,9 +97,12 @@ impl SourceError {
             | Self::TooOld { .. }
             | Self::PasswordFile(_)
             | Self::PasswordVariable { .. }
+            | Self::TokenRefused { .. }
             | Self::Defect
             | Self::Tls { .. } => Some(REFUSED_FOR),
-            Self::TimedOut { .. } | Self::Query { .. } => Some(TROUBLED_FOR),
+            Self::TimedOut { .. } | Self::Query { .. } | Self::Token { .. } | Self::Kerberos { .. } => {
+                Some(TROUBLED_FOR)
+            }
             Self::Connect { .. } | Self::Full { .. } | Self::HostFile(_) => None,
         }
     }
@@ -111,6 +125,11 @@ impl SourceError {
                  `iostall collect grants {}` prints what a login needs",
                 scheme(source_name)
             ),
+            Self::Login { reason, .. } if reason.contains(TOKEN_LOGIN) => {
+                "an administrator creates the user for this account of Entra: `iostall collect grants sqlserver` \
+                 prints the statements"
+                    .into()
+            }
             Self::Login { .. } => {
                 "check login, password and database, and whether the server allows this kind of login".into()
             }
@@ -138,6 +157,12 @@ impl SourceError {
             }),
             Self::PasswordVariable { name } => {
                 format!("export {name} first, or write ?password-file=PATH or ?password=prompt")
+            }
+            Self::Token { hint, .. } | Self::TokenRefused { hint, .. } => hint.clone(),
+            Self::Kerberos { .. } => {
+                "klist shows the tickets of this user, and kinit gets one; the host must be written as in the server's \
+                 SPN (setspn -L), usually with its domain: sqlserver://HOST.DOMAIN?auth=integrated"
+                    .into()
             }
             Self::Defect => {
                 "please report it, with the messages on standard error and the server's version".into()

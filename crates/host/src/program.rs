@@ -3,8 +3,13 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus};
+use std::time::Duration;
 
+use iostall_measure::{Clock, MonotonicClock};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+/// How often a running program is checked.
+const LOOK_EVERY_NS: u64 = 20_000_000;
 
 /// A running program and its process group.
 #[derive(Debug)]
@@ -60,6 +65,22 @@ impl Program {
         self.child.wait()
     }
 
+    /// Waits for the program to end, but no longer than `limit`; whether it has.
+    ///
+    /// # Errors
+    /// When the system does not report it.
+    pub fn ends_within(&self, limit: Duration) -> io::Result<bool> {
+        let clock = MonotonicClock::new();
+        let deadline_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        while !self.has_ended()? {
+            if clock.now_ns() >= deadline_ns {
+                return Ok(false);
+            }
+            clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS);
+        }
+        Ok(true)
+    }
+
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
             // Fails if the group has already ended, which is fine.
@@ -102,5 +123,14 @@ mod tests {
         }
         program.ask_to_end();
         assert_eq!(program.finish().unwrap().code(), Some(3));
+    }
+
+    #[test]
+    fn a_program_is_waited_for_no_longer_than_asked() {
+        let hung = Program::start(Command::new("/bin/sh").args(["-c", "exec sleep 3600"])).unwrap();
+        assert!(!hung.ends_within(Duration::from_millis(50)).unwrap());
+        hung.kill();
+        assert!(hung.ends_within(Duration::from_secs(600)).unwrap());
+        assert!(!hung.finish().unwrap().success());
     }
 }

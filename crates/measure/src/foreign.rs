@@ -137,7 +137,7 @@ fn names_password(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let is_place = ["file", "env", "store", "path"].iter().any(|place| key.ends_with(place));
     let is_secret = ["password", "passwd", "passphrase", "secret"].iter().any(|word| key.contains(word));
-    (is_secret && !is_place) || matches!(key.as_str(), "pwd" | "pass" | "token" | "--token")
+    (is_secret && !is_place) || key.ends_with("token") || matches!(key.as_str(), "pwd" | "pass")
 }
 
 #[cfg(test)]
@@ -199,6 +199,8 @@ mod tests {
             "host=h password='hunter2 x' dbname=d",
             "--password=hunter2",
             "PGPASSWORD=hunter2",
+            "Server=h;AccessToken=hunter2",
+            "sqlserver://h?access_token=hunter2",
         ] {
             let kept = without_passwords(text);
             assert!(!kept.contains("hunter2") && kept.contains('…'), "{kept}");
@@ -208,6 +210,8 @@ mod tests {
             "mysql://u@h?password=prompt",
             "mysql://u@h?password=prompt&tls=off",
             "Server=h;Persist Security Info=False",
+            "sqlserver://h?auth=entra&token-env=TOKEN",
+            "sqlserver://h?auth=entra&token-command=az account get-access-token",
             "/data/a:b@c",
             "Password=",
         ] {

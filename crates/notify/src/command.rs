@@ -1,17 +1,13 @@
 //! Notifies through a program.
 
 use std::io::Write;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use iostall_host::Program;
-use iostall_measure::{Clock, MonotonicClock};
 
 use crate::delivery_error::DeliveryError;
 use crate::message::Message;
-
-/// How often a running program is checked.
-const LOOK_EVERY_NS: u64 = 20_000_000;
 
 /// A program and its arguments; no shell is involved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,27 +32,17 @@ impl Command {
             // pipe.
             drop(writeln!(input, "{}", message.payload()));
         }
-        match wait(program, timeout)? {
+        let failed = |error| DeliveryError::Unreachable(format!("cannot wait for it: {error}"));
+        let has_ended = program.ends_within(timeout).map_err(failed)?;
+        if !has_ended {
+            program.kill();
+        }
+        match program.finish().map_err(failed)? {
+            _ if !has_ended => Err(DeliveryError::Unreachable(format!("did not end within {timeout:?}"))),
             status if status.success() => Ok(()),
             status => Err(DeliveryError::Refused(format!("{} ended with {status}", self.program))),
         }
     }
-}
-
-/// Waits for `program` to end, and kills it after `timeout`.
-fn wait(program: Program, timeout: Duration) -> Result<ExitStatus, DeliveryError> {
-    let clock = MonotonicClock::new();
-    let deadline_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-    let failed = |error| DeliveryError::Unreachable(format!("cannot wait for it: {error}"));
-    while !program.has_ended().map_err(failed)? {
-        if clock.now_ns() >= deadline_ns {
-            program.kill();
-            program.finish().map_err(failed)?;
-            return Err(DeliveryError::Unreachable(format!("did not end within {timeout:?}")));
-        }
-        clock.sleep_until(clock.now_ns() + LOOK_EVERY_NS);
-    }
-    program.finish().map_err(failed)
 }
 
 #[cfg(test)]

@@ -36,8 +36,9 @@ pub enum AddressError {
     Port { text: String },
     #[error("'{}' is not the name of an instance", shown(instance))]
     Instance { instance: String },
-    #[error("iostall supports only SQL Server logins with a password, not Windows or Azure accounts")]
-    Account,
+    /// A login that cannot be, or that contradicts itself.
+    #[error("{what}")]
+    Auth { what: &'static str, hint: &'static str },
 }
 
 impl AddressError {
@@ -58,7 +59,14 @@ impl AddressError {
                 "put it in a file (chmod 600) and write ?password-file=PATH, or ?password-env=NAME, or ?password=prompt"
             }
             Self::Parameter { .. } => {
-                "known are password-file, password-env, password=prompt, tls, ca, socket and instance"
+                "known are password-file, password-env, password=prompt, tls, ca, socket and instance; for SQL Server \
+                 also auth, token-file, token-env, token-command, tenant and authority"
+            }
+            Self::Value { name: "auth", .. } => {
+                "write auth=sql, auth=integrated, auth=entra, auth=managed-identity or auth=service-principal"
+            }
+            Self::Value { name: "authority", .. } => {
+                "write the https address of Entra, such as authority=https://login.microsoftonline.us"
             }
             Self::Value { name: "tls", .. } => "write tls=on, tls=off or tls=unverified",
             Self::Value { .. } => "write tls=on, tls=off or tls=unverified instead",
@@ -68,9 +76,7 @@ impl AddressError {
             Self::Instance { .. } => {
                 "write sqlserver://USER@HOST/DATABASE?instance=NAME, or its port: sqlserver://USER@HOST:PORT"
             }
-            Self::Account => {
-                "write sqlserver://USER@HOST/DATABASE?password-file=PATH with a login of SQL Server"
-            }
+            Self::Auth { hint, .. } => hint,
         };
         hint.to_owned()
     }

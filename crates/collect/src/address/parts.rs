@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
+use super::login::{self, LoginParts};
 use super::{Address, AddressError, Engine, PasswordFrom, Tls};
 
 /// The values of `tls=`.
@@ -39,6 +40,7 @@ pub(super) struct Parts {
     /// `TrustServerCertificate=true`, `sslmode=require`: any certificate is accepted.
     pub(super) accepts_any_certificate: bool,
     pub(super) ca: Option<PathBuf>,
+    pub(super) login: LoginParts,
 }
 
 impl Parts {
@@ -99,6 +101,7 @@ impl Parts {
                     _ => return Err(AddressError::Value { name: "tls", value: value.to_owned() }),
                 });
             }
+            _ if self.login.apply(name, value)? => {}
             _ => return self.apply_foreign(&squeezed(name), value),
         }
         Ok(true)
@@ -108,7 +111,7 @@ impl Parts {
     fn apply_foreign(&mut self, name: &str, value: &str) -> Result<bool, AddressError> {
         match name {
             "password" | "pwd" if value.trim() == "prompt" => self.password = PasswordFrom::Prompt,
-            "password" | "pwd" => self.had_password |= !value.is_empty(),
+            "password" | "pwd" | "accesstoken" => self.had_password |= !value.is_empty(),
             "userid" | "uid" | "user" | "username" => value.clone_into(&mut self.user),
             "database" | "initialcatalog" | "databasename" | "dbname" => value.clone_into(&mut self.database),
             "port" | "portnumber" => self.port = Some(port(value)?),
@@ -123,12 +126,11 @@ impl Parts {
             "sslrootcert" | "sslca" | "rootcertificate" | "servercertificate" => self.ca = Some(value.into()),
             "integratedsecurity" | "trustedconnection" => {
                 if matches!(value.to_ascii_lowercase().as_str(), "true" | "yes" | "sspi") {
-                    return Err(AddressError::Account);
+                    self.login.integrated();
                 }
             }
-            "authentication" if value.to_ascii_lowercase().starts_with("activedirectory") => {
-                return Err(AddressError::Account);
-            }
+            "authenticationscheme" if value.eq_ignore_ascii_case("ntlm") => return Err(login::NTLM),
+            "authentication" => return self.login.authentication(&squeezed(value)),
             _ => return Ok(false),
         }
         Ok(true)
@@ -216,8 +218,11 @@ impl Parts {
             (None, None) => None,
         };
         let (user, database, password) = (self.user, self.database, self.password);
+        let has_password = self.had_password || password != PasswordFrom::Nowhere;
+        let auth = self.login.finish(engine, &user, has_password)?;
+        let tls = login::checked(&auth, tls)?;
         let mut address =
-            Address { engine, host, port, instance, user, database, password, tls: Tls::Verify };
+            Address { engine, host, port, instance, user, database, password, auth, tls: Tls::Verify };
         address.tls = tls.unwrap_or(if address.is_local() { Tls::Off } else { Tls::Verify });
         Ok(address)
     }

@@ -2,6 +2,7 @@
 
 use url::Url;
 
+use super::login::PASTED_COMMAND;
 use super::pairs::{by_semicolon, by_space};
 use super::parts::{Parts, Unknown, squeezed};
 use super::{AddressError, Engine};
@@ -66,6 +67,10 @@ fn of_jdbc(rest: &str) -> Result<Parts, AddressError> {
 
 fn apply_all(mut parts: Parts, pairs: Vec<(String, String)>) -> Result<Parts, AddressError> {
     for (name, value) in pairs {
+        // It may come from a web page, and running a program is not what anyone expects of it.
+        if name == "token-command" {
+            return Err(PASTED_COMMAND);
+        }
         parts.apply(&name, &value)?;
     }
     Ok(parts)

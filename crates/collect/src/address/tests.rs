@@ -180,7 +180,6 @@ fn no_message_repeats_what_may_be_a_password() {
 #[test]
 fn what_a_connection_string_wants_and_cannot_have_is_said() {
     let refused = |text: &str| text.parse::<Address>().unwrap_err();
-    assert!(matches!(refused("Server=h;Integrated Security=SSPI"), AddressError::Account));
     assert!(matches!(refused("Server=h\\SA LES;User ID=u"), AddressError::Instance { .. }));
     assert!(matches!(refused("sqlserver://u@h?instance="), AddressError::Instance { .. }));
     assert!(matches!(refused("Server=h,x;User ID=u"), AddressError::Port { .. }));
@@ -209,4 +208,107 @@ fn a_named_instance_and_a_port_behind_a_comma_are_understood() {
     }
     let refused = "sqlserver://u:secret@h\\SALES".parse::<Address>().unwrap_err().to_string();
     assert!(refused.contains("password") && !refused.contains("secret"), "{refused}");
+}
+
+/// Windows and Entra accounts could only be refused, and their names in other programs' settings with them.
+#[test]
+fn accounts_of_entra_are_understood_in_urls_and_connection_strings() {
+    for (text, url) in [
+        (
+            "Server=tcp:h,1433;Database=d;Authentication=Active Directory Managed Identity",
+            "sqlserver://h/d?auth=managed-identity",
+        ),
+        (
+            "jdbc:sqlserver://h;databaseName=d;authentication=ActiveDirectoryMSI;user=id-1",
+            "sqlserver://id-1@h/d?auth=managed-identity",
+        ),
+        ("Server=h;Authentication=SqlPassword;User ID=u", "sqlserver://u@h"),
+        (
+            "Driver={ODBC Driver 18 for SQL Server};Server=h;UID=app;Authentication=ActiveDirectoryServicePrincipal;tenant=t;password-file=/s",
+            "sqlserver://app@h?auth=service-principal&tenant=t&password-file=/s",
+        ),
+    ] {
+        assert_eq!(read(text), read(url), "{text}");
+    }
+    let token = |from| Auth::Entra(Entra::Token(from));
+    for (setting, auth) in [
+        ("token-file=/t", token(TokenFrom::File("/t".into()))),
+        ("token-env=T", token(TokenFrom::Environment("T".into()))),
+        (
+            "token-command=az account get-access-token -o tsv",
+            token(TokenFrom::Command(
+                ["az", "account", "get-access-token", "-o", "tsv"].map(Into::into).into(),
+            )),
+        ),
+    ] {
+        let address = read(&format!("sqlserver://localhost/d?auth=entra&{setting}"));
+        assert_eq!((&address.auth, &address.tls), (&auth, &Tls::Verify), "a token is always protected");
+        assert_eq!(read(&address.url()), address, "{}", address.url());
+        assert_eq!(
+            address.to_string(),
+            "sqlserver://localhost:1433/d",
+            "history stays when the login changes"
+        );
+    }
+}
+
+#[test]
+fn a_login_that_cannot_be_is_refused_with_what_to_write() {
+    for (text, wanted) in [
+        ("sqlserver://h?auth=entra", "token-command=COMMAND"),
+        ("sqlserver://h?auth=entra&token-command=%20", "token-command=COMMAND"),
+        ("sqlserver://u@h?auth=entra&token-env=T", "leave out the user"),
+        ("sqlserver://h?auth=entra&token-env=T&password-env=P", "leave out the password"),
+        ("sqlserver://h?token-env=T", "auth=entra"),
+        ("sqlserver://u@h?tenant=t", "auth=service-principal"),
+        ("sqlserver://u@h?auth=service-principal&password-env=P", "tenant=TENANT"),
+        ("sqlserver://u@h?auth=service-principal&tenant=t", "password-file=PATH"),
+        ("sqlserver://u@h?auth=service-principal&tenant=a/b&password-env=P", "tenant=TENANT"),
+        (
+            "sqlserver://u@h?auth=service-principal&tenant=t&password-env=P&authority=http://login.example",
+            "https address",
+        ),
+        ("sqlserver://h?auth=managed-identity&tls=unverified", "ca=FILE"),
+        ("Server=h;Authentication=Active Directory MSI;TrustServerCertificate=yes", "TrustServerCertificate"),
+        ("Server=h;Authentication=Active Directory Interactive;User ID=u@x", "token-command=COMMAND"),
+        ("Server=h;auth=entra;token-command=cat /etc/hostname", "write a URL"),
+        (
+            "jdbc:sqlserver://h;integratedSecurity=true;authenticationScheme=NTLM",
+            "auth=integrated for Kerberos",
+        ),
+        ("postgres://u@h?auth=managed-identity", "password-file=PATH"),
+        ("sqlserver://u@h?auth=windows", "auth=integrated"),
+    ] {
+        let error = text.parse::<Address>().unwrap_err();
+        assert!(error.hint().contains(wanted), "{text}: {error}: {}", error.hint());
+    }
+}
+
+/// A Windows account needs a library of the system, which portable builds do without.
+#[test]
+fn a_windows_account_is_for_builds_with_kerberos_and_others_say_so() {
+    for text in [
+        "sqlserver://h.corp.example?auth=integrated",
+        "Server=h.corp.example;Integrated Security=SSPI",
+        "Server=h.corp.example;Trusted_Connection=yes",
+        "jdbc:sqlserver://h.corp.example;integratedSecurity=true;authenticationScheme=JavaKerberos",
+    ] {
+        let answer = text.parse::<Address>();
+        assert_eq!(answer.is_ok(), cfg!(feature = "kerberos"), "{text}");
+        match answer {
+            Ok(address) => {
+                assert_eq!((address.auth, address.user.as_str()), (Auth::Integrated, ""), "{text}");
+            }
+            Err(error) => assert!(error.hint().contains("--features kerberos"), "{text}: {}", error.hint()),
+        }
+    }
+}
+
+#[test]
+fn an_access_token_among_the_arguments_is_refused_like_a_password() {
+    for text in ["sqlserver://h?access_token=hunter2", "jdbc:sqlserver://h;accessToken=hunter2"] {
+        let error = text.parse::<Address>().unwrap_err();
+        let said = format!("{error} {} {error:?}", error.hint());
+        assert!(matches!(error, AddressError::PasswordInUrl { .. }) && !said.contains("hunter2"), "{said}");
+    }
 }

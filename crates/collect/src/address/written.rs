@@ -7,6 +7,7 @@ use iostall_measure::foreign::without_passwords;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::Engine;
+use super::auth::{Auth, Entra};
 
 /// Where the password comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub struct Address {
     pub database: String,
     /// Where the password comes from.
     pub password: PasswordFrom,
+    /// How the login proves who it is.
+    pub auth: Auth,
     /// How the connection is protected.
     pub tls: Tls,
 }
@@ -63,14 +66,29 @@ impl Address {
         self.host.starts_with('/')
     }
 
+    /// Who logs in, for messages.
+    pub(crate) fn account(&self) -> String {
+        let user = &self.user;
+        match &self.auth {
+            Auth::Password => user.clone(),
+            Auth::Integrated => "Kerberos ticket".to_owned(),
+            Auth::Entra(Entra::Token(_)) => "access token".to_owned(),
+            Auth::Entra(Entra::ManagedIdentity) => format!("managed identity {user}").trim_end().to_owned(),
+            Auth::Entra(Entra::ServicePrincipal { .. }) => format!("service principal {user}"),
+        }
+    }
+
     /// Whether no unparsed part of a connection string ended up in a name.
     pub(super) fn has_no_password(&self) -> bool {
         let certificates = match &self.tls {
             Tls::VerifyWith(path) => path.to_string_lossy(),
             Tls::Off | Tls::Verify | Tls::Unverified => "".into(),
         };
+        let settings = self.auth.settings();
+        let settings = settings.iter().map(|(_, value)| value.as_str());
         [self.host.as_str(), &self.user, &self.database, &certificates]
             .into_iter()
+            .chain(settings)
             .all(|name| without_passwords(name) == name)
     }
 
@@ -97,7 +115,10 @@ impl Address {
         if !self.database.is_empty() {
             url.push_str(&format!("/{}", encoded(&self.database)));
         }
+        settings
+            .extend(self.auth.settings().iter().map(|(name, value)| format!("{name}={}", encoded(value))));
         match &self.tls {
+            Tls::Verify if self.auth.sends_token() => {}
             Tls::Verify if self.is_local() => settings.push("tls=on".to_owned()),
             Tls::Off if !self.is_local() => settings.push("tls=off".to_owned()),
             Tls::Unverified => settings.push("tls=unverified".to_owned()),

@@ -9,3 +9,14 @@ GRANT VIEW ANY DEFINITION TO iostall;   -- the names of the files
 -- Azure SQL Database, in the database to be watched:
 --   CREATE USER iostall WITH PASSWORD = N'choose-one';
 --   GRANT VIEW DATABASE STATE TO iostall;
+-- In its service levels Basic, S0 and S1, and in elastic pools, in master:
+--   CREATE LOGIN iostall WITH PASSWORD = N'choose-one';
+--   ALTER SERVER ROLE ##MS_ServerStateReader## ADD MEMBER iostall;
+-- An account of Entra ID instead of a password: NAME is that of the user, the group, the application or the managed identity.
+-- Azure SQL Database, in the database to be watched:
+--   CREATE USER [NAME] FROM EXTERNAL PROVIDER;
+--   GRANT VIEW DATABASE STATE TO [NAME];
+-- Azure SQL Managed Instance, and SQL Server 2022 with Azure Arc, in master; then grant [NAME] what iostall is granted above:
+--   CREATE LOGIN [NAME] FROM EXTERNAL PROVIDER;
+-- A Windows account (Kerberos), in master; then the same:
+--   CREATE LOGIN [DOMAIN\NAME] FROM WINDOWS;

@@ -4,17 +4,16 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use tiberius::error::Error;
-use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, QueryItem, QueryStream, ToSql};
+use tiberius::{Client, ColumnData, Config, QueryItem, QueryStream, ToSql};
 use tokio::net::TcpStream;
 use tokio_util::compat::{Compat, TokioAsyncWriteCompatExt};
 
+use super::access::Access;
 use super::{browser, fault};
-use crate::address::{Address, Tls};
+use crate::address::Address;
 use crate::allowance::{Allowance, Metered};
 use crate::remote::{self, Value};
-use crate::secret::Secret;
 use crate::source::SourceError;
-use crate::tls;
 
 /// Azure's gateway sends a client on to the node with its database; nobody is sent on for ever.
 const REDIRECTS_MAX: usize = 3;
@@ -23,30 +22,6 @@ const REDIRECTS_MAX: usize = 3;
 pub(super) struct Connection {
     client: Client<Compat<Metered<TcpStream>>>,
     allowance: Allowance,
-}
-
-/// Read once and not for every connection.
-pub(super) fn config(address: &Address, password: &Secret) -> Result<Config, SourceError> {
-    let mut config = Config::new();
-    config.application_name("iostall");
-    // In another database the query would be parsed at that database's compatibility level.
-    config.database(if address.database.is_empty() { "master" } else { &address.database });
-    config.authentication(AuthMethod::sql_server(&address.user, password.reveal()));
-    match &address.tls {
-        Tls::Off => config.encryption(EncryptionLevel::NotSupported),
-        Tls::Verify => config.encryption(EncryptionLevel::Required),
-        Tls::VerifyWith(_) => {
-            config.encryption(EncryptionLevel::Required);
-            for certificate in tls::authorities(address)? {
-                config.trust_cert_ca_bundle(certificate.to_vec());
-            }
-        }
-        Tls::Unverified => {
-            config.encryption(EncryptionLevel::Required);
-            config.trust_cert();
-        }
-    }
-    Ok(config)
 }
 
 /// Where a login led.
@@ -97,7 +72,7 @@ async fn log_in(address: &Address, config: Config, host: &str, port: u16) -> Res
 /// firewalls cut those that are idle.
 pub(super) async fn with_connection<T>(
     address: &Address,
-    config: &Config,
+    access: &Access,
     kept: Option<Connection>,
     mut work: impl AsyncFnMut(&Address, &mut Connection) -> Result<T, SourceError>,
 ) -> Result<(Connection, T), SourceError> {
@@ -107,7 +82,9 @@ pub(super) async fn with_connection<T>(
             answer => return answer.map(|answer| (connection, answer)),
         }
     }
-    let mut connection = Box::pin(connect(address, config.clone())).await?;
+    let config = access.config().await?;
+    let connected = Box::pin(connect(address, config)).await;
+    let mut connection = connected.map_err(|error| access.explain(error))?;
     let answer = work(address, &mut connection).await?;
     Ok((connection, answer))
 }

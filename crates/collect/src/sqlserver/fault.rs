@@ -25,7 +25,7 @@ pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
     let source_name = address.to_string();
     match error {
         Error::Server(token) if LOGIN.contains(&token.code()) => {
-            SourceError::Login { source_name, user: address.user.clone(), reason: said(&token) }
+            SourceError::Login { source_name, user: address.account(), reason: said(&token) }
         }
         Error::Server(token) => SourceError::Connect { source_name, reason: said(&token) },
         Error::Tls(text) => {
@@ -36,6 +36,8 @@ pub(super) fn connecting(address: &Address, error: Error) -> SourceError {
             let (reason, hint) = tls::of_text(what);
             SourceError::Certificate { source_name, reason, hint }
         }
+        #[cfg(feature = "kerberos")]
+        Error::Gssapi(text) => SourceError::Kerberos { source_name, reason: foreign::said(&text) },
         other => SourceError::Connect { source_name, reason: foreign::said(&other.to_string()) },
     }
 }
@@ -45,7 +47,7 @@ pub(super) fn asking(address: &Address, query: &'static str, error: Error) -> So
     let source_name = address.to_string();
     match error {
         Error::Server(token) if DENIED.contains(&token.code()) => {
-            let (user, engine) = (address.user.clone(), address.engine.scheme());
+            let (user, engine) = (address.account(), address.engine.scheme());
             SourceError::Denied { source_name, user, engine, reason: said(&token) }
         }
         Error::Server(token) if token.code() == NO_OBJECT && query.starts_with("iostall:history_") => {

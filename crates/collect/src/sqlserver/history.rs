@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use iostall_model::{Epoch, Gap, Kind, Row, Sample, SampleTime};
 use jiff::Timestamp;
-use tiberius::Config;
 use tokio::runtime::Runtime;
 
-use super::connection::{Columns, Connection, config, query, query_with, with_connection};
+use super::access::Access;
+use super::connection::{Columns, Connection, query, query_with, with_connection};
 use crate::address::Address;
 use crate::remote::{self, Value};
 use crate::secret::Secret;
@@ -26,7 +26,7 @@ const ROWS_AT_ONCE: u64 = 50_000;
 /// The samples in a management database.
 pub struct History {
     address: Address,
-    config: Config,
+    access: Access,
     limit: Duration,
     runtime: Runtime,
     connection: Option<Connection>,
@@ -70,8 +70,8 @@ impl History {
     /// The history at `address`, whose database is the management database. `limit` is the timeout of every
     /// reading.
     pub fn open(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
-        let (runtime, config) = (remote::runtime(&address)?, config(&address, password)?);
-        Ok(Self { address, config, limit, runtime, connection: None })
+        let (runtime, access) = (remote::runtime(&address)?, Access::new(&address, password, limit)?);
+        Ok(Self { address, access, limit, runtime, connection: None })
     }
 
     /// The filters that samples were taken with, as the server wrote them; an empty one means all files.
@@ -114,7 +114,7 @@ impl History {
         work: impl AsyncFnMut(&Address, &mut Connection) -> Result<T, SourceError>,
     ) -> Result<T, SourceError> {
         let kept = self.connection.take();
-        let all = with_connection(&self.address, &self.config, kept, work);
+        let all = with_connection(&self.address, &self.access, kept, work);
         let (connection, answer) = remote::bounded(&self.runtime, &self.address, self.limit, all)?;
         self.connection = Some(connection);
         Ok(answer)

@@ -3,6 +3,7 @@
 //! Times are whole milliseconds, counted when an I/O completes. The length of an interval comes from the
 //! computer's tick counter, read together with the counters.
 
+mod access;
 mod browser;
 mod connection;
 mod fault;
@@ -13,7 +14,6 @@ use std::time::Duration;
 
 use iostall_host::System;
 use iostall_model::{Epoch, Kind, Sample, SampleTime, Warning, WarningCode};
-use tiberius::Config;
 use tokio::runtime::Runtime;
 
 pub use history::{Batch, History, Position};
@@ -23,7 +23,8 @@ use crate::remote::{self, Value, for_version};
 use crate::sample_time;
 use crate::secret::Secret;
 use crate::source::{Source, SourceError};
-use connection::{Columns, Connection, config, query, with_connection};
+use access::Access;
+use connection::{Columns, Connection, query, with_connection};
 use volumes::Volumes;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
@@ -40,7 +41,7 @@ const VERSION_WITH_VOLUMES: u32 = 11;
 /// A SQL Server instance, or an Azure SQL database.
 pub(crate) struct SqlServerSource {
     address: Address,
-    config: Config,
+    access: Access,
     limit: Duration,
     runtime: Runtime,
     connection: Option<Connection>,
@@ -49,17 +50,17 @@ pub(crate) struct SqlServerSource {
 
 impl SqlServerSource {
     pub(crate) fn new(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
-        let (runtime, config) = (remote::runtime(&address)?, config(&address, password)?);
-        Ok(Self { address, config, limit, runtime, connection: None, volumes: Volumes::new() })
+        let (runtime, access) = (remote::runtime(&address)?, Access::new(&address, password, limit)?);
+        Ok(Self { address, access, limit, runtime, connection: None, volumes: Volumes::new() })
     }
 }
 
 impl Source for SqlServerSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
-        let Self { address, config, limit, runtime, connection, volumes } = self;
+        let Self { address, access, limit, runtime, connection, volumes } = self;
         let kept = connection.take();
         let work = async {
-            let (mut connection, reading) = with_connection(address, config, kept, read).await?;
+            let (mut connection, reading) = with_connection(address, access, kept, read).await?;
             let Reading { mut sample, has_volumes, process } = reading;
             let mut is_usable = true;
             if has_volumes {

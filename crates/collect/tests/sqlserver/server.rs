@@ -9,6 +9,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use super::tls::Handshake;
 use super::tokens;
 
 /// What a query is answered with.
@@ -74,6 +75,9 @@ impl<T: Read + Write> Stream for T {}
 /// Puts encryption over a connection whose handshake travels in pre-login packets.
 pub(crate) type Encrypt = Arc<dyn Fn(Handshake) -> io::Result<Box<dyn Stream>> + Send + Sync>;
 
+/// Answers a Kerberos ticket, or refuses it.
+pub(crate) type Accept = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
 /// What the threads of a server share.
 #[derive(Default)]
 struct Shared {
@@ -89,6 +93,10 @@ struct Shared {
     logins: Vec<String>,
     /// Where those are sent on to that log in.
     redirect: Option<u16>,
+    /// The access token that is let in, and every one that was sent.
+    token: Option<String>,
+    tokens: Vec<String>,
+    accept: Option<Accept>,
     is_over: bool,
 }
 
@@ -157,6 +165,21 @@ impl Server {
         self.with(|shared| shared.redirect = Some(port));
     }
 
+    /// Lets in who sends this access token.
+    pub(crate) fn let_in_with(&self, token: &str) {
+        self.with(|shared| shared.token = Some(token.to_owned()));
+    }
+
+    /// Lets in who has a Kerberos ticket that is accepted.
+    pub(crate) fn let_in_tickets(&self, accept: Accept) {
+        self.with(|shared| shared.accept = Some(accept));
+    }
+
+    /// The access tokens that were sent so far.
+    pub(crate) fn tokens(&self) -> Vec<String> {
+        self.with(|shared| shared.tokens.clone())
+    }
+
     /// Whether `number` ever came as a value for a query.
     pub(crate) fn asked_with(&self, number: i64) -> bool {
         self.with(|shared| shared.values.contains(&number))
@@ -200,11 +223,11 @@ const BATCH: u8 = 0x01;
 const RPC: u8 = 0x03;
 const RESPONSE: u8 = 0x04;
 const LOGIN: u8 = 0x10;
-const PRELOGIN: u8 = 0x12;
+pub(crate) const PRELOGIN: u8 = 0x12;
 
 /// The whole size of a packet that both sides agree on before anything is negotiated.
-const PACKET_SIZE: usize = 4096;
-const HEADER_SIZE: usize = 8;
+pub(crate) const PACKET_SIZE: usize = 4096;
+pub(crate) const HEADER_SIZE: usize = 8;
 
 /// Reads a message, however many packets it takes: its kind and what is in it.
 fn read_message(stream: &mut dyn Stream) -> io::Result<(u8, Vec<u8>)> {
@@ -223,7 +246,7 @@ fn read_message(stream: &mut dyn Stream) -> io::Result<(u8, Vec<u8>)> {
     }
 }
 
-fn write_packet(stream: &mut dyn Write, kind: u8, is_last: bool, part: &[u8]) -> io::Result<()> {
+pub(crate) fn write_packet(stream: &mut dyn Write, kind: u8, is_last: bool, part: &[u8]) -> io::Result<()> {
     let length = u16::try_from(part.len() + HEADER_SIZE).expect("a packet").to_be_bytes();
     let mut packet = vec![kind, u8::from(is_last), length[0], length[1], 0, 51, 1, 0];
     packet.extend_from_slice(part);
@@ -261,13 +284,28 @@ fn pour(stream: &mut dyn Stream, set: &ResultSet) -> io::Result<()> {
     Ok(())
 }
 
+/// Why a login is not let in.
+fn refusal(login: &tokens::Login, is_encrypted: bool, shared: &Mutex<Shared>) -> Option<String> {
+    let mut all = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(token) = &login.token else {
+        let is_known = login.user == USER && login.password == PASSWORD;
+        let is_let_in = is_known && login.version >= tokens::VERSION_7_3;
+        return (!is_let_in).then(|| format!("Login failed for user '{}'.", login.user));
+    };
+    all.tokens.push(token.clone());
+    let is_alone = login.user.is_empty() && login.password.is_empty();
+    let is_let_in = is_encrypted && is_alone && all.token.as_ref() == Some(token);
+    // No server repeats a token, but a client must not rely on it.
+    (!is_let_in).then(|| format!("Login failed for user '<token-identified principal>'. {token}"))
+}
+
 /// One connection, from pre-login to its end.
 fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) -> io::Result<()> {
-    let (kind, _) = read_message(&mut raw)?;
+    let (kind, prelogin) = read_message(&mut raw)?;
     if kind != PRELOGIN {
         return Err(protocol("a connection begins with a pre-login"));
     }
-    write_packet(&mut raw, RESPONSE, true, &tokens::prelogin(encrypt.is_some()))?;
+    write_packet(&mut raw, RESPONSE, true, &tokens::prelogin(encrypt.is_some(), &prelogin))?;
     let mut stream: Box<dyn Stream> = match encrypt {
         Some(encrypt) => encrypt(Handshake::new(raw))?,
         None => Box::new(raw),
@@ -275,14 +313,21 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
     let (kind, login) = read_message(stream.as_mut())?;
     let login = tokens::Login::read(&login).filter(|_| kind == LOGIN);
     let login = login.ok_or_else(|| protocol("a login that cannot be read"))?;
-    if login.version < tokens::VERSION_7_3 || login.user != USER || login.password != PASSWORD {
-        let text = format!("Login failed for user '{}'.", login.user);
-        return respond(stream.as_mut(), &tokens::errors(&[(18_456, text)]));
+    if let Some(ticket) = &login.ticket {
+        let accept = shared.lock().unwrap_or_else(PoisonError::into_inner).accept.clone();
+        let Some(answer) = accept.and_then(|accept| accept(ticket)) else {
+            let text = "Login failed. The login is from an untrusted domain.".to_owned();
+            return respond(stream.as_mut(), &tokens::errors(&[(18_452, text)]));
+        };
+        // The client has nothing to add to it.
+        respond(stream.as_mut(), &tokens::ticket_accepted(&answer))?;
+    } else if let Some(refusal) = refusal(&login, encrypt.is_some(), shared) {
+        return respond(stream.as_mut(), &tokens::errors(&[(18_456, refusal)]));
     }
     let name = format!("{}@{}", login.application, login.database);
     shared.lock().unwrap_or_else(PoisonError::into_inner).logins.push(name);
     let redirect = shared.lock().unwrap_or_else(PoisonError::into_inner).redirect;
-    respond(stream.as_mut(), &tokens::login_accepted(&login.database, redirect))?;
+    respond(stream.as_mut(), &tokens::login_accepted(&login, redirect))?;
     loop {
         let (kind, request) = read_message(stream.as_mut())?;
         if kind != BATCH && kind != RPC {
@@ -312,56 +357,5 @@ fn serve(mut raw: TcpStream, encrypt: Option<&Encrypt>, shared: &Mutex<Shared>) 
                 respond(stream.as_mut(), &tokens::errors(&[(2812, text)]))?;
             }
         }
-    }
-}
-
-/// A connection during its TLS handshake, whose bytes travel in pre-login packets, and after it, when they do not.
-pub(crate) struct Handshake {
-    stream: TcpStream,
-    /// What is left of the packet that is being read.
-    left: usize,
-    is_over: bool,
-}
-
-impl Handshake {
-    fn new(stream: TcpStream) -> Self {
-        Self { stream, left: 0, is_over: false }
-    }
-
-    /// From here on the bytes stand for themselves.
-    pub(crate) fn finish(&mut self) {
-        self.is_over = true;
-    }
-}
-
-impl Read for Handshake {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.is_over {
-            return self.stream.read(buffer);
-        }
-        if self.left == 0 {
-            let mut header = [0; HEADER_SIZE];
-            self.stream.read_exact(&mut header)?;
-            self.left = usize::from(u16::from_be_bytes([header[2], header[3]])).saturating_sub(HEADER_SIZE);
-        }
-        let wanted = buffer.len().min(self.left);
-        let read = self.stream.read(&mut buffer[..wanted])?;
-        self.left -= read;
-        Ok(read)
-    }
-}
-
-impl Write for Handshake {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_over {
-            return self.stream.write(bytes);
-        }
-        let part = &bytes[..bytes.len().min(PACKET_SIZE - HEADER_SIZE)];
-        write_packet(&mut self.stream, PRELOGIN, true, part)?;
-        Ok(part.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
     }
 }

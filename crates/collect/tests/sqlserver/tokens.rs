@@ -17,6 +17,15 @@ const ENVIRONMENT: u8 = 0xE3;
 const DONE: u8 = 0xFD;
 /// A change of the environment: to another server.
 const ROUTING: u8 = 20;
+/// The answer to the extensions of a login.
+const FEATURES: u8 = 0xAE;
+/// The server's part of Kerberos.
+const SSPI: u8 = 0xED;
+/// The extension that holds an access token, and the end of all extensions.
+const FEDAUTH: u8 = 0x02;
+const NO_MORE: u8 = 0xFF;
+/// The option of a pre-login that says whether an access token will follow.
+const FEDAUTH_REQUIRED: u8 = 0x06;
 
 const DONE_FINAL: u16 = 0x00;
 const DONE_ERROR: u16 = 0x02;
@@ -53,20 +62,34 @@ fn put_done(tokens: &mut Vec<u8>, status: u16, rows: usize) {
     tokens.extend(u64::try_from(rows).expect("a count").to_le_bytes());
 }
 
-/// The server's half of the pre-login: its version, and whether it encrypts everything or nothing.
-pub(crate) fn prelogin(encrypts: bool) -> Vec<u8> {
-    // Two options of five bytes and the end mark; the data begins behind them.
-    let mut message = vec![0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xFF];
-    message.extend([15, 0, 0x10, 0x00, 0, 0]);
-    message.push(if encrypts { 1 } else { 2 });
+/// The server's half of the pre-login: its version, whether it encrypts everything or nothing, and whether it expects an
+/// access token, as it does if the client says that it has one.
+pub(crate) fn prelogin(encrypts: bool, client: &[u8]) -> Vec<u8> {
+    let encryption = if encrypts { 1 } else { 2 };
+    let mut options: Vec<(u8, Vec<u8>)> = vec![(0, vec![15, 0, 0x10, 0x00, 0, 0]), (1, vec![encryption])];
+    let mut offered = client.chunks(5).map(|option| option[0]).take_while(|option| *option != NO_MORE);
+    if offered.any(|option| option == FEDAUTH_REQUIRED) {
+        options.push((FEDAUTH_REQUIRED, vec![1]));
+    }
+    // Each option takes five bytes, then the end mark; the data follows.
+    let mut place = options.len() * 5 + 1;
+    let mut message = Vec::new();
+    for (option, data) in &options {
+        message.push(*option);
+        message.extend(u16::try_from(place).expect("a short message").to_be_bytes());
+        message.extend(u16::try_from(data.len()).expect("a short option").to_be_bytes());
+        place += data.len();
+    }
+    message.push(NO_MORE);
+    message.extend(options.into_iter().flat_map(|(_, data)| data));
     message
 }
 
 /// What is sent to a client that is let in, and sent on to a port of this machine where one is given.
-pub(crate) fn login_accepted(database: &str, redirect: Option<u16>) -> Vec<u8> {
+pub(crate) fn login_accepted(login: &Login, redirect: Option<u16>) -> Vec<u8> {
     let mut tokens = Vec::new();
     let mut change = vec![1];
-    put_name(&mut change, database);
+    put_name(&mut change, &login.database);
     put_name(&mut change, "master");
     put_sized(&mut tokens, ENVIRONMENT, &change);
     let mut ack = vec![1];
@@ -74,6 +97,9 @@ pub(crate) fn login_accepted(database: &str, redirect: Option<u16>) -> Vec<u8> {
     put_name(&mut ack, "Microsoft SQL Server");
     ack.extend([15, 0, 0x10, 0x00]);
     put_sized(&mut tokens, LOGIN_ACK, &ack);
+    if login.token.is_some() {
+        tokens.extend([FEATURES, FEDAUTH, 0, 0, 0, 0, NO_MORE]);
+    }
     if let Some(port) = redirect {
         let host = "127.0.0.1";
         let mut routing = vec![0];
@@ -87,6 +113,13 @@ pub(crate) fn login_accepted(database: &str, redirect: Option<u16>) -> Vec<u8> {
         put_sized(&mut tokens, ENVIRONMENT, &change);
     }
     put_done(&mut tokens, DONE_FINAL, 0);
+    tokens
+}
+
+/// The server's answer to a Kerberos ticket.
+pub(crate) fn ticket_accepted(answer: &[u8]) -> Vec<u8> {
+    let mut tokens = Vec::new();
+    put_sized(&mut tokens, SSPI, answer);
     tokens
 }
 
@@ -165,6 +198,10 @@ pub(crate) struct Login {
     pub(crate) password: String,
     pub(crate) application: String,
     pub(crate) database: String,
+    /// An access token. The client repeats that the server expects one.
+    pub(crate) token: Option<String>,
+    /// A Kerberos ticket, as GSSAPI wraps it.
+    pub(crate) ticket: Option<Vec<u8>>,
 }
 
 /// Where the login keeps place and length of its texts.
@@ -172,15 +209,22 @@ const USER_AT: usize = 40;
 const PASSWORD_AT: usize = 44;
 const APPLICATION_AT: usize = 48;
 const DATABASE_AT: usize = 68;
+const TICKET_AT: usize = 78;
+/// Where it says that it has extensions, and where it says where they are.
+const FLAGS_AT: usize = 27;
+const HAS_EXTENSIONS: u8 = 0x10;
+const EXTENSIONS_AT: usize = 56;
+/// The options of the extension: the library is that of security tokens, and the server's expectation is repeated.
+const SECURITY_TOKEN_EXPECTED: u8 = 0x03;
 
 impl Login {
     /// Reads the login; `None` where it points outside of itself.
     pub(crate) fn read(message: &[u8]) -> Option<Self> {
         // A password is hidden from the eye, not from anybody who knows the two steps.
         let uncovered = |byte: u8| (byte ^ 0xA5).rotate_left(4);
+        let number =
+            |at: usize| Some(usize::from(u16::from_le_bytes([*message.get(at)?, *message.get(at + 1)?])));
         let text = |at: usize, reveal: bool| {
-            let number =
-                |at: usize| Some(usize::from(u16::from_le_bytes([*message.get(at)?, *message.get(at + 1)?])));
             let (begin, characters) = (number(at)?, number(at + 2)?);
             let bytes = message.get(begin..begin + 2 * characters)?;
             let bytes: Vec<u8> =
@@ -189,14 +233,35 @@ impl Login {
                 bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
             String::from_utf16(&units).ok()
         };
+        let (begin, length) = (number(TICKET_AT)?, number(TICKET_AT + 2)?);
+        let ticket = message.get(begin..begin + length);
         Some(Self {
             version: u32::from_le_bytes(message.get(4..8)?.try_into().ok()?),
             user: text(USER_AT, false)?,
             password: text(PASSWORD_AT, true)?,
             application: text(APPLICATION_AT, false)?,
             database: text(DATABASE_AT, false)?,
+            ticket: ticket.filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec),
+            token: if message.get(FLAGS_AT)? & HAS_EXTENSIONS == 0 { None } else { Some(token(message)?) },
         })
     }
+}
+
+/// The access token in the first extension of a login.
+fn token(message: &[u8]) -> Option<String> {
+    let number = |at: usize| {
+        let bytes = message.get(at..at + 4)?.try_into().ok()?;
+        usize::try_from(u32::from_le_bytes(bytes)).ok()
+    };
+    let place = u16::from_le_bytes(message.get(EXTENSIONS_AT..EXTENSIONS_AT + 2)?.try_into().ok()?);
+    let begin = number(usize::from(place))?;
+    let [FEDAUTH, _, _, _, _, SECURITY_TOKEN_EXPECTED] = message.get(begin..begin + 6)? else { return None };
+    let length = number(begin + 6)?;
+    // Nothing follows the token but the end: no nonce was asked for.
+    let is_whole = number(begin + 1)? == length + 5 && *message.get(begin + 10 + length)? == NO_MORE;
+    let bytes = message.get(begin + 10..begin + 10 + length).filter(|_| is_whole)?;
+    let units: Vec<u16> = bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    String::from_utf16(&units).ok()
 }
 
 /// The tag of the query in a request, be it a batch or a call of `sp_executesql`.
