@@ -41,7 +41,10 @@ pub(super) fn answer(words: &[String]) -> Option<Answer> {
 /// SQLIO's words, which DiskSpd has its own for.
 pub(super) fn sqlio(words: &[String]) -> Option<Answer> {
     let line = in_diskspds_words(words)?;
-    Some(Answer::line(format!("iostall {line}"), Vec::new()))
+    let is_translated = |letter: &str| ["k", "t", "s", "o", "f", "b", "B", "L"].contains(&letter);
+    let is_left_out = |word: &&String| word.starts_with('-') && !word.get(1..2).is_some_and(is_translated);
+    let left_out = words.iter().filter(is_left_out).cloned().collect();
+    Some(Answer::line(format!("iostall {line}"), left_out))
 }
 
 /// DiskSpd's words are read by a command of their own.

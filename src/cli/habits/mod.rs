@@ -36,6 +36,10 @@ pub(crate) fn spelled(words: Vec<OsString>) -> Vec<OsString> {
 pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
     let words: Vec<String> = words.iter().map(|word| plain(&word.to_string_lossy())).collect();
     let (first, rest) = words.split_first()?;
+    // The options alone, as behind the other tool's name.
+    if first.starts_with('-') {
+        return load::answer(&words);
+    }
     let name = first.rsplit(['/', '\\']).next().unwrap_or(first).to_ascii_lowercase();
     match name.trim_end_matches(".exe") {
         "load" | "fio" => load::answer(rest),
