@@ -32,6 +32,7 @@ impl Observer for Printer {
                 let word = if *in_time { "in time" } else { "too late" };
                 self.note(&format!("{} a second: {} ({word})", number(*rate_iops), in_words(point)));
             }
+            Event::SyncMeasured(step) => self.note(&live::synced(step)),
             Event::TransferProgress { now, speed } => {
                 let done = now.bytes_done as f64 / (now.bytes_total as f64).max(1.0);
                 self.progress(done.min(1.0), &live::transfer(now, *speed));

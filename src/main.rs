@@ -19,8 +19,8 @@ use jiff::tz::TimeZone;
 
 use crate::cli::Command;
 use crate::commands::{
-    alerts, collect, compare, completions, copy, diskspd, load, man, matrix, profile, reference, report,
-    runs, store as store_command, sweep, top, verify, write,
+    alerts, collect, compare, completions, copy, diskspd, fsync, load, man, matrix, profile, reference,
+    report, runs, store as store_command, sweep, top, verify, write,
 };
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Profile(args) => profile::run(args, &printer),
         Command::Report(args) => report::run(args, &cli.global, &printer),
         Command::Sweep(args) => sweep::run(args, &cli.global, &printer),
+        Command::Fsync(args) => fsync::run(args, &cli.global, &printer),
         Command::Matrix(args) => matrix::run(args, &cli.global, &printer),
         Command::Compare(args) => compare::run(args, &cli.global, &printer),
         Command::Runs(args) => runs::run(args, &cli.global, &printer),

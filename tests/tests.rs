@@ -19,6 +19,7 @@ mod diskspd;
 mod diskspd_fidelity;
 mod diskspd_ranges;
 mod foreign_text;
+mod fsync;
 mod full_store;
 mod habits;
 mod hostile_servers;

@@ -20,13 +20,14 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
         Self { name: "diskspd-line", check: readers::diskspd::line, seeds: &["fuzz/corpus/diskspd-line"] },
         Self { name: "diskspd-xml", check: readers::diskspd::xml, seeds: &["fuzz/corpus/diskspd-xml"] },
         Self { name: "fio", check: readers::fio::jobs, seeds: &["fuzz/corpus/fio"] },
         Self { name: "journal", check: readers::transfer::journal, seeds: &["fuzz/corpus/journal"] },
         Self { name: "manifest", check: readers::transfer::manifest, seeds: &["fuzz/corpus/manifest"] },
+        Self { name: "postgres", check: readers::postgres::config, seeds: &["fuzz/corpus/postgres"] },
         Self { name: "profile", check: readers::toml::profile, seeds: &["examples"] },
         Self { name: "rollup-body", check: iostall_store::fuzzing::rollup_body, seeds: &[] },
         Self { name: "run", check: iostall_store::fuzzing::run, seeds: &["fuzz/corpus/run"] },

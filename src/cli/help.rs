@@ -4,7 +4,7 @@ use clap::Command;
 
 /// A heading, and the commands below it in this order.
 pub(super) const GROUPS: [(&str, &[&str]); 4] = [
-    ("Measure", &["load", "diskspd", "sweep", "matrix", "compare", "runs", "profile"]),
+    ("Measure", &["load", "diskspd", "sweep", "matrix", "fsync", "compare", "runs", "profile"]),
     ("Watch", &["collect", "top", "report", "alerts"]),
     ("Move", &["copy", "verify", "write"]),
     ("Fleet", &["store"]),

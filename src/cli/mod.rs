@@ -7,6 +7,7 @@ mod copy;
 mod diskspd;
 #[cfg(test)]
 mod examples;
+mod fsync;
 pub(crate) mod habits;
 mod help;
 mod load;
@@ -33,6 +34,7 @@ pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, Once
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
+pub(crate) use fsync::FsyncArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use matrix::MatrixArgs;
@@ -100,6 +102,8 @@ pub(crate) enum Command {
     Sweep(Box<SweepArgs>),
     /// Measure sizes, patterns and depths in one table, on one device or several side by side
     Matrix(Box<MatrixArgs>),
+    /// Measure commits with each sync method: which wal_sync_method, and can its flushes be believed?
+    Fsync(Box<FsyncArgs>),
     /// Compare runs and report which differences are significant
     Compare(Box<CompareArgs>),
     /// Copy large files and trees past the page cache, durably, and verify them

@@ -36,7 +36,7 @@ impl Engine for NullEngine {
         self.tokens.admit(&request);
         let moved = match request.op {
             RequestOp::Read | RequestOp::Write => request.length,
-            RequestOp::Fdatasync | RequestOp::Fsync => 0,
+            RequestOp::Fdatasync | RequestOp::Fsync | RequestOp::SyncFileRange => 0,
         };
         self.done.push(Completion { token: request.token, result: Ok(moved), buffer: request.buffer });
     }

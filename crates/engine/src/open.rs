@@ -51,6 +51,8 @@ pub struct OpenOptions {
     pub caching: Caching,
     /// What a completed write guarantees: write-through opens with `O_DSYNC`.
     pub durability: Durability,
+    /// With write-through: `O_SYNC` instead of `O_DSYNC`, so that a completed write has made all metadata durable too.
+    pub sync_metadata: bool,
     /// `O_EXCL` on a block device: fails with `EBUSY` while it is mounted or held, and keeps others from
     /// mounting it. The claim belongs to the open file: open once and share it among workers. No effect on a
     /// file.
@@ -113,7 +115,7 @@ pub fn open_target(path: &Path, options: &OpenOptions) -> Result<OpenTarget, Ope
     let kind = kind_of(&inode, path)?;
     let mut flags = options.access.flags() | OFlags::CLOEXEC;
     if options.durability == Durability::WriteThrough {
-        flags |= OFlags::DSYNC;
+        flags |= if options.sync_metadata { OFlags::SYNC } else { OFlags::DSYNC };
     }
     if options.exclusive && kind == TargetKind::BlockDevice {
         flags |= OFlags::EXCL;
@@ -351,12 +353,16 @@ mod tests {
             access: Access::Write,
             caching: Caching::Buffered,
             durability: Durability::WriteThrough,
+            sync_metadata: false,
             exclusive: true,
         };
         let target = open_target(&path, &options).unwrap();
         assert!(target.direct.is_none());
         let flags = flags_of(&target);
         assert!(flags.contains(OFlags::DSYNC | OFlags::WRONLY) && !flags.contains(OFlags::DIRECT));
+        assert!(!flags.contains(OFlags::SYNC));
+        let target = open_target(&path, &OpenOptions { sync_metadata: true, ..options }).unwrap();
+        assert!(flags_of(&target).contains(OFlags::SYNC));
     }
 
     #[test]

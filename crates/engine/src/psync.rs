@@ -10,6 +10,7 @@ use std::time::Duration;
 use iostall_measure::clock::wait_while;
 use rustix::io::Errno;
 
+use crate::files::write_range_back;
 use crate::handle::FileHandle;
 use crate::report::EngineReport;
 use crate::request::{Completion, Engine, EngineError, IoFailure, Request, RequestOp, Wait};
@@ -178,6 +179,10 @@ fn carry_out(mut request: Request, files: &[OwnedFd]) -> Done {
         let moved = match (request.op, request.buffer.as_mut()) {
             (RequestOp::Fdatasync, _) => rustix::fs::fdatasync(file).map(|()| 0),
             (RequestOp::Fsync, _) => rustix::fs::fsync(file).map(|()| 0),
+            (RequestOp::SyncFileRange, _) => {
+                let end = request.offset.saturating_add(u64::from(request.length));
+                write_range_back(file, &(request.offset..end)).map(|()| 0)
+            }
             (RequestOp::Read, buffer) => {
                 let buffer = buffer.expect("admitted with a buffer");
                 rustix::io::pread(file, &mut buffer[..length], request.offset)

@@ -23,6 +23,9 @@ pub enum RequestOp {
     Fdatasync,
     /// `fsync`. Uses no buffer, offset or length.
     Fsync,
+    /// `sync_file_range` on `length` bytes at `offset`: writes their dirty pages to the device and waits for that, but flushes
+    /// neither metadata nor the device's cache. Uses no buffer.
+    SyncFileRange,
 }
 
 /// One request. It owns its buffer until its completion returns it, so nobody can touch memory that the
@@ -38,7 +41,7 @@ pub struct Request {
     pub offset: u64,
     /// How many bytes.
     pub length: u32,
-    /// `None` only for the two sync calls.
+    /// `None` only for the sync calls.
     pub buffer: Option<Buffer>,
 }
 

@@ -85,7 +85,7 @@ fn what_is_written_is_read_back(bench: &mut Bench) {
 }
 
 fn syncs_move_nothing_and_need_no_buffer(bench: &mut Bench) {
-    for op in [RequestOp::Fdatasync, RequestOp::Fsync] {
+    for op in [RequestOp::Fdatasync, RequestOp::Fsync, RequestOp::SyncFileRange] {
         bench.sync(0, op);
         let completions = bench.finish();
         assert_eq!(completions[0].result, Ok(0), "{op:?}");

@@ -4,6 +4,7 @@
 mod aggregate;
 pub mod checks;
 mod collector;
+pub mod commits;
 mod draw;
 mod failures;
 pub mod fill;

@@ -9,7 +9,7 @@ use iostall_engine::open::{Access, OpenError, OpenOptions, OpenTarget, open_targ
 use iostall_engine::psync::PsyncEngine;
 use iostall_engine::uring::{UringConfig, UringEngine};
 use iostall_engine::{Completion, Engine, EngineError, FileHandle, FileIndex, Request, RequestOp, Wait};
-use iostall_measure::{Caching, Durability, Percent};
+use iostall_measure::{Caching, Percent};
 use thiserror::Error;
 
 use crate::fill::BlockFiller;
@@ -51,12 +51,8 @@ pub fn write_range(
     kind: &EngineKind,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), PrepareError> {
-    let options = OpenOptions {
-        access: Access::Write,
-        caching: Caching::Direct,
-        durability: Durability::None,
-        exclusive: false,
-    };
+    let options =
+        OpenOptions { access: Access::Write, caching: Caching::Direct, ..OpenOptions::default() };
     let target = open_target(path, &options)?;
     let (pool, mut buffers) = BufferPool::new(DEPTH, REQUEST_BYTES, Pages::HugeIfPossible)
         .map_err(|source| EngineError::System { call: "mapping the buffers", source })?;

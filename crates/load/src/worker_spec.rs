@@ -196,7 +196,7 @@ fn role_files(profile: &RoleProfile, job: &SpanJob<'_>) -> Result<Vec<RoleFile>,
         },
         caching: profile.caching,
         durability: profile.durability,
-        exclusive: false,
+        ..OpenOptions::default()
     };
     let shared = || profile.shared_sequence.then(|| Arc::new(SharedSequence::new()));
     targets

@@ -31,6 +31,7 @@ pub mod slots;
 mod spelling;
 mod step;
 pub mod summary;
+pub mod sync;
 pub mod totals;
 pub mod transfer;
 mod unread;
@@ -44,7 +45,7 @@ pub use entry::{Entry, RunNumber};
 pub use gap::Gap;
 pub use kind::Kind;
 pub use kinds::{
-    AskedFormat, AskedProfile, CopyOutcome, EarlierCells, LoadOutcome, MatrixOutcome, MatrixPlan,
+    AskedFormat, AskedProfile, CopyOutcome, EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan,
     MaxRateOutcome, Outcome, PacedOutcome, RunBody, SweepOutcome, VerifyOutcome,
 };
 pub use level::Level;

@@ -81,6 +81,10 @@ pub enum WarningCode {
     UnfinishedRequests,
     /// A sync call was faster than stable media can be.
     SyncTooFast,
+    /// Whether the cache that answered so fast survives a power failure cannot be found out from here.
+    CacheUnverified,
+    /// A database is set not to wait until its commits are durable.
+    SyncOff,
     /// A control group limits this process.
     CgroupLimit,
     /// The device split the requests.

@@ -1,10 +1,13 @@
 //! The one line that shows where a command is while it works.
 
 use iostall_measure::foreign::shown;
-use iostall_measure::{ByteCount, Nanos, Op};
+use iostall_measure::{ByteCount, Nanos, Op, Percentile};
 use iostall_model::outcome::IntervalPoint;
+use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
 use iostall_session::event::{Part, Phase, ProgressNow, SpanProgress, Speed};
+
+use crate::format::{maybe_duration, maybe_number};
 
 /// Where a span is, as a share of its phase and in words: rate and 99th percentile of the newest second, time left.
 pub fn span(span: &SpanProgress<'_>) -> (f64, String) {
@@ -54,6 +57,16 @@ fn thousands(number: f64) -> String {
         _ if number >= 1e4 => format!("{:.1}k", number / 1e3),
         _ => format!("{number:.0}"),
     }
+}
+
+/// What a sync method delivered: `fdatasync, 8 committers: 1,234 commits/s, p99 2.10 ms`.
+pub fn synced(step: &SyncStep) -> String {
+    let label = step.label();
+    if let Some(why) = step.failed.as_ref().or(step.unavailable.as_ref()) {
+        return format!("{label}: {}", shown(why));
+    }
+    let p99 = step.commit_ns.value_at(Percentile::P99).map(|ns| ns as f64);
+    format!("{label}: {} commits/s, p99 {}", maybe_number(step.commits_per_s()), maybe_duration(p99))
 }
 
 /// File and phase, rates, time left, requests in flight, which side is the limit.

@@ -1,13 +1,14 @@
 //! Errors of use cases, with hints.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use iostall_engine::guard::{FreeSpaceError, Refusal};
 use iostall_engine::{EngineError, InputError, OpenError};
 use iostall_load::prepare::{PrepareError, SIZE_ALIGN};
 use iostall_load::profile::ProfileFileError;
 use iostall_load::{OverrideError, PresetError, ProfileError, RunError};
+use iostall_measure::foreign::shell_path;
 use iostall_store::StoreError;
 use iostall_transfer::CopyError;
 use iostall_transfer::manifest::ManifestError;
@@ -69,6 +70,16 @@ pub enum SessionError {
     },
     #[error("nothing could be written: {causes}")]
     NothingWritten { causes: String },
+    #[error("{} is not a directory", path.display())]
+    NoDirectory { path: PathBuf },
+    #[error("{} is no PostgreSQL data directory that this user can read: it has no PG_VERSION", path.display())]
+    NoDataDirectory { path: PathBuf },
+    #[error("{} is in the way: iostall did not make it", path.display())]
+    SegmentInTheWay { path: PathBuf },
+    #[error(transparent)]
+    SegmentSpace(FreeSpaceError),
+    #[error("nothing was committed: {causes}")]
+    NothingCommitted { causes: String },
     #[error("the profile has no role")]
     NoRole,
     #[error(transparent)]
@@ -114,6 +125,9 @@ pub enum SessionError {
 impl SessionError {
     /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
+        if let Some(hint) = self.hint_about_a_log() {
+            return Some(hint);
+        }
         let hint = match self {
             Self::NamedTwice { .. } => "name it only once (`stat` shows that both are the same)",
             Self::NotAskedFor { known, .. } if known.is_empty() => {
@@ -158,6 +172,11 @@ impl SessionError {
             }
             Self::Run(error) => return error.hint().map(str::to_owned),
             Self::Interrupted
+            | Self::NoDirectory { .. }
+            | Self::NoDataDirectory { .. }
+            | Self::SegmentInTheWay { .. }
+            | Self::SegmentSpace(_)
+            | Self::NothingCommitted { .. }
             | Self::FreeSpace(_)
             | Self::NoFileSystem
             | Self::Mark { .. }
@@ -172,6 +191,32 @@ impl SessionError {
             | Self::System(_) => return None,
         };
         Some(hint.to_owned())
+    }
+
+    /// Hints for commits to a log.
+    fn hint_about_a_log(&self) -> Option<String> {
+        Some(match self {
+            Self::NoDirectory { path } => match path.parent().filter(|_| path.is_file()) {
+                Some(parent) if parent != Path::new("") => {
+                    format!("the log is made in a directory: name {}", shell_path(parent))
+                }
+                Some(_) => "the log is made in a directory: name . for this one".to_owned(),
+                None => "name a directory on the file system to be measured; `iostall load` measures a device itself"
+                    .to_owned(),
+            },
+            Self::NoDataDirectory { .. } => {
+                "`SHOW data_directory` says where it is; the user of the server can read it".to_owned()
+            }
+            Self::SegmentInTheWay { .. } => {
+                "move it away, or name another directory on the same file system".to_owned()
+            }
+            Self::SegmentSpace(_) => {
+                "free some space, or name another file system: each log has 16 MiB, and a full disk would stop the database"
+                    .to_owned()
+            }
+            Self::NothingCommitted { .. } => "`dmesg` may say more; --methods chooses others".to_owned(),
+            _ => return None,
+        })
     }
 }
 

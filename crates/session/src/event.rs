@@ -8,6 +8,7 @@ pub use iostall_load::runner::Phase;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::Point;
 use iostall_model::outcome::IntervalPoint;
+use iostall_model::sync::SyncStep;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 pub use iostall_transfer::copy::CopyFailure;
 pub use iostall_transfer::progress::ProgressNow;
@@ -62,6 +63,8 @@ pub enum Event<'a> {
     },
     /// A method of a paced write has finished at one pace.
     MethodEnded(&'a MethodOutcome),
+    /// A sync method was measured with one number of committers.
+    SyncMeasured(&'a SyncStep),
     /// A file that existed before a paced write is kept.
     FileStays {
         path: &'a Path,

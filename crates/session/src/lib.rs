@@ -12,6 +12,7 @@ mod engine;
 mod error;
 pub mod event;
 pub mod fio;
+pub mod fsync;
 pub mod input;
 pub mod load;
 pub mod matrix;

@@ -216,6 +216,7 @@ fn at_setting(mut warning: Warning, label: &str, more: u32) -> Warning {
             | WarningCode::RequestsSplit
             | WarningCode::RateNotHeld
             | WarningCode::SyncTooFast
+            | WarningCode::CacheUnverified
     );
     if of_the_load {
         let others = match more {

@@ -66,6 +66,14 @@ impl<'a> Session<'a> {
         self.observer
     }
 
+    pub(crate) fn engine(&self) -> &EngineKind {
+        &self.engine.kind
+    }
+
+    pub(crate) fn stop(&self) -> &'a StopToken {
+        self.stop
+    }
+
     pub(crate) fn clock(&self) -> &RunClock {
         &self.clock
     }

@@ -15,7 +15,9 @@ use iostall_measure::{
     BlockSize, Caching, Clock, Durability, ManualClock, Nanos, Percent, Percentile, RunClock,
 };
 use iostall_model::profile::Access;
-use iostall_model::{LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Point, Run, SweepOutcome};
+use iostall_model::sync::{LogLayout, SyncMethod};
+use iostall_model::{FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Point, Run, SweepOutcome};
+use iostall_session::fsync::{FsyncRequest, fsync};
 use iostall_session::load::{LoadRequest, load};
 use iostall_session::matrix::{MatrixRequest, cells, matrix};
 use iostall_session::point_runner::Precision;
@@ -329,4 +331,62 @@ fn a_matrix_is_not_resumed_on_a_target_of_another_size() {
     let refused = on(&after, &stop, &(), |session| matrix(request, Some(&store as &dyn Store), session));
     let Err(SessionError::ResumeDiffers { what, then, now, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!((what.as_str(), then.as_str(), now.as_str()), ("size of volume", "16 MiB", "32 MiB"));
+}
+
+fn fsync_request(methods: &[SyncMethod], committers: &[u32]) -> FsyncRequest {
+    FsyncRequest {
+        directory: PathBuf::from("simulated"),
+        methods: methods.to_vec(),
+        committers: committers.to_vec(),
+        log: LogLayout::Shared,
+        duration: Nanos(10_000 * MS_NS),
+        block: "8K".parse().unwrap(),
+        data_directory: None,
+        overwrite: Vec::new(),
+        name: "fsync".to_owned(),
+    }
+}
+
+/// A write of 100 µs and a flush of 500 µs: 1,667 commits a second, and eight times as many if eight committers share each flush.
+#[test]
+fn commits_a_second_are_those_of_a_device_that_is_known() {
+    let file = SimFile { size_bytes: 16 << 20, ..SimFile::default() };
+    let config = SimConfig {
+        files: vec![file],
+        service_ns_base: 100_000,
+        service_ns_tail_mean: 0,
+        sync_ns: 500_000,
+        ..SimConfig::default()
+    };
+    let device = SimDevice::new(config, ManualClock::new());
+    let request = fsync_request(&[SyncMethod::Fdatasync, SyncMethod::OpenDatasync], &[1, 8]);
+    let run = on(&device, &StopToken::default(), &(), |session| fsync(&request, session).unwrap());
+    let outcome = run.body.as_kind::<FsyncOutcome>().unwrap();
+    let rates: Vec<f64> = outcome.steps.iter().filter_map(|step| step.commits_per_s()).collect();
+    let expected = [1e9 / 600e3, 1e9 / 100e3, 8e9 / 600e3, 8e9 / 100e3];
+    assert!(rates.iter().zip(expected).all(|(rate, expected)| is_near(*rate, expected, 0.001)), "{rates:?}");
+    let eight = &outcome.steps[2];
+    assert_eq!(eight.commits_per_flush(), Some(8.0));
+    assert!((600_000..605_000).contains(&eight.commit_ns.value_at(Percentile::P99).unwrap()));
+    assert!(!run.interrupted && run.warnings.is_empty(), "{:?}", run.warnings);
+}
+
+/// Ctrl-C after the first method: its numbers are kept.
+#[test]
+fn commits_that_are_interrupted_keep_the_methods_that_are_done() {
+    struct StopAfterFirst<'a>(&'a StopToken);
+    impl Observer for StopAfterFirst<'_> {
+        fn on(&self, event: &Event<'_>) {
+            if matches!(event, Event::SyncMeasured(_)) {
+                self.0.raise(1);
+            }
+        }
+    }
+    let stop = StopToken::default();
+    let request = fsync_request(&SyncMethod::ALL, &[1]);
+    let device = device(TokenBucket::new(500.0, 3000.0, 20_000.0, MS_NS));
+    let run = on(&device, &stop, &StopAfterFirst(&stop), |session| fsync(&request, session).unwrap());
+    let outcome = run.body.as_kind::<FsyncOutcome>().unwrap();
+    assert_eq!(outcome.steps.iter().map(|step| step.method).collect::<Vec<_>>(), [SyncMethod::Fdatasync]);
+    assert!(run.interrupted);
 }

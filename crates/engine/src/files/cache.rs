@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 
 use rustix::fs::Advice;
+use rustix::io::Errno;
 
 /// Drops pages that were only read.
 pub fn drop_read(file: &File, range: &Range<u64>) {
@@ -20,7 +21,8 @@ pub fn drop_read(file: &File, range: &Range<u64>) {
 
 /// Starts writeback of the range's dirty pages without waiting.
 pub fn start_writeback(file: &File, range: &Range<u64>) {
-    sync_range(file, range, libc::SYNC_FILE_RANGE_WRITE);
+    // Without it, a later sync has more to do.
+    let _ = sync_range(file, range, libc::SYNC_FILE_RANGE_WRITE);
 }
 
 /// Waits for writeback of the range, then drops its pages. The kernel reports write errors at the next sync
@@ -33,19 +35,31 @@ pub fn drop_written(file: &File, range: &Range<u64>) {
 /// Waits until the range's dirty pages are written. After that, a write through a memory mapping updates the
 /// modification time (if the file system tracks it); a write to a page that was already dirty would not.
 pub fn write_back(file: &File, range: &Range<u64>) {
-    let all =
-        libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
-    sync_range(file, range, all);
+    let _ = write_range_back(file, range);
 }
 
-fn sync_range(file: &File, range: &Range<u64>, flags: libc::c_uint) {
+/// The flags of `sync_file_range` that write all dirty pages of a range and wait for them.
+pub(crate) const WRITE_RANGE_BACK: u32 =
+    libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+
+/// The same, with the error if it fails.
+pub(crate) fn write_range_back(file: &impl AsRawFd, range: &Range<u64>) -> Result<(), Errno> {
+    sync_range(file, range, WRITE_RANGE_BACK)
+}
+
+fn sync_range(file: &impl AsRawFd, range: &Range<u64>, flags: libc::c_uint) -> Result<(), Errno> {
     let (Ok(offset), Ok(length)) =
         (i64::try_from(range.start), i64::try_from(range.end.saturating_sub(range.start)))
     else {
-        return;
+        return Err(Errno::INVAL);
     };
     // SAFETY: the call takes numbers only, and the descriptor is open for as long as `file` is borrowed.
-    let _ = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
+    let answer = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
+    if answer == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
 #[cfg(test)]

@@ -237,6 +237,8 @@ impl State {
                 contents.sync(covers);
                 Ok(0)
             }
+            // The device still has it in its cache.
+            (RequestOp::SyncFileRange, _) => Ok(0),
             _ if beyond_offsets => Err(IoFailure(libc::EINVAL)),
             (RequestOp::Read, buffer) => {
                 let buffer = buffer.expect("admitted with a buffer");

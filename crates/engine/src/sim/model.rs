@@ -20,7 +20,7 @@ pub struct Arrival {
 impl Arrival {
     /// Whether it moves no data.
     pub fn is_sync(&self) -> bool {
-        matches!(self.op, RequestOp::Fdatasync | RequestOp::Fsync)
+        matches!(self.op, RequestOp::Fdatasync | RequestOp::Fsync | RequestOp::SyncFileRange)
     }
 }
 

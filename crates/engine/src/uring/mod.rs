@@ -20,6 +20,7 @@ use iostall_measure::{Clock, MonotonicClock};
 use rustix::io::Errno;
 
 use crate::buffer::{Buffer, BufferPool};
+use crate::files::WRITE_RANGE_BACK;
 use crate::handle::FileHandle;
 use crate::report::EngineReport;
 use crate::request::{Completion, Engine, EngineError, IoFailure, Request, RequestOp, Wait};
@@ -136,6 +137,10 @@ impl UringEngine {
         let entry = match (request.op, request.buffer.as_mut()) {
             (RequestOp::Fdatasync, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
             (RequestOp::Fsync, _) => opcode::Fsync::new(file).build(),
+            (RequestOp::SyncFileRange, _) => opcode::SyncFileRange::new(file, request.length)
+                .offset(request.offset)
+                .flags(WRITE_RANGE_BACK)
+                .build(),
             (RequestOp::Read, buffer) => {
                 let buffer = buffer.expect("admitted with a buffer");
                 let (data, length, offset) = (buffer.data(), request.length, request.offset);

@@ -2,6 +2,7 @@
 //! recorded. Pure functions: evidence in, warnings out.
 
 mod evidence;
+mod flush;
 mod generator;
 mod numbers;
 mod platform;
@@ -10,6 +11,8 @@ mod target;
 use iostall_model::Warning;
 
 pub use evidence::{BusyBefore, Evidence};
+pub use flush::too_fast;
+pub use platform::memory_file_system;
 
 /// All warnings about a run, most severe first.
 pub fn check(evidence: &Evidence<'_>) -> Vec<Warning> {

@@ -6,13 +6,10 @@ use iostall_model::profile::{Profile, RoleProfile, WriteData};
 use iostall_model::{Warning, WarningCode};
 
 use super::Evidence;
+use super::flush::too_fast;
 
 /// A device busier than this before the run is shared with other programs.
 const BUSY_SHARE: f64 = 0.05;
-
-/// A sync on a device with a volatile write cache that is faster than this at the median cannot have waited
-/// for flash to be programmed (200-900 µs a page) or for a disk to turn.
-const SYNC_NS_BELIEVABLE: u64 = 100_000;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
     let profile = &evidence.outcome.profile;
@@ -57,7 +54,8 @@ fn is_memory(target: &Target) -> bool {
     target.file_system.as_ref().is_some_and(|fs| matches!(fs.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs"))
 }
 
-fn memory_file_system(target: &Target) -> Option<Warning> {
+/// The warning about a target that is in memory.
+pub fn memory_file_system(target: &Target) -> Option<Warning> {
     is_memory(target).then(|| {
         Warning::new(WarningCode::MemoryFileSystem, "this file system is in memory: no device was measured")
             .about(target.path.display().to_string())
@@ -173,32 +171,15 @@ fn busy(evidence: &Evidence<'_>) -> Vec<Warning> {
 }
 
 fn sync_too_fast(evidence: &Evidence<'_>) -> Vec<Warning> {
-    let write_back = evidence.targets.iter().any(|target| {
-        target.device.as_ref().and_then(|device| device.write_cache.as_deref()) == Some("write back")
+    let medians = evidence.outcome.spans.iter().flat_map(|span| &span.roles).filter_map(|role| {
+        Some((&role.name, role.op(Op::Sync)?.service_ns.value_at(iostall_measure::Percentile::P50)?))
     });
-    if !write_back {
-        return Vec::new();
-    }
-    let mut warnings = Vec::new();
-    for role in evidence.outcome.spans.iter().flat_map(|span| &span.roles) {
-        let median =
-            role.op(Op::Sync).and_then(|sync| sync.service_ns.value_at(iostall_measure::Percentile::P50));
-        if let Some(median_ns) = median.filter(|median_ns| *median_ns < SYNC_NS_BELIEVABLE) {
-            warnings.push(
-                Warning::new(
-                    WarningCode::SyncTooFast,
-                    format!(
-                        "half of the sync calls returned within {} µs though the device reports a volatile write cache: \
-                         writes are acknowledged before the data is on stable media",
-                        median_ns / 1000
-                    ),
-                )
-                .about(&role.name)
-                .hint("ask whether that cache survives a power failure before trusting commits to it"),
-            );
-        }
-    }
-    warnings
+    let of_role = |(name, median_ns): (&String, u64)| {
+        let mut devices = evidence.targets.iter().map(|target| target.device.as_ref());
+        let found = devices.find_map(|device| too_fast(evidence.host, device, median_ns));
+        found.map(|warning| warning.about(name))
+    };
+    medians.filter_map(of_role).collect()
 }
 
 fn limits(evidence: &Evidence<'_>) -> Option<Warning> {

@@ -1,6 +1,7 @@
 //! The run kinds, one file each.
 
 mod copy;
+mod fsync;
 mod load;
 mod matrix;
 mod max_rate;
@@ -14,6 +15,7 @@ use std::any::Any;
 use serde::{Deserialize, Serialize};
 
 pub use self::copy::CopyOutcome;
+pub use self::fsync::FsyncOutcome;
 pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
@@ -40,6 +42,8 @@ pub enum RunBody {
     Verify(VerifyOutcome),
     /// `iostall write`.
     Write(PacedOutcome),
+    /// `iostall fsync`.
+    Fsync(FsyncOutcome),
 }
 
 impl RunBody {
@@ -53,6 +57,7 @@ impl RunBody {
             Self::Copy(outcome) => &**outcome,
             Self::Verify(outcome) => outcome,
             Self::Write(outcome) => outcome,
+            Self::Fsync(outcome) => outcome,
         }
     }
 

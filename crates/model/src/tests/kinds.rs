@@ -4,11 +4,12 @@ use iostall_measure::platform::Device;
 
 use super::*;
 use crate::device::{DeviceIdentity, WorldWideNames};
-use crate::kinds::SweetSpot;
+use crate::kinds::{Outcome, SweetSpot};
 use crate::paced::{MethodOutcome, Pace, WriteMethod};
+use crate::sync::{LogLayout, ServerSetting, ServerSync, SyncMethod, SyncStep};
 use crate::transfer::Mismatch;
 use crate::{
-    CapacityRecord, CopyOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, PacedOutcome, Summary,
+    CapacityRecord, CopyOutcome, FsyncOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, PacedOutcome, Summary,
     SweepOutcome, VerifyOutcome, Warning, WarningCode,
 };
 
@@ -106,6 +107,62 @@ fn paced() -> PacedOutcome {
     }
 }
 
+/// One committer, and eight that share flushes; sync_file_range is the fastest and not durable.
+fn fsync() -> FsyncOutcome {
+    let step = |method, committers, commits: usize| SyncStep {
+        measured_ns: 1_000 * MS,
+        commit_ns: latencies(&vec![1; commits]),
+        flush_ns: latencies(&vec![1; 100]),
+        slice_ns: 500 * MS,
+        slices: vec![commits as u64 / 2; 2],
+        ..SyncStep::new(method, committers, LogLayout::Shared)
+    };
+    FsyncOutcome {
+        block_bytes: 8192,
+        segment_bytes: 16 * MIB,
+        duration_ns: 1_000 * MS,
+        steps: vec![
+            step(SyncMethod::Fdatasync, 1, 100),
+            step(SyncMethod::OpenDatasync, 1, 120),
+            step(SyncMethod::SyncFileRange, 1, 900),
+            step(SyncMethod::Fdatasync, 8, 640),
+            SyncStep::new(SyncMethod::OpenSync, 8, LogLayout::Shared),
+        ],
+        server: None,
+    }
+}
+
+/// A disk's volatile cache took 900 commits a second by sync_file_range, and a listing showed them as what the disk can do.
+#[test]
+fn only_durable_commits_are_what_storage_can_do() {
+    let fsync = fsync();
+    let fastest = |committers| fsync.fastest(committers).map(|step| (step.method, step.committers));
+    assert_eq!(fastest(Some(1)), Some((SyncMethod::OpenDatasync, 1)));
+    assert_eq!(fastest(None), Some((SyncMethod::Fdatasync, 8)));
+    assert_eq!(fsync.summary().iops, Some(640.0));
+    assert_eq!(fsync.steps[3].commits_per_flush(), Some(6.4));
+    assert_eq!(fsync.committers(), [1, 8]);
+    let names: Vec<String> = fsync.measured().into_iter().map(|one| one.name).collect();
+    assert_eq!(names.len(), 4, "a method that is unavailable is no measurement");
+    assert_eq!(names[3], "fdatasync, 8 committers");
+    assert_eq!(fsync.measured()[3].intervals[0].iops, Some(640.0));
+}
+
+#[test]
+fn a_server_s_method_is_one_of_ours_or_unknown() {
+    let method = |value: &str| {
+        let setting = |value: &str| ServerSetting {
+            name: "wal_sync_method".into(),
+            value: value.into(),
+            source: "default".into(),
+        };
+        ServerSync { settings: vec![setting(value)], ..ServerSync::default() }.method()
+    };
+    assert_eq!(method("Open_Datasync"), Some(SyncMethod::OpenDatasync));
+    assert_eq!(method("fsync_writethrough"), None);
+    assert_eq!(ServerSync::default().method(), None);
+}
+
 fn all() -> Vec<Run> {
     let RunBody::Load(of_load) = load("").body else { unreachable!() };
     vec![
@@ -116,13 +173,14 @@ fn all() -> Vec<Run> {
         run(RunBody::Copy(Box::new(copy()))),
         run(RunBody::Verify(verify())),
         run(RunBody::Write(paced())),
+        run(RunBody::Fsync(fsync())),
     ]
 }
 
 #[test]
 fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
     let words: Vec<&str> = all().iter().map(|run| run.body.kind()).collect();
-    assert_eq!(words, ["load", "sweep", "matrix", "max-rate", "copy", "verify", "write"]);
+    assert_eq!(words, ["load", "sweep", "matrix", "max-rate", "copy", "verify", "write", "fsync"]);
     let answers: Vec<(bool, usize, usize)> = all()
         .iter()
         .map(|run| {
@@ -131,7 +189,7 @@ fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
         })
         .collect();
     let moved = (false, 0, 0);
-    assert_eq!(answers, [(true, 1, 0), (true, 1, 3), (false, 1, 3), (true, 1, 5), moved, moved, moved]);
+    assert_eq!(answers, [(true, 1, 0), (true, 1, 3), (false, 1, 3), (true, 1, 5), moved, moved, moved, moved]);
 }
 
 #[test]
@@ -151,7 +209,7 @@ fn an_outcome_is_found_by_its_kind_and_by_no_other() {
 #[test]
 fn what_was_used_of_a_target_is_what_the_run_says_or_all_of_it() {
     let used: Vec<u64> = all().iter().map(|run| run.used_bytes(0) / MIB).collect();
-    assert_eq!(used, [600, 600, 300, 600, 1024, 1024, 1024]);
+    assert_eq!(used, [600, 600, 300, 600, 1024, 1024, 1024, 1024]);
     assert_eq!(
         run(RunBody::Matrix(Box::new(matrix(Some(5_000 * MIB))))).used_bytes(0),
         1024 * MIB,
@@ -171,7 +229,7 @@ fn what_can_be_compared_has_the_names_that_another_run_gives_it_too() {
     assert_eq!(names(&all[0]), ["data read"]);
     assert_eq!((names(&all[1]), names(&all[2])), (points.to_vec(), points.to_vec()));
     assert_eq!(names(&all[3]).len(), 5);
-    assert!(all[4..].iter().all(|run| names(run).is_empty()));
+    assert!(all[4..7].iter().all(|run| names(run).is_empty()));
     let RunBody::Load(mut of_load) = load("").body else { unreachable!() };
     of_load.profile.spans.push(of_load.profile.spans[0].clone());
     of_load.spans.push(of_load.spans[0].clone());
@@ -195,7 +253,7 @@ fn a_listing_shows_the_best_setting_and_the_length_of_all() {
     assert_eq!(summaries[1].block_size.as_deref(), Some("8K"));
     assert!(summaries[0].latency_ns_p99 > Some(MS) && summaries[1].mib_per_s.is_some());
     let moved: Vec<(Option<u64>, Option<f64>)> =
-        summaries[4..].iter().map(|summary| (summary.measured_ns, summary.mib_per_s)).collect();
+        summaries[4..7].iter().map(|summary| (summary.measured_ns, summary.mib_per_s)).collect();
     assert_eq!(
         moved,
         [(Some(4_000 * MS), Some(500.0)), (Some(1_000 * MS), Some(100.0)), (Some(3_000 * MS), Some(20.0))]

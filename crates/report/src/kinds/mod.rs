@@ -1,6 +1,7 @@
 //! The reports of the run kinds, one module each.
 
 mod copy;
+mod fsync;
 mod load;
 mod matrix;
 mod max_rate;
@@ -26,6 +27,7 @@ impl<'a> Report<'a> {
             RunBody::Copy(outcome) => copy::report(run, outcome),
             RunBody::Verify(outcome) => verify::report(run, outcome),
             RunBody::Write(outcome) => write::report(run, outcome),
+            RunBody::Fsync(outcome) => fsync::report(run, outcome),
         }
     }
 }

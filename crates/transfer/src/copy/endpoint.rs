@@ -6,7 +6,7 @@ use std::path::Path;
 use iostall_engine::files::{self, FileStamp};
 use iostall_engine::guard::WriteGrant;
 use iostall_engine::{Access, FileHandle, OpenOptions, OpenTarget, open_target};
-use iostall_measure::{Caching, Durability};
+use iostall_measure::Caching;
 
 use super::error::CopyError;
 use crate::plan::PLAN_ALIGN;
@@ -21,7 +21,7 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn open(path: &Path, access: Access, caching: Caching) -> Result<Self, CopyError> {
-        let options = OpenOptions { access, caching, durability: Durability::None, exclusive: false };
+        let options = OpenOptions { access, caching, ..OpenOptions::default() };
         // Opening reads a little to test direct I/O, so the access time comes from before.
         let before = files::stamp_of_path(path).ok();
         let open = open_target(path, &options)?;
@@ -40,7 +40,7 @@ impl Endpoint {
         access: Access,
         caching: Caching,
     ) -> Result<Self, CopyError> {
-        let options = OpenOptions { access, caching, durability: Durability::None, exclusive: false };
+        let options = OpenOptions { access, caching, ..OpenOptions::default() };
         let mut open = open_target(&grant.open_path(), &options)?;
         device.clone_into(&mut open.path);
         let stat = files::stamp(&open).map_err(CopyError::system("look at", device))?;

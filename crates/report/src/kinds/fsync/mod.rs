@@ -1,0 +1,80 @@
+//! The report of commits by sync method.
+
+mod charts;
+mod notes;
+mod rows;
+mod table;
+
+use iostall_model::{FsyncOutcome, Run};
+
+use crate::fact::Fact;
+use crate::format::{bytes, count, duration, number, shown};
+use crate::percentiles::percentile_table;
+use crate::report::Report;
+use crate::section::{Layout, Section};
+
+/// The report of commits by sync method.
+pub(super) fn report<'a>(run: &'a Run, fsync: &'a FsyncOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: String::new(),
+        headline: headline(fsync),
+        line: Box::new(|| line(fsync)),
+        asked: None,
+        opens_one_way: false,
+        sections: Box::new(|| vec![section(fsync)]),
+        when_empty: "",
+        charts: Box::new(|| vec![charts::charts(fsync)]),
+        series: Box::new(|| rows::series(fsync)),
+        summary: Box::new(|| Box::new(rows::FsyncSummary::of(fsync))),
+    }
+}
+
+fn headline(fsync: &FsyncOutcome) -> String {
+    let measured_ns: u64 = fsync.steps.iter().map(|step| step.measured_ns).sum();
+    let commits: u64 = fsync.steps.iter().map(|step| step.commit_ns.count()).sum();
+    format!("{} commits of {} in {}", count(commits), bytes(fsync.block_bytes), duration(measured_ns as f64))
+}
+
+/// The fastest method in a line.
+fn line(fsync: &FsyncOutcome) -> String {
+    let Some(best) = fsync.fastest(None) else { return headline(fsync) };
+    let rate = best.commits_per_s().unwrap_or(0.0);
+    format!("{}: {} commits/s", best.label(), number(rate))
+}
+
+fn section(fsync: &FsyncOutcome) -> Section {
+    let measured = fsync.steps.iter().filter(|step| !step.commit_ns.is_empty());
+    let sets: Vec<_> = measured.map(|step| (step.label(), &step.commit_ns)).collect();
+    // A table with a column for each step would be too wide for any reader.
+    let details = sets.chunks(4).filter_map(|sets| percentile_table("Commit latency", sets)).collect();
+    Section {
+        title: "Result".to_owned(),
+        subtitle: headline(fsync),
+        layout: Layout::Facts,
+        facts: facts(fsync),
+        notes: notes::notes(fsync),
+        results: Some(table::table(fsync)),
+        details,
+        ..Section::default()
+    }
+}
+
+fn facts(fsync: &FsyncOutcome) -> Vec<Fact> {
+    let log = format!(
+        "records of {} at advancing offsets in a segment of {} written with zeros before; {} each",
+        bytes(fsync.block_bytes),
+        bytes(fsync.segment_bytes),
+        duration(fsync.duration_ns as f64),
+    );
+    let mut facts = vec![Fact::new("log", log)];
+    if let Some(server) = &fsync.server {
+        let settings = server.settings.iter();
+        let settings = settings.map(|one| format!("{} = {}", one.name, shown(&one.value)));
+        let value =
+            format!("{} ({})", settings.collect::<Vec<_>>().join(", "), shown(&server.data_directory));
+        facts.push(Fact::new("server", value));
+    }
+    facts
+}

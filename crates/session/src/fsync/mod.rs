@@ -1,0 +1,202 @@
+//! Commits with each sync method, in log segments that iostall makes in a directory.
+
+mod checks;
+pub mod postgres_config;
+mod request;
+mod segment;
+mod server;
+
+use iostall_load::EngineKind;
+use iostall_load::commits::{CommitError, CommitLog, Committing, Logs, Opened, commit_for};
+use iostall_load::window::Window;
+use iostall_measure::platform::{Target, TargetKind};
+use iostall_measure::{Clock, Nanos};
+use iostall_model::sync::{LogLayout, SyncMethod, SyncStep};
+use iostall_model::{FsyncOutcome, Run, RunBody};
+
+use crate::error::SessionError;
+use crate::event::{Event, Part, Phase, SpanProgress};
+use crate::recorder::{Ended, RunRecorder};
+use crate::session::Session;
+use segment::Segments;
+use server::{Found, server_of};
+
+pub use request::FsyncRequest;
+pub use segment::segment_name;
+
+/// Bytes of a segment: PostgreSQL's default.
+const SEGMENT_BYTES: u64 = 16 << 20;
+/// The warm-up is a tenth of the duration, and at most this long, nanoseconds.
+const WARMUP_NS_MAX: u64 = 500_000_000;
+
+/// Measures. If interrupted, it returns what was measured so far.
+pub fn fsync(request: &FsyncRequest, session: &Session<'_>) -> Result<Run, SessionError> {
+    let server = server_of(&request.directory, request.data_directory.as_deref())?;
+    let measuring = Measuring { request, session, place: Place::prepare(request, session)? };
+    let targets = measuring.place.targets(request)?;
+    let recorder = session.recorder();
+    let steps = measuring.steps();
+    if steps.iter().all(|step| step.commit_ns.is_empty()) {
+        return Err(nothing_measured(&steps, session));
+    }
+    Ok(finish(Measured { request, steps, server, targets }, recorder, session.interrupted()))
+}
+
+struct Measured<'a> {
+    request: &'a FsyncRequest,
+    steps: Vec<SyncStep>,
+    server: Option<Found>,
+    targets: Vec<Target>,
+}
+
+fn finish(measured: Measured<'_>, recorder: RunRecorder, interrupted: bool) -> Run {
+    let Measured { request, steps, server, targets } = measured;
+    let (server, unread) = server.map_or((None, Vec::new()), |found| (Some(found.server), found.unread));
+    let outcome = FsyncOutcome {
+        block_bytes: request.block.bytes().into(),
+        segment_bytes: SEGMENT_BYTES,
+        duration_ns: request.duration.nanos(),
+        steps,
+        server,
+    };
+    let warnings = checks::check(recorder.host(), &targets, &outcome, &unread, interrupted);
+    let name = request.name.clone();
+    recorder.finish(Ended { name, targets, warnings, interrupted, body: RunBody::Fsync(outcome) })
+}
+
+/// Why there is no run.
+fn nothing_measured(steps: &[SyncStep], session: &Session<'_>) -> SessionError {
+    if session.interrupted() {
+        return SessionError::Interrupted;
+    }
+    let cause = |step: &SyncStep| {
+        let why = step.failed.as_ref().or(step.unavailable.as_ref())?;
+        Some(format!("{}: {why}", step.method.name()))
+    };
+    let mut causes: Vec<String> = steps.iter().filter_map(cause).collect();
+    causes.dedup();
+    SessionError::NothingCommitted { causes: causes.join("; ") }
+}
+
+/// Where the logs are.
+enum Place {
+    Segments(Segments),
+    /// The first file of a simulated device.
+    Simulated(iostall_engine::SimDevice),
+}
+
+impl Place {
+    fn prepare(request: &FsyncRequest, session: &Session<'_>) -> Result<Self, SessionError> {
+        if let EngineKind::Sim(device) = session.engine() {
+            return Ok(Self::Simulated(device.clone()));
+        }
+        let most = request.committers.iter().copied().max().unwrap_or(1);
+        let count = if request.log == LogLayout::Separate { most } else { 1 };
+        let segments = Segments::make(request, count, SEGMENT_BYTES, &|| session.stopped())?;
+        Ok(Self::Segments(segments))
+    }
+
+    fn targets(&self, request: &FsyncRequest) -> Result<Vec<Target>, SessionError> {
+        match self {
+            Self::Segments(segments) => Ok(vec![segments.facts()?]),
+            Self::Simulated(_) => {
+                Ok(vec![Target::new(&request.directory, TargetKind::Synthetic, SEGMENT_BYTES)])
+            }
+        }
+    }
+}
+
+struct Measuring<'a> {
+    request: &'a FsyncRequest,
+    session: &'a Session<'a>,
+    place: Place,
+}
+
+impl Measuring<'_> {
+    /// Every method with every number of committers, until the user stops it.
+    fn steps(&self) -> Vec<SyncStep> {
+        let mut steps = Vec::new();
+        for committers in &self.request.committers {
+            for method in &self.request.methods {
+                if self.session.stopped() {
+                    return steps;
+                }
+                let step = self.step(*method, *committers);
+                // Stopped in its warm-up, it says nothing.
+                if self.session.stopped() && step.commit_ns.is_empty() && step.failed.is_none() {
+                    return steps;
+                }
+                self.session.observer().on(&Event::SyncMeasured(&step));
+                steps.push(step);
+            }
+        }
+        steps
+    }
+
+    /// One method. One that fails does not keep the others from being measured.
+    fn step(&self, method: SyncMethod, committers: u32) -> SyncStep {
+        let empty = SyncStep::new(method, committers, self.request.log);
+        match self.logs(method, committers) {
+            Ok(Ok(logs)) => self
+                .commit(logs, method, committers)
+                .unwrap_or_else(|error| SyncStep { failed: Some(error.to_string()), ..empty }),
+            Ok(Err(reason)) => SyncStep { unavailable: Some(reason), ..empty },
+            Err(error) => SyncStep { failed: Some(error.to_string()), ..empty },
+        }
+    }
+
+    /// The logs for a step, or why the method is unavailable.
+    fn logs(&self, method: SyncMethod, committers: u32) -> Result<Result<Logs, String>, CommitError> {
+        let block_bytes = self.request.block.bytes();
+        let segments = match &self.place {
+            Place::Simulated(device) => {
+                let log = CommitLog::simulated(device, method, block_bytes, SEGMENT_BYTES)?;
+                return Ok(Ok(Logs::Shared(log)));
+            }
+            Place::Segments(segments) => segments,
+        };
+        let wanted = if self.request.log == LogLayout::Separate { committers } else { 1 };
+        let mut logs = Vec::new();
+        for path in segments.open_paths().take(wanted as usize) {
+            match CommitLog::open(&path, method, block_bytes, SEGMENT_BYTES)? {
+                Opened::Log(log) => logs.push(log),
+                Opened::Unavailable(reason) => return Ok(Err(reason)),
+            }
+        }
+        Ok(Ok(match (self.request.log, logs.pop()) {
+            (LogLayout::Shared, Some(log)) => Logs::Shared(log),
+            (_, last) => Logs::Separate(logs.into_iter().chain(last).collect()),
+        }))
+    }
+
+    fn commit(&self, logs: Logs, method: SyncMethod, committers: u32) -> Result<SyncStep, CommitError> {
+        let (clock, observer) = (self.session.clock(), self.session.observer());
+        let duration_ns = self.request.duration.nanos();
+        let warmup_ns = (duration_ns / 10).min(WARMUP_NS_MAX);
+        let start_ns = clock.now_ns();
+        let measure_from_ns = start_ns.saturating_add(warmup_ns);
+        let measure_to_ns = measure_from_ns.saturating_add(duration_ns);
+        let window = Window { start_ns, measure_from_ns, measure_to_ns, stop_ns: measure_to_ns };
+        let label = SyncStep::new(method, committers, self.request.log).label();
+        let on_tick = || {
+            let now_ns = clock.now_ns();
+            let (phase, end_ns) = if now_ns < measure_from_ns {
+                (Phase::Warmup, measure_from_ns)
+            } else {
+                (Phase::Measured, measure_to_ns)
+            };
+            observer.on(&Event::SpanProgress(SpanProgress {
+                part: Part::Point(&label),
+                phase,
+                left_ns: end_ns.saturating_sub(now_ns),
+                lengths: [Nanos(warmup_ns), Nanos(duration_ns), Nanos(0)],
+                newest: &[],
+            }));
+        };
+        let stop = self.session.stop();
+        let step =
+            commit_for(logs, &Committing { method, committers, window, clock, stop, on_tick: &on_tick });
+        observer.on(&Event::ProgressEnded);
+        step
+    }
+}

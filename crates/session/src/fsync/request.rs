@@ -1,0 +1,28 @@
+//! The request for commits by sync method.
+
+use std::path::PathBuf;
+
+use iostall_measure::{BlockSize, Nanos};
+use iostall_model::sync::{LogLayout, SyncMethod};
+
+/// What to measure, and where.
+#[derive(Clone, Debug)]
+pub struct FsyncRequest {
+    /// Where the log is, or would be.
+    pub directory: PathBuf,
+    /// Measured one after the other.
+    pub methods: Vec<SyncMethod>,
+    /// Each method is measured with each number.
+    pub committers: Vec<u32>,
+    pub log: LogLayout,
+    /// Of each method with each number of committers.
+    pub duration: Nanos,
+    /// Bytes of a commit's record.
+    pub block: BlockSize,
+    /// The data directory of the server whose settings are shown; `None`: the one that the directory is in.
+    pub data_directory: Option<PathBuf>,
+    /// The directory or the segment in it, if that may be a new file in a database's directory.
+    pub overwrite: Vec<PathBuf>,
+    /// Name of the run.
+    pub name: String,
+}
