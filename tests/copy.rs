@@ -74,13 +74,12 @@ fn what_cannot_be_copied_exits_with_two_and_says_why() {
 
 #[test]
 fn the_source_stays_whatever_becomes_of_the_copy() {
-    // UBCopy's move deleted the source even if the target merely existed. iostall has no move and never
-    // removes a source.
+    // UBCopy's move deleted the source even if the target merely existed.
     let here = Workspace::new();
     fs::write(here.path("from"), content(3_000_000)).unwrap();
     fs::write(here.path("to"), b"something else").unwrap();
     here.run(&["copy", "from", "to"]).expect_status(2);
-    here.run(&["copy", "--move", "from", "new"]).expect_status(2);
+    here.run(&["copy", "--move", "from", "to"]).expect_status(2);
     here.run(&["copy", "--verify", "--overwrite", "from", "to"]).expect_status(0);
     assert_eq!(fs::read(here.path("from")).unwrap(), content(3_000_000));
     assert_eq!(fs::read(here.path("to")).unwrap(), content(3_000_000));

@@ -99,7 +99,8 @@ fn two_runs_are_compared_by_method_and_committers() {
 #[test]
 fn separate_logs_have_a_segment_each_while_they_are_measured() {
     let here = Workspace::new();
-    let words = ["fsync", "--separate-logs", "--committers", "3", "--methods", "fdatasync", "--json", "o.json"];
+    let words =
+        ["fsync", "--separate-logs", "--committers", "3", "--methods", "fdatasync", "--json", "o.json"];
     let mut running = here.start(&[&words[..], &["--duration", "1h", "."]].concat());
     running.wait_until("its committers", Running::is_loading);
     let segments = ["iostall-fsync.dat", "iostall-fsync-2.dat", "iostall-fsync-3.dat"];

@@ -1,14 +1,18 @@
-//! `iostall copy` and `iostall verify`.
+//! `iostall copy`.
+
+mod options;
+mod select;
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use iostall_measure::{ByteCount, Caching};
+use iostall_measure::{ByteCount, Caching, Nanos};
 use iostall_model::transfer::{HashKind, Reflink, VerifyMode};
 use iostall_session::transfer::Niceness;
 use iostall_transfer::shape::TRANSFER_BYTES_MAX;
 
 use super::load::OutputArgs;
+use select::SelectArgs;
 
 const COPY_EXAMPLES: &str = "Examples:
   iostall copy big.mdf /mnt/new/                    past the page cache, whole under its name or not there at all
@@ -17,6 +21,10 @@ const COPY_EXAMPLES: &str = "Examples:
   iostall copy big.mdf /mnt/new/                    again, after a crash: goes on from what is provably there
   iostall copy --limit 200MB/s --nice idle big.mdf /backup/
   iostall copy --verify --to-device /dev/sdx disk.img /dev/sdx     an image onto a device
+  iostall copy --exclude '*.tmp' --exclude cache/ data/ /mnt/new/  without what matches
+  iostall copy --update data/ /backup/                             what is missing or older there
+  iostall copy --mirror --delete /backup/data data /backup/data    /backup/data becomes like data
+  iostall copy --move data/ /archive/                              verified, then the sources are removed
 
 Kept by default: mode, owner, access and modification times, extended attributes, access control lists, holes,
 hard links, and symbolic links as links. Devices, pipes and sockets in directories are left out. A link named on the
@@ -31,7 +39,8 @@ Every file is written as `.NAME.iostall-XXXXXXXX.part` beside its final name, ma
 #[command(after_help = COPY_EXAMPLES)]
 pub(crate) struct CopyArgs {
     /// Files and directories, then where to copy them: an existing directory, or the new name of a single
-    /// source
+    /// source. A single source may be a block device or `-` (standard input), and for a single file DST may be
+    /// `-` (standard output)
     #[arg(value_name = "SRC… DST", required = true, num_args = 2..)]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -48,6 +57,31 @@ pub(crate) struct CopyArgs {
     /// The same for a device with a file system, partition table or similar on it, which will be lost
     #[arg(long, value_name = "DEVICE", help_heading = "What")]
     pub(crate) destroy: Option<PathBuf>,
+    /// Keep files that are equal at the destination (size and time) or newer there, and replace the others
+    #[arg(long, help_heading = "What")]
+    pub(crate) update: bool,
+    /// Keep files that have the same content at the destination, whatever their time: both are read
+    #[arg(long, help_heading = "What")]
+    pub(crate) checksum: bool,
+    /// Copy one directory to DST itself, not into it: replace files that differ, keep equal ones
+    #[arg(long, conflicts_with = "update", help_heading = "What")]
+    pub(crate) mirror: bool,
+    /// With --mirror: when everything was copied without an error, delete what DST has and the source has not,
+    /// except what the filters leave out. Names DST once more
+    #[arg(
+        long,
+        value_name = "DST",
+        requires = "mirror",
+        conflicts_with = "files_from",
+        help_heading = "What"
+    )]
+    pub(crate) delete: Option<PathBuf>,
+    /// Remove the sources when everything was copied and read back without an error. Implies --verify
+    #[arg(long = "move", conflicts_with_all = ["to_device", "destroy", "delete"], help_heading = "What")]
+    pub(crate) move_sources: bool,
+    /// Show what would be copied, replaced, kept and deleted, and do nothing
+    #[arg(long, conflicts_with = "manifest", help_heading = "What")]
+    pub(crate) dry_run: bool,
     /// Stop at the first file that cannot be copied, instead of listing it and copying the rest
     #[arg(long, help_heading = "What")]
     pub(crate) fail_fast: bool,
@@ -67,6 +101,15 @@ pub(crate) struct CopyArgs {
     /// Skip file systems mounted inside the sources
     #[arg(long, help_heading = "What")]
     pub(crate) one_file_system: bool,
+    /// Try files that failed this many times more, once all others are copied
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "fail_fast", help_heading = "What")]
+    pub(crate) retries: u32,
+    /// Pause before each of --retries
+    #[arg(long, value_name = "TIME", default_value = "5s", help_heading = "What")]
+    pub(crate) retry_wait: Nanos,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
 
     /// Verify the copy: read-back reads the destination again from the media, on-the-fly only computes
     /// checksums
@@ -113,10 +156,17 @@ pub(crate) struct CopyArgs {
     /// Bytes between two entries of the journal from which an interrupted copy is resumed; 0: no journal
     #[arg(long, value_name = "SIZE", default_value = "512M", help_heading = "How")]
     pub(crate) checkpoint: ByteCount,
+    /// Large files copied at once, each with its own buffers and requests: for devices or networks that one file
+    /// cannot fill
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "tune", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "How")]
+    pub(crate) parallel: u32,
     /// Threads for small files [default: twice the number of CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
     pub(crate) workers: Option<u32>,
 
+    /// Append a line to FILE for each file as soon as it is done
+    #[arg(long, value_name = "FILE", value_parser = log_file, help_heading = "Output")]
+    pub(crate) log: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Do not store the run
@@ -126,31 +176,6 @@ pub(crate) struct CopyArgs {
 
 /// A rate without a unit is accepted from here on, as bytes a second.
 const BARE_RATE_MIN: u64 = 1 << 20;
-
-/// Which files to check.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  iostall verify m.json\n  iostall verify --hash md5 OLD.TXT\n\n\
-    Reads every file past the page cache. Exit status 1 where a file differs or is not there. Relative names are \
-    looked for from the current directory, as md5sum does.")]
-pub(crate) struct VerifyArgs {
-    /// A manifest written by iostall, or a list in the format of md5sum
-    #[arg(value_name = "MANIFEST")]
-    pub(crate) manifest: PathBuf,
-    /// The checksum of a list, if neither its name nor its digests tell
-    #[arg(long, value_name = "NAME")]
-    pub(crate) hash: Option<HashKind>,
-    /// Maximum rate in bytes a second, such as 200MB/s
-    #[arg(long, value_name = "RATE", value_parser = bytes_per_second)]
-    pub(crate) limit: Option<u64>,
-    /// Run at lower CPU and disk priority: low or idle
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) nice: Option<NiceChoice>,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Do not store the run
-    #[arg(long, help_heading = "Output")]
-    pub(crate) no_store: bool,
-}
 
 /// How to copy symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -208,9 +233,14 @@ fn small_file(text: &str) -> Result<ByteCount, String> {
     }
 }
 
+/// Standard output has the report.
+fn log_file(text: &str) -> Result<PathBuf, String> {
+    if text == "-" { Err("a log goes to a file: name one".to_owned()) } else { Ok(text.into()) }
+}
+
 /// `200MB/s` or `200MB`. A bare number is refused where it is more likely to mean megabytes than bytes: a copy at 200 bytes a
 /// second would look like one that hangs.
-fn bytes_per_second(text: &str) -> Result<u64, String> {
+pub(super) fn bytes_per_second(text: &str) -> Result<u64, String> {
     let size: ByteCount = text.trim_end_matches("/s").parse().map_err(|_| {
         format!("{text:?} is not a rate: write bytes a second with a unit, such as 200MB/s or 1GiB/s")
     })?;

@@ -22,6 +22,7 @@ mod store;
 mod sweep;
 pub(crate) mod timestamp;
 mod top;
+mod verify;
 mod write;
 
 use std::ffi::OsString;
@@ -32,7 +33,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;
-pub(crate) use copy::{CopyArgs, NiceChoice, SpecialChoice, SymlinkChoice, VerifyArgs};
+pub(crate) use copy::{CopyArgs, NiceChoice};
 pub(crate) use diskspd::{DiskspdArgs, DiskspdExtras};
 pub(crate) use fsync::FsyncArgs;
 pub(crate) use load::{LoadArgs, OutputArgs};
@@ -44,6 +45,7 @@ pub(crate) use runs::{CapacityArgs, RunsArgs, RunsCommand};
 pub(crate) use store::{StoreArgs, StoreCommand};
 pub(crate) use sweep::{PatternArgs, SweepArgs};
 pub(crate) use top::TopArgs;
+pub(crate) use verify::VerifyArgs;
 pub(crate) use write::WriteArgs;
 
 /// Load-test, watch, move and judge the storage under database servers.

@@ -1,21 +1,18 @@
-//! `iostall copy`: copies files, and writes manifest, report and run.
+//! `iostall copy`: copies files, and writes manifest, log, report and run.
 
 pub(crate) mod failures;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use iostall_model::transfer::{HashKind, VerifyMode};
+use iostall_measure::clock::utc_now;
 use iostall_session::SessionError;
-use iostall_session::copy::{CopyRequest, ManifestPlace, copy, hash_of_copy};
-use iostall_session::output::{OutputError, Outputs};
-use iostall_session::targets::WriteConsent;
+use iostall_session::copy::{CopyRequest, ManifestPlace, copy, hash_of_copy, read_file_list};
+use iostall_session::output::{Form, LogFile, OutputError, Outputs};
 use iostall_transfer::CopyOptions;
-use iostall_transfer::copy::{Resume, Specials, Symlinks, pair_names};
-use iostall_transfer::rate::RateLimit;
 
-use crate::cli::{CopyArgs, GlobalArgs, SpecialChoice, SymlinkChoice};
+use crate::cli::{CopyArgs, GlobalArgs};
+use crate::command_line::program;
 use crate::failure::Status;
 use crate::frame::begin_transfer;
 use crate::output::{Delivery, Shown, wanted};
@@ -26,26 +23,37 @@ use crate::store::{run_writer, taken};
 pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let Some((destination, sources)) = args.paths.split_last() else { unreachable!("clap asks for two") };
     let hash = hash_of_copy(args.manifest.as_deref(), args.hash)?;
+    let list = args.select.files_from.as_deref().map(|path| read_file_list(path, args.select.null));
+    let options = args.options(hash, args.select.selection(list.transpose()?, utc_now())?);
     let place = args.manifest.clone().map(|path| ManifestPlace { path, may_replace: args.overwrite });
-    let mut outputs = check_outputs(args, place.as_ref(), sources, destination, global)?;
-    let mut writer = run_writer(global, args.no_store, printer)?;
+    let mut outputs = check_outputs(args, &options, place.as_ref(), (sources, destination), global)?;
+    let log = args.log.as_deref().filter(|_| !args.dry_run);
+    let log = log.map(|path| LogFile::begin(path, &program().command_line.join(" ")));
+    let log = log.transpose().map_err(SessionError::from)?;
+    let mut writer = run_writer(global, args.no_store || args.dry_run, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
-    let (sources, destination, options) = (sources.to_vec(), destination.clone(), options(args, hash));
-    let request = CopyRequest { sources, destination, options, limit: args.limit };
-    let mut copied = copy(&request, transfer, printer)?;
+    let (sources, destination) = (sources.to_vec(), destination.clone());
+    let is_to_stdout = destination == Path::new("-");
+    let request = CopyRequest { sources, destination, options, limit: args.limit, log };
+    let mut copied = copy(request, transfer, printer)?;
     let (is_whole, has_nothing) = (copied.is_whole(), copied.has_nothing);
     let partial = place.as_ref().and_then(|place| place.choose(&mut outputs, is_whole, has_nothing));
     copied.warnings.extend(partial);
-    let status = failures::status(&copied.outcome, copied.ended.as_ref());
+    let mut status = failures::status(&copied.outcome, copied.ended.as_ref());
     if let Some(error) = copied.ended.take() {
         printer.error(&SessionError::from(error).into());
     }
+    let log_lost = copied.log_lost.take();
     let (list, run) = copied.into_run();
     let manifest = |out: &mut dyn Write| place.as_ref().map_or(Ok(()), |place| place.write(&list, out));
     let mut delivery = Delivery::new(&outputs, &args.output, printer);
     delivery.manifest = Some(&manifest);
-    if status == Status::CouldNot || (global.quiet && status != Status::No) {
+    if status == Status::CouldNot || is_to_stdout || (global.quiet && status != Status::No) {
         delivery.shown = Shown::Nothing;
+    }
+    if let Some(error) = log_lost {
+        printer.error(&SessionError::from(error).into());
+        status = Status::CouldNot;
     }
     let given = delivery.give(&run, &mut writer, status);
     if let Some(place) = place.filter(|_| is_whole && given != Status::CouldNot) {
@@ -54,67 +62,27 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     Ok(given)
 }
 
-fn options(args: &CopyArgs, hash: HashKind) -> CopyOptions {
-    let verify = match (args.verify, &args.manifest) {
-        (Some(verify), _) => verify,
-        (None, Some(_)) => VerifyMode::OnTheFly,
-        (None, None) => VerifyMode::None,
-    };
-    let usual = CopyOptions::default();
-    CopyOptions {
-        verify,
-        hash,
-        reflink: args.reflink,
-        overwrite: args.overwrite,
-        consent: WriteConsent {
-            overwrite: args.to_device.iter().cloned().collect(),
-            destroy_database: args.destroy_database.clone(),
-            destroy_signature: args.destroy.iter().cloned().collect(),
-        },
-        fail_fast: args.fail_fast,
-        resume: match (args.resume, args.no_resume) {
-            (true, _) => Resume::Always,
-            (false, true) => Resume::Never,
-            (false, false) => Resume::Matching,
-        },
-        rate: args.limit.map(|limit| Arc::new(RateLimit::new(limit))),
-        read_back_rate: args.limit.map(|limit| Arc::new(RateLimit::new(limit))),
-        source_caching: args.source_caching,
-        target_caching: args.target_caching,
-        transfer_bytes: args.transfer_size.map(|size| u32::try_from(size.bytes()).unwrap_or(u32::MAX)),
-        depth: args.depth,
-        tune: args.tune,
-        small_file_bytes: args.small_file.bytes(),
-        checkpoint_bytes: args.checkpoint.bytes(),
-        symlinks: match args.symlinks {
-            SymlinkChoice::Keep => Symlinks::Keep,
-            SymlinkChoice::Follow => Symlinks::Follow,
-            SymlinkChoice::Skip => Symlinks::Skip,
-        },
-        specials: match args.specials {
-            SpecialChoice::Skip => Specials::Skip,
-            SpecialChoice::Keep => Specials::Keep,
-            SpecialChoice::Refuse => Specials::Refuse,
-        },
-        one_file_system: args.one_file_system,
-        workers: args.workers.unwrap_or(usual.workers),
-    }
-}
-
-/// Checks the outputs, manifest included, none of which may conflict with the copy.
+/// Checks the outputs, manifest and log included, none of which may conflict with the copy.
 fn check_outputs(
     args: &CopyArgs,
+    options: &CopyOptions,
     place: Option<&ManifestPlace>,
-    sources: &[PathBuf],
-    destination: &Path,
+    (sources, destination): (&[PathBuf], &Path),
     global: &GlobalArgs,
 ) -> Result<Outputs, OutputError> {
     let mut wanted = wanted(&args.output);
     wanted.extend(place.map(|place| ("--manifest", place.form(), Some(place.path.as_path()))));
+    wanted.push(("--log", Form::Log, args.log.as_deref()));
     // The copy itself refuses names that do not go together, before it writes anything.
-    let pairs = pair_names(sources, destination).unwrap_or_default();
-    let taken = taken(global).copies(&pairs, destination);
+    let pairs = options.pairs(sources, destination).unwrap_or_default();
+    let taken = taken(global).copies(&pairs, destination).mirror(args.delete.as_deref());
+    let taken = taken.inputs(&args.select.files_from);
     let mut outputs = Outputs::check(&wanted, &taken)?;
     place.map_or(Ok(()), |place| place.check_partial(&mut outputs, &taken))?;
+    if destination == Path::new("-") && outputs.take_stdout() {
+        return Err(OutputError::StdoutTwice { one: "the destination", two: "a result" });
+    }
+    // It is written by itself, line by line.
+    args.log.iter().for_each(|path| outputs.leave_out(path));
     Ok(outputs)
 }

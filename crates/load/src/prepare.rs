@@ -51,8 +51,7 @@ pub fn write_range(
     kind: &EngineKind,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), PrepareError> {
-    let options =
-        OpenOptions { access: Access::Write, caching: Caching::Direct, ..OpenOptions::default() };
+    let options = OpenOptions { access: Access::Write, caching: Caching::Direct, ..OpenOptions::default() };
     let target = open_target(path, &options)?;
     let (pool, mut buffers) = BufferPool::new(DEPTH, REQUEST_BYTES, Pages::HugeIfPossible)
         .map_err(|source| EngineError::System { call: "mapping the buffers", source })?;

@@ -45,8 +45,8 @@ pub use entry::{Entry, RunNumber};
 pub use gap::Gap;
 pub use kind::Kind;
 pub use kinds::{
-    AskedFormat, AskedProfile, CopyOutcome, EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan,
-    MaxRateOutcome, Outcome, PacedOutcome, RunBody, SweepOutcome, VerifyOutcome,
+    AskedFormat, AskedProfile, CopyOutcome, EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome,
+    MatrixPlan, MaxRateOutcome, Outcome, PacedOutcome, RunBody, SweepOutcome, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

@@ -230,6 +230,9 @@ pub struct CopySettings {
     pub overwrite: bool,
     /// An interrupted copy is resumed.
     pub resume: bool,
+    /// Files that are equal at the destination are left alone, whoever made them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skips_equal: bool,
 }
 
 /// Numbers of entries by kind.
@@ -251,8 +254,105 @@ pub struct CopyCounts {
     pub specials: u64,
     /// Devices, pipes and sockets skipped.
     pub skipped_specials: u64,
-    /// Complete and unchanged since an earlier attempt.
+    /// Equal at the destination, from an earlier attempt or copy.
     pub already_there: u64,
+    /// Left as they are, because the destination has newer ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub newer_there: u64,
+    /// Left out by name, size, age or list; a directory counts once, whatever is in it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub excluded: u64,
+    /// Files, links and directories removed from the destination, because the source does not have them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub deleted: u64,
+    /// Sources removed after they were copied and verified, without directories.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub removed_sources: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// What a copy would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DryRun {
+    /// By action, in the order of [`PlannedAction`]; without those that occur nowhere.
+    pub totals: Vec<PlannedTotal>,
+    /// In the order in which it would be done.
+    pub entries: Vec<PlannedEntry>,
+}
+
+/// How often an action would be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTotal {
+    pub action: PlannedAction,
+    pub entries: u64,
+    pub bytes: u64,
+}
+
+/// One step of a copy that was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedEntry {
+    pub action: PlannedAction,
+    /// The destination, or the source to be removed. Invalid UTF-8 is replaced.
+    pub path: String,
+    /// Size of a file.
+    pub bytes: u64,
+}
+
+/// What would be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlannedAction {
+    Copy,
+    /// What exists there is replaced.
+    Replace,
+    /// A directory, a link, or a special file.
+    Create,
+    KeepEqual,
+    KeepNewer,
+    Delete,
+    RemoveSource,
+}
+
+impl PlannedAction {
+    /// All of them, in the order of totals.
+    pub const ALL: [Self; 7] = [
+        Self::Copy,
+        Self::Replace,
+        Self::Create,
+        Self::KeepEqual,
+        Self::KeepNewer,
+        Self::Delete,
+        Self::RemoveSource,
+    ];
+
+    /// In words, as the verb of a line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Replace => "replace",
+            Self::Create => "create",
+            Self::KeepEqual => "keep (equal)",
+            Self::KeepNewer => "keep (newer)",
+            Self::Delete => "delete",
+            Self::RemoveSource => "remove source",
+        }
+    }
+}
+
+impl DryRun {
+    /// With the totals of these entries.
+    pub fn new(entries: Vec<PlannedEntry>) -> Self {
+        let total = |action| {
+            let of = || entries.iter().filter(move |entry| entry.action == action);
+            let (count, bytes) = (of().count() as u64, of().map(|entry| entry.bytes).sum());
+            (count > 0).then_some(PlannedTotal { action, entries: count, bytes })
+        };
+        Self { totals: PlannedAction::ALL.into_iter().filter_map(total).collect(), entries }
+    }
 }
 
 /// A file that could not be copied while others were.
@@ -302,6 +402,19 @@ mod tests {
             assert_eq!(kind.tag().parse::<HashKind>().unwrap(), kind);
         }
         assert!("sha1".parse::<HashKind>().unwrap_err().to_string().contains("write xxh3"));
+    }
+
+    #[test]
+    fn a_dry_run_adds_up_what_it_lists() {
+        let entry = |action, bytes| PlannedEntry { action, path: "x".into(), bytes };
+        let run = DryRun::new(vec![
+            entry(PlannedAction::Delete, 5),
+            entry(PlannedAction::Copy, 10),
+            entry(PlannedAction::Copy, 20),
+        ]);
+        let totals: Vec<_> =
+            run.totals.iter().map(|total| (total.action, total.entries, total.bytes)).collect();
+        assert_eq!(totals, [(PlannedAction::Copy, 2, 30), (PlannedAction::Delete, 1, 5)]);
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub fn write_run(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) 
             let picture = text_to_svg(&format!("iostall {}", run.body.kind()), &run_text(run, &options));
             out.write_all(picture.as_bytes())
         }
-        Form::Manifest { .. } => Err(io::Error::other("only a copy has a manifest")),
+        Form::Log | Form::Manifest { .. } => Err(io::Error::other("only a copy has a log or a manifest")),
     }
 }
 

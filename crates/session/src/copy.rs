@@ -5,18 +5,25 @@ mod manifest_place;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use iostall_engine::files;
+use iostall_engine::{Input, files};
+use iostall_measure::ByteCount;
 use iostall_measure::platform::Target;
 use iostall_model::transfer::NotCopied;
 use iostall_model::{CopyOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_transfer::copy::FileList;
 use iostall_transfer::manifest::{Manifest, ManifestFile};
 use iostall_transfer::{Copier, CopyError, CopyLog, CopyOptions};
 
 use crate::error::SessionError;
 use crate::event::{Event, Observer};
+use crate::input::input_path;
+use crate::output::{LogFile, LogFileError};
 use crate::transfer::{Transfer, target};
 
 pub use manifest_place::{ManifestPlace, hash_of_copy};
+
+/// Enough for ten million names.
+const FILE_LIST: Input = Input { what: "list of files", limit: ByteCount(1 << 30) };
 
 /// How many metadata losses are listed; the rest are counted.
 const LOSSES_LISTED: usize = 5;
@@ -28,6 +35,16 @@ pub struct CopyRequest {
     pub options: CopyOptions,
     /// The rate limit in `options`, for the record.
     pub limit: Option<u64>,
+    /// Gets a line for each file as soon as it is done.
+    pub log: Option<LogFile>,
+}
+
+/// Reads a list of files, from standard input if `path` is `-`. Names end in line breaks or, with
+/// `zero_terminated`, in zero bytes.
+pub fn read_file_list(path: &Path, zero_terminated: bool) -> Result<FileList, SessionError> {
+    let text = FILE_LIST.read(input_path(path))?;
+    let list = FileList::parse(&text, if zero_terminated { b'\0' } else { b'\n' });
+    list.map_err(|source| SessionError::FileList { path: path.to_owned(), source })
 }
 
 /// The result of a copy.
@@ -37,6 +54,8 @@ pub struct Copied {
     /// The error that ended it early.
     pub ended: Option<CopyError>,
     pub list: Manifest,
+    /// Why the log file is incomplete, if it is.
+    pub log_lost: Option<LogFileError>,
     /// Whether there is nothing to list, because everything failed.
     pub has_nothing: bool,
     name: String,
@@ -62,31 +81,41 @@ impl Copied {
 /// # Errors
 /// If the copy could not start. A later error is part of [`Copied`].
 pub fn copy(
-    request: &CopyRequest,
+    request: CopyRequest,
     transfer: Transfer,
     observer: &dyn Observer,
 ) -> Result<Copied, SessionError> {
-    let CopyRequest { sources, destination, options, limit } = request;
-    let (planned, log) = transfer.work(observer, |progress| {
-        let mut copier = Copier::new(options, progress);
-        let done = copier.plan(sources, destination).map(|plan| {
+    let CopyRequest { sources, destination, options, limit, log: log_file } = request;
+    let (planned, dry_run, log) = transfer.work(observer, |progress| {
+        let mut copier = Copier::new(&options, progress);
+        if let Some(file) = &log_file {
+            copier.record_to(file.records());
+        }
+        let mut dry_run = None;
+        let done = copier.plan(&sources, &destination).map(|plan| {
             // Report known failures now, not after the hours that the rest may take.
             observer.on(&Event::NotCopied(&copier.log().failures));
+            if options.dry_run {
+                dry_run = Some(plan.preview(&options, !copier.log().failures.is_empty()));
+                return Ok(());
+            }
             copier.carry_out(plan)
         });
-        (done, copier.into_log())
+        (done, dry_run, copier.into_log())
     });
+    let log_lost = log_file.and_then(|file| file.finish().err());
     let ended = planned?.err();
     observer.on(&Event::NotCopied(&log.failures[log.failed_at_start..]));
     let is_whole = ended.is_none() && log.is_whole();
     let files = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
     let name = destination.file_name().unwrap_or(destination.as_os_str()).to_string_lossy().into_owned();
     Ok(Copied {
+        log_lost,
         warnings: warnings(&log),
         list: Manifest { files, is_partial: !is_whole },
         has_nothing: log.files.is_empty() && !log.failures.is_empty(),
         targets: log.files.first().and_then(|file| first_target(&file.path)).into_iter().collect(),
-        outcome: outcome(log, ended.as_ref(), options, *limit, &transfer),
+        outcome: CopyOutcome { dry_run, ..outcome(log, ended.as_ref(), &options, limit, &transfer) },
         ended,
         name,
         transfer,
@@ -133,6 +162,7 @@ fn outcome(
         not_copied,
         remaining: log.remaining,
         image: log.image,
+        dry_run: None,
     }
 }
 

@@ -11,8 +11,11 @@ use iostall_load::{OverrideError, PresetError, ProfileError, RunError};
 use iostall_measure::foreign::shell_path;
 use iostall_store::StoreError;
 use iostall_transfer::CopyError;
+use iostall_transfer::copy::FileListError;
 use iostall_transfer::manifest::ManifestError;
 use thiserror::Error;
+
+use crate::output::LogFileError;
 
 /// Why a use case could not be carried out.
 #[derive(Debug, Error)]
@@ -51,6 +54,14 @@ pub enum SessionError {
     Copy(#[from] CopyError),
     #[error("--manifest {}", path.display())]
     ManifestHash { path: PathBuf, source: ManifestError },
+    #[error("cannot use the manifest {}", path.display())]
+    Manifest { path: PathBuf, source: ManifestError },
+    #[error("{0}")]
+    NoManifest(InputError),
+    #[error("cannot use the list {}", path.display())]
+    FileList { path: PathBuf, source: FileListError },
+    #[error(transparent)]
+    Log(#[from] LogFileError),
     #[error("cannot limit the memory of this process")]
     MemoryLimit { limit_bytes: u64, source: io::Error },
     #[error("cannot map a packet")]
@@ -157,6 +168,12 @@ impl SessionError {
             Self::ManifestHash { .. } => {
                 "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"
             }
+            Self::Manifest { .. } => "--hash xxh3|blake3|sha256|md5|crc32c sets the algorithm of a list",
+            Self::NoManifest(_) => {
+                "`iostall copy --manifest FILE` writes one; lists from md5sum, sha256sum, b3sum or xxhsum work too; `iostall verify TREE TREE` compares two directories"
+            }
+            Self::FileList { .. } => "it has one name a line, each below the source directory",
+            Self::Log(_) => "name another file for the log",
             Self::MemoryLimit { limit_bytes, .. } => {
                 return Some(format!(
                     "`systemd-run --scope -p MemoryMax={limit_bytes} iostall write …` does the same"

@@ -8,8 +8,8 @@ pub use iostall_load::runner::Phase;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::Point;
 use iostall_model::outcome::IntervalPoint;
-use iostall_model::sync::SyncStep;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
+use iostall_model::sync::SyncStep;
 pub use iostall_transfer::copy::CopyFailure;
 pub use iostall_transfer::progress::ProgressNow;
 

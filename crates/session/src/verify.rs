@@ -1,36 +1,119 @@
-//! Checks files against a list of checksums.
+//! Checks files against a list of checksums, or a tree against another.
 
-use iostall_model::{Run, RunBody, Warning, WarningCode};
-use iostall_transfer::manifest::Manifest;
+use std::path::{Path, PathBuf};
+
+use iostall_model::transfer::HashKind;
+use iostall_model::{Run, RunBody, VerifyOutcome, Warning, WarningCode};
+use iostall_transfer::CopyError;
+use iostall_transfer::manifest::{self, Manifest};
 use iostall_transfer::rate::RateLimit;
-use iostall_transfer::verify::verify_files;
+use iostall_transfer::verify::{Verifier, unlisted_files};
 
 use crate::error::SessionError;
 use crate::event::Observer;
+use crate::input::input_path;
 use crate::transfer::{Transfer, target};
 
 /// What to verify.
-pub struct VerifyRequest<'a> {
-    pub list: &'a Manifest,
-    pub shown: String,
+pub struct VerifyRequest {
+    pub expected: Expected,
     /// Maximum read rate, bytes a second.
     pub limit: Option<u64>,
 }
 
-/// Reads every file past the page cache and compares checksums.
+/// What files should be.
+pub enum Expected {
+    Listed(Listed),
+    /// The second tree should be like the first.
+    LikeTree {
+        one: PathBuf,
+        other: PathBuf,
+        hash: HashKind,
+    },
+}
+
+/// Files of a manifest.
+pub struct Listed {
+    list: Manifest,
+    shown: String,
+    /// Where to look for files that are not in the list.
+    extra_below: Option<PathBuf>,
+}
+
+/// How a manifest is used.
+pub struct ManifestUse<'a> {
+    /// `-` is standard input.
+    pub path: &'a Path,
+    pub hash: Option<HashKind>,
+    /// Directory below which all its names are.
+    pub root: Option<&'a Path>,
+    /// Whether to report files below it that are not in the list.
+    pub finds_extra: bool,
+}
+
+impl Expected {
+    /// Reads a manifest.
+    pub fn listed(wanted: &ManifestUse<'_>) -> Result<Self, SessionError> {
+        let path = wanted.path;
+        let is_stdin = path == Path::new("-");
+        let shown = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+        let text = manifest::open(input_path(path)).map_err(SessionError::NoManifest)?;
+        let mut list = manifest::read(text, path, wanted.hash)
+            .map_err(|source| SessionError::Manifest { path: path.to_owned(), source })?;
+        if let Some(root) = wanted.root {
+            list.place_below(root);
+        }
+        let extra_below = wanted.root.filter(|_| wanted.finds_extra).map(Path::to_owned);
+        Ok(Self::Listed(Listed { list, shown, extra_below }))
+    }
+
+    /// The files that are read, so that no output replaces one.
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Listed(listed) => listed.list.files.iter().map(|file| file.path.as_path()).collect(),
+            Self::LikeTree { one, other, .. } => vec![one, other],
+        }
+    }
+
+    /// Whether everything is as it should be. If the list is incomplete, the copy is not complete even if all
+    /// listed files are equal.
+    pub fn is_met_by(&self, outcome: &VerifyOutcome) -> bool {
+        let is_partial = matches!(self, Self::Listed(listed) if listed.list.is_partial);
+        outcome.mismatches.is_empty() && outcome.extra.is_empty() && !is_partial
+    }
+
+    fn compare(&self, verifier: &Verifier<'_>) -> Result<VerifyOutcome, CopyError> {
+        match self {
+            Self::Listed(Listed { list, shown, extra_below }) => {
+                let extra =
+                    extra_below.as_deref().map(|root| unlisted_files(root, &list.files)).transpose()?;
+                let extra = extra.iter().flatten().map(|path| path.display().to_string()).collect();
+                let outcome = verifier.check_files(&list.files)?;
+                Ok(VerifyOutcome { manifest: shown.clone(), extra, ..outcome })
+            }
+            Self::LikeTree { one, other, hash } => {
+                let outcome = verifier.compare_trees(one, other, *hash)?;
+                Ok(VerifyOutcome { manifest: one.display().to_string(), ..outcome })
+            }
+        }
+    }
+}
+
+/// Reads every file past the page cache and compares.
 pub fn verify(
-    request: VerifyRequest<'_>,
+    request: &VerifyRequest,
     transfer: Transfer,
     observer: &dyn Observer,
 ) -> Result<Run, SessionError> {
-    let VerifyRequest { list, shown, limit } = request;
+    let VerifyRequest { expected, limit } = request;
     let rate = limit.map(RateLimit::new);
-    let mut outcome =
-        transfer.work(observer, |progress| verify_files(&list.files, rate.as_ref(), progress))?;
-    outcome.manifest.clone_from(&shown);
-    let warnings = list.is_partial.then(|| partial_list(&shown)).into_iter().collect();
-    let targets = list.files.iter().take(1).filter_map(|file| target(&file.path)).collect();
-    Ok(transfer.finish(shown, targets, warnings, RunBody::Verify(outcome)))
+    let outcome =
+        transfer.work(observer, |progress| expected.compare(&Verifier { rate: rate.as_ref(), progress }))?;
+    let partial = matches!(expected, Expected::Listed(listed) if listed.list.is_partial);
+    let warnings = partial.then(|| partial_list(&outcome.manifest)).into_iter().collect();
+    let targets = expected.paths().into_iter().take(1).filter_map(target).collect();
+    let name = outcome.manifest.clone();
+    Ok(transfer.finish(name, targets, warnings, RunBody::Verify(outcome)))
 }
 
 fn partial_list(shown: &str) -> Warning {

@@ -16,7 +16,9 @@ use iostall_measure::{
 };
 use iostall_model::profile::Access;
 use iostall_model::sync::{LogLayout, SyncMethod};
-use iostall_model::{FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Point, Run, SweepOutcome};
+use iostall_model::{
+    FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Point, Run, SweepOutcome,
+};
 use iostall_session::fsync::{FsyncRequest, fsync};
 use iostall_session::load::{LoadRequest, load};
 use iostall_session::matrix::{MatrixRequest, cells, matrix};

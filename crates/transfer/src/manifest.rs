@@ -2,6 +2,8 @@
 
 mod error;
 mod name;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -34,6 +36,16 @@ pub struct Manifest {
     pub files: Vec<ManifestFile>,
     /// Whether a copy ended early and the list has only the files finished by then.
     pub is_partial: bool,
+}
+
+impl Manifest {
+    /// Looks for all files below `root`, including those with names that begin with a slash.
+    pub fn place_below(&mut self, root: &Path) {
+        for file in &mut self.files {
+            let below = file.path.strip_prefix("/").unwrap_or(&file.path);
+            file.path = root.join(below);
+        }
+    }
 }
 
 /// How much of a malformed line is shown.
@@ -186,6 +198,12 @@ fn unread(error: &io::Error) -> ManifestError {
 }
 
 fn parse_lines(mut text: impl BufRead, kind: Option<HashKind>) -> Result<Manifest, ManifestError> {
+    let mut head = Vec::new();
+    text.by_ref().take(LINE_BYTES_MAX).read_to_end(&mut head).map_err(|error| unread(&error))?;
+    // Only a list of `md5sum -z` has zero bytes, and there a name may have line breaks.
+    let is_zero_terminated = head.contains(&b'\0');
+    let end = if is_zero_terminated { b'\0' } else { b'\n' };
+    let mut text = io::Cursor::new(head).chain(text);
     let mut manifest = Manifest { files: Vec::new(), is_partial: false };
     let mut bytes = Vec::new();
     for line in 1.. {
@@ -193,7 +211,7 @@ fn parse_lines(mut text: impl BufRead, kind: Option<HashKind>) -> Result<Manifes
         let length = text
             .by_ref()
             .take(LINE_BYTES_MAX + 1)
-            .read_until(b'\n', &mut bytes)
+            .read_until(end, &mut bytes)
             .map_err(|error| unread(&error))?;
         if length == 0 {
             break;
@@ -201,11 +219,12 @@ fn parse_lines(mut text: impl BufRead, kind: Option<HashKind>) -> Result<Manifes
         if length as u64 > LINE_BYTES_MAX {
             return Err(ManifestError::LongLine { line });
         }
-        let words = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-        let words = words.strip_suffix(b"\r").unwrap_or(words);
+        let words = bytes.strip_suffix(&[end]).unwrap_or(&bytes);
+        let words = if is_zero_terminated { words } else { words.strip_suffix(b"\r").unwrap_or(words) };
         manifest.is_partial |= line == 1 && words.starts_with(PARTIAL_LINE.as_bytes());
         if !words.trim_ascii().is_empty() && !words.starts_with(b"#") {
-            manifest.files.push(parse_line(line, words, kind)?);
+            // Nothing is escaped in a list of `md5sum -z`.
+            manifest.files.push(parse_line(line, words, kind, !is_zero_terminated)?);
         }
     }
     Ok(manifest)
@@ -220,13 +239,19 @@ pub fn begins_manifest(head: &[u8]) -> bool {
     }
     first.is_empty() && head.len() < 2
         || first.starts_with(PARTIAL_LINE.as_bytes())
-        || HashKind::ALL.iter().any(|kind| parse_line(1, first, Some(*kind)).is_ok())
+        || HashKind::ALL.iter().any(|kind| parse_line(1, first, Some(*kind), true).is_ok())
 }
 
-fn parse_line(line: usize, text: &[u8], kind: Option<HashKind>) -> Result<ManifestFile, ManifestError> {
+fn parse_line(
+    line: usize,
+    text: &[u8],
+    kind: Option<HashKind>,
+    may_escape: bool,
+) -> Result<ManifestFile, ManifestError> {
     let shown = || String::from_utf8_lossy(&text[..text.len().min(LINE_SHOWN)]).into_owned();
     let refuse = || ManifestError::Line { line, text: shown() };
-    let (escaped, rest) = text.strip_prefix(b"\\").map_or((false, text), |rest| (true, rest));
+    let escape = text.strip_prefix(b"\\").filter(|_| may_escape);
+    let (escaped, rest) = escape.map_or((false, text), |rest| (true, rest));
     if let Some(file) = parse_tagged(rest, escaped) {
         return Ok(file);
     }
@@ -321,87 +346,4 @@ fn parse_json(text: impl BufRead) -> Result<Manifest, ManifestError> {
         .map(|(at, file)| read(file).ok_or_else(|| refuse(format!("file {} has a damaged entry", at + 1))))
         .collect::<Result<_, _>>()?;
     Ok(Manifest { files, is_partial: manifest.partial })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const MD5: &str = "d41d8cd98f00b204e9800998ecf8427e";
-
-    #[test]
-    fn lists_of_the_sum_tools_are_read() {
-        let text = format!("{MD5}  a file\n{MD5} *b\r\n\n# remark\n\\{MD5}  c\\nd\\\\\n");
-        let files = parse(text.as_bytes(), Path::new("old.md5"), None).unwrap().files;
-        let names: Vec<_> = files.iter().map(|file| file.path.to_str().unwrap()).collect();
-        assert_eq!(names, ["a file", "b", "c\nd\\"]);
-        assert!(files.iter().all(|file| file.digest.kind() == HashKind::Md5));
-        let tagged = format!("MD5 (x (1)) = {MD5}\nCRC32C (y) = e3069283\n");
-        let files = parse(tagged.as_bytes(), Path::new("any"), None).unwrap().files;
-        assert_eq!(files[0].path, Path::new("x (1)"));
-        assert_eq!(files[1].digest.kind(), HashKind::Crc32c);
-        let escaped = format!("\u{feff}\\MD5 (a\\nb) = {MD5}\n");
-        assert_eq!(
-            parse(escaped.as_bytes(), Path::new("any"), None).unwrap().files[0].path,
-            Path::new("a\nb")
-        );
-    }
-
-    #[test]
-    fn only_a_manifest_may_be_replaced_by_one() {
-        let sums = format!("{MD5}  a\n{MD5}  b\n");
-        let mut json = Vec::new();
-        write_json(&parse(sums.as_bytes(), Path::new("x.md5"), None).unwrap(), &mut json).unwrap();
-        let [sums, tagged] = [sums.into_bytes(), format!("\\MD5 (a) = {MD5}").into_bytes()];
-        for manifest in [b"".as_slice(), b"\n", &sums, &json, &tagged] {
-            assert!(begins_manifest(manifest));
-        }
-        for other in [b"precious\n".as_slice(), b"\n\nprecious", b"{\"mine\": 1}", &[0; 4096]] {
-            assert!(!begins_manifest(other), "{}", String::from_utf8_lossy(other));
-        }
-    }
-
-    #[test]
-    fn what_a_digest_could_be_is_asked_and_not_guessed() {
-        let text = format!("{MD5}  a\n");
-        let error = parse(text.as_bytes(), Path::new("list"), None).unwrap_err();
-        assert_eq!(error.to_string(), "line 1 has 32 hexadecimal digits, which could be xxh3 or md5");
-        for (name, kind) in [("MD5SUMS", HashKind::Md5), ("x.xxh3", HashKind::Xxh3)] {
-            assert_eq!(parse(text.as_bytes(), Path::new(name), None).unwrap().files[0].digest.kind(), kind);
-        }
-        let asked = parse(text.as_bytes(), Path::new("x.md5"), Some(HashKind::Xxh3)).unwrap();
-        assert_eq!(asked.files[0].digest.kind(), HashKind::Xxh3);
-    }
-
-    #[test]
-    fn a_damaged_list_is_refused_with_its_line() {
-        let error = parse(b"d41d8cd9 nonsense\n", Path::new("x.md5"), None).unwrap_err();
-        assert!(error.to_string().starts_with("line 1 is not a checksum and a name"), "{error}");
-        assert_eq!(parse(b"\n", Path::new("x.md5"), None), Err(ManifestError::Empty));
-        assert!(parse(b"{}", Path::new("x.json"), None).is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn both_forms_read_back_every_name(name in prop::collection::vec(1u8..=255, 1..40), block: u64, is_partial: bool) {
-            let file = ManifestFile {
-                path: path_from_bytes(name),
-                bytes: Some(5),
-                digest: Digest::from_hex(HashKind::Md5, MD5).unwrap(),
-                blocks: vec![block],
-                block_bytes: 4096,
-            };
-            let mut json = Vec::new();
-            let written = Manifest { files: vec![file.clone()], is_partial };
-            write_json(&written, &mut json).unwrap();
-            prop_assert_eq!(&parse(&json, Path::new("x"), None).unwrap(), &written);
-            let mut sums = Vec::new();
-            write_sums(&written, &mut sums).unwrap();
-            let read = parse(&sums, Path::new("x.md5"), None).unwrap();
-            prop_assert_eq!(&read.files[0].path, &file.path);
-            prop_assert_eq!(&read.files[0].digest, &file.digest);
-            prop_assert_eq!(read.is_partial, is_partial);
-        }
-    }
 }

@@ -1,4 +1,9 @@
-//! Checks files on the media against a manifest.
+//! Checks files on the media against a manifest, or two trees against each other.
+
+mod trees;
+mod unlisted;
+
+use std::path::Path;
 
 use iostall_engine::files::{self, FileKind};
 use iostall_measure::{Clock as _, MonotonicClock};
@@ -13,45 +18,76 @@ use crate::pipeline::{HashWanted, PipelineError};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
+pub use unlisted::unlisted_files;
+
 /// Bytes per read: large, because no writes come in between.
 const TRANSFER_BYTES: u32 = 4 << 20;
 /// Reads in flight plus buffers being hashed.
 const BUFFERS: u32 = 6;
 
-/// Reads every file of a manifest past the page cache and compares it.
-///
-/// A missing, unreadable or different file is a mismatch; only a lack of memory or of an engine is an error.
-/// If cancelled, it returns what it found so far: files that are neither equal nor a mismatch were not
-/// checked.
-pub fn verify_files(
-    files: &[ManifestFile],
-    rate: Option<&RateLimit>,
-    progress: &Progress,
-) -> Result<VerifyOutcome, CopyError> {
-    let clock = MonotonicClock::new();
-    let begun_ns = clock.now_ns();
-    let mut buffers = BufferSet::new(BUFFERS, TRANSFER_BYTES)
-        .map_err(CopyError::system("map buffers to check", std::path::Path::new("files")))?;
-    for file in files {
-        let bytes = files::stamp_of_path(&file.path).map_or(0, |stat| stat.size_bytes);
-        progress.add_total(1, bytes);
-    }
-    let mut outcome = VerifyOutcome { files: files.len() as u64, ..VerifyOutcome::default() };
-    for file in files {
-        let mut reader =
-            Reader { buffers: &mut buffers, clock: &clock, progress, rate, transfer_bytes: TRANSFER_BYTES };
-        match check(file, &mut reader, progress, &mut outcome.bytes) {
-            Ok(None) => outcome.equal += 1,
-            Ok(Some(mismatch)) => outcome.mismatches.push(mismatch),
-            Err(error) if error.is_cancelled() => break,
-            Err(error) if says_nothing_of_the_file(&error) => return Err(error),
-            Err(error) => outcome.mismatches.push(mismatch(file, None, error.to_string())),
+/// Checks files.
+pub struct Verifier<'a> {
+    pub rate: Option<&'a RateLimit>,
+    pub progress: &'a Progress,
+}
+
+impl Verifier<'_> {
+    /// Reads every file of a manifest past the page cache and compares it.
+    ///
+    /// A missing, unreadable or different file is a mismatch; only a lack of memory or of an engine is an
+    /// error. If cancelled, it returns what it found so far: files that are neither equal nor a mismatch were
+    /// not checked.
+    pub fn check_files(&self, files: &[ManifestFile]) -> Result<VerifyOutcome, CopyError> {
+        for file in files {
+            let bytes = files::stamp_of_path(&file.path).map_or(0, |stat| stat.size_bytes);
+            self.progress.add_total(1, bytes);
         }
-        progress.end_file();
+        let outcome = VerifyOutcome { files: files.len() as u64, ..VerifyOutcome::default() };
+        self.check_each(files, outcome, |file, reader, bytes| {
+            match check(file, reader, self.progress, bytes) {
+                Err(error) if !error.is_cancelled() && !says_nothing_of_the_file(&error) => {
+                    Ok(Some(mismatch(file, None, error.to_string())))
+                }
+                other => other,
+            }
+        })
     }
-    outcome.elapsed_ns = clock.now_ns() - begun_ns;
-    outcome.series = progress.series();
-    Ok(outcome)
+
+    /// Checks one file after another. If cancelled, the rest stays unchecked.
+    fn check_each<T>(
+        &self,
+        items: &[T],
+        mut outcome: VerifyOutcome,
+        check: impl Fn(&T, &mut Reader<'_, MonotonicClock>, &mut u64) -> Result<Option<Mismatch>, CopyError>,
+    ) -> Result<VerifyOutcome, CopyError> {
+        let Self { rate, progress } = *self;
+        let clock = MonotonicClock::new();
+        let begun_ns = clock.now_ns();
+        let mut buffers = BufferSet::new(BUFFERS, TRANSFER_BYTES)
+            .map_err(CopyError::system("map buffers to check", Path::new("files")))?;
+        for item in items {
+            if progress.is_cancelled() {
+                break;
+            }
+            let mut reader = Reader {
+                buffers: &mut buffers,
+                clock: &clock,
+                progress,
+                rate,
+                transfer_bytes: TRANSFER_BYTES,
+            };
+            match check(item, &mut reader, &mut outcome.bytes) {
+                Ok(None) => outcome.equal += 1,
+                Ok(Some(mismatch)) => outcome.mismatches.push(mismatch),
+                Err(error) if error.is_cancelled() => break,
+                Err(error) => return Err(error),
+            }
+            progress.end_file();
+        }
+        outcome.elapsed_ns = clock.now_ns() - begun_ns;
+        outcome.series = progress.series();
+        Ok(outcome)
+    }
 }
 
 /// Whether the error is ours and says nothing about the file.
@@ -128,6 +164,19 @@ mod tests {
     }
 
     #[test]
+    fn files_that_the_list_does_not_have_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("sub")).unwrap();
+        for name in ["a", "extra", "sub/b", "sub/extra"] {
+            std::fs::write(dir.path().join(name), name).unwrap();
+        }
+        let listed = ["./a", "sub/./b", "absent"].map(|name| entry(&dir.path().join(name), b"", false));
+        let found = unlisted_files(dir.path(), &listed).unwrap();
+        assert_eq!(found, ["extra", "sub/extra"].map(|name| dir.path().join(name)));
+        unlisted_files(&dir.path().join("absent"), &listed).unwrap_err();
+    }
+
+    #[test]
     fn what_changed_is_found_and_where() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
@@ -146,7 +195,8 @@ mod tests {
             entry(&path("absent"), &data, true),
             entry(&path("directory"), &[], false),
         ];
-        let outcome = verify_files(&files, None, &Progress::default()).unwrap();
+        let progress = Progress::default();
+        let outcome = Verifier { rate: None, progress: &progress }.check_files(&files).unwrap();
         assert_eq!((outcome.files, outcome.equal, outcome.mismatches.len()), (6, 1, 5));
         let offsets: Vec<_> = outcome.mismatches.iter().map(|mismatch| mismatch.first_offset).collect();
         assert_eq!(offsets, [Some(16_384), None, Some(49_999), None, None]);

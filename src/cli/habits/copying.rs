@@ -28,21 +28,26 @@ enum Meaning {
     Value(&'static str),
     /// A rate; without a unit of so many bytes a second.
     Rate(&'static str),
-    /// Nothing here does it, and the copy is what it is without.
-    Without(&'static str),
+    /// A size.
+    Size(&'static str),
+    /// An age; without a unit in so many days.
+    Age(&'static str),
+    /// A length of time; without a unit in seconds.
+    Seconds(&'static str),
+    /// The destination becomes like the source, and loses what the source has not.
+    Mirror,
     /// Nothing here does it.
     No(&'static str),
 }
 
-use Meaning::{Default as Anyway, No, Rate, Value, Without, Words};
+use Meaning::{Age, Default as Anyway, Mirror, No, Rate, Seconds, Size, Value, Words};
 
-const NO_DELETE: &str = "nothing is deleted at the destination: a copy adds and, with --overwrite, replaces";
-const NO_DRY_RUN: &str = "there is no dry run; without --overwrite nothing that exists is changed, and without room nothing is begun";
-const NO_CHOICE: &str = "files are chosen by naming them: iostall copy a/*.mdf b/";
-pub(super) const NO_MOVE: &str =
-    "sources are never removed: copy with --verify, and remove them when it has ended with 0";
+const NO_DELETE: &str =
+    "files are deleted only with --mirror --delete DESTINATION, and then last, after everything was copied";
+const NO_CHOICE: &str =
+    "files are chosen with --include and --exclude, --min-size and --max-size, --newer-than and --older-than";
 const NO_UPDATE: &str =
-    "a copy does not compare ages: --resume keeps files that are equal, and --overwrite replaces the others";
+    "--update keeps what is equal or newer, --resume what is equal, and --overwrite replaces everything";
 const NO_PARENTS: &str =
     "the directories above a source are not made again at the destination: name that place in full";
 /// rsync with a slash behind a source, rclone and robocopy copy what is in a directory.
@@ -51,8 +56,6 @@ const NO_REMOTE: &str =
     "both sides of a copy are directories of this machine: mount the other machine's (sshfs, NFS, SMB)";
 const NO_LINKS: &str = "links are not made in place of copies";
 const NO_ASKING: &str = "nothing is asked: what exists stays, unless --overwrite is there";
-const NO_RETRY: &str =
-    "nothing is tried again by itself; the same command once more goes on where the first ended";
 const NO_BACKUP: &str =
     "what is replaced is not kept under another name; without --overwrite nothing is replaced";
 
@@ -90,16 +93,24 @@ fn long(tool: Tool, name: &str) -> Option<(Meaning, bool)> {
         "one-file-system" => flag(Words("--one-file-system")),
         "force" if tool == Tool::Rsync => flag(No(NO_DELETE)),
         "force" | "ignore-times" | "remove-destination" => flag(Words("--overwrite")),
-        "checksum" => flag(Words("--verify")),
+        "checksum" => flag(Words("--overwrite --checksum")),
         "reflink" => flag(Words("--reflink always")),
         "transfers" => valued(Value("--workers")),
         "bwlimit" => valued(Rate("K")),
-        "log-file" => valued(Value("--json")),
-        "dry-run" | "list-only" => flag(No(NO_DRY_RUN)),
-        "update" | "existing" | "size-only" => flag(No(NO_UPDATE)),
-        "exclude" | "include" | "filter" | "files-from" | "exclude-from" | "include-from" | "max-size"
-        | "min-size" | "max-age" | "min-age" | "max-depth" => valued(No(NO_CHOICE)),
-        "remove-source-files" | "delete-empty-src-dirs" => flag(No(NO_MOVE)),
+        "log-file" => valued(Value("--log")),
+        "dry-run" | "list-only" => flag(Words("--dry-run")),
+        "update" => flag(Words("--update")),
+        "existing" | "size-only" => flag(No(NO_UPDATE)),
+        "exclude" => valued(Value("--exclude")),
+        "include" => valued(Value("--include")),
+        "files-from" => valued(Value("--files-from")),
+        "from0" => flag(Words("--null")),
+        "max-size" => valued(Size("--max-size")),
+        "min-size" => valued(Size("--min-size")),
+        "max-age" => valued(Age("--newer-than")),
+        "min-age" => valued(Age("--older-than")),
+        "filter" | "exclude-from" | "include-from" | "max-depth" => valued(No(NO_CHOICE)),
+        "remove-source-files" | "delete-empty-src-dirs" => flag(Words("--move")),
         "rsh" | "rsync-path" => valued(No(NO_REMOTE)),
         "link" | "symbolic-link" => flag(No(NO_LINKS)),
         "link-dest" | "compare-dest" | "copy-dest" => valued(No(NO_LINKS)),
@@ -107,8 +118,11 @@ fn long(tool: Tool, name: &str) -> Option<(Meaning, bool)> {
         "interactive" => flag(No(NO_ASKING)),
         "backup" => flag(No(NO_BACKUP)),
         "suffix" | "backup-dir" => valued(No(NO_BACKUP)),
-        "retries" | "low-level-retries" | "retries-sleep" => valued(Without(NO_RETRY)),
-        _ if name == "del" || name.starts_with("delete") => flag(No(NO_DELETE)),
+        "retries" => valued(Value("--retries")),
+        "low-level-retries" => valued(Anyway),
+        "retries-sleep" => valued(Seconds("--retry-wait")),
+        "delete-excluded" | "delete-missing-args" => flag(No(NO_DELETE)),
+        _ if name == "del" || name.starts_with("delete") => flag(Mirror),
         _ => None,
     }
 }
@@ -135,6 +149,7 @@ fn letter(tool: Tool, letter: char) -> Option<&'static str> {
         ('d' | 'H' | 'T' | 'Z', Tool::Cp) => "links",
         ('q', _) => "quiet",
         ('c', _) => "checksum",
+        ('0', _) if rsync => "from0",
         ('I', _) => "ignore-times",
         ('b', _) => "backup",
         (
@@ -158,6 +173,8 @@ struct CopyLine {
     understood: bool,
     /// What is in a directory is meant, and not the directory.
     contents: bool,
+    /// What the source does not have is deleted.
+    mirrors: bool,
 }
 
 impl CopyLine {
@@ -165,7 +182,6 @@ impl CopyLine {
         self.understood = true;
         match meaning {
             Anyway => self.left_out.push(word.to_owned()),
-            Without(reason) => self.left_out.push(format!("{word} ({reason})")),
             Words(words) => {
                 let words = match (value, *words) {
                     (Some(value), "--reflink always") => format!("--reflink {value}"),
@@ -174,6 +190,13 @@ impl CopyLine {
                 self.option(words);
             }
             Value(option) => self.option(format!("{option} {}", shell_word(value.unwrap_or("VALUE")))),
+            Size(option) => {
+                let size = value.unwrap_or("1G").to_ascii_uppercase();
+                self.option(format!("{option} {}", shell_word(&size)));
+            }
+            Age(option) => self.option(format!("{option} {}", age(value.unwrap_or("7d")))),
+            Seconds(option) => self.option(format!("{option} {}", seconds(value.unwrap_or("5s")))),
+            Mirror => self.mirrors = true,
             Rate(unit) => self.option(format!("--limit {}", rate(value.unwrap_or("10M"), unit))),
             No(reason) => {
                 let text = format!("{word}: {reason}");
@@ -190,6 +213,28 @@ impl CopyLine {
         }
     }
 
+    /// A mirror is the destination itself, which its consent names once more.
+    fn mirror(&mut self) {
+        // Whoever typed our word knows that it means the destination itself.
+        self.contents |= self.options.iter().any(|option| option == "--mirror");
+        self.option("--mirror".to_owned());
+        if self.paths.len() > 2 {
+            // The consent of ours.
+            self.paths.remove(0);
+        }
+        if let [source, destination] = self.paths.as_mut_slice() {
+            let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            if !self.contents {
+                *destination = format!("{}/{name}", destination.trim_end_matches('/'));
+            }
+            *source = source.trim_end_matches('/').to_owned();
+        }
+        self.contents = false;
+        let destination = self.paths.get(1).map_or("DESTINATION", String::as_str);
+        let consent = format!("--delete {}", shell_word(destination));
+        self.option(consent);
+    }
+
     fn answer(mut self) -> Option<Answer> {
         if !self.understood {
             return None;
@@ -201,6 +246,13 @@ impl CopyLine {
         }
         if !self.refused.is_empty() {
             return Some(Answer::No(self.refused.join("; ")));
+        }
+        if self.mirrors {
+            self.mirror();
+        }
+        let has = |name: &str| self.options.iter().any(|option| option.starts_with(name));
+        if has("--include") && !has("--exclude") {
+            self.option("--include '*/' --exclude '*'".to_owned());
         }
         let mut words = vec!["iostall copy".to_owned()];
         words.append(&mut self.options);
@@ -215,6 +267,22 @@ impl CopyLine {
         words.extend(places.iter().map(|place| (*place).to_owned()));
         let note = self.contents.then_some(CONTENTS);
         Some(Answer::Line { line: words.join(" "), left_out: self.left_out, note })
+    }
+}
+
+/// A length of time, in seconds if it has no unit.
+fn seconds(value: &str) -> String {
+    let unit = if value.ends_with(|last: char| last.is_ascii_digit()) { "s" } else { "" };
+    shell_word(&format!("{value}{unit}"))
+}
+
+/// rclone's and robocopy's ages; robocopy's date has no hyphens.
+fn age(value: &str) -> String {
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    match value.len() {
+        8 if is_number => format!("{}-{}-{}", &value[..4], &value[4..6], &value[6..]),
+        _ if is_number => format!("{value}d"),
+        _ => shell_word(value),
     }
 }
 
@@ -246,9 +314,13 @@ pub(super) fn answer(tool: Tool, words: &[String]) -> Option<Answer> {
                 destination = value.map(str::to_owned).or_else(|| rest.next().cloned());
                 continue;
             }
-            let (meaning, takes_value) = long(tool, name).or_else(|| ours(name))?;
+            let own = ours(name).filter(|_| tool == Tool::Any);
+            // Our own words are no reason to answer.
+            let understood = line.understood || own.is_none();
+            let (meaning, takes_value) = own.or_else(|| long(tool, name)).or_else(|| ours(name))?;
             let value = value.or_else(|| takes_value.then(|| rest.next().map(String::as_str)).flatten());
             line.put(&format!("--{name}"), &meaning, value);
+            line.understood = understood;
         } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
             for one in letters.chars() {
                 if one == 't' && tool == Tool::Cp {
@@ -269,6 +341,11 @@ pub(super) fn answer(tool: Tool, words: &[String]) -> Option<Answer> {
     line.answer()
 }
 
+/// A copy whose sources are removed.
+pub(super) fn moved(tool: Tool, words: &[String]) -> Option<Answer> {
+    answer(tool, &[words, &["--remove-source-files".to_owned()]].concat())
+}
+
 /// Options of ours that stand beside another tool's.
 fn ours(name: &str) -> Option<(Meaning, bool)> {
     Some(match name {
@@ -278,6 +355,22 @@ fn ours(name: &str) -> Option<(Meaning, bool)> {
         "limit" => (Value("--limit"), true),
         "manifest" => (Value("--manifest"), true),
         "json" => (Value("--json"), true),
+        "log" => (Value("--log"), true),
+        "include" => (Value("--include"), true),
+        "exclude" => (Value("--exclude"), true),
+        "min-size" => (Value("--min-size"), true),
+        "max-size" => (Value("--max-size"), true),
+        "newer-than" => (Value("--newer-than"), true),
+        "older-than" => (Value("--older-than"), true),
+        "files-from" => (Value("--files-from"), true),
+        "retries" => (Value("--retries"), true),
+        "retry-wait" => (Value("--retry-wait"), true),
+        "null" => (Words("--null"), false),
+        "update" => (Words("--update"), false),
+        "checksum" => (Words("--checksum"), false),
+        "mirror" => (Words("--mirror"), false),
+        "move" => (Words("--move"), false),
+        "dry-run" => (Words("--dry-run"), false),
         _ => return None,
     })
 }
@@ -288,11 +381,13 @@ pub(super) fn rclone(words: &[String]) -> Option<Answer> {
     let mut rest = words.to_vec();
     match rest.remove(place).as_str() {
         "copy" | "copyto" => answer(Tool::Rclone, &rest),
-        "sync" => Some(Answer::No(NO_DELETE.to_owned())),
-        "move" | "moveto" => Some(Answer::No(NO_MOVE.to_owned())),
-        "check" => Some(Answer::No(
-            "iostall copy --manifest m.json makes a list of checksums, and iostall verify m.json checks files against it".to_owned(),
-        )),
+        "sync" => answer(Tool::Rclone, &[rest, vec!["--delete".to_owned()]].concat()),
+        "move" | "moveto" => moved(Tool::Rclone, &rest),
+        "check" => {
+            let trees = rest.iter().filter(|word| !word.starts_with('-')).map(|word| shell_word(word));
+            let trees: Vec<String> = trees.collect();
+            Some(Answer::line(format!("iostall verify {}", trees.join(" ")), Vec::new()))
+        }
         _ => None,
     }
 }
@@ -317,16 +412,22 @@ fn meaning_of_switch(name: &str) -> Option<Meaning> {
         | "DST" | "256" | "SL" | "X" | "COMPRESS" | "NOOFFLOAD" | "SPARSE" | "TIMFIX" | "SECFIX"
         | "NODCOPY" | "XJ" | "XJD" | "XJF" | "Y" | "I" | "H" | "K" => Anyway,
         "MT" => Value("--workers"),
-        "LOG" | "LOG+" | "UNILOG" | "UNILOG+" => Value("--json"),
+        "LOG" | "LOG+" | "UNILOG" | "UNILOG+" => Value("--log"),
         "IORATE" | "THRESHOLD" => Rate("K"),
         "IS" | "IT" | "IM" => Words("--overwrite"),
-        "MIR" | "PURGE" => No(NO_DELETE),
-        "MOV" | "MOVE" => No(NO_MOVE),
-        "L" | "QUIT" => No(NO_DRY_RUN),
-        "XO" | "XN" | "XC" | "XL" | "XX" => No(NO_UPDATE),
-        "XF" | "XD" | "IF" | "MAX" | "MIN" | "MAXAGE" | "MINAGE" | "MAXLAD" | "MINLAD" | "LEV" | "A"
-        | "M" | "IA" | "XA" => No(NO_CHOICE),
-        "R" | "W" => Without(NO_RETRY),
+        "MIR" | "PURGE" => Mirror,
+        "MOV" | "MOVE" => Words("--move"),
+        "L" | "QUIT" => Words("--dry-run"),
+        "XO" => Words("--update"),
+        "XN" | "XC" | "XL" | "XX" => No(NO_UPDATE),
+        "MAX" => Size("--max-size"),
+        "MIN" => Size("--min-size"),
+        "MAXAGE" => Age("--newer-than"),
+        "MINAGE" => Age("--older-than"),
+        "XF" | "XD" => Value("--exclude"),
+        "IF" | "MAXLAD" | "MINLAD" | "LEV" | "A" | "M" | "IA" | "XA" => No(NO_CHOICE),
+        "R" => Value("--retries"),
+        "W" => Seconds("--retry-wait"),
         "IPG" => No("a rate is --limit, such as --limit 50MB/s"),
         "MON" | "MOT" | "RH" | "PF" => No("a timer starts it again: systemd or cron"),
         "CREATE" => No("a tree is copied with what is in its files"),
@@ -338,17 +439,27 @@ fn meaning_of_switch(name: &str) -> Option<Meaning> {
 pub(super) fn robocopy(words: &[String]) -> Option<Answer> {
     let mut line = CopyLine { understood: true, contents: true, ..CopyLine::default() };
     let mut names = Vec::new();
+    // The words after /XF and /XD are patterns; those of directories end in a slash here.
+    let mut excluded = None;
     for word in words {
         match switch(word) {
+            Some((name, _)) if ["XF", "XD"].contains(&name.as_str()) => {
+                excluded = Some(if name == "XD" { "/" } else { "" });
+            }
             Some((name, value)) => {
+                excluded = None;
                 let meaning = meaning_of_switch(&name)?;
                 let value = match (name.as_str(), value) {
                     ("MT", None) => Some("8"),
                     (_, value) => {
-                        value.map(|value| if WindowsPath::of(value).is_some() { "log.json" } else { value })
+                        value.map(|value| if WindowsPath::of(value).is_some() { "copy.log" } else { value })
                     }
                 };
                 line.put(word, &meaning, value);
+            }
+            None if excluded.is_some() => {
+                let pattern = format!("{word}{}", excluded.unwrap_or_default());
+                line.option(format!("--exclude {}", shell_word(&pattern)));
             }
             None if word.starts_with('/') && !word[1..].contains('/') && line.paths.len() >= 2 => {
                 return None;

@@ -47,7 +47,7 @@ pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
         "sqlio" => load::sqlio(rest),
         "copy" => copying::answer(copying::Tool::Any, rest),
         "cp" => copying::answer(copying::Tool::Cp, rest),
-        "mv" => Some(Answer::No(copying::NO_MOVE.to_owned())),
+        "mv" => copying::moved(copying::Tool::Cp, rest),
         "rsync" => copying::answer(copying::Tool::Rsync, rest),
         "rclone" => copying::rclone(rest),
         "robocopy" | "xcopy" => copying::robocopy(rest),

@@ -120,6 +120,8 @@ fn words_that_are_nobodys_are_left_to_the_usual_message() {
         "load --preset oltp --bogus=1",
         "load --preset oltp --fio f t.dat",
         "copy --bogus a b",
+        "copy --dry-run --retries many a b",
+        "copy --include *.mdf --verify a b",
         "nothing",
         "runs --bogus",
     ] {

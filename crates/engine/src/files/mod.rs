@@ -12,13 +12,14 @@ mod path_bytes;
 mod positioned;
 mod presence;
 mod priority;
+mod removal;
 mod stamp;
 mod unfinished;
 mod writers;
 
 pub use allocation::{Allocation, allocation};
-pub use cache::{drop_read, drop_written, start_writeback, write_back};
 pub(crate) use cache::{WRITE_RANGE_BACK, write_range_back};
+pub use cache::{drop_read, drop_written, start_writeback, write_back};
 pub use creation::{
     create_new, create_new_directory_private, create_new_private, make_private, make_symlink,
     open_in_shared_directory, open_or_create_private, open_to_lock,
@@ -34,6 +35,7 @@ pub use path_bytes::{path_bytes, path_from_bytes};
 pub use positioned::{read_at, write_all_at};
 pub use presence::{FileNow, PathNow};
 pub use priority::{Niceness, set_niceness};
+pub use removal::OpenDirectory;
 pub use stamp::{FileKind, FileStamp, is_block_device, stamp, stamp_of_link, stamp_of_path};
 pub use unfinished::{UnfinishedFile, remove_unfinished};
 pub use writers::{Writers, writers};

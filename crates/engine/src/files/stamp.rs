@@ -78,6 +78,11 @@ pub fn stamp_of_path(path: &Path) -> io::Result<FileStamp> {
     Ok(from_stat(&rustix::fs::stat(path)?))
 }
 
+/// Stamp of a name in an open directory, not following a link.
+pub(super) fn stamp_in(directory: impl AsFd, name: &std::ffi::OsStr) -> io::Result<FileStamp> {
+    Ok(from_stat(&rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
 /// Whether a path refers to a block device, following links.
 pub fn is_block_device(path: &Path) -> bool {
     let is_block = |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;

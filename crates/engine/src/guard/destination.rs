@@ -27,6 +27,15 @@ enum User {
     Loop(String),
 }
 
+/// What goes with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removes {
+    /// The content too.
+    Content,
+    /// Only the name: the content was copied elsewhere and verified.
+    NameOnly,
+}
+
 /// Checks the destination names of one copy. Files in use are looked up once, when it is created.
 #[derive(Debug)]
 pub struct Destinations {
@@ -96,8 +105,30 @@ impl Destinations {
             Err(source) => return Err(failed("look at it")(source)),
         };
         check_kind(path, &there, new)?;
+        self.check_lost(path, &there, Removes::Content)
+    }
+
+    /// Whether the name `path` may be removed, with its content if `removes` says so. Only regular files, links
+    /// and directories are ever removed.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; nothing was changed.
+    pub fn check_removal(&self, path: &Path, removes: Removes) -> Result<(), Refusal> {
+        let there = std::fs::symlink_metadata(path).map_err(|source| Refusal::System {
+            path: path.to_owned(),
+            action: "look at it",
+            source,
+        })?;
+        if let Some(kind) = special_kind(&there) {
+            return Err(Refusal::NotRemoved { path: path.to_owned(), kind });
+        }
+        self.check_lost(path, &there, removes)
+    }
+
+    /// Checks for everything that forbids an existing name to go, whatever takes its place.
+    fn check_lost(&self, path: &Path, there: &Metadata, removes: Removes) -> Result<(), Refusal> {
         check_attributes(path)?;
-        check_sticky(path, &there)?;
+        check_sticky(path, there)?;
         if !there.is_file() {
             return Ok(());
         }
@@ -114,8 +145,11 @@ impl Destinations {
             |source| Refusal::System { path: path.to_owned(), action: "see whose file it is", source };
         let file = open(path).map_err(failed)?;
         // A program that has locked the file would go on using one that has lost its name.
-        check_unlocked(&self.system, path, &file, &there)?;
-        self.check_database(path, &file, &there)
+        check_unlocked(&self.system, path, &file, there)?;
+        match removes {
+            Removes::Content => self.check_database(path, &file, there),
+            Removes::NameOnly => Ok(()),
+        }
     }
 
     /// Replaces a database file only if the user named it, or a directory above it, with
@@ -168,18 +202,26 @@ fn check_kind(path: &Path, there: &Metadata, new: &FileStamp) -> Result<(), Refu
         let leads_to = std::fs::read_link(&path).unwrap_or_default();
         return Err(Refusal::Link { path, leads_to });
     }
-    let special = match () {
-        () if kind.is_block_device() => "block device",
-        () if kind.is_char_device() => "character device",
-        () if kind.is_fifo() => "FIFO",
-        () if kind.is_socket() => "socket",
-        () if kind.is_dir() => return Err(Refusal::NotReplaced { path, kind: "directory" }),
-        () => return Ok(()),
-    };
+    if kind.is_dir() {
+        return Err(Refusal::NotReplaced { path, kind: "directory" });
+    }
+    let Some(special) = special_kind(there) else { return Ok(()) };
     if new.kind == FileKind::Special && new.special_device == there.rdev() {
         return Ok(());
     }
     Err(Refusal::NotReplaced { path, kind: special })
+}
+
+/// What a special file is; `None` for any other.
+fn special_kind(there: &Metadata) -> Option<&'static str> {
+    let kind = there.file_type();
+    match () {
+        () if kind.is_block_device() => Some("block device"),
+        () if kind.is_char_device() => Some("character device"),
+        () if kind.is_fifo() => Some("FIFO"),
+        () if kind.is_socket() => Some("socket"),
+        () => None,
+    }
 }
 
 /// Checks for immutable and append-only files and for mount points. Passes if the file system does not report
@@ -287,6 +329,26 @@ mod tests {
             refusal(&destinations, &image, &swap),
             Refusal::UnderLoop { loop_device, .. } if loop_device == "loop7"
         ));
+    }
+
+    /// `copy --delete` must not remove what `--overwrite` would not replace.
+    #[test]
+    fn a_database_goes_only_when_it_is_named_and_its_name_alone_may_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("base/16384");
+        fs::create_dir(dir.path().join("base")).unwrap();
+        fs::write(dir.path().join("PG_VERSION"), "15\n").unwrap();
+        fs::write(&file, b"rows").unwrap();
+        symlink("base/16384", dir.path().join("link")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("socket")).unwrap();
+        let destinations = Destinations::new(&WriteConsent::none());
+        let refusal = destinations.check_removal(&file, Removes::Content).unwrap_err();
+        assert!(matches!(refusal, Refusal::Database { .. }), "{refusal}");
+        destinations.check_removal(&file, Removes::NameOnly).unwrap();
+        destinations.check_removal(&dir.path().join("link"), Removes::Content).unwrap();
+        destinations.check_removal(dir.path(), Removes::Content).unwrap();
+        let refusal = destinations.check_removal(&dir.path().join("socket"), Removes::Content).unwrap_err();
+        assert!(matches!(refusal, Refusal::NotRemoved { kind: "socket", .. }), "{refusal}");
     }
 
     #[test]

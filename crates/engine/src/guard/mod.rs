@@ -33,7 +33,7 @@ mod signature;
 
 pub use consent::WriteConsent;
 pub use database::{DatabaseFile, database_at};
-pub use destination::Destinations;
+pub use destination::{Destinations, Removes};
 pub use free_space::{FreeSpaceError, check_free_space};
 pub use grant::{WriteGrant, check_write};
 pub use header::{HEADER_BYTES, HeaderKind, write_header};

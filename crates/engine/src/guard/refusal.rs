@@ -100,6 +100,8 @@ pub enum Refusal {
     Link { path: PathBuf, leads_to: PathBuf },
     #[error("{} is a {kind}, and is not replaced by a copy", path.display())]
     NotReplaced { path: PathBuf, kind: &'static str },
+    #[error("{} is a {kind}, which is never removed", path.display())]
+    NotRemoved { path: PathBuf, kind: &'static str },
     #[error("{} is {what}: it cannot be renamed or removed", path.display())]
     Protected {
         path: PathBuf,
@@ -219,6 +221,7 @@ impl Refusal {
             Self::NotReplaced { kind: "block device", .. } => {
                 "a device is overwritten only if it is named again with that option".into()
             }
+            Self::NotRemoved { path, .. } => format!("`rm {}` removes it", shell_path(path)),
             Self::NotReplaced { .. } | Self::MountPoint { .. } | Self::Sticky { .. } => {
                 "name a new file, or a directory to copy into".into()
             }

@@ -10,7 +10,8 @@ use crate::point::Point;
 use crate::profile::Profile;
 use crate::summary::Summary;
 use crate::transfer::{
-    BufferTime, CopyCounts, CopySettings, DeviceImage, Mismatch, NotCopied, TransferPoint, TransferShape,
+    BufferTime, CopyCounts, CopySettings, DeviceImage, DryRun, Mismatch, NotCopied, TransferPoint,
+    TransferShape,
 };
 
 /// A copy.
@@ -54,6 +55,9 @@ pub struct CopyOutcome {
     /// The device, if the copy went to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<DeviceImage>,
+    /// What would have been done. Nothing was, if this is present.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<DryRun>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -65,7 +69,9 @@ impl CopyOutcome {
     /// Whether this copy brought anything to the destination.
     pub fn has_copied_something(&self) -> bool {
         let counts = &self.counts;
-        counts.files + counts.symlinks + counts.hard_links + counts.specials + counts.already_there > 0
+        let made = counts.files + counts.symlinks + counts.hard_links + counts.specials;
+        let would_do = self.dry_run.as_ref().is_some_and(|dry_run| !dry_run.entries.is_empty());
+        would_do || made + counts.already_there + counts.newer_there > 0
     }
 
     /// Decimal megabytes per second overall; `None` if the time is zero.

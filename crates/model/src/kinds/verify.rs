@@ -19,6 +19,10 @@ pub struct VerifyOutcome {
     pub equal: u64,
     /// Different or missing files.
     pub mismatches: Vec<Mismatch>,
+    /// Names that were not expected: not in the manifest, or not in the first of two trees. Invalid UTF-8 is
+    /// replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extra: Vec<String>,
     pub bytes: u64,
     pub elapsed_ns: u64,
     /// Throughput over time.

@@ -9,8 +9,8 @@ use crate::paced::{MethodOutcome, Pace, WriteMethod};
 use crate::sync::{LogLayout, ServerSetting, ServerSync, SyncMethod, SyncStep};
 use crate::transfer::Mismatch;
 use crate::{
-    CapacityRecord, CopyOutcome, FsyncOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, PacedOutcome, Summary,
-    SweepOutcome, VerifyOutcome, Warning, WarningCode,
+    CapacityRecord, CopyOutcome, FsyncOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, PacedOutcome,
+    Summary, SweepOutcome, VerifyOutcome, Warning, WarningCode,
 };
 
 fn sweep() -> SweepOutcome {
@@ -189,7 +189,10 @@ fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
         })
         .collect();
     let moved = (false, 0, 0);
-    assert_eq!(answers, [(true, 1, 0), (true, 1, 3), (false, 1, 3), (true, 1, 5), moved, moved, moved, moved]);
+    assert_eq!(
+        answers,
+        [(true, 1, 0), (true, 1, 3), (false, 1, 3), (true, 1, 5), moved, moved, moved, moved]
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The report of a copy.
 
+mod dry_run;
+
 use iostall_model::transfer::{DeviceImage, LimitSide, NotCopied, TransferPoint, TransferShape, VerifyMode};
 use iostall_model::{CopyOutcome, Run};
 
@@ -65,6 +67,9 @@ fn series(copy: &CopyOutcome) -> Series<'_> {
 }
 
 fn headline(copy: &CopyOutcome) -> String {
+    if let Some(run) = &copy.dry_run {
+        return dry_run::headline(run);
+    }
     let files = copy.counts.files;
     format!(
         "{} in {} file{} copied in {}, {}",
@@ -81,6 +86,9 @@ fn fact(label: &str, value: String) -> Fact {
 }
 
 fn facts(copy: &CopyOutcome) -> Vec<Fact> {
+    if let Some(run) = &copy.dry_run {
+        return dry_run::facts(run);
+    }
     let mut facts = Vec::new();
     if let Some(shape) = &copy.shape {
         facts.push(fact("moved", moved(shape)));
@@ -176,6 +184,10 @@ fn made(copy: &CopyOutcome) -> String {
         (counts.specials, "special files"),
         (counts.skipped_specials, "special files left out"),
         (counts.already_there, "already there"),
+        (counts.newer_there, "newer there and kept"),
+        (counts.excluded, "left out"),
+        (counts.deleted, "deleted at the destination"),
+        (counts.removed_sources, "sources removed"),
     ] {
         if number > 0 {
             parts.push(format!("{} {word}", count(number)));
@@ -192,8 +204,13 @@ fn made(copy: &CopyOutcome) -> String {
 fn notes(copy: &CopyOutcome) -> Vec<Note> {
     let mut notes = mismatches(&copy.mismatches);
     notes.extend(not_copied(copy));
+    if let Some(run) = &copy.dry_run {
+        notes.extend(dry_run::notes(run));
+        return notes;
+    }
     let counts = &copy.counts;
-    if !copy.settings.resume && counts.resumed_files + counts.already_there > 0 {
+    let was_begun = counts.resumed_files > 0 || (counts.already_there > 0 && !copy.settings.skips_equal);
+    if !copy.settings.resume && was_begun {
         let text = "An earlier try of this copy was continued; with --no-resume everything is copied anew.";
         notes.push(Note::plain(text.to_owned()));
     }

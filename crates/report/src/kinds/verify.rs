@@ -9,6 +9,9 @@ use crate::format::{bytes, count, duration, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section};
 
+/// How many unexpected names a report lists.
+const EXTRA_LISTED: usize = 100;
+
 /// In the order of a row's fields.
 const HEADER: [&str; 4] = ["start_s", "length_s", "read_bytes", "written_bytes"];
 
@@ -64,6 +67,13 @@ fn headline(verify: &VerifyOutcome) -> String {
 
 fn notes(verify: &VerifyOutcome) -> Vec<Note> {
     let mut notes = mismatches(&verify.mismatches);
+    notes.extend(
+        verify.extra.iter().take(EXTRA_LISTED).map(|path| Note::bad(format!("EXTRA {}", shown(path)))),
+    );
+    let more = verify.extra.len().saturating_sub(EXTRA_LISTED) as u64;
+    if more > 0 {
+        notes.push(Note::bad(format!("EXTRA: {} more, which JSON lists.", count(more))));
+    }
     if verify.unchecked() > 0 {
         let (left, all) = (count(verify.unchecked()), count(verify.files));
         notes.push(Note::caution(format!("{left} of {all} files were NOT CHECKED: it was stopped before.")));

@@ -6,6 +6,9 @@ use iostall_transfer::manifest::begins_manifest;
 /// What every Markdown report of ours begins with: a former one is known by it.
 pub const MARKDOWN_HEADING: &str = "# iostall ";
 
+/// What every log of a copy begins with.
+pub const LOG_HEADING: &str = "iostall log of a copy:";
+
 /// Bytes read to recognise a file: a name in a manifest may be 4 KiB long.
 pub(super) const HEAD_BYTES: u64 = 16 << 10;
 
@@ -22,6 +25,8 @@ pub enum Form {
     /// A text with marks, for tickets.
     Markdown,
     Svg,
+    /// The log of a copy, which is appended to.
+    Log,
     /// Checksums of copied files; with `may_replace` it replaces any file except a database or disk image.
     Manifest {
         /// `--overwrite` was given.
@@ -38,6 +43,7 @@ impl Form {
             Self::Html => "HTML page",
             Self::Markdown => "Markdown report written by iostall",
             Self::Svg => "SVG picture",
+            Self::Log => "log of a copy",
             Self::Manifest { .. } => "manifest",
         }
     }
@@ -59,6 +65,7 @@ impl Form {
             Self::Html => begins("<!doctype html") || begins("<html"),
             Self::Markdown => begins(MARKDOWN_HEADING),
             Self::Svg => begins("<svg") || begins("<?xml"),
+            Self::Log => begins(LOG_HEADING),
             Self::Manifest { may_replace } => may_replace || begins_manifest(head),
         }
     }
@@ -91,6 +98,7 @@ mod tests {
             (Form::Html, html),
             (Form::Markdown, markdown),
             (Form::Svg, svg),
+            (Form::Log, LOG_HEADING.as_bytes()),
             (manifest, sums),
         ];
         for (form, _) in all {

@@ -5,12 +5,14 @@
 mod error;
 mod form;
 mod growing;
+mod log_file;
 mod outputs;
 mod taken;
 
 pub use error::{OutputError, RefusalReason, TableError};
-pub use form::{Form, MARKDOWN_HEADING};
+pub use form::{Form, LOG_HEADING, MARKDOWN_HEADING};
 pub use growing::GrowingTable;
 pub use iostall_engine::output::{OutputRefusal, Place};
+pub use log_file::{LogFile, LogFileError};
 pub use outputs::{Delivery, Outputs, Render, Wanted};
 pub use taken::Taken;

@@ -9,6 +9,8 @@ use iostall_engine::output::{Place, PlaceKind};
 pub struct Taken {
     files: Vec<TakenFile>,
     trees: Vec<Tree>,
+    /// Directories in which files are deleted.
+    mirrors: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,12 @@ impl Taken {
         self
     }
 
+    /// A directory in which everything may be deleted that its source does not have.
+    pub fn mirror(mut self, directory: Option<&Path>) -> Self {
+        self.mirrors.extend(directory.map(Path::to_owned));
+        self
+    }
+
     fn add<P: AsRef<Path>>(&mut self, what: &'static str, paths: impl IntoIterator<Item = P>) {
         let paths = paths.into_iter().map(|path| TakenFile { what, path: path.as_ref().to_owned() });
         self.files.extend(paths);
@@ -74,6 +82,13 @@ impl Taken {
     pub(super) fn what(&self, place: &Place) -> Option<String> {
         if let Some(file) = self.files.iter().find(|file| place.is_at(&file.path)) {
             return Some(format!("that is {}: {}", file.what, file.path.display()));
+        }
+        let mirror = self.mirrors.iter().find(|directory| place.inside(directory).is_some());
+        if let Some(directory) = mirror {
+            return Some(format!(
+                "it is in {}, where this copy deletes what its source does not have",
+                directory.display()
+            ));
         }
         self.trees.iter().find_map(|tree| tree.what(place))
     }

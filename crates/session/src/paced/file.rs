@@ -59,8 +59,7 @@ impl PacedFile {
         let caching = if method == WriteMethod::Buffered { Caching::Buffered } else { Caching::Direct };
         let durability =
             if method == WriteMethod::DirectDsync { Durability::WriteThrough } else { Durability::None };
-        let options =
-            OpenOptions { access: Access::Write, caching, durability, ..OpenOptions::default() };
+        let options = OpenOptions { access: Access::Write, caching, durability, ..OpenOptions::default() };
         open_target(&self.grant.open_path(), &options).map_err(|error| SessionError::Run(error.into()))
     }
 

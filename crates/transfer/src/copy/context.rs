@@ -50,6 +50,19 @@ impl<'a> CopyContext<'a> {
         }
     }
 
+    /// Waits for `length_ns`; `false` if the copy is cancelled.
+    pub(super) fn pause(&self, length_ns: u64) -> bool {
+        let end_ns = self.clock.now_ns() + length_ns;
+        while !self.progress.is_cancelled() {
+            let now_ns = self.clock.now_ns();
+            if now_ns >= end_ns {
+                return true;
+            }
+            self.clock.sleep_until(end_ns.min(now_ns + HOLD_POLL_NS));
+        }
+        false
+    }
+
     /// What to do with existing files at the destination.
     pub(super) fn replace(&self) -> Replace<'_> {
         if self.options.overwrite { Replace::Older(&self.named, &self.destinations) } else { Replace::Never }

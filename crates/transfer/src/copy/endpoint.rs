@@ -1,11 +1,12 @@
 //! An open source or destination.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp};
 use iostall_engine::guard::WriteGrant;
-use iostall_engine::{Access, FileHandle, OpenOptions, OpenTarget, open_target};
+use iostall_engine::{Access, FileHandle, OpenError, OpenOptions, OpenTarget, open_target};
 use iostall_measure::Caching;
 
 use super::error::CopyError;
@@ -51,6 +52,18 @@ impl Endpoint {
 
     pub(super) fn file(&self) -> &File {
         self.open.file()
+    }
+
+    /// Size when it was opened, also of a device.
+    pub(super) fn size_bytes(&self) -> u64 {
+        self.open.size_bytes
+    }
+
+    /// Whether a device is mounted or part of another one.
+    pub(super) fn is_held(&self) -> bool {
+        let options = OpenOptions { exclusive: true, ..OpenOptions::default() };
+        let busy = |source: &io::Error| source.kind() == io::ErrorKind::ResourceBusy;
+        matches!(open_target(self.path(), &options), Err(OpenError::Refused { source, .. }) if busy(&source))
     }
 
     pub(super) fn handle(&self) -> FileHandle<'_> {

@@ -80,6 +80,15 @@ pub enum CopyError {
     DeviceTooSmall { source_file: PathBuf, image_bytes: u64, device: PathBuf, device_bytes: u64 },
     #[error("{} contains only part of {}: {cause}", device.display(), source_file.display())]
     DeviceUnfinished { source_file: PathBuf, device: PathBuf, cause: Box<CopyError> },
+    /// A file that a mirror or a move would remove stays.
+    #[error("{} was not removed: {how}", path.display())]
+    NotRemoved { path: PathBuf, how: &'static str },
+    /// The consent to delete must name the destination.
+    #[error("--delete {} is not the destination {}", named.display(), destination.display())]
+    DeletesElsewhere { named: PathBuf, destination: PathBuf },
+    /// A source that is empty is more likely one that is not mounted.
+    #[error("{} has no file, and everything in {} would be deleted", from.display(), to.display())]
+    EmptySource { from: PathBuf, to: PathBuf },
     #[error("{message}")]
     Names { message: String },
 }
@@ -107,11 +116,14 @@ impl CopyError {
             | Self::PartNotOurs { path, .. }
             | Self::Special { path }
             | Self::TooLarge { path, .. }
+            | Self::NotRemoved { path, .. }
             | Self::Open(OpenError::Refused { path, .. } | OpenError::Kind { path, .. }) => Some(path),
             Self::Moving { from, .. }
             | Self::SameFile { from, .. }
             | Self::IntoItself { from, .. }
-            | Self::NoReflink { from, .. } => Some(from),
+            | Self::NoReflink { from, .. }
+            | Self::EmptySource { from, .. } => Some(from),
+            Self::DeletesElsewhere { destination, .. } => Some(destination),
             Self::NotNamed { target, .. } => Some(target),
             Self::NoDevice { destination, .. } => Some(destination),
             Self::NoRoom { directory, .. } => Some(directory),
@@ -163,6 +175,22 @@ impl CopyError {
         }
     }
 
+    /// Whether the same may succeed later: the cause is outside, such as a share that is away for a while or a
+    /// file that was being written to.
+    pub(super) fn may_pass(&self) -> bool {
+        if self.ends_the_copy() {
+            return false;
+        }
+        matches!(
+            self,
+            Self::System { .. }
+                | Self::Open(_)
+                | Self::Moving { .. }
+                | Self::Reading { .. }
+                | Self::SourceChanged { .. }
+        )
+    }
+
     /// Whether the unfinished file can be resumed.
     pub(super) fn keeps_the_part(&self) -> bool {
         matches!(self, Self::Moving { kept: true, .. } | Self::SourceChanged { kept: true, .. })
@@ -200,10 +228,15 @@ impl CopyError {
             Self::SourceChanged { .. } => {
                 "stop what writes to it, or copy a snapshot; a database has its own backup command"
             }
+            Self::NotRemoved { .. } => "the copy itself is complete; the same command finishes the rest",
+            Self::DeletesElsewhere { .. } => {
+                "--delete names the directory in which files may be deleted: the destination, as it is typed there"
+            }
+            Self::EmptySource { .. } => "check that the source is mounted; nothing was copied or deleted",
             Self::PartNotOurs { .. } => "remove it if nobody needs it, and copy again",
             Self::NoReflink { .. } => "--reflink auto copies where blocks cannot be shared",
             Self::Special { .. } => {
-                "--specials keep creates a new one, skip leaves out those inside directories; the content of a device is not copied"
+                "--specials keep creates a new one, skip leaves out those inside directories; a block device that is the only source is copied as an image"
             }
             _ if self.is_of_a_full_destination() => {
                 "free space on the destination; files with their final name are complete, and --resume copies the rest"

@@ -20,6 +20,7 @@ use super::read_back::{BLOCK_BYTES, compare};
 use super::recheck::{Copied, Recheck, expect_no_writers};
 use super::resume::{clear_holes, joined, kept_where_cancelled, resumed_ranges};
 use super::target::check_target;
+use super::walk::Entry;
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
 
@@ -70,6 +71,17 @@ impl FileCopier<'_, '_> {
                 Err(error)
             }
         }
+    }
+
+    /// Copies a file of the inventory; a failure is recorded, unless it ends the copy.
+    pub(super) fn copy_or_note(&mut self, entry: &Entry) -> Result<(), CopyError> {
+        if self.context.progress.is_cancelled() {
+            // Files that share blocks with the source bypass the pipeline, which would notice the
+            // cancellation.
+            return Err(CopyError::cancelled(&entry.source, &entry.target, false));
+        }
+        let copied = self.copy(&entry.source, &entry.target);
+        self.log.note(self.context.options, entry.paths(), copied)
     }
 
     /// `None` if the destination was read back and differs.

@@ -28,10 +28,20 @@ pub(super) struct ImagePlan {
     source: PathBuf,
     device: PathBuf,
     device_bytes: u64,
+    /// Size of the source when the plan was made.
+    image_bytes: u64,
     grant: WriteGrant,
 }
 
 impl ImagePlan {
+    pub(super) fn device(&self) -> &Path {
+        &self.device
+    }
+
+    pub(super) fn image_bytes(&self) -> u64 {
+        self.image_bytes
+    }
+
     /// `None` if the destination is no block device.
     pub(super) fn find(
         context: &CopyContext<'_>,
@@ -64,7 +74,7 @@ impl ImagePlan {
         let grant = guard::check_write(destination, consent)?;
         let device_bytes = grant.size_bytes().map_err(CopyError::system("measure", destination))?;
         let (source, device) = (source.clone(), destination.to_owned());
-        let plan = Self { source, device, device_bytes, grant };
+        let plan = Self { source, device, device_bytes, image_bytes: stat.size_bytes, grant };
         plan.check_size(stat.size_bytes)?;
         let passes = if context.options.verify == VerifyMode::ReadBack { 2 } else { 1 };
         context.progress.add_total(1, stat.size_bytes * passes);

@@ -17,9 +17,18 @@ const TRIAL: Duration = Duration::new(1_234_567_891, 987_654_321);
 
 /// Time resolution by file system, measured when first needed.
 #[derive(Debug, Default)]
-pub(super) struct TimeSteps(HashMap<u64, Option<i128>>);
+pub(super) struct TimeSteps {
+    steps: HashMap<u64, Option<i128>>,
+    /// Nothing may be created to measure it, so only identical times count.
+    is_read_only: bool,
+}
 
 impl TimeSteps {
+    /// With `may_create`, measures by creating a file.
+    pub(super) fn new(may_create: bool) -> Self {
+        Self { is_read_only: !may_create, ..Self::default() }
+    }
+
     /// Whether `target`, on the file system numbered `device`, has the time `kept_ns` because it was set to
     /// `given_ns`.
     pub(super) fn is_kept_as(&mut self, given_ns: i128, kept_ns: i128, target: &Path, device: u64) -> bool {
@@ -27,10 +36,10 @@ impl TimeSteps {
             return true;
         }
         // Most times differ by more than any file system truncates, so there is no need to test.
-        let may_be_cut = STEPS_NS.iter().any(|step| cut(given_ns, *step) == kept_ns);
+        let may_be_cut = !self.is_read_only && STEPS_NS.iter().any(|step| cut(given_ns, *step) == kept_ns);
         may_be_cut
             && self
-                .0
+                .steps
                 .entry(device)
                 .or_insert_with(|| step_at(target).unwrap_or(None))
                 .is_some_and(|step| cut(given_ns, step) == kept_ns)
@@ -72,7 +81,7 @@ mod tests {
         let target = dir.path().join("x");
         for given in [1_500_000_001_987_654_321, -299_999_999_012_345_679] {
             for step in STEPS_NS {
-                let mut steps = TimeSteps(HashMap::from([(7, Some(step))]));
+                let mut steps = TimeSteps { steps: HashMap::from([(7, Some(step))]), is_read_only: false };
                 for other in STEPS_NS {
                     let expected = cut(given, other) == cut(given, step) || other == 1;
                     let found = steps.is_kept_as(given, cut(given, other), &target, 7);
@@ -84,7 +93,7 @@ mod tests {
         // Times are exact on the test machine, and the trial file is removed.
         let mut here = TimeSteps::default();
         assert!(!here.is_kept_as(1_500_000_001_987_654_321, 1_500_000_000_000_000_000, &target, 7));
-        assert_eq!(here.0[&7], Some(1));
+        assert_eq!(here.steps[&7], Some(1));
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         // If nothing can be tested, only identical times count.
         let nowhere = dir.path().join("absent/x");

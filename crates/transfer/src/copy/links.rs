@@ -11,7 +11,7 @@ use super::beside::part_path;
 use super::context::CopyContext;
 use super::error::CopyError;
 use super::file::FileCopier;
-use super::log::CopiedFile;
+use super::log::{CopiedFile, Recorded};
 use super::part::remove_dead;
 use super::walk::{Action, Entry, Inventory};
 
@@ -42,7 +42,12 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
 
     fn make(&mut self, entry: &Entry) -> Result<(), CopyError> {
         match &entry.action {
-            Action::Directory | Action::File | Action::UpToDate => {}
+            Action::Directory | Action::File | Action::UpToDate | Action::Compare => return Ok(()),
+            Action::NewerThere => {
+                self.copier.log.counts.newer_there += 1;
+                self.copier.log.record(Recorded::NewerThere, &entry.target, entry.stat.size_bytes);
+                return Ok(());
+            }
             Action::HardLink(first) => self.make_hard_link(first, entry)?,
             Action::Symlink => {
                 let leads_to =
@@ -55,6 +60,7 @@ impl<'l, 'c, 'a> LinkMaker<'l, 'c, 'a> {
                 self.copier.log.counts.specials += 1;
             }
         }
+        self.copier.log.record(Recorded::Created, &entry.target, 0);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! The log of a copy.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 
 use iostall_engine::files::Loss;
 use iostall_model::transfer::{CopyCounts, DeviceImage, Mismatch, TransferShape};
@@ -30,6 +31,33 @@ pub struct CopyFailure {
     /// Its intended destination.
     pub target: PathBuf,
     pub error: CopyError,
+}
+
+/// What happened to a file, as soon as it has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopyRecord {
+    pub what: Recorded,
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+/// See [`CopyRecord`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    Copied,
+    /// A symbolic link, another name of a file, or a special file was created.
+    Created,
+    /// Left as it was, because it is equal.
+    UpToDate,
+    /// Left as it was, because it is newer.
+    NewerThere,
+    /// It will be tried again, for this reason.
+    Retried(String),
+    Failed(String),
+    /// Read back and different.
+    Different,
+    Deleted,
+    SourceRemoved,
 }
 
 /// The results of a copy so far; valid also if it ends with an error.
@@ -68,6 +96,8 @@ pub struct CopyLog {
     pub in_use: Vec<PathBuf>,
     /// In the order in which they were finished.
     pub files: Vec<CopiedFile>,
+    /// Gets each record at once.
+    pub(super) records: Option<Sender<CopyRecord>>,
 }
 
 /// What was written to an unfinished file.
@@ -85,12 +115,21 @@ impl CopyLog {
         self.mismatches.is_empty() && self.failures.is_empty()
     }
 
+    /// Passes on what happened to a file.
+    pub(super) fn record(&self, what: Recorded, path: &Path, bytes: u64) {
+        if let Some(records) = &self.records {
+            // A reader that has ended has reported why.
+            let _ = records.send(CopyRecord { what, path: path.to_owned(), bytes });
+        }
+    }
+
     /// Records a large file that has its final name.
     pub(super) fn add_large_file(&mut self, target: &Path, bytes: u64, filled: Filled) {
         self.counts.files += 1;
         self.counts.reflinked_files += u64::from(filled.is_clone);
         self.counts.resumed_files += u64::from(filled.kept_bytes > 0);
         self.bytes += bytes;
+        self.record(Recorded::Copied, target, bytes);
         self.hole_bytes += filled.hole_bytes;
         self.kept_bytes += filled.kept_bytes;
         self.add_checked(target, bytes, filled.hashes);
@@ -106,6 +145,9 @@ impl CopyLog {
     /// Records the result of comparing a copy with its source; returns whether they are equal.
     pub(super) fn note_compared(&mut self, found: Option<Mismatch>) -> bool {
         let is_equal = found.is_none();
+        if let Some(mismatch) = &found {
+            self.record(Recorded::Different, Path::new(&mismatch.path), 0);
+        }
         self.verified_files += u64::from(is_equal);
         self.mismatches.extend(found);
         is_equal
@@ -114,6 +156,15 @@ impl CopyLog {
     /// Adds the results of a batch of small files.
     pub(super) fn add_batch(&mut self, mut batch: CopyLog) {
         let files = batch.files.len() as u64;
+        for file in &batch.files {
+            self.record(Recorded::Copied, &file.path, file.bytes);
+        }
+        for failure in &batch.failures {
+            self.record(Recorded::Failed(failure.error.to_string()), &failure.source, 0);
+        }
+        for mismatch in &batch.mismatches {
+            self.record(Recorded::Different, Path::new(&mismatch.path), 0);
+        }
         self.counts.files += files;
         self.counts.small_files += files;
         self.bytes += batch.files.iter().map(|file| file.bytes).sum::<u64>();
@@ -124,6 +175,26 @@ impl CopyLog {
         self.failures.append(&mut batch.failures);
         self.in_use.append(&mut batch.in_use);
         self.files.append(&mut batch.files);
+    }
+
+    /// Adds what another thread has copied.
+    pub(super) fn merge(&mut self, mut other: CopyLog) {
+        let (all, counts) = (&mut self.counts, other.counts);
+        all.files += counts.files;
+        all.reflinked_files += counts.reflinked_files;
+        all.resumed_files += counts.resumed_files;
+        self.bytes += other.bytes;
+        self.hole_bytes += other.hole_bytes;
+        self.kept_bytes += other.kept_bytes;
+        self.prepare_ns += other.prepare_ns;
+        self.sync_ns += other.sync_ns;
+        self.verify_ns += other.verify_ns;
+        self.verified_files += other.verified_files;
+        self.mismatches.append(&mut other.mismatches);
+        self.failures.append(&mut other.failures);
+        self.losses.append(&mut other.losses);
+        self.in_use.append(&mut other.in_use);
+        self.files.append(&mut other.files);
     }
 
     /// Records a failure of one entry; returns an error if it ends the copy.
@@ -137,6 +208,7 @@ impl CopyLog {
         if !options.continues_after(&error) {
             return Err(error);
         }
+        self.record(Recorded::Failed(error.to_string()), source, 0);
         self.failures.push(CopyFailure { source: source.to_owned(), target: target.to_owned(), error });
         Ok(())
     }
@@ -144,8 +216,12 @@ impl CopyLog {
     /// Files, links and special files that have succeeded or failed.
     pub(super) fn completed(&self) -> u64 {
         let counts = &self.counts;
-        let made =
-            counts.files + counts.symlinks + counts.hard_links + counts.specials + counts.already_there;
+        let made = counts.files
+            + counts.symlinks
+            + counts.hard_links
+            + counts.specials
+            + counts.already_there
+            + counts.newer_there;
         made + (self.failures.len() + self.mismatches.len()) as u64
     }
 }

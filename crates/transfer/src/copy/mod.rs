@@ -6,6 +6,7 @@ mod devices;
 mod durable;
 mod endpoint;
 mod error;
+mod extra;
 mod file;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -16,18 +17,26 @@ mod journal;
 mod kept_time;
 mod links;
 mod log;
+mod moved_source;
 mod mover;
+mod names;
 mod options;
 mod page_cache;
+mod parallel;
 mod part;
 mod plan;
+mod preview;
 pub(crate) mod read_back;
 mod recheck;
 mod resume;
+mod retry;
 mod room;
+mod same_content;
+mod selection;
 mod sink;
 mod small;
 mod steady;
+mod stream;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -39,13 +48,14 @@ mod up_to_date;
 mod walk;
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 
 pub use beside::{is_part_name, journal_path, part_path};
 pub use error::CopyError;
-pub use log::{CopiedFile, CopyFailure, CopyLog};
-pub use options::{CHECKPOINT_BYTES, CopyOptions, Resume, SMALL_FILE_BYTES, Specials, Symlinks};
+pub use log::{CopiedFile, CopyFailure, CopyLog, CopyRecord, Recorded};
+pub use options::{CHECKPOINT_BYTES, CopyOptions, Equality, Resume, SMALL_FILE_BYTES, Specials, Symlinks};
 pub use plan::CopyPlan;
-pub use walk::pair_names;
+pub use selection::{FileList, FileListError, Listed, NamePattern, NamePatternError, NameRule, Selection};
 
 use crate::progress::Progress;
 
@@ -63,6 +73,11 @@ impl<'a> Copier<'a> {
         Self { context, mover: mover::Mover::new(options, progress), log: CopyLog::default() }
     }
 
+    /// Passes on what happens to each file as soon as it has happened.
+    pub fn record_to(&mut self, records: Sender<CopyRecord>) {
+        self.log.records = Some(records);
+    }
+
     /// The log so far.
     pub fn log(&self) -> &CopyLog {
         &self.log
@@ -70,7 +85,7 @@ impl<'a> Copier<'a> {
 
     /// What it has done.
     pub fn into_log(self) -> CopyLog {
-        CopyLog { shape: self.mover.into_described(), ..self.log }
+        CopyLog { shape: self.mover.into_described(), records: None, ..self.log }
     }
 
     /// Copies files and trees: each source to `destination`, or into it if it is a directory.

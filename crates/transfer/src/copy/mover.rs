@@ -71,6 +71,13 @@ impl<'a> Mover<'a> {
         self.described
     }
 
+    /// Takes over how another one moved its first file, if this one has not moved any.
+    pub(super) fn take_description(&mut self, of_other: Option<TransferShape>) {
+        if self.described.is_none() {
+            self.described = of_other;
+        }
+    }
+
     /// Sizes and depths for files on one device, or on two.
     pub(super) fn shape(&self, same_device: bool) -> Shape {
         let options = self.options;

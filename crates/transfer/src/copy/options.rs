@@ -1,5 +1,6 @@
 //! Options of a copy.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use iostall_engine::guard::WriteConsent;
@@ -7,6 +8,7 @@ use iostall_measure::Caching;
 use iostall_model::transfer::{CopySettings, HashKind, Reflink, VerifyMode};
 
 use super::error::CopyError;
+use super::selection::Selection;
 use crate::rate::RateLimit;
 
 /// How symbolic links are copied.
@@ -44,6 +46,14 @@ pub enum Resume {
     Never,
 }
 
+/// What makes a file at the destination equal, so that it is not copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equality {
+    SizeAndTime,
+    /// Size and every byte; both files are read.
+    Content,
+}
+
 /// Files below this size are copied as small files, bytes.
 pub const SMALL_FILE_BYTES: u64 = 1 << 20;
 /// Bytes written between two journal entries.
@@ -60,6 +70,25 @@ pub struct CopyOptions {
     /// Database files and devices that may be overwritten.
     pub consent: WriteConsent,
     pub resume: Resume,
+    /// Which files are copied.
+    pub selection: Selection,
+    /// Equal files at the destination are left as they are.
+    pub equality: Option<Equality>,
+    /// Newer files at the destination stay, whatever else may be replaced.
+    pub update: bool,
+    /// The single source directory is copied to the destination itself and not into it.
+    pub mirror: bool,
+    /// Once everything is copied, removes what the destination has and the source has not. Names the
+    /// destination, as consent.
+    pub delete: Option<PathBuf>,
+    /// Once everything is copied and verified, removes the sources.
+    pub remove_sources: bool,
+    /// Nothing may be created, not even to find something out.
+    pub dry_run: bool,
+    /// How often files that failed are tried again.
+    pub retries: u32,
+    /// Pause before each retry, nanoseconds.
+    pub retry_wait_ns: u64,
     /// The first failure ends the copy.
     pub fail_fast: bool,
     /// Maximum rate of copying.
@@ -87,6 +116,8 @@ pub struct CopyOptions {
     pub one_file_system: bool,
     /// Threads for small files.
     pub workers: u32,
+    /// How many large files are copied at once, each with its own buffers.
+    pub large_files_at_once: u32,
 }
 
 impl Default for CopyOptions {
@@ -99,6 +130,15 @@ impl Default for CopyOptions {
             overwrite: false,
             consent: WriteConsent::none(),
             resume: Resume::default(),
+            selection: Selection::default(),
+            equality: None,
+            update: false,
+            mirror: false,
+            delete: None,
+            remove_sources: false,
+            dry_run: false,
+            retries: 0,
+            retry_wait_ns: 0,
             fail_fast: false,
             rate: None,
             read_back_rate: None,
@@ -114,6 +154,8 @@ impl Default for CopyOptions {
             one_file_system: false,
             // Small files wait for the file system, not for the CPU, so more threads than CPUs help.
             workers: u32::try_from(processors * 2).unwrap_or(8).clamp(2, 32),
+            // One fills most devices.
+            large_files_at_once: 1,
         }
     }
 }
@@ -133,6 +175,7 @@ impl CopyOptions {
             limit_bytes_per_second,
             overwrite: self.overwrite,
             resume: self.resume == Resume::Always,
+            skips_equal: self.equality.is_some(),
         }
     }
 }

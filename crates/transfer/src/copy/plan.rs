@@ -8,11 +8,15 @@ use iostall_model::transfer::VerifyMode;
 
 use super::context::CopyContext;
 use super::error::CopyError;
+use super::extra::Extras;
 use super::image::ImagePlan;
-use super::log::CopyLog;
+use super::log::{CopyLog, Recorded};
+use super::options::{CopyOptions, Symlinks};
 use super::part::directory_of;
 use super::room::check_room;
-use super::walk::{Inventory, pair_names};
+use super::same_content::resolve_compared;
+use super::stream::StreamPlan;
+use super::walk::{Action, Inventory};
 
 /// The plan of a copy. Nothing is written until it is carried out.
 #[derive(Debug, Default)]
@@ -20,8 +24,12 @@ pub struct CopyPlan {
     pub(super) inventory: Inventory,
     /// Directories that must exist.
     pub(super) into: Vec<PathBuf>,
+    /// Removed from the destination in the end.
+    pub(super) extras: Extras,
     /// Instead of everything else: one file onto a device.
     pub(super) image: Option<ImagePlan>,
+    /// Instead of everything else: from or to a stream, or the image of a device.
+    pub(super) stream: Option<StreamPlan>,
 }
 
 impl CopyPlan {
@@ -36,7 +44,13 @@ impl CopyPlan {
         if image.is_some() {
             return Ok(Self { image, ..Self::default() });
         }
-        let pairs = pair_names(sources, destination)?;
+        let stream = StreamPlan::find(context, sources, destination)?;
+        if stream.is_some() {
+            return Ok(Self { stream, ..Self::default() });
+        }
+        let options = context.options;
+        let pairs = options.pairs(sources, destination)?;
+        check_request(options, &pairs, destination)?;
         let mut into: Vec<PathBuf> =
             pairs.iter().map(|(_, target)| directory_of(target).to_owned()).collect();
         into.dedup();
@@ -46,12 +60,18 @@ impl CopyPlan {
         for directory in &into {
             context.destinations.check_directory(directory)?;
         }
-        let mut inventory = Inventory::take(&pairs, context.options, &context.destinations)?;
-        check_room(context.options, &mut inventory)?;
+        let mut inventory = Inventory::take(&pairs, options, &context.destinations)?;
+        resolve_compared(context, &mut inventory)?;
+        check_room(options, &mut inventory)?;
+        let extras = find_extras(context, &pairs, &mut inventory)?;
+        for failure in &inventory.failures {
+            log.record(Recorded::Failed(failure.error.to_string()), &failure.source, 0);
+        }
         log.failures.append(&mut inventory.failures);
         log.failed_at_start = log.failures.len();
         log.counts.skipped_specials += inventory.skipped_specials;
-        let plan = Self { inventory, into, image: None };
+        log.counts.excluded += inventory.excluded;
+        let plan = Self { inventory, into, extras, image: None, stream: None };
         plan.announce(context);
         Ok(plan)
     }
@@ -71,4 +91,61 @@ impl CopyPlan {
             }
         }
     }
+}
+
+/// Refuses options that do not fit the names, before anything is read.
+fn check_request(
+    options: &CopyOptions,
+    pairs: &[(PathBuf, PathBuf)],
+    destination: &Path,
+) -> Result<(), CopyError> {
+    let names = |message: String| Err(CopyError::Names { message });
+    let is_directory =
+        |path: &Path| files::stamp_of_path(path).is_ok_and(|stat| stat.kind == FileKind::Directory);
+    if options.selection.list.is_some() && !matches!(pairs, [(source, _)] if is_directory(source)) {
+        return names("--files-from lists names below one source directory: name that directory".to_owned());
+    }
+    if let Some(named) = options.delete.as_deref().filter(|named| !is_same_place(named, destination)) {
+        let (named, destination) = (named.to_owned(), destination.to_owned());
+        return Err(CopyError::DeletesElsewhere { named, destination });
+    }
+    if options.remove_sources && options.verify != VerifyMode::ReadBack {
+        return names("sources are removed only after the copy was read back".to_owned());
+    }
+    if options.remove_sources && options.symlinks == Symlinks::Follow {
+        return names("what a link leads to is not moved: leave out --symlinks follow, or --move".to_owned());
+    }
+    let is_link = |path: &Path| files::stamp_of_link(path).is_ok_and(|stat| stat.kind == FileKind::Symlink);
+    match pairs.iter().find(|(source, _)| options.remove_sources && is_link(source)) {
+        Some((link, _)) => {
+            names(format!("{} is a link: to move what it leads to, name that", link.display()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether two names lead to the same place, or are equal where nothing exists yet.
+fn is_same_place(one: &Path, other: &Path) -> bool {
+    match (files::stamp_of_path(one), files::stamp_of_path(other)) {
+        (Ok(one), Ok(other)) => one.is_same_file(&other),
+        (Err(_), Err(_)) => one.components().eq(other.components()),
+        _ => false,
+    }
+}
+
+fn find_extras(
+    context: &CopyContext<'_>,
+    pairs: &[(PathBuf, PathBuf)],
+    inventory: &mut Inventory,
+) -> Result<Extras, CopyError> {
+    let ([(source, target)], Some(_)) = (pairs, &context.options.delete) else {
+        return Ok(Extras::default());
+    };
+    let extras = Extras::find(context, (source, target), &mut inventory.failures)?;
+    let has_files =
+        inventory.excluded > 0 || inventory.entries.iter().any(|entry| entry.action != Action::Directory);
+    if !extras.all.is_empty() && !has_files {
+        return Err(CopyError::EmptySource { from: source.clone(), to: target.clone() });
+    }
+    Ok(extras)
 }

@@ -68,7 +68,7 @@ impl<C: Clock> Reader<'_, C> {
 }
 
 /// Compares what was read from the source with what the destination holds. `None` if equal.
-pub(super) fn compare(
+pub(crate) fn compare(
     shown: &Path,
     source: &Path,
     copy: &Path,

@@ -328,3 +328,57 @@ fn every_checksum_of_a_copy_is_that_of_its_file() {
         }
     }
 }
+
+/// A share that was away for a second cost a night's copy.
+#[test]
+fn a_file_that_failed_is_tried_again_until_it_is_there() {
+    for small_file_bytes in [0, 1 << 20] {
+        let room = Room::new();
+        for name in ["tree/a", "tree/b"] {
+            room.write(name, 300_000);
+        }
+        let options = CopyOptions {
+            retries: 1_000_000,
+            retry_wait_ns: 1_000_000,
+            fail_fast: false,
+            small_file_bytes,
+            ..options()
+        };
+        let progress = Progress::default();
+        let mut copier = Copier::new(&options, &progress);
+        let (sender, records) = std::sync::mpsc::channel();
+        copier.record_to(sender);
+        let plan = copier.plan(&[room.path("tree")], &room.path("copy")).unwrap();
+        fs::rename(room.path("tree/a"), room.path("away")).unwrap();
+        std::thread::scope(|scope| {
+            let room = &room;
+            scope.spawn(move || {
+                records.iter().find(|record| matches!(record.what, Recorded::Failed(_))).unwrap();
+                fs::rename(room.path("away"), room.path("tree/a")).unwrap();
+            });
+            copier.carry_out(plan).unwrap();
+        });
+        let log = copier.into_log();
+        assert_eq!((log.counts.files, log.failures.len(), log.remaining), (2, 0, 0));
+        assert_eq!(fs::read(room.path("copy/a")).unwrap(), content(300_000));
+    }
+}
+
+#[test]
+fn what_stays_wrong_fails_after_the_last_try() {
+    let room = Room::new();
+    room.write("tree/a", 300_000);
+    room.write("tree/b", 300_000);
+    let options = CopyOptions { retries: 3, retry_wait_ns: 1, fail_fast: false, ..options() };
+    let progress = Progress::default();
+    let mut copier = Copier::new(&options, &progress);
+    let (sender, records) = std::sync::mpsc::channel();
+    copier.record_to(sender);
+    let plan = copier.plan(&[room.path("tree")], &room.path("copy")).unwrap();
+    fs::remove_file(room.path("tree/a")).unwrap();
+    copier.carry_out(plan).unwrap();
+    let log = copier.into_log();
+    assert_eq!((log.counts.files, log.failures.len()), (1, 1));
+    let tries = records.iter().filter(|record| matches!(record.what, Recorded::Retried(_))).count();
+    assert_eq!(tries, 3);
+}

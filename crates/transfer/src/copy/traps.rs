@@ -10,9 +10,10 @@ use iostall_model::transfer::{Mismatch, VerifyMode};
 
 use super::beside::new_journal_path;
 use super::journal::{DurableRange, FileJournal};
+use super::names::pair_names;
 use super::part::Part;
 use super::tests::{Room, content, copy_with, leave_unfinished, options};
-use super::walk::{Inventory, pair_names};
+use super::walk::Inventory;
 use super::*;
 use crate::hash::{Hasher, piece_hash};
 use crate::pipeline::PipelineError;

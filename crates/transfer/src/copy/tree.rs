@@ -12,15 +12,18 @@ use super::error::CopyError;
 use super::file::FileCopier;
 use super::journal::remove_journal;
 use super::links::LinkMaker;
+use super::moved_source::remove_sources;
+use super::parallel::copy_large;
 use super::part::Part;
 use super::plan::CopyPlan;
+use super::retry::{as_it_is_now, take_failed};
 use super::small::{SmallFiles, batches};
 use super::tree_mark;
 use super::up_to_date::confirm_up_to_date;
 use super::walk::{Action, Entry, Inventory, refuse_other_kind};
 
-/// Copies files and trees. Small files first, in parallel; then large ones, one after another at full device
-/// speed; then links; directory times last.
+/// Copies files and trees. Small files first, in parallel; then large ones, usually one after another at full
+/// device speed; then links; then what a mirror deletes; directory times; and last what a move removes.
 pub(super) struct TreeCopier<'c, 'a> {
     pub(super) files: FileCopier<'c, 'a>,
 }
@@ -29,6 +32,9 @@ impl TreeCopier<'_, '_> {
     pub(super) fn carry_out(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
         if let Some(image) = plan.image {
             return image.write(&mut self.files);
+        }
+        if let Some(stream) = plan.stream {
+            return stream.write(&mut self.files);
         }
         let before = self.files.log.completed();
         let expected = plan.inventory.entries.len() - plan.inventory.directories().count();
@@ -40,34 +46,75 @@ impl TreeCopier<'_, '_> {
     }
 
     fn in_order(&mut self, plan: CopyPlan) -> Result<(), CopyError> {
-        let CopyPlan { mut inventory, into, .. } = plan;
+        let CopyPlan { mut inventory, into, extras, .. } = plan;
         if inventory.entries.is_empty() {
             return Ok(());
         }
-        let context = self.files.context;
         self.make_directories(&mut inventory)?;
         let targets = inventory.directories().map(|entry| entry.target.as_path());
         let file_systems = FileSystems::of(targets.chain(into.iter().map(PathBuf::as_path)))?;
-        let (small, large): (Vec<_>, Vec<_>) =
-            inventory.files().partition(|entry| entry.is_small(context.options));
-        let log = &mut *self.files.log;
-        let workers = SmallFiles { context, file_systems: &file_systems };
-        workers.copy_batches(&batches(&small), |batch| log.add_batch(batch))?;
-        for entry in large {
-            if context.progress.is_cancelled() {
-                // Files that share blocks with the source bypass the pipeline, which would notice the
-                // cancellation.
-                return Err(CopyError::cancelled(&entry.source, &entry.target, false));
-            }
-            let copied = self.files.copy(&entry.source, &entry.target);
-            self.note(entry, copied)?;
-        }
+        self.copy_and_retry(&inventory, &file_systems)?;
         confirm_up_to_date(&mut self.files, &inventory)?;
         let mut links = LinkMaker::new(&mut self.files, &inventory);
         for entry in &inventory.entries {
             links.make_or_note(entry)?;
         }
-        self.finish_directories(&inventory, &file_systems)
+        if !extras.all.is_empty() && self.files.log.is_whole() {
+            file_systems.sync()?;
+            extras.remove(self.files.context, self.files.log)?;
+        }
+        self.finish_directories(&inventory, &file_systems)?;
+        if self.files.context.options.remove_sources && self.files.log.is_whole() {
+            self.finish_move(&inventory)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the sources, and then the marks: until the last source is gone, the same command must find the
+    /// same destination again.
+    fn finish_move(&mut self, inventory: &Inventory) -> Result<(), CopyError> {
+        let roots = inventory.directories().filter(|entry| inventory.roots.contains(&entry.target));
+        let marked: Vec<&Entry> =
+            roots.filter(|entry| tree_mark::is_of(&entry.target, &entry.source)).collect();
+        remove_sources(self.files.context, inventory, self.files.log)?;
+        for entry in marked.into_iter().filter(|_| self.files.log.is_whole()) {
+            let tree = entry.target.as_path();
+            tree_mark::remove(tree).map_err(CopyError::system("take the mark out of", tree))?;
+            // Without its mark the directory is as it was in the source. A failure to set times was recorded
+            // the first time.
+            let _ = fs::File::open(tree).and_then(|open| files::set_times(&open, &entry.stat));
+        }
+        Ok(())
+    }
+
+    /// Copies the files, and those that failed for a reason that may pass once more, as often as wanted.
+    fn copy_and_retry(&mut self, inventory: &Inventory, file_systems: &FileSystems) -> Result<(), CopyError> {
+        let options = self.files.context.options;
+        self.copy_files(&inventory.files().collect::<Vec<_>>(), file_systems)?;
+        for _ in 0..options.retries {
+            let failed = take_failed(self.files.log, inventory);
+            let Some(first) = failed.first() else { return Ok(()) };
+            if !self.files.context.pause(options.retry_wait_ns) {
+                return Err(CopyError::cancelled(&first.source, &first.target, false));
+            }
+            let again: Vec<Entry> = failed.into_iter().map(as_it_is_now).collect();
+            self.copy_files(&again.iter().collect::<Vec<_>>(), file_systems)?;
+        }
+        Ok(())
+    }
+
+    fn copy_files(&mut self, entries: &[&Entry], file_systems: &FileSystems) -> Result<(), CopyError> {
+        let context = self.files.context;
+        let (small, large): (Vec<&Entry>, Vec<&Entry>) =
+            entries.iter().copied().partition(|entry| entry.is_small(context.options));
+        let log = &mut *self.files.log;
+        let workers = SmallFiles { context, file_systems };
+        workers.copy_batches(&batches(&small), |batch| log.add_batch(batch))?;
+        let copiers = context.options.large_files_at_once as usize;
+        if copiers > 1 && large.len() > 1 {
+            return copy_large(context, (&mut *self.files.mover, &mut *self.files.log), &large, copiers);
+        }
+        large.iter().try_for_each(|entry| self.files.copy_or_note(entry))
     }
 
     fn note(&mut self, entry: &Entry, done: Result<(), CopyError>) -> Result<(), CopyError> {
@@ -131,9 +178,10 @@ impl TreeCopier<'_, '_> {
     }
 
     /// Removes the mark of an unfinished tree once everything in it is durable. An incomplete tree keeps it,
-    /// so that the same command can resume.
+    /// so that the same command can resume; so does one whose sources are still to be removed.
     fn finish_tree(&self, source: &Path, tree: &Path, file_systems: &FileSystems) -> Result<(), CopyError> {
-        if !self.files.log.is_whole() || !tree_mark::is_of(tree, source) {
+        let stays = self.files.context.options.remove_sources || !self.files.log.is_whole();
+        if stays || !tree_mark::is_of(tree, source) {
             return Ok(());
         }
         file_systems.sync()?;

@@ -8,6 +8,7 @@ use iostall_model::transfer::VerifyMode;
 use super::endpoint::Endpoint;
 use super::error::CopyError;
 use super::file::FileCopier;
+use super::log::Recorded;
 use super::read_back::{BLOCK_BYTES, compare};
 use super::recheck::source_is_unmodified;
 use super::walk::{Entry, Inventory};
@@ -21,6 +22,7 @@ pub(super) fn confirm_up_to_date(
     let options = copier.context.options;
     for entry in inventory.up_to_date() {
         copier.log.counts.already_there += 1;
+        copier.log.record(Recorded::UpToDate, &entry.target, entry.stat.size_bytes);
         if entry.stat.kind == FileKind::Regular && options.verify != VerifyMode::None {
             let confirmed = confirm(copier, entry);
             copier.log.note(options, entry.paths(), confirmed)?;

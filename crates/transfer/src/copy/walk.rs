@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::files::{self, FileKind, FileStamp};
-use iostall_engine::guard::{Destinations, Refusal};
+use iostall_engine::guard::Destinations;
 use iostall_model::transfer::Reflink;
 
 use super::beside::is_part_name;
@@ -13,8 +13,9 @@ use super::error::CopyError;
 use super::journal::is_unfinished;
 use super::kept_time::TimeSteps;
 use super::log::CopyFailure;
-use super::options::{CopyOptions, Resume, Specials, Symlinks};
+use super::options::{CopyOptions, Equality, Resume, Specials, Symlinks};
 use super::part::directory_of;
+use super::selection::FileList;
 use super::target::check_target;
 use super::tree_mark;
 
@@ -27,8 +28,12 @@ pub(super) enum Action {
     HardLink(PathBuf),
     Symlink,
     Special,
-    /// Complete and unchanged since an earlier attempt.
+    /// Equal at the destination, from an earlier attempt or copy.
     UpToDate,
+    /// A file of the same size is at the destination, and its content decides whether it is copied.
+    Compare,
+    /// The destination has a newer one, which stays.
+    NewerThere,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +69,8 @@ impl Entry {
 pub(super) struct Inventory {
     pub(super) entries: Vec<Entry>,
     pub(super) skipped_specials: u64,
+    /// Entries left out by the selection; a directory counts once.
+    pub(super) excluded: u64,
     /// Files already known to fail.
     pub(super) failures: Vec<CopyFailure>,
     /// Destinations of the directories named as sources.
@@ -75,61 +82,6 @@ pub(super) struct Inventory {
     first_names: HashMap<(u64, u64), PathBuf>,
 }
 
-/// The destination of each source: `destination` itself, or inside it if it is a directory.
-pub fn pair_names(sources: &[PathBuf], destination: &Path) -> Result<Vec<(PathBuf, PathBuf)>, CopyError> {
-    let names = |message: String| CopyError::Names { message };
-    let is_directory = files::stamp_of_path(destination).is_ok_and(|stat| stat.kind == FileKind::Directory);
-    // A directory left by an earlier attempt is the destination itself, not a directory to copy into.
-    let into = is_directory
-        && match sources {
-            [only] => !tree_mark::is_of(destination, only),
-            _ => true,
-        };
-    if sources.len() > 1 && !into {
-        return Err(names(format!(
-            "{} is not a directory, and there are several sources",
-            destination.display()
-        )));
-    }
-    let is_of_file =
-        |source: &PathBuf| files::stamp_of_path(source).is_ok_and(|stat| stat.kind != FileKind::Directory);
-    if !into && names_a_directory(destination) && sources.iter().any(is_of_file) {
-        return Err(Refusal::NoDirectory { path: destination.to_owned() }.into());
-    }
-    let mut pairs: Vec<(PathBuf, PathBuf)> = Vec::with_capacity(sources.len());
-    for source in sources {
-        let target = if into {
-            // `.` and `/` have no name of their own; take it from their real path.
-            let name = match source.file_name() {
-                Some(name) => name.to_owned(),
-                None => fs::canonicalize(source)
-                    .ok()
-                    .and_then(|real| Some(real.file_name()?.to_owned()))
-                    .ok_or_else(|| names(format!("{} has no name to copy it under", source.display())))?,
-            };
-            destination.join(name)
-        } else {
-            destination.to_owned()
-        };
-        if let Some((other, _)) = pairs.iter().find(|(_, taken)| *taken == target) {
-            return Err(names(format!(
-                "{} and {} would both become {}",
-                other.display(),
-                source.display(),
-                target.display()
-            )));
-        }
-        pairs.push((source.clone(), target));
-    }
-    Ok(pairs)
-}
-
-/// Whether a path ends as one of a directory does (`Path` drops such an ending).
-fn names_a_directory(path: &Path) -> bool {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    [&b"/"[..], b"/.", b"/.."].iter().any(|end| bytes.ends_with(end))
-}
-
 impl Inventory {
     /// Walks all sources. Entries that must fail are recorded and left out: an existing file, a tree into
     /// itself, a loop. An error means that the copy cannot start.
@@ -139,13 +91,16 @@ impl Inventory {
         destinations: &Destinations,
     ) -> Result<Self, CopyError> {
         let leaves_finished = match options.resume {
+            _ if options.equality.is_some() => true,
             Resume::Always => true,
             Resume::Matching => pairs.iter().any(|(source, target)| is_begun(source, target)),
             Resume::Never => false,
         };
-        let mut inventory = Self { leaves_finished, ..Self::default() };
+        let time_steps = TimeSteps::new(!options.dry_run);
+        let mut inventory = Self { leaves_finished, time_steps, ..Self::default() };
         for (source, target) in pairs {
-            let taken = inventory.take_source(source, target, &Walk { options, destinations, device: None });
+            let walk = Walk { options, destinations, root: source, device: None };
+            let taken = inventory.take_source(source, target, &walk);
             inventory.noted(source, target, options, taken)?;
         }
         Ok(inventory)
@@ -158,13 +113,34 @@ impl Inventory {
             refuse_into_itself(source, &stat, target)?;
             self.roots.insert(target.to_owned());
             let walk = Walk { device: Some(stat.device), ..*walk };
-            return walk.directory(self, source, target, stat, &mut Vec::new());
+            walk.directory(self, source, target, stat, &mut Vec::new())?;
+            return self.note_unlisted(source, target, walk.options);
+        }
+        let name = source.file_name().map_or(source, Path::new);
+        if !walk.options.selection.admits(name, &stat) {
+            self.excluded += 1;
+            return Ok(());
         }
         // A special file that is skipped inside a tree is an error if named directly.
         if stat.kind == FileKind::Special && walk.options.specials == Specials::Skip {
             return Err(CopyError::Special { path: source.to_owned() });
         }
         self.add(source, target, stat, walk)
+    }
+
+    /// Records names of the list that the source does not have.
+    fn note_unlisted(
+        &mut self,
+        source: &Path,
+        target: &Path,
+        options: &CopyOptions,
+    ) -> Result<(), CopyError> {
+        for name in options.selection.list.iter().flat_map(FileList::names) {
+            let path = source.join(name);
+            let found = files::stamp_of_link(&path).map(drop).map_err(CopyError::system("find", &path));
+            self.noted(&path, &target.join(name), options, found)?;
+        }
+        Ok(())
     }
 
     /// Records the failure of one source; returns an error if it ends the copy.
@@ -218,28 +194,56 @@ impl Inventory {
                 Specials::Keep => Action::Special,
                 Specials::Refuse => return Err(CopyError::Special { path: source.to_owned() }),
             },
-            FileKind::Regular => self.file_action(&stat, target),
+            FileKind::Regular => Action::File,
         };
-        let action =
-            if self.leaves_finished && self.is_up_to_date(&stat, target) { Action::UpToDate } else { action };
-        if !matches!(action, Action::UpToDate | Action::Directory) {
+        let action = match self.existing(&stat, target, options) {
+            Existing::Equal => {
+                self.file_action(&stat, target);
+                Action::UpToDate
+            }
+            Existing::Newer => Action::NewerThere,
+            Existing::SameSize => {
+                self.file_action(&stat, target);
+                Action::Compare
+            }
+            Existing::NoneOrOther if action == Action::File => self.file_action(&stat, target),
+            Existing::NoneOrOther => action,
+        };
+        if !matches!(action, Action::UpToDate | Action::NewerThere | Action::Compare | Action::Directory) {
             check_target(source, &stat, target, options.overwrite, walk.destinations)?;
         }
         self.entries.push(Entry { source: source.to_owned(), target: target.to_owned(), stat, action });
         Ok(())
     }
 
-    /// Whether an earlier attempt finished the file: it was renamed once complete, with its times set.
-    fn is_up_to_date(&mut self, stat: &FileStamp, target: &Path) -> bool {
-        let Ok(there) = files::stamp_of_link(target) else { return false };
-        there.kind == stat.kind
-            && stat.kind != FileKind::Directory
-            && there.size_bytes == stat.size_bytes
+    /// Compares an entry with what the destination has under its name.
+    fn existing(&mut self, stat: &FileStamp, target: &Path, options: &CopyOptions) -> Existing {
+        let Ok(there) = files::stamp_of_link(target) else { return Existing::NoneOrOther };
+        if stat.kind == FileKind::Directory || there.kind != stat.kind {
+            return Existing::NoneOrOther;
+        }
+        let is_same_size = there.size_bytes == stat.size_bytes;
+        if options.equality == Some(Equality::Content) && stat.kind == FileKind::Regular {
+            if is_same_size {
+                return Existing::SameSize;
+            }
+        } else if self.leaves_finished
+            && is_same_size
+            // A copy gives a file its times last, once it is complete.
             && self.time_steps.is_kept_as(stat.modified_ns, there.modified_ns, target, there.device)
+        {
+            return Existing::Equal;
+        }
+        if options.update && there.modified_ns > stat.modified_ns {
+            Existing::Newer
+        } else {
+            Existing::NoneOrOther
+        }
     }
 
+    /// Copies the first name of a file, and links the others to it.
     fn file_action(&mut self, stat: &FileStamp, target: &Path) -> Action {
-        if stat.links < 2 {
+        if stat.links < 2 || stat.kind != FileKind::Regular {
             return Action::File;
         }
         if let Some(first) = self.first_names.get(&(stat.device, stat.inode)) {
@@ -248,6 +252,17 @@ impl Inventory {
         self.first_names.insert((stat.device, stat.inode), target.to_owned());
         Action::File
     }
+}
+
+/// What the destination has under the name of an entry.
+enum Existing {
+    /// Nothing, or something else.
+    NoneOrOther,
+    /// The same, by size and time.
+    Equal,
+    /// A file of this size, whose content must be compared.
+    SameSize,
+    Newer,
 }
 
 /// Whether an earlier attempt at this copy left a tree with its mark, or a file with its journal.
@@ -292,6 +307,8 @@ pub(super) fn refuse_other_kind(source: &Path, target: &Path) -> Result<(), Copy
 struct Walk<'a> {
     options: &'a CopyOptions,
     destinations: &'a Destinations,
+    /// The source, from which names are matched.
+    root: &'a Path,
     /// File system of the source directory.
     device: Option<u64>,
 }
@@ -341,6 +358,10 @@ impl Walk<'_> {
             Symlinks::Keep | Symlinks::Skip => files::stamp_of_link(path),
         };
         let stat = stat.map_err(CopyError::system("look at", path))?;
+        if !self.options.selection.admits(path.strip_prefix(self.root).unwrap_or(path), &stat) {
+            inventory.excluded += 1;
+            return Ok(());
+        }
         if stat.kind != FileKind::Directory {
             return inventory.add(path, copy, stat, self);
         }

@@ -1,0 +1,86 @@
+//! Removes the sources of a copy that has arrived as a whole.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+
+use iostall_engine::files::{self, FileKind, OpenDirectory, Writers};
+use iostall_engine::guard::Removes;
+
+use super::context::CopyContext;
+use super::error::CopyError;
+use super::log::{CopyLog, Recorded};
+use super::part::directory_of;
+use super::walk::{Action, Entry, Inventory};
+
+/// Removes every source that the destination has. Everything must be verified and durable by now; what does
+/// not look as it did when it was copied stays, and is a failure.
+pub(super) fn remove_sources(
+    context: &CopyContext<'_>,
+    inventory: &Inventory,
+    log: &mut CopyLog,
+) -> Result<(), CopyError> {
+    for entry in &inventory.entries {
+        let has_arrived =
+            matches!(entry.action, Action::File | Action::HardLink(_) | Action::Symlink | Action::UpToDate);
+        if !has_arrived {
+            continue;
+        }
+        if context.progress.is_cancelled() {
+            return Err(CopyError::cancelled(&entry.source, &entry.target, false));
+        }
+        let removed = remove_one(context, entry);
+        if removed.is_ok() {
+            log.counts.removed_sources += 1;
+            log.record(Recorded::SourceRemoved, &entry.source, entry.stat.size_bytes);
+        }
+        log.note(context.options, entry.paths(), removed)?;
+    }
+    for entry in inventory.directories().rev() {
+        let removed = match fs::remove_dir(&entry.source) {
+            // What was left out, or came meanwhile, stays with its directory.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            removed => removed.map_err(CopyError::system("remove", &entry.source)),
+        };
+        log.note(context.options, entry.paths(), removed)?;
+    }
+    Ok(())
+}
+
+fn remove_one(context: &CopyContext<'_>, entry: &Entry) -> Result<(), CopyError> {
+    let Entry { source, target, stat, .. } = entry;
+    let refused = |how| CopyError::NotRemoved { path: source.clone(), how };
+    let name = source.file_name().unwrap_or(OsStr::new(""));
+    let failed = |error| CopyError::system("remove", source)(error);
+    context.destinations.check_removal(source, Removes::NameOnly)?;
+    let directory = OpenDirectory::open_following(directory_of(source)).map_err(failed)?;
+    let now = directory.stamp_of(name).map_err(failed)?;
+    // Removing one of its names changes the times of the others.
+    let change = if stat.links > 1 { now.content_change_since(stat) } else { now.change_since(stat) };
+    if let Some(how) = change {
+        return Err(refused(how));
+    }
+    let there = files::stamp_of_link(target).map_err(CopyError::system("find", target))?;
+    if there.is_same_file(&now) {
+        return Err(refused("it is the destination"));
+    }
+    let is_there = match stat.kind {
+        FileKind::Symlink => {
+            there.kind == FileKind::Symlink
+                && fs::read_link(source)
+                    .ok()
+                    .is_some_and(|link| fs::read_link(target).is_ok_and(|to| to == link))
+        }
+        _ => there.kind == stat.kind && there.size_bytes == stat.size_bytes,
+    };
+    if !is_there {
+        return Err(refused("the destination has something else by now"));
+    }
+    if stat.kind == FileKind::Regular {
+        let file = File::open(source).map_err(CopyError::system("open", source))?;
+        if files::writers(&file) == Writers::Some {
+            return Err(refused("another program has it open for writing"));
+        }
+    }
+    directory.remove_file(name).map_err(failed)
+}
