@@ -11,6 +11,8 @@ use crate::sqlserver::server::Server;
 use crate::support::{Ran, Workspace, skip, until};
 
 const REALM: &str = "IOSTALL.TEST";
+/// Debian's own, which has Debian's modules; another one may come first in the path.
+const PYTHON: &str = "/usr/bin/python3";
 const PASSWORD: &str = "of-the-account";
 
 /// The server's side of GSSAPI: reads a ticket in hexadecimal, and prints the answer and who it was.
@@ -49,7 +51,7 @@ impl Realm {
         ] {
             run(directory, "kadmin.local", &["-r", REALM, "-q", &query], "")?;
         }
-        run(directory, "python3", &["-c", "import gssapi"], "")?;
+        run(directory, PYTHON, &["-c", "import gssapi"], "")?;
         let mut command = program(directory, "krb5kdc");
         let process =
             command.args(["-n", "-r", REALM]).spawn().map_err(|error| format!("krb5kdc: {error}"))?;
@@ -67,7 +69,7 @@ impl Realm {
         let directory = self.directory.clone();
         move |ticket| {
             let ticket: String = ticket.iter().map(|byte| format!("{byte:02x}")).collect();
-            let said = run(&directory, "python3", &["-c", ACCEPT], &ticket).ok()?;
+            let said = run(&directory, PYTHON, &["-c", ACCEPT], &ticket).ok()?;
             let mut words = said.split_whitespace();
             let answer = words.next()?;
             if words.next()? != format!("iostall@{REALM}") || words.next()? != "True" {
@@ -114,10 +116,10 @@ fn run(directory: &Path, name: &str, arguments: &[&str], input: &str) -> Result<
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
     let output = child.wait_with_output().map_err(|error| format!("{name}: {error}"))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    match output.status.success() {
-        true => Ok(said),
-        false => Err(format!("{name}: {said}{}", String::from_utf8_lossy(&output.stderr))),
+    if output.status.success() {
+        return Ok(said);
     }
+    Err(format!("{name}: {said}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 /// `Integrated Security=SSPI` was refused, which is how many DBAs log in.

@@ -18,8 +18,9 @@ const SERVICE_KEY: &str = "IDENTITY_HEADER";
 const HINTS: Hints = Hints {
     unreachable: "managed identities exist only on Azure; elsewhere write auth=service-principal, or auth=entra with \
                   token-command=COMMAND",
-    refused: "assign an identity to this machine or app, or name a user-assigned one by its client id: \
-              sqlserver://CLIENT-ID@HOST/DATABASE?auth=managed-identity",
+    refused: "assign an identity to this machine or app in Azure, or name a user-assigned one by its client id \
+              (sqlserver://CLIENT-ID@HOST/DATABASE?auth=managed-identity); elsewhere write auth=service-principal, or \
+              auth=entra with token-command=COMMAND",
 };
 
 /// Where this machine gets its tokens.
