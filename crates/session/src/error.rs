@@ -133,6 +133,9 @@ pub enum SessionError {
     System(#[from] io::Error),
 }
 
+/// For a manifest that cannot be read.
+const MANIFEST_HINT: &str = "`iostall copy --manifest FILE` writes one; lists from md5sum, sha256sum, b3sum or xxhsum work too; `iostall verify TREE TREE` compares two directories";
+
 impl SessionError {
     /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
@@ -169,9 +172,7 @@ impl SessionError {
                 "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"
             }
             Self::Manifest { .. } => "--hash xxh3|blake3|sha256|md5|crc32c sets the algorithm of a list",
-            Self::NoManifest(_) => {
-                "`iostall copy --manifest FILE` writes one; lists from md5sum, sha256sum, b3sum or xxhsum work too; `iostall verify TREE TREE` compares two directories"
-            }
+            Self::NoManifest(_) => MANIFEST_HINT,
             Self::FileList { .. } => "it has one name a line, each below the source directory",
             Self::Log(_) => "name another file for the log",
             Self::MemoryLimit { limit_bytes, .. } => {

@@ -123,9 +123,10 @@ impl CopyError {
             | Self::IntoItself { from, .. }
             | Self::NoReflink { from, .. }
             | Self::EmptySource { from, .. } => Some(from),
-            Self::DeletesElsewhere { destination, .. } => Some(destination),
             Self::NotNamed { target, .. } => Some(target),
-            Self::NoDevice { destination, .. } => Some(destination),
+            Self::NoDevice { destination, .. } | Self::DeletesElsewhere { destination, .. } => {
+                Some(destination)
+            }
             Self::NoRoom { directory, .. } => Some(directory),
             Self::DeviceTooSmall { source_file, .. } | Self::DeviceUnfinished { source_file, .. } => {
                 Some(source_file)

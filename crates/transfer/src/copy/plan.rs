@@ -99,26 +99,30 @@ fn check_request(
     pairs: &[(PathBuf, PathBuf)],
     destination: &Path,
 ) -> Result<(), CopyError> {
-    let names = |message: String| Err(CopyError::Names { message });
+    let refused = |message: String| Err(CopyError::Names { message });
     let is_directory =
         |path: &Path| files::stamp_of_path(path).is_ok_and(|stat| stat.kind == FileKind::Directory);
     if options.selection.list.is_some() && !matches!(pairs, [(source, _)] if is_directory(source)) {
-        return names("--files-from lists names below one source directory: name that directory".to_owned());
+        return refused(
+            "--files-from lists names below one source directory: name that directory".to_owned(),
+        );
     }
     if let Some(named) = options.delete.as_deref().filter(|named| !is_same_place(named, destination)) {
         let (named, destination) = (named.to_owned(), destination.to_owned());
         return Err(CopyError::DeletesElsewhere { named, destination });
     }
     if options.remove_sources && options.verify != VerifyMode::ReadBack {
-        return names("sources are removed only after the copy was read back".to_owned());
+        return refused("sources are removed only after the copy was read back".to_owned());
     }
     if options.remove_sources && options.symlinks == Symlinks::Follow {
-        return names("what a link leads to is not moved: leave out --symlinks follow, or --move".to_owned());
+        return refused(
+            "what a link leads to is not moved: leave out --symlinks follow, or --move".to_owned(),
+        );
     }
     let is_link = |path: &Path| files::stamp_of_link(path).is_ok_and(|stat| stat.kind == FileKind::Symlink);
     match pairs.iter().find(|(source, _)| options.remove_sources && is_link(source)) {
         Some((link, _)) => {
-            names(format!("{} is a link: to move what it leads to, name that", link.display()))
+            refused(format!("{} is a link: to move what it leads to, name that", link.display()))
         }
         None => Ok(()),
     }

@@ -63,9 +63,8 @@ impl Verifier<'_> {
         bytes: &mut u64,
     ) -> Result<Option<Mismatch>, CopyError> {
         let Pair { one, other, stat } = pair;
-        let there = match files::stamp_of_link(other) {
-            Ok(there) => there,
-            Err(_) => return Ok(Some(different(pair, None, "is not there".to_owned()))),
+        let Ok(there) = files::stamp_of_link(other) else {
+            return Ok(Some(different(pair, None, "is not there".to_owned())));
         };
         if there.kind != stat.kind {
             return Ok(Some(different(pair, None, format!("is {}, not {}", noun(there), noun(*stat)))));
