@@ -20,6 +20,7 @@ fn runs() -> Vec<(&'static str, Run)> {
         ("copy", fixture::copy()),
         ("verify", fixture::verify()),
         ("write", fixture::write()),
+        ("fsync", fixture::fsync()),
     ]
 }
 

@@ -341,7 +341,7 @@ fn fsync_request(methods: &[SyncMethod], committers: &[u32]) -> FsyncRequest {
         methods: methods.to_vec(),
         committers: committers.to_vec(),
         log: LogLayout::Shared,
-        duration: Nanos(10_000 * MS_NS),
+        duration: Nanos(1_000 * MS_NS),
         block: "8K".parse().unwrap(),
         data_directory: None,
         overwrite: Vec::new(),
@@ -366,9 +366,10 @@ fn commits_a_second_are_those_of_a_device_that_is_known() {
     let outcome = run.body.as_kind::<FsyncOutcome>().unwrap();
     let rates: Vec<f64> = outcome.steps.iter().filter_map(|step| step.commits_per_s()).collect();
     let expected = [1e9 / 600e3, 1e9 / 100e3, 8e9 / 600e3, 8e9 / 100e3];
-    assert!(rates.iter().zip(expected).all(|(rate, expected)| is_near(*rate, expected, 0.001)), "{rates:?}");
+    assert!(rates.iter().zip(expected).all(|(rate, expected)| is_near(*rate, expected, 0.01)), "{rates:?}");
     let eight = &outcome.steps[2];
-    assert_eq!(eight.commits_per_flush(), Some(8.0));
+    // The flush at the end of a segment has fewer.
+    assert!(eight.commits_per_flush().is_some_and(|commits| is_near(commits, 8.0, 0.01)));
     assert!((600_000..605_000).contains(&eight.commit_ns.value_at(Percentile::P99).unwrap()));
     assert!(!run.interrupted && run.warnings.is_empty(), "{:?}", run.warnings);
 }
