@@ -1,6 +1,5 @@
 //! Shows a session's events on a terminal: notes, and one progress line.
 
-use iostall_measure::ByteCount;
 use iostall_measure::number::number;
 use iostall_report::live;
 use iostall_report::point::in_words;
@@ -18,7 +17,8 @@ impl Observer for Printer {
             }
             Event::FileBegun { path, size } => self.note(&format!("making {} ({size})", path.display())),
             Event::FileProgress { path, done, size } => {
-                self.progress(share(*done, *size), &format!("making {}  {done} of {size}", path.display()));
+                let (share, text) = live::making(path, *done, *size);
+                self.progress(share, &text);
             }
             Event::SpanProgress(span) => {
                 let (done, text) = live::span(span);
@@ -33,9 +33,9 @@ impl Observer for Printer {
                 self.note(&format!("{} a second: {} ({word})", number(*rate_iops), in_words(point)));
             }
             Event::SyncMeasured(step) => self.note(&live::synced(step)),
-            Event::TransferProgress { now, speed } => {
-                let done = now.bytes_done as f64 / (now.bytes_total as f64).max(1.0);
-                self.progress(done.min(1.0), &live::transfer(now, *speed));
+            Event::TransferProgress { now, speed, whole } => {
+                let (done, text) = live::transfer(now, *speed, whole);
+                self.progress(done, &text);
             }
             Event::NotCopied(failures) => failures::show(failures, self),
             Event::FileStays { path } => {
@@ -50,8 +50,4 @@ impl Observer for Printer {
             Event::ProgressEnded => self.clear(),
         }
     }
-}
-
-fn share(done: ByteCount, whole: ByteCount) -> f64 {
-    done.bytes() as f64 / whole.bytes() as f64
 }

@@ -36,20 +36,10 @@ impl<S: Fn() + Send + Sync + 'static> Ending for OfCommand<S> {
     }
 
     fn say(&self, news: EndingNews) {
-        let words = match news {
-            EndingNews::StoppingAtKey => {
-                "stopping; results so far are kept. Press Ctrl-C again to exit without waiting"
-            }
-            EndingNews::StoppingWithoutTerminal => {
-                "stopping because the terminal was closed (SIGHUP); results so far are kept"
-            }
-            EndingNews::Stopping => {
-                "stopping; results so far are kept. A second signal exits without waiting"
-            }
-            EndingNews::Leaving => "exiting: removing unfinished files that cannot be resumed",
-        };
-        if let Some(printer) = &self.printer {
-            printer.note(words);
+        match (&self.printer, news.words()) {
+            (Some(printer), Some(words)) => printer.note(words),
+            (Some(printer), None) => printer.status(),
+            (None, _) => {}
         }
     }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use iostall_host::locale_is_utf8;
 use iostall_model::Run;
 use iostall_report::TextOptions;
 use iostall_report::forms::{run_text, sections_text, write_run};
@@ -147,7 +148,7 @@ fn report(failed: Vec<OutputError>, number: Option<RunNumber>, printer: &Printer
 
 /// Options that suit the terminal.
 fn terminal(printer: &Printer, percentiles: bool) -> TextOptions {
-    TextOptions { width: Printer::width(), colour: printer.color(), unicode: Printer::unicode(), percentiles }
+    TextOptions { width: Printer::width(), colour: printer.color(), unicode: locale_is_utf8(), percentiles }
 }
 
 /// A report of several sections for standard output.

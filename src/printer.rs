@@ -8,11 +8,14 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use iostall_measure::foreign::{guarded, shown};
+use iostall_measure::clock::Every;
+use iostall_measure::foreign::{guarded, indented, shown};
+use iostall_measure::{Clock, MonotonicClock};
 
 use crate::cli::ColorChoice;
 use crate::failure::hint_of;
 
+const MINUTE_NS: u64 = 60_000_000_000;
 /// Width of a report that does not go to a terminal.
 const WIDTH_ELSEWHERE: usize = 120;
 
@@ -23,8 +26,18 @@ pub(crate) struct Printer {
     color: bool,
     /// Determined at the start: a terminal that is lost later no longer reports itself as one.
     stdout_is_terminal: bool,
-    /// The progress line on the screen, to be cleared before anything else is written.
-    bar: Arc<Mutex<Option<ProgressBar>>>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+/// Where the work is.
+struct Progress {
+    /// The line on the screen, to be cleared before anything else is written.
+    bar: Option<ProgressBar>,
+    /// The newest line.
+    line: Option<String>,
+    clock: MonotonicClock,
+    /// When a line is due without a terminal.
+    lines: Every,
 }
 
 impl Printer {
@@ -35,23 +48,14 @@ impl Printer {
             ColorChoice::Never => false,
             ColorChoice::Auto => stdout_is_terminal && std::env::var_os("NO_COLOR").is_none(),
         };
-        Self { quiet, color, stdout_is_terminal, bar: Arc::default() }
+        let (clock, lines) = (MonotonicClock::new(), Every::nanos(MINUTE_NS));
+        let progress = Progress { bar: None, line: None, clock, lines };
+        Self { quiet, color, stdout_is_terminal, progress: Arc::new(Mutex::new(progress)) }
     }
 
     /// Whether reports may be coloured.
     pub(crate) fn color(&self) -> bool {
         self.color
-    }
-
-    /// Whether reports may use characters beyond ASCII: if the locale is UTF-8, or not set.
-    pub(crate) fn unicode() -> bool {
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-            .into_iter()
-            .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-        locale.is_none_or(|value| {
-            let value = value.to_ascii_lowercase();
-            value.contains("utf-8") || value.contains("utf8") || value == "c" || value == "posix"
-        })
     }
 
     /// Columns of the terminal, or a fixed width without one.
@@ -138,28 +142,45 @@ impl Printer {
         term.read_secure_line().map(Some)
     }
 
-    /// Shows `text` as the progress line, with `share` (0 to 1) as a bar. Only on a terminal, and not when
-    /// quiet.
+    /// Shows `text` as the progress line, with `share` (0 to 1) as a bar. Without a terminal, one line a minute. Nothing when quiet.
     pub(crate) fn progress(&self, share: f64, text: &str) {
-        if self.quiet || !io::stderr().is_terminal() {
+        let text = shown(text);
+        let Ok(mut progress) = self.progress.lock() else { return };
+        progress.line = Some(text.clone());
+        if self.quiet {
             return;
         }
-        let Ok(mut bar) = self.bar.lock() else { return };
-        let bar = bar.get_or_insert_with(new_bar);
+        if !io::stderr().is_terminal() {
+            let now_ns = progress.clock.now_ns();
+            let is_due = progress.lines.is_due(now_ns);
+            drop(progress);
+            if is_due {
+                self.to_stderr(&format!("{text}\n"));
+            }
+            return;
+        }
+        let bar = progress.bar.get_or_insert_with(new_bar);
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a share of a thousand fits, and float casts saturate"
         )]
         bar.set_position((share * 1000.0) as u64);
-        bar.set_message(shown(text));
+        bar.set_message(text);
         bar.tick();
+    }
+
+    /// Prints where the work is, for whoever asked with a signal: also when quiet.
+    pub(crate) fn status(&self) {
+        let line = self.progress.lock().ok().and_then(|progress| progress.line.clone());
+        let line = line.unwrap_or_else(|| "nothing to report yet".to_owned());
+        self.to_stderr(&format!("status: {line}\n"));
     }
 
     /// Clears the progress line.
     pub(crate) fn clear(&self) {
-        if let Ok(mut bar) = self.bar.lock()
-            && let Some(bar) = bar.take()
+        if let Ok(mut progress) = self.progress.lock()
+            && let Some(bar) = progress.bar.take()
         {
             bar.finish_and_clear();
         }
@@ -172,14 +193,8 @@ impl Printer {
     }
 }
 
-/// Indents a message of several lines, such as one that shows a place in a file, so that only the first looks
-/// like ours.
-fn indented(text: &str) -> String {
-    text.trim_end().lines().map(shown).collect::<Vec<_>>().join("\n    ")
-}
-
 fn new_bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(10));
-    let style = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}");
+    let style = ProgressStyle::with_template("{bar:24.cyan/blue} {wide_msg}");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

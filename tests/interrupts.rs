@@ -47,6 +47,26 @@ fn a_load_whose_session_is_dropped_keeps_what_it_measured_and_removes_its_scratc
     assert!(!here.path("iostall-scratch.dat").exists());
 }
 
+/// A run of hours in a batch job said nothing between its first line and its last, and USR1, which `dd` answers, ended it.
+#[test]
+fn a_status_line_is_printed_on_usr1_and_the_run_goes_on() {
+    let here = Workspace::new();
+    let mut load = here.start(&[&LOAD[..], &["--quiet"]].concat());
+    load.wait_until("its workers", Running::is_loading);
+    let status = loop {
+        load.signal("USR1");
+        let line = load.wait_for("status: ");
+        // The first answer may come before the first second is over.
+        if line.contains("measuring") {
+            break line;
+        }
+    };
+    assert!(status.starts_with("status: 0 %  0:") && status.contains(" of 1:00:00, until "), "{status}");
+    load.signal("INT");
+    load.ended().expect_status(130);
+    assert_eq!(here.json("o.json")["interrupted"], true);
+}
+
 /// The same for every command that loads storage.
 #[test]
 fn whatever_puts_load_on_storage_ends_as_told_when_its_session_is_dropped() {

@@ -1,8 +1,8 @@
 //! `iostall matrix`: every size, pattern and depth in one table.
 
-use iostall_measure::{Nanos, Percent};
+use iostall_measure::Percent;
 use iostall_model::MatrixPlan;
-use iostall_session::matrix::{MatrixRequest, cells, matrix, matrix_profile};
+use iostall_session::matrix::{MatrixRequest, make_quick, matrix, matrix_profile};
 use iostall_session::targets::named_or_scratch;
 use iostall_store::Store;
 
@@ -11,11 +11,6 @@ use crate::failure::{Status, hinted};
 use crate::frame::{Frame, failures};
 use crate::printer::Printer;
 use crate::store::{self, taken};
-
-/// Total time for the cells of a quick matrix; the rest of the minute is for what comes between.
-const QUICK_NS: u64 = 42_000_000_000;
-/// The warm-up of a quick cell is this fraction of its time.
-const QUICK_WARMUP_SHARE: u64 = 5;
 
 /// Measures the cells and reports them.
 pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
@@ -59,10 +54,7 @@ fn plan(args: &MatrixArgs) -> anyhow::Result<MatrixPlan> {
         return Err(hinted(error, "write a length of time, such as --interval 1s"));
     }
     if args.quick {
-        let each_ns = QUICK_NS / cells(&plan, args.targets.len().max(1)).len() as u64;
-        plan.warmup = Nanos(each_ns / QUICK_WARMUP_SHARE);
-        plan.interval = Nanos(each_ns - plan.warmup.0);
-        plan.repeats_max = 1;
+        make_quick(&mut plan, args.targets.len().max(1));
     }
     Ok(plan)
 }

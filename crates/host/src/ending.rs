@@ -3,6 +3,7 @@
 //! Ctrl-C, a supervisor's SIGTERM and the SIGHUP of a terminal that is gone mean the same. The first asks the work to stop and to
 //! keep what it has. A second one, for work that waits for a device which does not answer, removes what is unfinished and ends the
 //! process; a third one ends it at once. A signal that was ignored when the process began stays ignored: `nohup` means it.
+//! SIGUSR1 asks for a status line, as `dd` prints one.
 
 use std::io;
 use std::process::abort;
@@ -11,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use iostall_measure::{Clock, MonotonicClock};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
@@ -82,6 +83,25 @@ pub enum EndingNews {
     Stopping,
     /// Unfinished files are removed, and then the process exits.
     Leaving,
+    /// Nothing ends: somebody asked (SIGUSR1) where the work is.
+    StatusWanted,
+}
+
+impl EndingNews {
+    /// It in words; `None` where the program has to say something itself.
+    pub fn words(self) -> Option<&'static str> {
+        Some(match self {
+            Self::StoppingAtKey => {
+                "stopping; results so far are kept. Press Ctrl-C again to exit without waiting"
+            }
+            Self::StoppingWithoutTerminal => {
+                "stopping because the terminal was closed (SIGHUP); results so far are kept"
+            }
+            Self::Stopping => "stopping; results so far are kept. A second signal exits without waiting",
+            Self::Leaving => "exiting: removing unfinished files that cannot be resumed",
+            Self::StatusWanted => return None,
+        })
+    }
 }
 
 /// Has a write beyond the limit on file sizes (`ulimit -f`) fail, as on a full disk, instead of ending the process.
@@ -94,12 +114,16 @@ pub fn fail_at_size_limits() -> io::Result<()> {
 /// Has `ending` hear of the signals that ask for the end. Once a process.
 pub fn on_ending_signals(ending: impl Ending) -> io::Result<()> {
     let system = System::here();
-    let wanted = ENDING.into_iter().filter(|signal| !system.ignores_signal(*signal));
+    let wanted = ENDING.into_iter().chain([SIGUSR1]).filter(|signal| !system.ignores_signal(*signal));
     let mut signals = Signals::new(wanted)?;
     let ending = Arc::new(ending);
     let follow = move || {
         let (clock, mut effects) = (MonotonicClock::new(), Wishes::default());
         for signal in signals.forever() {
+            if signal == SIGUSR1 {
+                say(&ending, EndingNews::StatusWanted);
+                continue;
+            }
             match effects.next(clock.now_ns()) {
                 SignalEffect::Stop => {
                     ending.stop();

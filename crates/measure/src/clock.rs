@@ -4,12 +4,14 @@
 //! that a simulated device advances. A test in simulated time holds a [`NoRealSleep`]: anything that still waits in real time
 //! fails it.
 
+mod every;
 mod wait;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+pub use every::Every;
 pub use wait::{NoRealSleep, receive, wait_while};
 
 /// A monotonic clock in nanoseconds since its origin. Clones share the origin.

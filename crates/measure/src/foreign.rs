@@ -33,6 +33,12 @@ pub fn shown(text: &str) -> String {
     out
 }
 
+/// Makes a message of several lines safe, such as one that shows a place in a file, and indents all lines but the first, so that
+/// only that one looks like ours.
+pub fn indented(text: &str) -> String {
+    text.trim_end().lines().map(shown).collect::<Vec<_>>().join("\n    ")
+}
+
 /// Makes a server's message safe to show on one line of readable length.
 pub fn said(text: &str) -> String {
     match text.char_indices().nth(SAID_MAX) {

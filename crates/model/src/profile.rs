@@ -61,6 +61,11 @@ pub struct SpanProfile {
 }
 
 impl SpanProfile {
+    /// Length of all three parts, nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        self.warmup.0.saturating_add(self.duration.0).saturating_add(self.cooldown.0)
+    }
+
     /// Five seconds.
     pub fn default_warmup() -> Nanos {
         Nanos(5_000_000_000)

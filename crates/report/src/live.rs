@@ -1,20 +1,31 @@
 //! The one line that shows where a command is while it works.
 
+use std::path::Path;
+
 use iostall_measure::foreign::shown;
 use iostall_measure::{ByteCount, Nanos, Op, Percentile};
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
-use iostall_session::event::{Part, Phase, ProgressNow, SpanProgress, Speed};
+use iostall_session::event::{Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::format::{maybe_duration, maybe_number};
 
-/// Where a span is, as a share of its phase and in words: rate and 99th percentile of the newest second, time left.
+/// How much of a file is made.
+pub fn making(path: &Path, done: ByteCount, size: ByteCount) -> (f64, String) {
+    let share = done.bytes() as f64 / (size.bytes() as f64).max(1.0);
+    (share, format!("{:.0} % of {size}  making {}", share * 100.0, path.display()))
+}
+
+/// Where a run is: its share, and in words the percentage, times, rate and 99th percentile of the newest second, and the part
+/// at work. What matters most comes first, because a narrow terminal cuts the end off.
 pub fn span(span: &SpanProgress<'_>) -> (f64, String) {
     let part = match span.part {
         Part::Whole => String::new(),
-        Part::Span { number, of } => format!("span {number}/{of}  "),
-        Part::Point(label) => format!("{label}  "),
+        Part::Span { number, of } => format!("  span {number}/{of}"),
+        Part::Point(label) => format!("  {label}"),
     };
     let [warmup_ns, measured_ns, cooldown_ns] = span.lengths.map(Nanos::nanos);
     let (word, length_ns) = match span.phase {
@@ -23,9 +34,37 @@ pub fn span(span: &SpanProgress<'_>) -> (f64, String) {
         Phase::Cooldown => ("cooling down", cooldown_ns),
         Phase::Draining => ("waiting for the last requests", 0),
     };
-    let done = if length_ns == 0 { 1.0 } else { 1.0 - span.left_ns as f64 / length_ns as f64 };
-    let seconds_left = span.left_ns.div_ceil(1_000_000_000);
-    (done, format!("{part}{word}  {}{seconds_left} s left", rates(span.newest)))
+    let of_phase = if length_ns == 0 { 1.0 } else { 1.0 - span.left_ns as f64 / length_ns as f64 };
+    let share = span.whole.share().unwrap_or(of_phase);
+    (share, format!("{}  {}{word}{part}", times(&span.whole), rates(span.newest)))
+}
+
+/// `43 %  1:12:05 of 2:48:00, until 14:05`; without the rest if the end is unknown.
+fn times(whole: &RunProgress) -> String {
+    let elapsed = hours(whole.elapsed_ns);
+    let (Some(share), Some(left_ns)) = (whole.share(), whole.left_ns) else { return elapsed };
+    let total = hours(whole.elapsed_ns.saturating_add(left_ns));
+    let until = whole.ends_utc.map(|at| format!(", until {}", wall_clock(at, left_ns))).unwrap_or_default();
+    format!("{:.0} %  {elapsed} of {total}{until}", share * 100.0)
+}
+
+/// `1:12:05`, or `2:05` below an hour.
+fn hours(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// A time in the reader's zone: with seconds if it is near, with the date if it is not today.
+fn wall_clock(at: Timestamp, left_ns: u64) -> String {
+    const MINUTES_NS: u64 = 600_000_000_000;
+    const HOURS_NS: u64 = 43_200_000_000_000;
+    let format = match left_ns {
+        near if near < MINUTES_NS => "%H:%M:%S",
+        today if today < HOURS_NS => "%H:%M",
+        _ => "%Y-%m-%d %H:%M",
+    };
+    at.to_zoned(TimeZone::system()).strftime(format).to_string()
 }
 
 /// `12.3k IOPS  96.1 MiB/s  p99 1.25 ms  `, all roles together; the percentile is the worst role's.
@@ -69,20 +108,29 @@ pub fn synced(step: &SyncStep) -> String {
     format!("{label}: {} commits/s, p99 {}", maybe_number(step.commits_per_s()), maybe_duration(p99))
 }
 
-/// File and phase, rates, time left, requests in flight, which side is the limit.
-pub fn transfer(now: &ProgressNow, speed: Speed) -> String {
-    let (current, average) = (speed.bytes_per_s_now, speed.bytes_per_s_mean);
-    let left = now.bytes_total.saturating_sub(now.bytes_done);
+/// Where a transfer is: percentage and total, times, rates, the file at work, requests in flight, which side is the limit. All
+/// amounts are decimal, like the rates.
+pub fn transfer(now: &ProgressNow, speed: Speed, whole: &RunProgress) -> (f64, String) {
+    let share = (now.bytes_done as f64 / (now.bytes_total as f64).max(1.0)).min(1.0);
     let mut parts = Vec::new();
+    parts.push(if now.bytes_total > 0 {
+        format!("{:.0} % of {}", share * 100.0, decimal(now.bytes_total))
+    } else {
+        decimal(now.bytes_done)
+    });
+    let (current, average) = (speed.bytes_per_s_now, speed.bytes_per_s_mean);
+    parts.push(format!("{:.0} MB/s now, {:.0} on average", current / 1e6, average / 1e6));
+    parts.push(match (whole.left_ns, whole.ends_utc) {
+        (Some(left_ns), Some(at)) => {
+            format!("{}, {} left, until {}", hours(whole.elapsed_ns), hours(left_ns), wall_clock(at, left_ns))
+        }
+        _ => hours(whole.elapsed_ns),
+    });
     let name = now.file.path.file_name().unwrap_or_default().to_string_lossy();
     let of_file = now.file.bytes_done as f64 / (now.file.bytes_total as f64).max(1.0) * 100.0;
     parts.push(format!("{} {} {:.0} %", now.file.phase, shown(&name), of_file.min(100.0)));
     if now.files_total > 1 {
         parts.push(format!("file {} of {}", (now.files_done + 1).min(now.files_total), now.files_total));
-    }
-    parts.push(format!("{:.0} MB/s now, {:.0} on average", current / 1e6, average / 1e6));
-    if average > 0.0 {
-        parts.push(format!("{} left, {:.0} s", ByteCount(left), left as f64 / average));
     }
     if now.reads_in_flight + now.writes_in_flight > 0 {
         parts.push(format!("{} reads {} writes in flight", now.reads_in_flight, now.writes_in_flight));
@@ -90,7 +138,17 @@ pub fn transfer(now: &ProgressNow, speed: Speed) -> String {
     if let Some(limit) = now.buffer_time.limit() {
         parts.push(format!("limit: {}", LimitSide::name(limit)));
     }
-    parts.join("  ")
+    (share, parts.join("  "))
+}
+
+/// `950 MB`, `1.23 GB`.
+fn decimal(bytes: u64) -> String {
+    match bytes as f64 {
+        few if few < 1e6 => format!("{:.0} kB", few / 1e3),
+        some if some < 1e9 => format!("{:.0} MB", some / 1e6),
+        many if many < 1e12 => format!("{:.2} GB", many / 1e9),
+        most => format!("{:.2} TB", most / 1e12),
+    }
 }
 
 #[cfg(test)]
@@ -127,12 +185,53 @@ mod tests {
     /// UBCopy's progress jumped to 100 % at once, or divided by zero.
     #[test]
     fn the_live_line_tells_rates_and_what_is_left_and_survives_an_empty_file() {
-        let empty = transfer(&ProgressNow::default(), Speed { bytes_per_s_now: 0.0, bytes_per_s_mean: 0.0 });
+        let nothing = Speed { bytes_per_s_now: 0.0, bytes_per_s_mean: 0.0 };
+        let (share, empty) = transfer(&ProgressNow::default(), nothing, &RunProgress::default());
         assert!(empty.contains("0 MB/s now") && !empty.contains("NaN") && !empty.contains("inf"), "{empty}");
+        assert!(share.abs() < f64::EPSILON);
         let mut now = ProgressNow { bytes_total: 1_000_000_000, files_total: 1, ..ProgressNow::default() };
         now.bytes_done = 400_000_000;
-        let text = transfer(&now, Speed { bytes_per_s_now: 2e8, bytes_per_s_mean: 2e8 });
-        assert!(text.contains("200 MB/s now, 200 on average"), "{text}");
-        assert!(text.contains("572.20 MiB left, 3 s"), "{text}");
+        let speed = Speed { bytes_per_s_now: 2e8, bytes_per_s_mean: 2e8 };
+        let (share, text) = transfer(&now, speed, &whole(2, 3));
+        assert!((share - 0.4).abs() < 1e-9);
+        assert!(
+            text.starts_with("40 % of 1.00 GB  200 MB/s now, 200 on average  0:02, 0:03 left, until "),
+            "{text}"
+        );
+    }
+
+    fn whole(elapsed_s: u64, left_s: u64) -> RunProgress {
+        let ends_utc = Some("2026-11-20T10:15:00Z".parse().unwrap());
+        RunProgress { elapsed_ns: elapsed_s * 1_000_000_000, left_ns: Some(left_s * 1_000_000_000), ends_utc }
+    }
+
+    /// The line of a matrix counted down the eight seconds of an interval, for an hour and a half.
+    #[test]
+    fn the_percentage_and_the_end_are_those_of_the_whole_run() {
+        let progress = SpanProgress {
+            part: Part::Point("3/48 8K random read"),
+            phase: Phase::Measured,
+            left_ns: 500_000_000,
+            lengths: [Nanos(0), Nanos(1_000_000_000), Nanos(0)],
+            whole: whole(1800, 5400),
+            newest: &[],
+        };
+        let (share, text) = span(&progress);
+        assert!((share - 0.25).abs() < 1e-9);
+        assert!(text.starts_with("25 %  30:00 of 2:00:00, until "), "{text}");
+        assert!(text.ends_with("measuring  3/48 8K random read"), "{text}");
+        let unknown = RunProgress { left_ns: None, ends_utc: None, ..progress.whole };
+        let (share, text) = span(&SpanProgress { whole: unknown, ..progress });
+        assert!((share - 0.5).abs() < 1e-9 && text.starts_with("30:00  measuring"), "{text}");
+    }
+
+    #[test]
+    fn amounts_and_times_have_the_unit_that_fits() {
+        assert_eq!(decimal(999), "1 kB");
+        assert_eq!(decimal(950_000_000), "950 MB");
+        assert_eq!(decimal(2_500_000_000_000), "2.50 TB");
+        assert_eq!((hours(59_999_999_999).as_str(), hours(3_600_000_000_000).as_str()), ("0:59", "1:00:00"));
+        let at: Timestamp = "2026-11-20T10:15:00Z".parse().unwrap();
+        assert!(wall_clock(at, 0).ends_with(":00") && wall_clock(at, u64::MAX).starts_with("2026-11-"));
     }
 }

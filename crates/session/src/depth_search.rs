@@ -115,8 +115,14 @@ impl<'a> DepthSearch<'a> {
     ) -> Result<Option<Point>, SessionError> {
         let label = setting(queue_depth, workers);
         let role = RoleProfile { queue_depth, workers, ..self.role.clone() };
-        let job =
-            PointJob { role: &role, targets: self.targets, first_target: 0, seed: self.seed, label: &label };
+        let job = PointJob {
+            role: &role,
+            targets: self.targets,
+            first_target: 0,
+            seed: self.seed,
+            label: &label,
+            after_ns: None,
+        };
         let point = self.runner.point(&job, &self.precision)?;
         if let Some(point) = &point {
             self.runner.emit(&Event::PointMeasured { label: &label, again, point });

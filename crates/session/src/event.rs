@@ -5,6 +5,7 @@ use std::path::Path;
 
 use iostall_engine::EngineError;
 pub use iostall_load::runner::Phase;
+use iostall_measure::clock::utc_now;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::Point;
 use iostall_model::outcome::IntervalPoint;
@@ -12,6 +13,7 @@ use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 use iostall_model::sync::SyncStep;
 pub use iostall_transfer::copy::CopyFailure;
 pub use iostall_transfer::progress::ProgressNow;
+use jiff::{SignedDuration, Timestamp};
 
 /// An event of a running use case.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +54,7 @@ pub enum Event<'a> {
         /// Work done so far, and requests in flight.
         now: &'a ProgressNow,
         speed: Speed,
+        whole: RunProgress,
     },
     /// Files that cannot be copied, as soon as that is known.
     NotCopied(&'a [CopyFailure]),
@@ -87,8 +90,35 @@ pub struct SpanProgress<'a> {
     pub left_ns: u64,
     /// Lengths of warm-up, measured part and cool-down.
     pub lengths: [Nanos; 3],
+    pub whole: RunProgress,
     /// Each role's newest complete second, if there is one.
     pub newest: &'a [Option<&'a IntervalPoint>],
+}
+
+/// Where the whole run is, of which a span or a file may be a small part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RunProgress {
+    /// Time since it began to measure or to move data, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Time until its end, nanoseconds; `None` if nobody can know.
+    pub left_ns: Option<u64>,
+    /// When that will be.
+    pub ends_utc: Option<Timestamp>,
+}
+
+impl RunProgress {
+    /// `elapsed_ns` after the start, with `left_ns` to go.
+    pub(crate) fn new(elapsed_ns: u64, left_ns: Option<u64>) -> Self {
+        let left = left_ns.and_then(|left_ns| i64::try_from(left_ns).ok()).map(SignedDuration::from_nanos);
+        let ends_utc = left.and_then(|left| utc_now().checked_add(left).ok());
+        Self { elapsed_ns, left_ns, ends_utc }
+    }
+
+    /// The share that is done, 0 to 1; `None` if the end is unknown.
+    pub fn share(&self) -> Option<f64> {
+        let whole_ns = self.elapsed_ns.saturating_add(self.left_ns?);
+        Some(if whole_ns == 0 { 0.0 } else { self.elapsed_ns as f64 / whole_ns as f64 })
+    }
 }
 
 /// Bytes a second.

@@ -14,7 +14,7 @@ use crate::analysis::points::iops_half_width;
 use crate::error::SessionError;
 use crate::event::{Event, Part};
 use crate::recorder::{Ended, RunRecorder};
-use crate::session::{Session, check};
+use crate::session::{Session, SpanPlace, check};
 use crate::targets::Targets;
 
 /// The warm-up before repeating a setting that has just run is this fraction of the first one.
@@ -57,6 +57,8 @@ pub struct PointJob<'a> {
     pub seed: u64,
     /// Its name in the progress line and in warnings.
     pub label: &'a str,
+    /// How long the run takes after this setting, nanoseconds; `None` if unknown.
+    pub after_ns: Option<u64>,
 }
 
 /// See the module.
@@ -92,6 +94,11 @@ impl<'s> PointRunner<'s> {
     /// Whether to stop measuring: the user interrupted, or the load only failed.
     pub fn stopped(&self) -> bool {
         self.session.stopped()
+    }
+
+    /// Time since the run began, nanoseconds.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.recorder.elapsed_ns()
     }
 
     /// The machine's name.
@@ -153,7 +160,8 @@ impl<'s> PointRunner<'s> {
         self.intervals += 1;
         let begun_ns = self.session.clock().now_ns();
         let part = Part::Point(job.label);
-        let outcome = self.session.run_span(&span, seed, (job.targets, 0), &job.targets.devices(), part)?;
+        let place = SpanPlace { part, before_ns: self.recorder.elapsed_ns(), after_ns: job.after_ns };
+        let outcome = self.session.run_span(&span, seed, (job.targets, 0), &job.targets.devices(), place)?;
         let Some(role) = outcome.roles.first() else { return Ok(()) };
         self.engine = role.engine.clone();
         // Less than half an interval says too little about a setting.

@@ -110,7 +110,8 @@ impl<'a> RateSearchRun<'a> {
         precision: &Precision,
         label: &str,
     ) -> Result<Option<Point>, SessionError> {
-        let job = PointJob { role, targets: self.targets, first_target: 0, seed: self.seed, label };
+        let job =
+            PointJob { role, targets: self.targets, first_target: 0, seed: self.seed, label, after_ns: None };
         self.runner.point(&job, precision)
     }
 }

@@ -13,7 +13,7 @@ use iostall_model::{AskedProfile, LoadOutcome, Profile, Run, RunBody, SpanOutcom
 
 use crate::engine::{ChosenEngine, EngineChoice};
 use crate::error::SessionError;
-use crate::event::{Event, Observer, Part, SpanProgress};
+use crate::event::{Event, Observer, Part, RunProgress, SpanProgress};
 use crate::recorder::{Ended, Program, RunRecorder};
 use crate::targets::{Maker, TargetRequest, Targets};
 
@@ -147,10 +147,16 @@ impl<'a> Session<'a> {
         devices: &[String],
     ) -> Result<Vec<SpanOutcome>, SessionError> {
         let of = profile.spans.len();
+        let lengths = || profile.spans.iter().map(SpanProfile::length_ns);
         let mut outcomes = Vec::with_capacity(of);
         for (index, span) in profile.spans.iter().enumerate() {
             let part = if of > 1 { Part::Span { number: index + 1, of } } else { Part::Whole };
-            outcomes.push(self.run_span(span, profile.seed, (targets, index), devices, part)?);
+            let place = SpanPlace {
+                part,
+                before_ns: lengths().take(index).sum(),
+                after_ns: Some(lengths().skip(index + 1).sum()),
+            };
+            outcomes.push(self.run_span(span, profile.seed, (targets, index), devices, place)?);
             if self.stopped() {
                 break;
             }
@@ -164,13 +170,15 @@ impl<'a> Session<'a> {
         seed: u64,
         (targets, index): (&Targets, usize),
         devices: &[String],
-        part: Part<'_>,
+        place: SpanPlace<'_>,
     ) -> Result<SpanOutcome, SessionError> {
         let lengths = [span.warmup, span.duration, span.cooldown];
         let observer = self.observer;
+        let part = place.part;
         let mut watching = |phase, left_ns, newest: &[Option<&IntervalPoint>]| {
             targets.look();
-            observer.on(&Event::SpanProgress(SpanProgress { part, phase, left_ns, lengths, newest }));
+            let whole = place.whole(span, phase, left_ns);
+            observer.on(&Event::SpanProgress(SpanProgress { part, phase, left_ns, lengths, whole, newest }));
         };
         let of_span = targets.for_span(index);
         let ChosenEngine { kind: engine, fallback } = &self.engine;
@@ -188,6 +196,30 @@ impl<'a> Session<'a> {
         let outcome = run_span(job, &self.clock, self.stop, &mut OnTick(&mut watching));
         observer.on(&Event::ProgressEnded);
         Ok(outcome?)
+    }
+}
+
+/// Where a span is in its run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpanPlace<'a> {
+    pub(crate) part: Part<'a>,
+    /// Time of the run before it, nanoseconds.
+    pub(crate) before_ns: u64,
+    /// Time of the run after it, nanoseconds; `None` if unknown.
+    pub(crate) after_ns: Option<u64>,
+}
+
+impl SpanPlace<'_> {
+    /// Where the run is, if `phase` of `span` lasts for another `left_ns`.
+    fn whole(&self, span: &SpanProfile, phase: Phase, left_ns: u64) -> RunProgress {
+        let left_ns = match phase {
+            Phase::Warmup => left_ns.saturating_add(span.duration.0).saturating_add(span.cooldown.0),
+            Phase::Measured => left_ns.saturating_add(span.cooldown.0),
+            Phase::Cooldown => left_ns,
+            Phase::Draining => 0,
+        };
+        let elapsed_ns = self.before_ns.saturating_add(span.length_ns().saturating_sub(left_ns));
+        RunProgress::new(elapsed_ns, self.after_ns.map(|after_ns| after_ns.saturating_add(left_ns)))
     }
 }
 

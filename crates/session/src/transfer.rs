@@ -10,14 +10,14 @@ pub use iostall_engine::files::Niceness;
 use iostall_engine::files::set_niceness;
 use iostall_engine::target_facts;
 use iostall_load::window::StopToken;
-use iostall_measure::RunClock;
 use iostall_measure::clock::receive;
 use iostall_measure::platform::Target;
+use iostall_measure::{Nanos, RunClock};
 use iostall_model::{Run, RunBody, Warning};
 use iostall_transfer::Progress;
 
 use crate::error::SessionError;
-use crate::event::{Event, Observer, Speed};
+use crate::event::{Event, Observer, ProgressNow, RunProgress, Speed};
 use crate::recorder::{Ended, Program, RunRecorder};
 
 /// Averaging time of the current speed, nanoseconds.
@@ -62,8 +62,10 @@ impl Transfer {
             let mut speedometer = Speedometer::default();
             while receive(&is_done, TICK) == Err(RecvTimeoutError::Timeout) {
                 let now = self.progress.now();
-                let speed = speedometer.read(now.bytes_done, self.elapsed_ns());
-                observer.on(&Event::TransferProgress { now: &now, speed });
+                let elapsed_ns = self.elapsed_ns();
+                let speed = speedometer.read(now.bytes_done, elapsed_ns);
+                let whole = RunProgress::new(elapsed_ns, left_ns(&now, speed));
+                observer.on(&Event::TransferProgress { now: &now, speed, whole });
             }
             observer.on(&Event::ProgressEnded);
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -93,6 +95,13 @@ impl Transfer {
         let interrupted = self.progress.is_cancelled();
         self.recorder.finish(Ended { name, targets, warnings, interrupted, body })
     }
+}
+
+/// How long the rest takes at the mean speed so far; `None` without a speed or a known total.
+fn left_ns(now: &ProgressNow, speed: Speed) -> Option<u64> {
+    let left = now.bytes_total.saturating_sub(now.bytes_done) as f64;
+    let is_known = now.bytes_total > 0 && speed.bytes_per_s_mean > 0.0;
+    is_known.then(|| Nanos::from_seconds(left / speed.bytes_per_s_mean).nanos())
 }
 
 /// Progress over the last two seconds: when, and how much was done.

@@ -15,7 +15,7 @@ use iostall_model::sync::{LogLayout, SyncMethod, SyncStep};
 use iostall_model::{FsyncOutcome, Run, RunBody};
 
 use crate::error::SessionError;
-use crate::event::{Event, Part, Phase, SpanProgress};
+use crate::event::{Event, Part, Phase, RunProgress, SpanProgress};
 use crate::recorder::{Ended, RunRecorder};
 use crate::session::Session;
 use segment::Segments;
@@ -32,7 +32,8 @@ const WARMUP_NS_MAX: u64 = 500_000_000;
 /// Measures. If interrupted, it returns what was measured so far.
 pub fn fsync(request: &FsyncRequest, session: &Session<'_>) -> Result<Run, SessionError> {
     let server = server_of(&request.directory, request.data_directory.as_deref())?;
-    let measuring = Measuring { request, session, place: Place::prepare(request, session)? };
+    let place = Place::prepare(request, session)?;
+    let measuring = Measuring { request, session, place, started_ns: session.clock().now_ns() };
     let targets = measuring.place.targets(request)?;
     let recorder = session.recorder();
     let steps = measuring.steps();
@@ -110,18 +111,30 @@ struct Measuring<'a> {
     request: &'a FsyncRequest,
     session: &'a Session<'a>,
     place: Place,
+    started_ns: u64,
+}
+
+/// One setting, and how long the run takes after it, nanoseconds.
+#[derive(Clone, Copy)]
+struct Setting {
+    method: SyncMethod,
+    committers: u32,
+    after_ns: u64,
 }
 
 impl Measuring<'_> {
     /// Every method with every number of committers, until the user stops it.
     fn steps(&self) -> Vec<SyncStep> {
         let mut steps = Vec::new();
+        let mut left = self.request.committers.len() * self.request.methods.len();
         for committers in &self.request.committers {
             for method in &self.request.methods {
                 if self.session.stopped() {
                     return steps;
                 }
-                let step = self.step(*method, *committers);
+                left -= 1;
+                let after_ns = self.step_ns().saturating_mul(left as u64);
+                let step = self.step(Setting { method: *method, committers: *committers, after_ns });
                 // Stopped in its warm-up, it says nothing.
                 if self.session.stopped() && step.commit_ns.is_empty() && step.failed.is_none() {
                     return steps;
@@ -134,11 +147,12 @@ impl Measuring<'_> {
     }
 
     /// One method. One that fails does not keep the others from being measured.
-    fn step(&self, method: SyncMethod, committers: u32) -> SyncStep {
+    fn step(&self, setting: Setting) -> SyncStep {
+        let Setting { method, committers, .. } = setting;
         let empty = SyncStep::new(method, committers, self.request.log);
         match self.logs(method, committers) {
             Ok(Ok(logs)) => self
-                .commit(logs, method, committers)
+                .commit(logs, setting)
                 .unwrap_or_else(|error| SyncStep { failed: Some(error.to_string()), ..empty }),
             Ok(Err(reason)) => SyncStep { unavailable: Some(reason), ..empty },
             Err(error) => SyncStep { failed: Some(error.to_string()), ..empty },
@@ -169,10 +183,19 @@ impl Measuring<'_> {
         }))
     }
 
-    fn commit(&self, logs: Logs, method: SyncMethod, committers: u32) -> Result<SyncStep, CommitError> {
+    fn warmup_ns(&self) -> u64 {
+        (self.request.duration.nanos() / 10).min(WARMUP_NS_MAX)
+    }
+
+    /// How long a step takes.
+    fn step_ns(&self) -> u64 {
+        self.warmup_ns().saturating_add(self.request.duration.nanos())
+    }
+
+    fn commit(&self, logs: Logs, setting: Setting) -> Result<SyncStep, CommitError> {
+        let Setting { method, committers, after_ns } = setting;
         let (clock, observer) = (self.session.clock(), self.session.observer());
-        let duration_ns = self.request.duration.nanos();
-        let warmup_ns = (duration_ns / 10).min(WARMUP_NS_MAX);
+        let (warmup_ns, duration_ns) = (self.warmup_ns(), self.request.duration.nanos());
         let start_ns = clock.now_ns();
         let measure_from_ns = start_ns.saturating_add(warmup_ns);
         let measure_to_ns = measure_from_ns.saturating_add(duration_ns);
@@ -185,10 +208,12 @@ impl Measuring<'_> {
             } else {
                 (Phase::Measured, measure_to_ns)
             };
+            let left_ns = measure_to_ns.saturating_sub(now_ns).saturating_add(after_ns);
             observer.on(&Event::SpanProgress(SpanProgress {
                 part: Part::Point(&label),
                 phase,
                 left_ns: end_ns.saturating_sub(now_ns),
+                whole: RunProgress::new(now_ns.saturating_sub(self.started_ns), Some(left_ns)),
                 lengths: [Nanos(warmup_ns), Nanos(duration_ns), Nanos(0)],
                 newest: &[],
             }));

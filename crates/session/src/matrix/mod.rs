@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::targets::{TargetRequest, Targets};
 use resume::{Earlier, TakenOver};
 
-pub use cells::{Cell, cells};
+pub use cells::{Cell, cells, make_quick};
 
 /// Fewest intervals of a cell: two say nothing about their variation.
 const REPEATS_MIN: u32 = 3;
@@ -87,15 +87,10 @@ pub fn matrix(
         let facts: Vec<Target> = devices.iter().flat_map(Targets::facts).collect();
         earlier.check_targets(runner.hostname(), &facts)?;
     }
-    let precision = Precision {
-        warmup: plan.warmup,
-        interval: plan.interval,
-        half_width: Percent::new(plan.precision_pct).unwrap_or(Percent::HUNDRED),
-        repeats_min: REPEATS_MIN.min(plan.repeats_max),
-        repeats_max: plan.repeats_max,
-    };
+    let precision = precision(&plan);
     let all = cells(&plan, devices.len());
     let mut points = Vec::with_capacity(all.len());
+    let mut pace = Pace::of(&plan, runner.elapsed_ns());
     let mut taken_over = earlier.as_ref().map(TakenOver::from);
     for (index, cell) in all.iter().enumerate() {
         let known = taken_over.as_mut().and_then(|taken| taken.take(cell, plan.workers, points.len()));
@@ -111,6 +106,7 @@ pub fn matrix(
             first_target: u32::try_from(cell.device).unwrap_or(u32::MAX),
             seed: plan.seed,
             label: &label,
+            after_ns: pace.after_ns(runner.elapsed_ns(), all.len() - index - 1),
         };
         let point = runner.point(&job, &precision)?;
         // An interrupted cell is dropped; a resumed matrix measures it again.
@@ -123,12 +119,44 @@ pub fn matrix(
             }
             runner.emit(&Event::PointMeasured { label: &label, again: false, point: &point });
             points.push(point);
+            pace.measured += 1;
         }
     }
     let cells = taken_over.map(|taken| taken.cells).unwrap_or_default();
     let resumed = earlier.as_ref().map(Earlier::id);
     let outcome = MatrixOutcome { plan, engine: runner.engine(), points, resumed, earlier: cells };
     Ok(runner.finish(&name, RunBody::Matrix(Box::new(outcome))))
+}
+
+fn precision(plan: &MatrixPlan) -> Precision {
+    Precision {
+        warmup: plan.warmup,
+        interval: plan.interval,
+        half_width: Percent::new(plan.precision_pct).unwrap_or(Percent::HUNDRED),
+        repeats_min: REPEATS_MIN.min(plan.repeats_max),
+        repeats_max: plan.repeats_max,
+    }
+}
+
+/// How fast a matrix proceeds. Cells repeat their intervals until they are exact enough, so only experience says how long one takes,
+/// unless each has a single interval.
+struct Pace {
+    begun_ns: u64,
+    measured: u64,
+    planned_ns: Option<u64>,
+}
+
+impl Pace {
+    fn of(plan: &MatrixPlan, begun_ns: u64) -> Self {
+        let planned_ns = plan.warmup.0.saturating_add(plan.interval.0);
+        Self { begun_ns, measured: 0, planned_ns: (plan.repeats_max == 1).then_some(planned_ns) }
+    }
+
+    /// How long `cells` more take at `now_ns`; `None` before the first has been measured.
+    fn after_ns(&self, now_ns: u64, cells: usize) -> Option<u64> {
+        let each_ns = now_ns.saturating_sub(self.begun_ns).checked_div(self.measured).or(self.planned_ns)?;
+        Some(each_ns.saturating_mul(cells as u64))
+    }
 }
 
 /// Each target separately: the cells of one must not touch the other.
