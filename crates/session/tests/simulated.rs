@@ -15,7 +15,7 @@ use iostall_measure::{
     BlockSize, Caching, Clock, Durability, ManualClock, Nanos, Percent, Percentile, RunClock,
 };
 use iostall_model::profile::Access;
-use iostall_model::sync::{LogLayout, SyncMethod};
+use iostall_model::sync::{LogLayout, SyncMethod, SyncStep};
 use iostall_model::{
     FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Point, Run, SweepOutcome,
 };
@@ -364,7 +364,7 @@ fn commits_a_second_are_those_of_a_device_that_is_known() {
     let request = fsync_request(&[SyncMethod::Fdatasync, SyncMethod::OpenDatasync], &[1, 8]);
     let run = on(&device, &StopToken::default(), &(), |session| fsync(&request, session).unwrap());
     let outcome = run.body.as_kind::<FsyncOutcome>().unwrap();
-    let rates: Vec<f64> = outcome.steps.iter().filter_map(|step| step.commits_per_s()).collect();
+    let rates: Vec<f64> = outcome.steps.iter().filter_map(SyncStep::commits_per_s).collect();
     let expected = [1e9 / 600e3, 1e9 / 100e3, 8e9 / 600e3, 8e9 / 100e3];
     assert!(rates.iter().zip(expected).all(|(rate, expected)| is_near(*rate, expected, 0.01)), "{rates:?}");
     let eight = &outcome.steps[2];

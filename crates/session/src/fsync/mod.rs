@@ -219,9 +219,9 @@ impl Measuring<'_> {
             }));
         };
         let stop = self.session.stop();
-        let step =
+        let measured =
             commit_for(logs, &Committing { method, committers, window, clock, stop, on_tick: &on_tick });
         observer.on(&Event::ProgressEnded);
-        step
+        measured
     }
 }

@@ -131,7 +131,9 @@ impl Reader {
                 let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
                 files.retain(|file| is_config(file));
                 files.sort();
-                files.iter().for_each(|file| self.file(file, depth));
+                for file in &files {
+                    self.file(file, depth);
+                }
             }
         }
     }

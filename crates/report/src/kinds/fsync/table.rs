@@ -2,7 +2,7 @@
 
 use iostall_measure::Percentile;
 use iostall_model::FsyncOutcome;
-use iostall_model::sync::{LogLayout, SyncStep};
+use iostall_model::sync::{LogLayout, ServerSync, SyncStep};
 
 use crate::format::{NONE, count, maybe_duration, maybe_number, number};
 use crate::percentiles::{note_cautions, percentile_cell};
@@ -87,7 +87,7 @@ fn cells(fsync: &FsyncOutcome, step: &SyncStep, of_server: Option<f64>) -> Vec<T
 
 fn name(fsync: &FsyncOutcome, step: &SyncStep) -> TableCell {
     let name = step.method.name();
-    let is_servers = fsync.server.as_ref().and_then(|server| server.method()) == Some(step.method);
+    let is_servers = fsync.server.as_ref().and_then(ServerSync::method) == Some(step.method);
     if step.failed.is_some() {
         TableCell::from(format!("{name} (failed)")).severity(Severity::Bad)
     } else if is_servers {
