@@ -14,16 +14,12 @@ use crate::store::{run_writer, taken};
 /// Checks and reports.
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     let path = args.manifest.as_path();
-    let expected = match &args.tree {
-        Some(other) => Expected::LikeTree {
-            one: path.to_owned(),
-            other: other.clone(),
-            hash: args.hash.unwrap_or_default(),
-        },
-        None => {
-            let (root, finds_extra) = (args.root.as_deref(), args.extra);
-            Expected::listed(&ManifestUse { path, hash: args.hash, root, finds_extra })?
-        }
+    let expected = if let Some(other) = &args.tree {
+        let (one, other) = (path.to_owned(), other.clone());
+        Expected::LikeTree { one, other, hash: args.hash.unwrap_or_default() }
+    } else {
+        let (root, finds_extra) = (args.root.as_deref(), args.extra);
+        Expected::listed(&ManifestUse { path, hash: args.hash, root, finds_extra })?
     };
     let taken = taken(global).inputs([path]).targets(expected.paths());
     let outputs = output::check(&args.output, &taken)?;

@@ -91,10 +91,10 @@ impl FromArgMatches for RuleArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut placed: Vec<(usize, NameRule)> = Vec::new();
         for (name, includes) in RULES {
-            let places = matches.indices_of(name).into_iter().flatten();
+            let positions = matches.indices_of(name).into_iter().flatten();
             let patterns = matches.get_many::<NamePattern>(name).into_iter().flatten();
             placed.extend(
-                places
+                positions
                     .zip(patterns)
                     .map(|(at, pattern)| (at, NameRule { includes, pattern: pattern.clone() })),
             );

@@ -56,6 +56,7 @@ const NO_REMOTE: &str =
     "both sides of a copy are directories of this machine: mount the other machine's (sshfs, NFS, SMB)";
 const NO_LINKS: &str = "links are not made in place of copies";
 const NO_ASKING: &str = "nothing is asked: what exists stays, unless --overwrite is there";
+const NO_TIMETABLE: &str = "a rate is one for the whole copy: --limit 10MiB/s";
 const NO_BACKUP: &str =
     "what is replaced is not kept under another name; without --overwrite nothing is replaced";
 
@@ -67,10 +68,11 @@ fn long(tool: Tool, name: &str) -> Option<(Meaning, bool)> {
         "recursive" | "archive" | "verbose" | "progress" | "human-readable" | "partial" | "whole-file"
         | "hard-links" | "acls" | "xattrs" | "times" | "owner" | "group" | "perms" | "links"
         | "numeric-ids" | "inplace" | "compress" | "stats" | "no-clobber" | "ignore-existing"
-        | "itemize-changes" | "fsync" | "preallocate" | "append" | "append-verify" | "no-dereference"
-        | "no-whole-file" | "omit-dir-times" | "executability" | "atimes" | "preserve" | "sparse"
-        | "immutable" | "no-traverse" | "metadata" => flag(Anyway),
+        | "itemize-changes" | "fsync" | "preallocate" | "no-dereference" | "no-whole-file"
+        | "omit-dir-times" | "executability" | "atimes" | "preserve" | "sparse" | "immutable"
+        | "no-traverse" | "metadata" => flag(Anyway),
         "info"
+        | "low-level-retries"
         | "out-format"
         | "checkers"
         | "buffer-size"
@@ -116,10 +118,12 @@ fn long(tool: Tool, name: &str) -> Option<(Meaning, bool)> {
         "link-dest" | "compare-dest" | "copy-dest" => valued(No(NO_LINKS)),
         "parents" | "relative" => flag(No(NO_PARENTS)),
         "interactive" => flag(No(NO_ASKING)),
+        // Their reason is to go on with an unfinished file.
+        "append" | "append-verify" => flag(Words("--resume")),
+        "no-target-directory" => flag(No(CONTENTS)),
         "backup" => flag(No(NO_BACKUP)),
         "suffix" | "backup-dir" => valued(No(NO_BACKUP)),
         "retries" => valued(Value("--retries")),
-        "low-level-retries" => valued(Anyway),
         "retries-sleep" => valued(Seconds("--retry-wait")),
         "delete-excluded" | "delete-missing-args" => flag(No(NO_DELETE)),
         _ if name == "del" || name.starts_with("delete") => flag(Mirror),
@@ -146,7 +150,8 @@ fn letter(tool: Tool, letter: char) -> Option<&'static str> {
         ('x', _) => "one-file-system",
         ('L', _) => "dereference",
         ('f', Tool::Cp | Tool::Any) => "force",
-        ('d' | 'H' | 'T' | 'Z', Tool::Cp) => "links",
+        ('T', Tool::Cp) => "no-target-directory",
+        ('d' | 'H' | 'Z', Tool::Cp) => "links",
         ('q', _) => "quiet",
         ('c', _) => "checksum",
         ('0', _) if rsync => "from0",
@@ -197,6 +202,9 @@ impl CopyLine {
             Age(option) => self.option(format!("{option} {}", age(value.unwrap_or("7d")))),
             Seconds(option) => self.option(format!("{option} {}", seconds(value.unwrap_or("5s")))),
             Mirror => self.mirrors = true,
+            Rate(_) if value.is_some_and(|value| value.contains([',', ' ', ':'])) => {
+                self.put(word, &No(NO_TIMETABLE), None);
+            }
             Rate(unit) => self.option(format!("--limit {}", rate(value.unwrap_or("10M"), unit))),
             No(reason) => {
                 let text = format!("{word}: {reason}");
@@ -307,7 +315,12 @@ pub(super) fn answer(tool: Tool, words: &[String]) -> Option<Answer> {
     let mut destination = None;
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
-        if let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) {
+        if word == "--" {
+            // A name that begins with a hyphen is an option to us, too, unless a directory stands before it.
+            let named =
+                |path: &String| if path.starts_with('-') { format!("./{path}") } else { path.clone() };
+            line.paths.extend(rest.by_ref().map(named));
+        } else if let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) {
             let (name, value) =
                 name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
             if name == "target-directory" {
@@ -399,7 +412,7 @@ pub(super) fn is_switch(word: &str) -> bool {
 
 /// The name of a switch of robocopy's in upper case, and its value.
 fn switch(word: &str) -> Option<(String, Option<&str>)> {
-    let name = word.strip_prefix('/').filter(|name| !name.contains('/'))?;
+    let name = word.strip_prefix('/')?;
     let (name, value) = name.split_once(':').map_or((name, None), |(name, value)| (name, Some(value)));
     let upper = name.to_ascii_uppercase();
     meaning_of_switch(&upper).is_some().then_some((upper, value))

@@ -4,7 +4,7 @@ use super::product::sources;
 use super::{Finding, Tree};
 
 /// Lines of `src/` without `cli/`: lower it when there are fewer; it must stay below 3,000.
-const LINES_MAX: usize = 2980;
+const LINES_MAX: usize = 2960;
 /// The number must be lowered once there are this many fewer lines.
 const LINES_SLACK: usize = 150;
 

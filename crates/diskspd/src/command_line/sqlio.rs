@@ -1,6 +1,8 @@
 //! SQLIO command lines, which many articles still show: they are not run, but translated to DiskSpd's
 //! options.
 
+use iostall_measure::WindowsPath;
+
 /// `words` in DiskSpd's options, if they are SQLIO's. All of those contain `-kR` or `-kW`, which DiskSpd does
 /// not have.
 pub fn in_diskspds_words(words: &[String]) -> Option<String> {
@@ -36,7 +38,10 @@ pub fn in_diskspds_words(words: &[String]) -> Option<String> {
     if files.is_empty() {
         line.push("FILE".to_owned());
     }
-    line.extend(files.into_iter().cloned());
+    // A path of Windows' has no meaning here: the reader names a file of this machine.
+    let named =
+        |file: &String| if WindowsPath::of(file).is_some() { "FILE".to_owned() } else { file.clone() };
+    line.extend(files.into_iter().map(named));
     Some(line.join(" "))
 }
 
