@@ -101,3 +101,47 @@ fn series(history: &impl History, report: &WatchReport, lines_max: usize) -> Res
     series.finish();
     Ok(series)
 }
+
+#[cfg(test)]
+mod tests {
+    use iostall_model::{Counter, Epoch, Sample, SampleTime};
+    use iostall_store::SqliteHistory;
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::windows::fixture;
+
+    fn at(minute: u64) -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minute.cast_signed())
+    }
+
+    fn sample(minute: u64) -> Sample {
+        let mut row = fixture::row("a.mdf", Some("E:\\"));
+        row.counters.set(Counter::Reads, 600 * minute);
+        row.counters.set(Counter::ReadStall, 600_000_000 * minute);
+        let taken = SampleTime { utc: at(minute), clock: "c".into(), clock_ns: 5 + minute * 60_000_000_000 };
+        Sample { taken, epoch: Epoch::default(), rows: vec![row], warnings: Vec::new() }
+    }
+
+    #[test]
+    fn a_report_of_one_source_has_its_numbers_and_its_line_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = SqliteHistory::open(directory.path().join("store.db")).unwrap();
+        for name in ["db1", "db2"] {
+            let source = store.source(name).unwrap().id;
+            (0..5).for_each(|minute| store.add_sample(source, sample(minute)).unwrap());
+        }
+        let request = ReportRequest {
+            level: Level::Files,
+            source: Some("db2".into()),
+            threshold_ns: None,
+            top: None,
+            order: Order::default(),
+        };
+        let (report, series) = report(&store, &request, (at(0), at(4)), Some(8)).unwrap();
+        assert_eq!(report.sources.iter().map(|source| &source.name).collect::<Vec<_>>(), ["db2"]);
+        let series = series.unwrap();
+        assert_eq!(series.lines.len(), 1);
+        assert!(!series.lines[0].pieces.is_empty(), "{series:?}");
+    }
+}

@@ -181,3 +181,56 @@ fn opened(source: &WatchedSource) -> Result<Box<dyn Source>, SourceError> {
     };
     open(source.address.clone(), secret, source.timeout)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use iostall_store::SqliteHistory;
+
+    use super::*;
+
+    fn setup(text: &str) -> CollectorSetup {
+        CollectorSetup::parse(text, Path::new("collector.toml")).unwrap()
+    }
+
+    fn source(name: &str) -> String {
+        format!("[[source]]\nname = \"{name}\"\nurl = \"linux:\"\ninterval = \"1h\"\n")
+    }
+
+    fn service(text: &str) -> (tempfile::TempDir, CollectorService<SqliteHistory>) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteHistory::open(directory.path().join("store.db")).unwrap();
+        (directory, CollectorService::new(store, setup(text), None, Vec::new()).unwrap())
+    }
+
+    #[test]
+    fn a_source_that_is_gone_from_the_file_is_retired_and_the_others_go_on() {
+        let head = "metrics = \"127.0.0.1:0\"\n";
+        let (_directory, mut service) = service(&format!("{head}{}{}", source("old"), source("kept")));
+        let names = |service: &CollectorService<SqliteHistory>| -> Vec<String> {
+            service.metrics().unwrap().now().into_iter().map(|source| source.name).collect()
+        };
+        assert_eq!(names(&service), ["old", "kept"]);
+        let later = setup(&format!("{head}{}{}", source("kept"), source("new")));
+        let changes = service.changes(&later).unwrap();
+        assert_eq!(changes.len(), 1, "what is sampled already stays as it is");
+        service.apply(later, changes, &mut |_| ()).unwrap();
+        assert_eq!(names(&service), ["kept", "new"]);
+        service.stopper().stop();
+    }
+
+    #[test]
+    fn there_are_metrics_only_where_an_address_for_them_is_given() {
+        let (_directory, service) = service(&source("host"));
+        assert!(service.metrics().is_none());
+        service.stopper().stop();
+    }
+
+    #[test]
+    fn raw_samples_are_kept_as_long_as_the_file_says() {
+        let mut three_days = setup(&source("host"));
+        three_days.keep_raw = Duration::from_secs(3 * 86_400);
+        assert_eq!(retention(&three_days).raw, SignedDuration::from_hours(72));
+    }
+}

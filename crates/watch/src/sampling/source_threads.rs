@@ -77,3 +77,16 @@ impl Sampling for SourceThreads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_source_there_is_nothing_until_it_is_stopped_and_then_the_end() {
+        let mut threads = SourceThreads::new(None);
+        assert!(matches!(threads.next(Duration::ZERO), Next::Nothing));
+        threads.stopper().stop();
+        assert!(matches!(threads.next(Duration::ZERO), Next::Ended));
+    }
+}

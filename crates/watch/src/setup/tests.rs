@@ -29,6 +29,7 @@ fn what_a_source_or_a_job_does_not_say_has_a_value_all_the_same() {
         ("postgres://db1:5432/sales", Duration::from_secs(30))
     );
     assert_eq!((source.timeout, setup.keep_raw), (TIMEOUT, KEEP_RAW));
+    assert_eq!(setup.keep_raw, Duration::from_secs(1_209_600), "two weeks");
     let job = &setup.jobs[0];
     assert_eq!((job.deadline, job.user.as_str()), (Duration::from_secs(3_600), "iostall"));
 }
@@ -60,4 +61,16 @@ fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
         assert!(said.contains(wanted), "{said}\nfor:\n{text}");
         assert!(!said.contains("hunter2"), "{said}");
     }
+}
+
+/// A rule about a source of another name never fired, and nobody was told.
+#[test]
+fn a_rule_that_is_about_no_source_is_named() {
+    let rule = |name: &str, source: &str| {
+        format!(
+            "[[rules]]\nname = \"{name}\"\nwhen = \"silent\"\nfor = \"1m\"\nsource = \"{source}\"\nnotify = [\"ops\"]\n"
+        )
+    };
+    let setup = read(&format!("{CHANNEL}{SOURCE}{}{}", rule("right", "db1"), rule("wrong", "db2"))).unwrap();
+    assert_eq!(setup.rules_about_nothing(), ["wrong"]);
 }

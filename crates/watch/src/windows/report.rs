@@ -70,6 +70,7 @@ pub fn share_of(part_ns: u64, whole_ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::windows::fixture;
 
     /// A window of ten minutes of which six were sampled was shown as covered whole.
     #[test]
@@ -78,5 +79,17 @@ mod tests {
         assert!(near(share_of(6, 10), 0.6) && near(share_of(0, 10), 0.0));
         assert!(near(share_of(11, 10), 1.0), "clocks differ a little");
         assert!(near(share_of(5, 0), 0.0));
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted_by_its_source() {
+        let mut report = fixture::report_of(1);
+        report.top = Some(1);
+        let shown = report.shown(10);
+        assert_eq!(shown.groups.len(), 1);
+        assert_eq!(shown.left_out, BTreeMap::from([(fixture::SOURCE, 2)]));
+        report.top = None;
+        assert_eq!(report.shown(2).left_out, BTreeMap::from([(fixture::SOURCE, 1)]));
+        assert!(report.shown(3).left_out.is_empty());
     }
 }

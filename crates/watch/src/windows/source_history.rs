@@ -93,7 +93,11 @@ impl SourceHistory {
 
 #[cfg(test)]
 mod tests {
+    use iostall_model::{Change, Counter};
+
     use super::*;
+    use crate::windows::fixture;
+    use crate::windows::interval::Grain;
 
     /// A source that could not be read at all in a window was left out of its report, and nobody saw why.
     #[test]
@@ -113,5 +117,27 @@ mod tests {
         ] {
             assert!(remarkable.has_remarks(), "{remarkable:?}");
         }
+    }
+
+    #[test]
+    fn a_database_that_could_not_be_read_is_noted_with_how_often_and_when() {
+        let minute = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let mut about = SourceHistory::default();
+        for end in 1..=4 {
+            let mut row = fixture::row("t.ibd", None);
+            // In the third minute it was read.
+            if end != 3 {
+                row.counters.set(Counter::ReadClockNs, 7);
+            }
+            let rows = vec![(row.clone(), Change::NotRead), (row, Change::NotRead)];
+            about.note_unread(&Interval {
+                start: minute(end - 1),
+                end: minute(end),
+                rows,
+                grain: Grain::Samples,
+            });
+        }
+        let unread = Unread { database: "shop".into(), missed: 3, first: minute(1), last: minute(4) };
+        assert_eq!(about.unread, [unread]);
     }
 }

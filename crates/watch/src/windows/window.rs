@@ -287,4 +287,12 @@ mod tests {
         assert_eq!(names(&both_busy, Order::StallTime), ["sales: a.mdf", "sales: b.mdf"]);
         assert_eq!(names(&both_busy, Order::StallPerIo), ["sales: b.mdf", "sales: a.mdf"]);
     }
+
+    #[test]
+    fn a_window_without_an_interval_over_the_threshold_is_not_over_it_for_any_time() {
+        let fast = window(Level::Files, &[[delta(100, 100), delta(100, 100)]]);
+        assert!(!fast.is_over(0));
+        let slow = window(Level::Files, &[[delta(100, 100), delta(100, 9_000)]]);
+        assert!(slow.is_over(0) && slow.is_over(60_000_000_000) && !slow.is_over(60_000_000_001));
+    }
 }
