@@ -67,9 +67,9 @@ mod tests {
         ]);
         assert_eq!(
             headline(&run),
-            "dry run: copy 1 (2.00 KiB), create 1, delete 1 (1.00 KiB); nothing was done"
+            "dry run: copy 1 (2 KiB), create 1, delete 1 (1 KiB); nothing was done"
         );
-        assert_eq!(notes(&run)[0].text, "delete /b/old  1.00 KiB");
+        assert_eq!(notes(&run)[0].text, "delete /b/old  1 KiB");
         assert_eq!(headline(&DryRun::default()), "dry run: nothing to do; nothing was done");
         let many = (0..150).map(|at| entry(PlannedAction::Copy, &at.to_string(), 1)).collect();
         assert_eq!(notes(&DryRun::new(many)).last().unwrap().text, "copy: 50 more, which JSON lists");
