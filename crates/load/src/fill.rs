@@ -2,8 +2,8 @@
 //!
 //! Storage that compresses or finds duplicates answers zeros and repeated blocks from its own memory, and
 //! the result then says nothing about the media. So a buffer is filled once with random data, each write
-//! makes other data of it, and every 4 KiB get a header that no other write has. That costs a tenth of a
-//! microsecond for 4 KiB, where fresh random numbers would cost several times as much.
+//! makes other data of it, and every 4 KiB get a header that no other write has. That costs a pass over the
+//! block's memory, where fresh random numbers would cost several times as much.
 
 use iostall_engine::content::{mix, renew};
 use iostall_engine::guard::write_header;

@@ -350,7 +350,7 @@ pub(super) fn answer(tool: Tool, words: &[String]) -> Option<Answer> {
     }
     line.paths.extend(destination);
     let has_slash = || line.paths.iter().rev().skip(1).any(|path| path.ends_with('/'));
-    line.contents = tool == Tool::Rclone || (tool == Tool::Rsync && has_slash());
+    line.contents = tool == Tool::Rclone || (tool != Tool::Cp && has_slash());
     line.answer()
 }
 

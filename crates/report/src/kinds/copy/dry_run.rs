@@ -65,10 +65,7 @@ mod tests {
             entry(PlannedAction::Create, "/b/dir", 0),
             entry(PlannedAction::Delete, "/b/old", 1024),
         ]);
-        assert_eq!(
-            headline(&run),
-            "dry run: copy 1 (2 KiB), create 1, delete 1 (1 KiB); nothing was done"
-        );
+        assert_eq!(headline(&run), "dry run: copy 1 (2 KiB), create 1, delete 1 (1 KiB); nothing was done");
         assert_eq!(notes(&run)[0].text, "delete /b/old  1 KiB");
         assert_eq!(headline(&DryRun::default()), "dry run: nothing to do; nothing was done");
         let many = (0..150).map(|at| entry(PlannedAction::Copy, &at.to_string(), 1)).collect();
