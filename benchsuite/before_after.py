@@ -3,8 +3,8 @@
 
     cargo build --release && benchsuite/before_after.py OLDER_BINARY [--directory DIR] [--rounds 60]
 
-Direct writes are not judged: every block that is written has content of its own since then, which costs a pass over its memory; the
-rows say how much. Throughput is measured on a loop device over tmpfs, where no neighbour's I/O is in the way; on the disk under DIR, whose speed is
+With --writes direct writes too, which are not judged: every block that is written has content of its own since then, which costs a pass
+over its memory; the rows say how much. Throughput is measured on a loop device over tmpfs, where no neighbour's I/O is in the way; on the disk under DIR, whose speed is
 others' affair, requests or GiB by CPU second. Judged as intervals.py says, against 0.98. Writes results/before_after.md.
 As root, for the loop device.
 """
@@ -71,7 +71,7 @@ def collect(directory):
     return once
 
 
-def cases(directory, loop):
+def cases(directory, loop, with_writes):
     on_disk, on_loop = directory / "t.dat", loop.mount / "source"
     subprocess.run([OURS, "load", "--quiet", "--no-store", "--size", "1GiB", "--duration", "100ms", "--warmup", "0", on_disk],
                    check=True, capture_output=True)
@@ -80,7 +80,7 @@ def cases(directory, loop):
             for _ in range(512):
                 file.write(os.urandom(1 << 20))
     os.sync()
-    return [
+    rows = [
         ("load, disk, depth 32: requests a CPU second", load(on_disk, 32, True)),
         ("load, loop device, depth 64: requests a second", load(loop.devices[1], 64, False)),
         (f"{WRITES} 4K, disk, depth 32: requests a CPU second", load(on_disk, 32, True, "random-write")),
@@ -89,6 +89,7 @@ def cases(directory, loop):
         ("copy 512 MiB, loop device: GiB a second", copy(on_loop, loop.mount / "copied", False)),
         ("collect linux: for 3 s: runs a CPU second", collect(directory)),
     ]
+    return [row for row in rows if with_writes or not row[0].startswith(WRITES)]
 
 
 def main():
@@ -98,12 +99,13 @@ def main():
     parser.add_argument("older", type=Path)
     parser.add_argument("--directory", type=Path, default=Path("/var/tmp"))
     parser.add_argument("--rounds", type=int, default=intervals.ROUNDS_MAX)
+    parser.add_argument("--writes", action="store_true")
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="iostall-bench-", dir=options.directory))
     rows, failed = [], False
     try:
         with Loop() as loop:
-            for title, once in cases(directory, loop):
+            for title, once in cases(directory, loop, options.writes):
                 say = lambda text, title=title: print(f"{title}: {text}", file=sys.stderr)
                 ratio, control, rounds = intervals.measure(
                     lambda: once(options.older), lambda: once(OURS), options.rounds, say)

@@ -1,10 +1,11 @@
 """How the benchsuite judges: pairs in turn, an A/A control in the same rounds, and an interval instead of a point.
 
 A round runs the peer, the peer again (the control) and ours, each once, so that what the machine does meanwhile meets all
-three. Rounds are added until the 95 % interval of the ratio ours / peer is within +-3 %, or 60 are done. A bound fails where the
+three, in another order each round, so that coming first or after the other is nobody's part. Rounds are added until the 95 % interval of the ratio ours / peer is within +-3 %, or 60 are done. A bound fails where the
 whole interval lies below it; an interval that never got narrow is "not decided", which is no pass.
 """
 
+import itertools
 import math
 import statistics
 
@@ -13,6 +14,8 @@ ROUNDS_MAX = 60
 HALF_WIDTH = 0.03
 # Of the normal distribution, two-sided 95 %.
 Z_95 = 1.96
+# What one run leaves in a cache or in flight meets the next one: each of the three comes equally often first, second and last.
+ORDERS = list(itertools.permutations(["first", "again", "mine"]))
 
 
 def interval(ratios):
@@ -32,11 +35,9 @@ def measure(peer, ours, rounds_max=ROUNDS_MAX, shown=lambda text: None):
     """Runs rounds until the ratio is known. Each of the two gives a rate: more is better. Returns (ratio, control, rounds)."""
     ratios, controls, stalled = [], [], 0
     while len(ratios) < rounds_max:
-        # Who comes first changes from round to round: what warms a cache warms it for the others.
-        if len(ratios) % 2 == 0:
-            first, again, mine = peer(), peer(), ours()
-        else:
-            mine, again, first = ours(), peer(), peer()
+        order = ORDERS[len(ratios) % len(ORDERS)]
+        rates = {name: ours() if name == "mine" else peer() for name in order}
+        first, again, mine = rates["first"], rates["again"], rates["mine"]
         if min(first, again, mine) <= 0:
             # The device stood still for a whole run: that says nothing of either program.
             stalled += 1

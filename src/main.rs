@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(status) => return status,
     };
-    iostall_report::zone::show_times_in(TimeZone::system());
+    iostall_report::zone::show_times_in(TimeZone::system);
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     if let Err(error) = fail_at_size_limits() {
         let context = "cannot catch the signal of a file that is too large";

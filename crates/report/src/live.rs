@@ -9,9 +9,9 @@ use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
 use iostall_session::event::{Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use crate::format::{maybe_duration, maybe_number};
+use crate::zone::local;
 
 /// How much of a file is made.
 pub fn making(path: &Path, done: ByteCount, size: ByteCount) -> (f64, String) {
@@ -64,7 +64,7 @@ fn wall_clock(at: Timestamp, left_ns: u64) -> String {
         today if today < HOURS_NS => "%H:%M",
         _ => "%Y-%m-%d %H:%M",
     };
-    at.to_zoned(TimeZone::system()).strftime(format).to_string()
+    local(at, format)
 }
 
 /// `12.3k IOPS  96.1 MiB/s  p99 1.25 ms  `, all roles together; the percentile is the worst role's.

@@ -1,35 +1,38 @@
 //! Times as people read them: in their own zone, which is named. Machines' forms have UTC.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// The reader's zone. The program sets it once; a library that nobody told has UTC.
-static ZONE: OnceLock<TimeZone> = OnceLock::new();
+/// How the reader's zone is found. The program sets it once; without it times are shown in UTC.
+static FIND: OnceLock<fn() -> TimeZone> = OnceLock::new();
 
-/// Shows times in `zone` from now on; a second call changes nothing.
-pub fn show_times_in(zone: TimeZone) {
-    let _ = ZONE.set(zone);
+/// Found with the first time that is shown: the system's list of zones costs more than many commands that show none.
+static ZONE: LazyLock<TimeZone> = LazyLock::new(|| FIND.get().map_or(TimeZone::UTC, |find| find()));
+
+/// Shows times in the zone that `find` returns. To be called before any time is shown.
+pub fn show_times_in(find: fn() -> TimeZone) {
+    let _ = FIND.set(find);
 }
 
 fn zone() -> TimeZone {
-    ZONE.get().cloned().unwrap_or(TimeZone::UTC)
+    ZONE.clone()
 }
 
 /// A time to the second with its zone: `2026-11-20 10:15:00 CET`.
 pub fn timestamp(at: Timestamp) -> String {
-    in_zone(at, zone(), "%Y-%m-%d %H:%M:%S %Z")
+    local(at, "%Y-%m-%d %H:%M:%S %Z")
 }
 
 /// The same for a column whose heading is [`heading`].
 pub fn column(at: Timestamp) -> String {
-    in_zone(at, zone(), "%Y-%m-%d %H:%M:%S")
+    local(at, "%Y-%m-%d %H:%M:%S")
 }
 
 /// `10:15:00`, for a screen that is looked at now.
 pub fn time_of_day(at: Timestamp) -> String {
-    in_zone(at, zone(), "%H:%M:%S")
+    local(at, "%H:%M:%S")
 }
 
 /// The heading of a column of times, with the zone: two rows may lie on either side of a change of the clocks.
@@ -37,6 +40,11 @@ pub fn heading(what: &str) -> String {
     let zone = zone();
     let name = zone.iana_name().unwrap_or("local time");
     format!("{what} ({name})")
+}
+
+/// In a form of its own.
+pub(crate) fn local(at: Timestamp, form: &str) -> String {
+    in_zone(at, zone(), form)
 }
 
 fn in_zone(at: Timestamp, zone: TimeZone, form: &str) -> String {
