@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use iostall_load::window::StopToken;
 use iostall_measure::{Clock, RunClock};
-use iostall_model::{Run, WarningCode};
+use iostall_model::Run;
 use iostall_session::output::Taken;
+use iostall_session::requirements::failures;
 use iostall_session::transfer::Transfer;
 use iostall_session::{Dependencies, EngineChoice, Session};
 use iostall_store::SqliteStore;
@@ -32,26 +33,24 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Lets `measure` create a run (with access to the store), writes the outputs, stores the run, and
-    /// determines the exit status with `status` unless it was interrupted.
+    /// Lets `measure` create a run (with access to the store), writes the outputs and stores the run.
     pub(crate) fn run(
         &self,
         measure: impl FnOnce(&Session<'_>, Option<&SqliteStore>) -> anyhow::Result<Run>,
-        status: impl FnOnce(&Run) -> Status,
     ) -> anyhow::Result<Status> {
         let outputs = output::check(self.output, &self.taken)?;
         let mut writer = run_writer(self.global, self.no_store, self.printer)?;
         let stop = Arc::new(StopToken::default());
         let session = begin_session(self.engine.clone(), &stop, self.printer)?;
-        let run = match measure(&session, writer.store()) {
+        let mut run = match measure(&session, writer.store()) {
             Err(error) if is_interrupted(&error) => {
                 self.printer.error(&error);
                 return Ok(Status::Interrupted);
             }
             other => other?,
         };
-        let status = if session.interrupted() { Status::Interrupted } else { status(&run) };
-        Ok(Delivery::new(&outputs, self.output, self.printer).give(&run, &mut writer, status))
+        let status = if session.interrupted() { Status::Interrupted } else { answer(&run) };
+        Ok(Delivery::new(&outputs, self.output, self.printer).give(&mut run, &mut writer, status))
     }
 }
 
@@ -81,8 +80,7 @@ fn listen(stop: &Arc<StopToken>, printer: &Printer) -> anyhow::Result<RunClock> 
     Ok(clock)
 }
 
-/// No if requests failed, including those of a setting that was given up and has no point.
-pub(crate) fn failures(run: &Run) -> Status {
-    let failed = run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors);
-    if failed { Status::No } else { Status::Done }
+/// No if requests failed, files differ or a target was missed.
+pub(crate) fn answer(run: &Run) -> Status {
+    if failures(run).is_empty() { Status::Done } else { Status::No }
 }

@@ -4,11 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use iostall_host::locale_is_utf8;
-use iostall_model::Run;
+use iostall_model::requirement::Requirement;
+use iostall_model::{Run, Verdict};
 use iostall_report::TextOptions;
-use iostall_report::forms::{run_text, sections_text, write_run};
+use iostall_report::forms::{answer_text, run_text, sections_text, write_run};
 use iostall_report::section::Section;
+use iostall_report::verdicts::sentence;
 use iostall_session::output::{self, Form, OutputError, Outputs, Render, Taken, Wanted};
+use iostall_session::requirements::verdicts;
 use iostall_session::run_writer::{RunWriter, WriteDocument};
 use iostall_store::RunNumber;
 
@@ -23,6 +26,7 @@ pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
         ("--csv", Form::Csv, args.csv.as_deref()),
         ("--html", Form::Html, args.html.as_deref()),
         ("--markdown", Form::Markdown, args.markdown.as_deref()),
+        ("--junit", Form::Junit, args.junit.as_deref()),
         ("--svg", Form::Svg, args.svg.as_deref()),
     ]
 }
@@ -45,6 +49,7 @@ pub(crate) enum Shown {
 pub(crate) struct Delivery<'a> {
     outputs: &'a Outputs,
     percentiles: bool,
+    require: &'a [Requirement],
     pub(crate) shown: Shown,
     /// Writes the manifest of a copy.
     pub(crate) manifest: Option<WriteDocument<'a>>,
@@ -53,29 +58,46 @@ pub(crate) struct Delivery<'a> {
 
 impl<'a> Delivery<'a> {
     /// For the requested outputs.
-    pub(crate) fn new(outputs: &'a Outputs, args: &OutputArgs, printer: &'a Printer) -> Self {
-        let percentiles = args.percentiles;
-        Self { outputs, percentiles, shown: Shown::Report, manifest: None, printer }
+    pub(crate) fn new(outputs: &'a Outputs, args: &'a OutputArgs, printer: &'a Printer) -> Self {
+        let (percentiles, require) = (args.percentiles, args.require.as_slice());
+        Self { outputs, percentiles, require, shown: Shown::Report, manifest: None, printer }
     }
 
     /// Writes a finished run: first the outputs and the text, then the store, so that a failing store loses
-    /// nothing. A failing store is a warning. Returns `status`, or that an output could not be written.
-    pub(crate) fn give(&self, run: &Run, writer: &mut RunWriter, status: Status) -> Status {
+    /// nothing. A failing store is a warning. Returns `status`, or that a requirement was missed, or that an
+    /// output could not be written.
+    pub(crate) fn give(&self, run: &mut Run, writer: &mut RunWriter, status: Status) -> Status {
+        let status = self.check(run, status);
         let failed = self.write(run);
         let has_document = failed.is_empty() && self.outputs.have_json();
         let number = keep(run, writer, has_document, self.printer);
-        let says_number = matches!(self.shown, Shown::Report) && !self.outputs.take_stdout();
-        if let Some(number) = number.filter(|_| says_number) {
-            let line = format!("\nstored as run {number} (`iostall runs show {}`)\n", number.0);
-            // If standard output fails, so has the report, which is reported below.
-            let _ = self.printer.result(&line);
-        }
+        let stored =
+            number.map(|number| format!("\nstored as run {number} (`iostall runs show {}`)\n", number.0));
+        self.end(run, number, &stored.unwrap_or_default());
         report(failed, number, self.printer, status)
     }
 
-    /// Shows a run that is stored as `number`.
-    pub(crate) fn show(&self, run: &Run, number: RunNumber, status: Status) -> Status {
-        report(self.write(run), Some(number), self.printer, status)
+    /// Shows a run that is stored as `number`, with what was required of it then or is now.
+    pub(crate) fn show(&self, run: &mut Run, number: RunNumber) -> Status {
+        let status = if self.require.is_empty() { Status::Done } else { self.check(run, Status::Done) };
+        let failed = self.write(run);
+        self.end(run, Some(number), "");
+        report(failed, Some(number), self.printer, status)
+    }
+
+    /// Ends a report with `line` and the answer in one sentence.
+    fn end(&self, run: &Run, number: Option<RunNumber>, line: &str) {
+        if matches!(self.shown, Shown::Report) && !self.outputs.take_stdout() {
+            let answer = answer_text(run, number, &terminal(self.printer, self.percentiles));
+            // If standard output fails, so has the report, which is reported by the caller.
+            let _ = self.printer.result(&format!("{line}\n{answer}"));
+        }
+    }
+
+    fn check(&self, run: &mut Run, status: Status) -> Status {
+        run.verdicts = verdicts(run, self.require);
+        let is_in_text = matches!(self.shown, Shown::Report) && !self.outputs.take_stdout();
+        judged(&run.verdicts, is_in_text, self.printer, status)
     }
 
     fn write(&self, run: &Run) -> Vec<OutputError> {
@@ -90,6 +112,13 @@ impl<'a> Delivery<'a> {
         };
         write_all(self.outputs, &render, &text, self.printer)
     }
+}
+
+/// Returns `status`, or that a requirement was missed, with a warning where no report says so.
+pub(crate) fn judged(verdicts: &[Verdict], is_in_text: bool, printer: &Printer, status: Status) -> Status {
+    let missed = || verdicts.iter().filter(|verdict| !verdict.met);
+    missed().filter(|_| !is_in_text).for_each(|verdict| printer.warning(&anyhow::anyhow!(sentence(verdict))));
+    if status == Status::Done && missed().next().is_some() { Status::No } else { status }
 }
 
 fn write_all(

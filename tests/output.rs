@@ -304,6 +304,7 @@ fn only_a_former_result_of_the_same_form_makes_room() {
         ("--html", "o.html"),
         ("--svg", "o.svg"),
         ("--markdown", "o.md"),
+        ("--junit", "o.xml"),
     ];
     for (flag, name) in forms {
         here.run(&load(&[flag, name, "t.dat"])).expect_status(0);

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod alerts_kept;
+mod answer;
 mod cli;
 mod collect;
 mod compare;
@@ -43,6 +44,7 @@ mod output;
 mod places;
 mod reference;
 mod refusals;
+mod requirements;
 mod running;
 mod runs;
 mod sharing;

@@ -133,3 +133,32 @@ fn a_time_without_a_zone_is_that_of_the_readers_clock() {
     let wrong = ran("2026-11-21T23:65", "1h").expect_status(2).stderr;
     assert!(wrong.contains("is not a time") && wrong.contains("hint:"), "{wrong}");
 }
+
+/// The story: a nightly job had to read the stall of each volume out of the CSV to know whether one was too slow.
+#[test]
+fn a_report_that_misses_what_is_required_ends_with_1_and_says_which_group() {
+    let workspace = Workspace::new();
+    if device_name(&workspace).is_none() {
+        return skip("report with requirements", "no counted device holds the build directory");
+    }
+    let [_, second, third] = sampled(&workspace, [1, 1]);
+    let outputs = ["--json", "w.json", "--junit", "w.xml", "--markdown", "w.md"];
+    let report = |require: &str| {
+        let arguments = ["report", "volumes", "--since", &second, "--until", &third, "--require", require];
+        workspace.run(&[&arguments[..], &outputs].concat())
+    };
+    let met = report("iops>=0").expect_status(0);
+    assert!(met.stdout.contains("The requirement is met"), "{}", met.stdout);
+    let missed = report("iops<0,stall<1000h").expect_status(1);
+    assert!(missed.stdout.contains("iops<0 is missed: "), "{}", missed.stdout);
+    let json = workspace.json("w.json");
+    assert_eq!(
+        (&json["verdicts"][0]["met"], &json["verdicts"][1]["met"]),
+        (&Value::from(false), &Value::from(true))
+    );
+    let text = |name: &str| std::fs::read_to_string(workspace.path(name)).expect("the document");
+    assert!(text("w.xml").starts_with("<testsuites name=\"iostall report\" tests=\"2\" failures=\"1\""));
+    assert!(text("w.md").starts_with("# iostall report: Volumes, "), "{}", text("w.md"));
+    let refused = report("p99<1ms").expect_status(2);
+    assert!(refused.stderr.contains("iops, throughput and stall"), "{}", refused.stderr);
+}

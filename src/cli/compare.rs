@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use iostall_measure::{ByteCount, Nanos};
+use iostall_model::requirement::Requirement;
 
 use super::load::{EngineChoice, SafetyArgs};
+use super::requirement::of_comparison;
 
 const EXAMPLES: &str = "Examples:
   iostall compare --fresh 5 old.dat new.dat         measures old, new, old, new, … five times each
@@ -13,6 +15,7 @@ const EXAMPLES: &str = "Examples:
   iostall compare last~1 last                       how two saved runs differ, but no more than that
   iostall compare 12 13 14                          13 and 14, each against 12
   iostall compare --fresh 5 --profile a.toml --profile b.toml data.dat
+  iostall compare 1,3,5,7 2,4,6,8 --require no-regression --html change.html
   iostall compare --work before.csv after.csv       jobs and their seconds: name,seconds in each row";
 
 /// What to compare.
@@ -39,6 +42,22 @@ pub(crate) struct CompareArgs {
     /// Write the comparison as JSON; - for standard output instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) json: Option<PathBuf>,
+    /// Write every number of the comparison as CSV; - for standard output instead of the text
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write a self-contained HTML page with charts
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the comparison as Markdown, for pasting into a ticket
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Write each requirement as a test case in JUnit's XML, for a pipeline
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) junit: Option<PathBuf>,
+    /// no-regression: exit status 1 if anything is worse by more than chance explains, or if there are too few
+    /// samples to say so
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = of_comparison, help_heading = "Output")]
+    pub(crate) require: Vec<Requirement>,
 }
 
 /// The load of a fresh comparison.

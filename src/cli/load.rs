@@ -7,7 +7,10 @@ use clap::{Args, ValueEnum};
 use iostall_load::preset::presets;
 use iostall_measure::{ByteCount, Caching, Durability, Nanos, Percent, Rate};
 use iostall_model::profile::{Access, Arrivals, BlockMix, Distribution, Region};
+use iostall_model::requirement::Requirement;
 use iostall_session::targets::{TargetBinding, WriteConsent};
+
+use super::requirement::of_run;
 
 const EXAMPLES: &str = "Examples:
   iostall load                                      a scratch file here, the oltp preset, removed afterwards
@@ -19,6 +22,7 @@ const EXAMPLES: &str = "Examples:
   iostall load --preset postgres --target log=/wal/t.dat /data/t.dat
   iostall load --profile mine.toml /data/t.dat
   iostall load --fio nightly.fio                    fio's jobs, on the files that they name
+  iostall load --preset oltp --require 'log.p99<1ms,data.iops>3000' --junit t.xml /data/t.dat     a test of a pipeline
 
 Sizes: K, M, G, T are powers of 1024; KB, MB, GB powers of 1000. Times need a unit: 10s, 5m, 500ms.";
 
@@ -183,12 +187,19 @@ pub(crate) struct OutputArgs {
     /// Write the report as Markdown, for pasting into a ticket
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) markdown: Option<PathBuf>,
+    /// Write each requirement as a test case in JUnit's XML, for a pipeline
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) junit: Option<PathBuf>,
     /// Write the text report as a picture (SVG)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
     /// Show the full percentile table in the text
     #[arg(long, help_heading = "Output")]
     pub(crate) percentiles: bool,
+    /// Exit status 1 unless all of these hold: [NAME.]iops, throughput, p99 (or any percentile), mean, max or
+    /// failed, with <, <=, > or >=, such as 'log.p99<1ms,data.iops>3000'
+    #[arg(long, value_name = "LIMIT,…", value_delimiter = ',', value_parser = of_run, help_heading = "Output")]
+    pub(crate) require: Vec<Requirement>,
 }
 
 /// Which engine to use.

@@ -17,6 +17,7 @@ mod matrix;
 mod profile;
 pub(crate) mod reference;
 mod report;
+mod requirement;
 mod runs;
 mod store;
 mod sweep;

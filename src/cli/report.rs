@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use iostall_model::Level;
+use iostall_model::requirement::Requirement;
 use iostall_watch::windows::Order;
 
 /// What to report about watched sources.
@@ -12,12 +13,13 @@ use iostall_watch::windows::Order;
 #[command(after_help = "Examples:\n  \
     iostall report files --since 1h              the files that were waited for longest first\n  \
     iostall report volumes --over 20ms --sustained 5m\n  \
+    iostall report files --since 24h --require 'stall<20ms' --junit stall.xml\n  \
     iostall report databases --since 2026-11-01 --until 2026-11-08 --csv week.csv\n  \
     iostall report files --since 8h --html files.html\n  \
     iostall report files --since 8h --every 1m --csv files.csv\n  \
     iostall report files --before 2026-11-18T08:00Z..2026-11-18T18:00Z --after 2026-11-19T08:00Z..2026-11-19T18:00Z\n  \
     iostall report volumes --before 3h..2h --after 1h.. --html change.html\n\n\
-    Exit status 1: with --over, something was above it for the sustained time.")]
+    Exit status 1: with --over, something was above it for the sustained time; with --require, it did not hold.")]
 pub(crate) struct ReportArgs {
     /// Level at which counters are summed
     pub(crate) level: LevelChoice,
@@ -61,6 +63,17 @@ pub(crate) struct ReportArgs {
     /// As JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+    /// As Markdown, for pasting into a ticket; - is standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "every")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Each requirement as a test case in JUnit's XML, for a pipeline; - is standard output
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["before", "every"])]
+    pub(crate) junit: Option<PathBuf>,
+    /// Exit status 1 unless all of these hold: [NAME.]iops, throughput or stall (a read or write), with <, <=, >
+    /// or >=, such as 'stall<20ms,sales.iops<3000'. Without NAME every group has to
+    #[arg(long, value_name = "LIMIT,…", value_delimiter = ',', value_parser = super::requirement::of_window,
+          conflicts_with_all = ["before", "every"])]
+    pub(crate) require: Vec<Requirement>,
 }
 
 /// What is worse.

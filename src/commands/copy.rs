@@ -44,7 +44,7 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
         printer.error(&SessionError::from(error).into());
     }
     let log_lost = copied.log_lost.take();
-    let (list, run) = copied.into_run();
+    let (list, mut run) = copied.into_run();
     let manifest = |out: &mut dyn Write| place.as_ref().map_or(Ok(()), |place| place.write(&list, out));
     let mut delivery = Delivery::new(&outputs, &args.output, printer);
     delivery.manifest = Some(&manifest);
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
         printer.error(&SessionError::from(error).into());
         status = Status::CouldNot;
     }
-    let given = delivery.give(&run, &mut writer, status);
+    let given = delivery.give(&mut run, &mut writer, status);
     if let Some(place) = place.filter(|_| is_whole && given != Status::CouldNot) {
         place.remove_partial();
     }

@@ -16,7 +16,7 @@ use iostall_session::output::Outputs;
 use self::request::{read, taken, warn};
 use crate::cli::{DiskspdArgs, DiskspdExtras, GlobalArgs};
 use crate::failure::{Status, hinted, is_interrupted};
-use crate::frame::{begin_session, failures};
+use crate::frame::{answer, begin_session};
 use crate::output::{self, Delivery, Shown};
 use crate::printer::Printer;
 use crate::store::run_writer;
@@ -66,17 +66,18 @@ fn carry_out(
     let session = begin_session(extras.engine.into(), &stop, if talks { printer } else { &silent })?;
     let (profile, asked) = (mapped.profile, Some(asked(&request.profile)));
     let name = extras.name.clone();
-    let run = load(LoadRequest { targets, profile, asked, name }, &session).map_err(|error| {
-        match hint(&error) {
-            Some(hint) => hinted(error, hint),
-            None => error.into(),
-        }
-    })?;
+    let mut run =
+        load(LoadRequest { targets, profile, asked, name }, &session).map_err(|error| {
+            match hint(&error) {
+                Some(hint) => hinted(error, hint),
+                None => error.into(),
+            }
+        })?;
     warn(cautions(&run, &request.profile), printer);
-    let status = if session.interrupted() { Status::Interrupted } else { failures(&run) };
+    let status = if session.interrupted() { Status::Interrupted } else { answer(&run) };
     let mut delivery = Delivery::new(outputs, &extras.output, printer);
     delivery.shown = Shown::Text(report(&run, &request.profile));
-    Ok(match delivery.give(&run, &mut writer, status) {
+    Ok(match delivery.give(&mut run, &mut writer, status) {
         Status::No | Status::CouldNot => ExitCode::from(EXIT_FAILED),
         status => status.into(),
     })

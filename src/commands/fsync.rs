@@ -1,6 +1,5 @@
 //! `iostall fsync`: commits with each sync method, and what the server there uses.
 
-use iostall_model::{FsyncOutcome, Run};
 use iostall_session::EngineChoice;
 use iostall_session::fsync::{fsync, segment_name};
 
@@ -16,10 +15,5 @@ pub(crate) fn run(args: &FsyncArgs, global: &GlobalArgs, printer: &Printer) -> a
     // The calls are those of a server, on the thread of each committer.
     let (engine, no_store, output) = (EngineChoice::Psync, args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
-    frame.run(|session, _| Ok(fsync(&args.request(), session)?), status)
-}
-
-fn status(run: &Run) -> Status {
-    let failed = run.body.as_kind().is_some_and(FsyncOutcome::has_failures);
-    if failed { Status::No } else { Status::Done }
+    frame.run(|session, _| Ok(fsync(&args.request(), session)?))
 }

@@ -8,7 +8,7 @@ use iostall_store::Store;
 
 use crate::cli::{GlobalArgs, MatrixArgs};
 use crate::failure::{Status, hinted};
-use crate::frame::{Frame, failures};
+use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::{self, taken};
 
@@ -21,15 +21,12 @@ pub(crate) fn run(args: &MatrixArgs, global: &GlobalArgs, printer: &Printer) -> 
     let taken = taken(global).targets(named_or_scratch(&args.targets));
     let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
-    frame.run(
-        |session, kept_in| {
-            // Resuming needs the store.
-            let opened = if args.resume && kept_in.is_none() { Some(store::open(global)?) } else { None };
-            let earlier = kept_in.or(opened.as_ref()).filter(|_| args.resume);
-            Ok(matrix(request, earlier.map(|store| store as &dyn Store), session)?)
-        },
-        failures,
-    )
+    frame.run(|session, kept_in| {
+        // Resuming needs the store.
+        let opened = if args.resume && kept_in.is_none() { Some(store::open(global)?) } else { None };
+        let earlier = kept_in.or(opened.as_ref()).filter(|_| args.resume);
+        Ok(matrix(request, earlier.map(|store| store as &dyn Store), session)?)
+    })
 }
 
 fn plan(args: &MatrixArgs) -> anyhow::Result<MatrixPlan> {

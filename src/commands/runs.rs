@@ -24,12 +24,12 @@ pub(crate) fn run(args: &RunsArgs, global: &GlobalArgs, printer: &Printer) -> an
     match &args.command {
         None => list(args, &store, printer)?,
         Some(RunsCommand::Show(show)) => {
-            let stored = store.get(&store::selector(&show.run)?)?;
+            let mut stored = store.get(&store::selector(&show.run)?)?;
             let mut delivery = Delivery::new(&outputs, &show.output, printer);
             if let Some(format) = show.diskspd {
                 delivery.shown = Shown::Text(report_again(&stored.run, format.into())?);
             }
-            return Ok(delivery.show(&stored.run, stored.number, Status::Done));
+            return Ok(delivery.show(&mut stored.run, stored.number));
         }
         Some(RunsCommand::Export(export)) => {
             let document = store.export(&store::selector(&export.run)?)?;

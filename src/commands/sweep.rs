@@ -1,15 +1,13 @@
 //! `iostall sweep`: increases the requests in flight until throughput stops growing.
 
 use iostall_load::Overrides;
-use iostall_model::Run;
-use iostall_session::analysis::sweep::misses_its_target;
 use iostall_session::point_runner::Precision;
 use iostall_session::sweep::{SweepRequest, sweep, sweep_profile};
 use iostall_session::targets::{TargetRequest, named_or_scratch};
 
 use crate::cli::{GlobalArgs, PatternArgs, SweepArgs};
 use crate::failure::{Status, hinted};
-use crate::frame::{Frame, failures};
+use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::taken;
 
@@ -22,7 +20,7 @@ pub(crate) fn run(args: &SweepArgs, global: &GlobalArgs, printer: &Printer) -> a
     let taken = taken(global).targets(named_or_scratch(&args.targets));
     let (engine, no_store, output) = (args.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
-    frame.run(|session, _| Ok(sweep(request, session)?), status)
+    frame.run(|session, _| Ok(sweep(request, session)?))
 }
 
 fn request(args: &SweepArgs) -> anyhow::Result<SweepRequest> {
@@ -69,9 +67,4 @@ fn precision(args: &SweepArgs) -> anyhow::Result<Precision> {
         repeats_min: REPEATS_MIN.min(precision.repeats_max),
         repeats_max: precision.repeats_max,
     })
-}
-
-/// The answer is no if requests failed, no setting met the latency target, or no rate was found.
-fn status(run: &Run) -> Status {
-    if misses_its_target(run) { Status::No } else { failures(run) }
 }

@@ -26,13 +26,13 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs, printer: &Printer) -> 
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
     let request = VerifyRequest { expected, limit: args.limit };
-    let run = verify::verify(&request, transfer, printer)?;
+    let mut run = verify::verify(&request, transfer, printer)?;
     let status = status(&run, &request.expected);
     let mut delivery = Delivery::new(&outputs, &args.output, printer);
     if global.quiet && status != Status::No {
         delivery.shown = Shown::Nothing;
     }
-    Ok(delivery.give(&run, &mut writer, status))
+    Ok(delivery.give(&mut run, &mut writer, status))
 }
 
 fn status(run: &Run, expected: &Expected) -> Status {

@@ -2,15 +2,14 @@
 
 mod table;
 
-use iostall_model::paced::{MethodOutcome, WriteMethod};
-use iostall_model::{PacedOutcome, Run};
+use iostall_model::paced::WriteMethod;
 use iostall_session::output::GrowingTable;
 use iostall_session::paced::{PaceError, PaceRequest, PacedRequest, PacedWrite, paces};
 
 use self::table::{WithTable, begin_table};
 use crate::cli::{GlobalArgs, WriteArgs};
 use crate::failure::Status;
-use crate::frame::begin_transfer;
+use crate::frame::{answer, begin_transfer};
 use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
@@ -35,12 +34,12 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
     let observer = WithTable { table, printer };
     let written = write.write(transfer, &observer);
     let has_grown = observer.table.is_some_and(GrowingTable::finish);
-    let run = written?;
+    let mut run = written?;
     if has_grown && let Some(path) = &args.output.csv {
         outputs.leave_out(path);
     }
-    let status = if run.interrupted { Status::Interrupted } else { status(&run) };
-    Ok(Delivery::new(&outputs, &args.output, printer).give(&run, &mut writer, status))
+    let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
+    Ok(Delivery::new(&outputs, &args.output, printer).give(&mut run, &mut writer, status))
 }
 
 fn request(args: &WriteArgs) -> Result<PacedRequest, PaceError> {
@@ -64,12 +63,6 @@ fn request(args: &WriteArgs) -> Result<PacedRequest, PaceError> {
         overwrite: args.overwrite.clone(),
         keep: args.keep,
     })
-}
-
-fn status(run: &Run) -> Status {
-    let Some(outcome) = run.body.as_kind::<PacedOutcome>() else { return Status::Done };
-    let is_bad = |method: &MethodOutcome| method.failed.is_some() || method.kept_pace() == Some(false);
-    if outcome.methods.iter().any(is_bad) { Status::No } else { Status::Done }
 }
 
 fn total_bytes(args: &WriteArgs) -> Option<u64> {

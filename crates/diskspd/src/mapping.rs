@@ -215,6 +215,7 @@ fn map_role(
         target_weights: Vec::new(),
         batch: None,
         batch_wait: None,
+        thresholds: None,
         pin: (!span.disable_affinity)
             .then(|| span.affinity.iter().map(|cpu| u32::from(cpu.processor)).collect()),
     })

@@ -13,4 +13,5 @@ pub use error::{DEPTH_MAX, ELEMENTS_MAX, PROFILE_BYTES_MAX, ProfileError};
 pub use read::read_profile;
 pub use write::write_profile;
 pub(crate) use write::{write_distribution, write_profile_into};
-pub(crate) use writer::{XmlWriter, is_not_xml};
+pub use writer::XmlWriter;
+pub(crate) use writer::is_not_xml;

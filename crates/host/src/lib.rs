@@ -20,6 +20,7 @@ mod memory_group;
 mod mounts;
 mod owner_only;
 mod pressure;
+mod processes;
 mod processors;
 mod program;
 mod signals;
@@ -29,7 +30,7 @@ mod volumes;
 
 use std::path::Path;
 
-use iostall_measure::platform::{CpuTicks, Device, DeviceCounters, FileSystem, Host};
+use iostall_measure::platform::{CpuTicks, Device, DeviceCounters, FileSystem, Host, ProcessCpu};
 
 pub use boot::since_boot_ns;
 pub use device::name_of;
@@ -71,6 +72,11 @@ pub fn device_counters(names: &[String]) -> Vec<DeviceCounters> {
 /// Cumulative time of every online CPU.
 pub fn cpu_ticks() -> Vec<CpuTicks> {
     System::here().cpu_ticks()
+}
+
+/// Cumulative CPU time of every process.
+pub fn process_cpu_times() -> Vec<ProcessCpu> {
+    System::here().process_cpu_times()
 }
 
 /// Bytes in the page cache that have not reached their devices; `None` if unknown.

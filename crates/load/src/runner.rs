@@ -4,8 +4,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use iostall_engine::EngineError;
+use iostall_host::process_cpu_times;
 use iostall_measure::Clock;
+use iostall_measure::platform::ProcessCpu;
 use iostall_model::SpanOutcome;
+use iostall_model::figures::machine_busy;
 
 use crate::job::{EngineKind, SpanJob};
 use crate::run_error::RunError;
@@ -17,6 +20,11 @@ use crate::worker_spec::{WorkerSpec, worker_specs, workers_of_roles};
 use crate::worker_stats::IntervalReport;
 
 pub use crate::watcher::{Observer, Phase};
+
+/// If the processors are busier than this, it matters with what.
+const BUSY_SHARE: f64 = 0.9;
+/// As many of the busiest processes are recorded.
+const BUSIEST_MAX: usize = 3;
 
 /// Time between the last worker's readiness and the first request.
 const START_DELAY_NS: u64 = 2_000_000;
@@ -35,6 +43,8 @@ pub fn run_span<C: Clock>(
     let worker_specs = worker_specs(&job)?;
     let workers = workers_of_roles(&job, &worker_specs);
     let (reports, incoming) = channel();
+    // Before the first request: reading many processes takes CPU time itself.
+    let before = process_cpu_times();
     thread::scope(|scope| {
         let (ready, all_ready) = channel();
         let mut started = Vec::with_capacity(worker_specs.len());
@@ -70,7 +80,11 @@ pub fn run_span<C: Clock>(
                 Err(_panic) => return Err(RunError::Broken { worker }),
             }
         }
-        Ok(watcher.finish(&job, outcomes, stop))
+        let mut outcome = watcher.finish(&job, outcomes, stop);
+        if machine_busy(&outcome).is_some_and(|share| share > BUSY_SHARE) {
+            outcome.busiest = ProcessCpu::busiest(&before, process_cpu_times(), BUSIEST_MAX);
+        }
+        Ok(outcome)
     })
 }
 

@@ -166,6 +166,7 @@ impl<'a> Watcher<'a> {
             cpus,
             process_user_ns,
             process_system_ns,
+            busiest: Vec::new(),
             devices,
         }
     }

@@ -252,6 +252,34 @@ impl DeviceCounters {
     }
 }
 
+/// CPU time of one process, user and kernel: cumulative, or over a span.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessCpu {
+    pub pid: u32,
+    /// When it started, in ticks since boot: a number is given again to another process.
+    pub started: u64,
+    pub name: String,
+    pub cpu_ns: u64,
+}
+
+impl ProcessCpu {
+    /// The `most` processes that used the most CPU time between two readings, the busiest first.
+    pub fn busiest(before: &[Self], after: Vec<Self>, most: usize) -> Vec<Self> {
+        let earlier = |process: &Self| {
+            let is_it = |other: &&Self| other.pid == process.pid && other.started == process.started;
+            before.iter().find(is_it).map_or(0, |other| other.cpu_ns)
+        };
+        let used = |process: Self| {
+            let cpu_ns = process.cpu_ns.saturating_sub(earlier(&process));
+            Self { cpu_ns, ..process }
+        };
+        let mut all: Vec<Self> = after.into_iter().map(used).filter(|process| process.cpu_ns > 0).collect();
+        all.sort_by_key(|process| std::cmp::Reverse(process.cpu_ns));
+        all.truncate(most);
+        all
+    }
+}
+
 /// Cumulative time of one CPU by state (`/proc/stat`), or its difference over a span. In ticks (1/100 s).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTicks {

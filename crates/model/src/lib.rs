@@ -18,6 +18,7 @@ pub mod level;
 pub mod measured;
 pub mod outcome;
 pub mod paced;
+pub mod part;
 pub mod point;
 pub mod profile;
 pub mod requirement;
@@ -35,6 +36,7 @@ pub mod sync;
 pub mod totals;
 pub mod transfer;
 mod unread;
+pub mod verdict;
 pub mod warning;
 pub mod write_data;
 
@@ -63,6 +65,7 @@ pub use step::Step;
 pub use summary::Summary;
 pub use totals::Totals;
 pub use unread::with_unread_of;
+pub use verdict::{FigureUnit, Verdict};
 pub use warning::{Warning, WarningCode};
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! The basis is the [`Cell`]: one worker, one target, one operation. Roles, operations and totals are sums
 //! over cells; nothing here is an average of averages.
 
-use iostall_measure::platform::{CpuTicks, DeviceCounters};
+use iostall_measure::platform::{CpuTicks, DeviceCounters, ProcessCpu};
 use iostall_measure::{Histogram, Op, Percentile, Unavailable};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,10 @@ pub struct SpanOutcome {
     /// User CPU time of this process over the measured part, nanoseconds.
     pub process_user_ns: u64,
     pub process_system_ns: u64,
+    /// The processes that used the most CPU time during the span, our own included, the busiest first. Only if the processors were
+    /// busy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busiest: Vec<ProcessCpu>,
     /// Block layer counters of the targets' devices over the measured part.
     pub devices: Vec<DeviceCounters>,
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use block_mix::BlockMix;
 pub use region::{Bound, Region};
-pub use role::{Access, Arrivals, Burst, RoleProfile, SyncRule};
+pub use role::{Access, Arrivals, Burst, RoleProfile, SyncRule, Thresholds};
 
 pub use crate::distribution::{Distribution, RangeShare, SpanShare};
 pub use crate::spelling::SpellingError;

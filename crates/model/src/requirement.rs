@@ -3,19 +3,21 @@
 //! ```text
 //! requirements = requirement *( "," requirement )
 //! requirement  = "no-regression" | [ subject "." ] metric bound value
-//! metric       = "iops" | "throughput" | "min" | "mean" | "max" | "p" percent | "failed" | "headroom"
+//! metric       = "iops" | "throughput" | "min" | "mean" | "max" | "p" percent | "failed" | "stall" | "headroom"
 //! bound        = "<" | "<=" | ">" | ">="
 //! ```
 //!
 //! The subject is a role, a target or whatever else a run kind has several of; without one the requirement
-//! applies to the whole. A latency has a unit (`1ms`), a throughput is bytes a second (`400MiB`, `400MB/s`),
-//! the others are plain numbers.
+//! applies to the whole. A latency and a stall have a unit (`1ms`), a throughput is bytes a second (`400MiB`,
+//! `400MB/s`), the others are plain numbers.
 
 use std::fmt;
 use std::str::FromStr;
 
 use iostall_measure::{ByteCount, Nanos, Percentile};
 use thiserror::Error;
+
+use crate::verdict::FigureUnit;
 
 /// A latency statistic.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,8 +41,52 @@ pub enum Metric {
     /// Latency, nanoseconds: response if requests had an intended start, otherwise service.
     Latency(LatencyMetric),
     Failed,
+    /// Stall per I/O as a database reports it, nanoseconds.
+    Stall,
     /// Measured capacity divided by observed load.
     Headroom,
+}
+
+impl Metric {
+    /// The unit of its figures.
+    pub fn unit(self) -> FigureUnit {
+        match self {
+            Self::Iops => FigureUnit::PerSecond,
+            Self::Throughput => FigureUnit::BytesPerSecond,
+            Self::Latency(_) | Self::Stall => FigureUnit::Nanoseconds,
+            Self::Failed | Self::Headroom => FigureUnit::Count,
+        }
+    }
+}
+
+/// What a command has to judge by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A run's own requests.
+    Run,
+    /// Two sides beside each other.
+    Comparison,
+    /// The counters of watched databases.
+    Window,
+}
+
+impl Basis {
+    fn has(self, metric: Metric) -> bool {
+        match metric {
+            Metric::Iops | Metric::Throughput => self != Self::Comparison,
+            Metric::Latency(_) | Metric::Failed => self == Self::Run,
+            Metric::Stall => self == Self::Window,
+            Metric::Headroom => false,
+        }
+    }
+
+    fn has_instead(self) -> &'static str {
+        match self {
+            Self::Run => "a run has iops, throughput, latencies (p99, mean, max) and failed",
+            Self::Comparison => "a comparison has no-regression",
+            Self::Window => "a report on watched sources has iops, throughput and stall",
+        }
+    }
 }
 
 /// Which side of the value is good.
@@ -81,6 +127,16 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// Whether `figure` is further on the wrong side than `other`; a missing number is furthest.
+    pub fn is_worse(&self, figure: Option<f64>, other: Option<f64>) -> bool {
+        match (figure, other, self.bound) {
+            (_, None, _) => false,
+            (None, Some(_), _) => true,
+            (Some(figure), Some(other), Bound::Below | Bound::AtMost) => figure > other,
+            (Some(figure), Some(other), Bound::Above | Bound::AtLeast) => figure < other,
+        }
+    }
+
     /// Whether `figure` meets it; a missing number does not.
     pub fn is_met_by(&self, figure: Option<f64>) -> bool {
         figure.is_some_and(|figure| self.bound.holds(figure, self.value))
@@ -112,22 +168,34 @@ impl RequirementError {
     /// What to write instead.
     pub fn hint(&self) -> &'static str {
         "write such as 'log.p99<1ms,data.iops>3000,throughput>=400MiB'; metrics are iops, throughput, min, mean, max, \
-         p50 to p99.999, failed, headroom, and no-regression alone"
+         p50 to p99.999, failed, stall, headroom, and no-regression alone"
     }
 }
 
-/// Parses a comma-separated list of requirements.
-///
-/// # Errors
-/// The first invalid one, and why.
-pub fn parse_requirements(text: &str) -> Result<Vec<Requirement>, RequirementError> {
-    text.split(',').map(|one| one.trim().parse()).collect()
+impl Requirement {
+    /// Parses one of a comma-separated list, for a command that judges by `basis`.
+    ///
+    /// # Errors
+    /// If it is invalid, or about something that the command does not measure.
+    pub fn parse_for(basis: Basis, text: &str) -> Result<Self, RequirementError> {
+        let requirement: Self = text.parse()?;
+        let has = match &requirement {
+            Self::NoRegression => basis == Basis::Comparison,
+            Self::Limit(limit) => basis.has(limit.metric),
+        };
+        let refuse = || RequirementError {
+            text: text.trim().to_owned(),
+            why: format!("this command does not measure it; {}", basis.has_instead()),
+        };
+        if has { Ok(requirement) } else { Err(refuse()) }
+    }
 }
 
 impl FromStr for Requirement {
     type Err = RequirementError;
 
     fn from_str(text: &str) -> Result<Self, RequirementError> {
+        let text = text.trim();
         if text == "no-regression" {
             return Ok(Self::NoRegression);
         }
@@ -162,6 +230,7 @@ fn metric(text: &str) -> Option<Metric> {
         "mean" | "avg" => Metric::Latency(LatencyMetric::Mean),
         "max" => Metric::Latency(LatencyMetric::Max),
         "failed" => Metric::Failed,
+        "stall" => Metric::Stall,
         "headroom" => Metric::Headroom,
         other => {
             let percent =
@@ -173,7 +242,7 @@ fn metric(text: &str) -> Option<Metric> {
 
 fn value_of(metric: Metric, text: &str) -> Result<f64, String> {
     match metric {
-        Metric::Latency(_) => {
+        Metric::Latency(_) | Metric::Stall => {
             // A bare number would be seconds to one reader and milliseconds to the next.
             if text.ends_with(|c: char| c.is_ascii_digit()) {
                 return Err(format!("{text:?} has no unit: write {text}ms or {text}us"));
@@ -213,9 +282,8 @@ mod tests {
 
     #[test]
     fn a_list_is_read_with_subjects_metrics_bounds_and_units() {
-        let all = parse_requirements("log.p99<1ms, data.iops>3000,headroom>=1.5,no-regression").unwrap();
-        assert_eq!(all.len(), 4);
-        assert_eq!(all[3], Requirement::NoRegression);
+        assert_eq!(" no-regression".parse(), Ok(Requirement::NoRegression));
+        assert_eq!(limit("stall<=20ms").metric, Metric::Stall);
         let log = limit("log.p99<1ms");
         assert_eq!((log.subject.as_deref(), log.bound, log.value), (Some("log"), Bound::Below, 1e6));
         assert_eq!(log.metric, Metric::Latency(LatencyMetric::Percentile(Percentile::P99)));
@@ -267,6 +335,28 @@ mod tests {
             let error = text.parse::<Requirement>().unwrap_err();
             assert!(error.to_string().contains(why), "{text}: {error}");
         }
+    }
+
+    /// A requirement that a command can never judge is refused before it measures for an hour.
+    #[test]
+    fn a_command_refuses_what_it_does_not_measure_and_says_what_it_does() {
+        for (basis, good, bad) in [
+            (Basis::Run, "log.p99<1ms", "no-regression"),
+            (Basis::Run, "failed<=0", "headroom>=2"),
+            (Basis::Comparison, "no-regression", "iops>3"),
+            (Basis::Window, "sales.stall<20ms", "p99<1ms"),
+        ] {
+            assert!(Requirement::parse_for(basis, good).is_ok(), "{good}");
+            let refused = Requirement::parse_for(basis, bad).unwrap_err().to_string();
+            assert!(refused.contains("does not measure it; a "), "{refused}");
+        }
+    }
+
+    #[test]
+    fn the_worse_of_two_figures_is_on_the_wrong_side_of_the_bound() {
+        let (most, least) = (limit("iops<10"), limit("iops>10"));
+        assert!(most.is_worse(Some(9.0), Some(3.0)) && least.is_worse(Some(3.0), Some(9.0)));
+        assert!(most.is_worse(None, Some(3.0)) && !most.is_worse(Some(3.0), None));
     }
 
     #[test]

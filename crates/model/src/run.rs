@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::DeviceIdentity;
 use crate::kinds::RunBody;
 use crate::run_id::RunId;
+use crate::verdict::Verdict;
 use crate::warning::Warning;
 
 /// Name of the stored form.
@@ -40,6 +41,9 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Option<DeviceIdentity>>,
     pub warnings: Vec<Warning>,
+    /// What was required of it, in the order in which it was required.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<Verdict>,
     #[serde(flatten)]
     pub body: RunBody,
 }

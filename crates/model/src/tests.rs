@@ -72,6 +72,7 @@ fn span(roles: Vec<RoleOutcome>) -> SpanOutcome {
         roles,
         cpus: Vec::new(),
         process_user_ns: 30 * MS,
+        busiest: Vec::new(),
         process_system_ns: 10 * MS,
         devices: Vec::new(),
     }
@@ -132,6 +133,7 @@ fn run(body: RunBody) -> Run {
         targets: vec![Target::new("/data/t", TargetKind::File, 1024 * MIB)],
         devices: Vec::new(),
         warnings: Vec::new(),
+        verdicts: Vec::new(),
         body,
     }
 }

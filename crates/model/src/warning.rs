@@ -107,3 +107,56 @@ pub enum WarningCode {
     /// A part of the watched server, named in `subject`, was not read this time.
     NotRead,
 }
+
+/// How much a warning changes what the numbers mean. The most severe is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rank {
+    /// They are not those of the storage, or not of what was asked for.
+    Invalidates,
+    /// They hold, but something else may be in them.
+    Caution,
+    /// Good to know when reading them.
+    Note,
+}
+
+impl WarningCode {
+    /// Its rank.
+    pub fn rank(self) -> Rank {
+        match self {
+            Self::PageCache
+            | Self::DirectRefused
+            | Self::TargetUnwritten
+            | Self::TargetSparse
+            | Self::TargetReplaced
+            | Self::TargetCut
+            | Self::MemoryFileSystem
+            | Self::IoErrors => Rank::Invalidates,
+            Self::TargetSmall
+            | Self::TargetGrew
+            | Self::CompressibleData
+            | Self::DepthNotReached
+            | Self::GeneratorBound
+            | Self::RateNotHeld
+            | Self::ShortRun
+            | Self::DeviceBusy
+            | Self::UnfinishedRequests
+            | Self::SyncTooFast
+            | Self::SyncOff
+            | Self::CgroupLimit
+            | Self::Interrupted
+            | Self::MetadataLost
+            | Self::SourceInUse
+            | Self::PartialList
+            | Self::MissingGrant
+            | Self::SettingOff
+            | Self::CountersLost
+            | Self::NotRead => Rank::Caution,
+            Self::LatencyBatched
+            | Self::FewSamples
+            | Self::EngineFallback
+            | Self::RequestsSplit
+            | Self::CacheUnverified
+            | Self::NotCounted => Rank::Note,
+        }
+    }
+}

@@ -4,19 +4,21 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use iostall_model::Run;
+use iostall_model::{Run, RunNumber};
 use iostall_session::output::Form;
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
+use crate::answer::answer;
 use crate::csv::write_csv;
 use crate::html::{write_comparison_html, write_html, write_watch_html};
 use crate::json::{JsonLayout, write_json};
-use crate::markdown::write_markdown;
+use crate::junit::write_junit;
+use crate::markdown::{write_markdown, write_sections_markdown};
 use crate::report::Report;
 use crate::section::Section;
 use crate::svg::text_to_svg;
-use crate::text::{TextOptions, write_sections, write_text};
-use crate::watch::{comparison, write_watch_csv, write_watch_json};
+use crate::text::{TextOptions, write_answer, write_sections, write_text};
+use crate::watch::{self, comparison, write_watch_csv, write_watch_json, write_watch_junit};
 
 /// Columns of the text report drawn as a picture.
 const SVG_WIDTH: usize = 110;
@@ -30,6 +32,7 @@ pub fn write_run(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) 
         Form::Csv => write_csv(&report, out).map_err(io::Error::other),
         Form::Html => write_page(out, |text| write_html(&report, text)),
         Form::Markdown => write_page(out, |text| write_markdown(&report, text)),
+        Form::Junit => write_junit(run, out),
         Form::Svg => {
             let options = TextOptions { width: SVG_WIDTH, colour: true, unicode: true, percentiles };
             let picture = text_to_svg(&format!("iostall {}", run.body.kind()), &run_text(run, &options));
@@ -44,6 +47,14 @@ pub fn run_text(run: &Run, options: &TextOptions) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write_text(&Report::of(run), options, &mut text);
+    text
+}
+
+/// The sentence that the text of a run ends with.
+pub fn answer_text(run: &Run, number: Option<RunNumber>, options: &TextOptions) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_answer(&answer(&Report::of(run), number), options, &mut text);
     text
 }
 
@@ -65,7 +76,12 @@ pub fn write_window(
     match (form, series) {
         (Form::Csv, _) => write_watch_csv(report, out),
         (Form::Html, Some(series)) => write_page(out, |text| write_watch_html(report, series, text)),
-        _ => write_watch_json(report, out),
+        (Form::Markdown, _) => {
+            let title = format!("report: {}", watch::title(report));
+            write_page(out, |text| write_sections_markdown(&title, &watch::sections(report), text))
+        }
+        (Form::Junit, _) => write_watch_junit(report, out),
+        (Form::Json | Form::Html | Form::Svg | Form::Log | Form::Manifest { .. }, _) => write_watch_json(report, out),
     }
 }
 
@@ -74,7 +90,13 @@ pub fn write_windows(both: &WatchComparison, form: Form, out: &mut dyn Write) ->
     match form {
         Form::Csv => comparison::write_comparison_csv(both, out),
         Form::Html => write_page(out, |text| write_comparison_html(both, text)),
-        _ => comparison::write_comparison_json(both, out),
+        Form::Markdown => {
+            let title = format!("report: {}", comparison::title(both));
+            write_page(out, |text| write_sections_markdown(&title, &comparison::sections(both), text))
+        }
+        Form::Json | Form::Junit | Form::Svg | Form::Log | Form::Manifest { .. } => {
+            comparison::write_comparison_json(both, out)
+        }
     }
 }
 
@@ -84,7 +106,10 @@ pub fn write_figures(figures: &serde_json::Value, out: &mut dyn Write) -> io::Re
     writeln!(out)
 }
 
-fn write_page(out: &mut dyn Write, render: impl FnOnce(&mut String) -> fmt::Result) -> io::Result<()> {
+pub(crate) fn write_page(
+    out: &mut dyn Write,
+    render: impl FnOnce(&mut String) -> fmt::Result,
+) -> io::Result<()> {
     let mut text = String::new();
     render(&mut text).map_err(io::Error::other)?;
     out.write_all(text.as_bytes())

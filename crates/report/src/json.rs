@@ -7,6 +7,7 @@ use iostall_model::Run;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
+use crate::answer::answer;
 use crate::report::Report;
 
 /// Layout of the document.
@@ -22,12 +23,13 @@ pub enum JsonLayout {
 struct Document<'a> {
     #[serde(flatten)]
     run: &'a Run,
+    answer: String,
     summary: Box<dyn erased_serde::Serialize + 'a>,
 }
 
 /// Writes the document of a run and a line end. Fails if `out` does.
 pub fn write_json(report: &Report<'_>, layout: JsonLayout, mut out: impl io::Write) -> io::Result<()> {
-    let document = Document { run: report.run, summary: (report.summary)() };
+    let document = Document { run: report.run, answer: answer(report, None), summary: (report.summary)() };
     match layout {
         JsonLayout::Pretty => {
             document.serialize(&mut Serializer::with_formatter(&mut out, Folded::default()))?;

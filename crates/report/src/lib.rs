@@ -5,6 +5,7 @@
 //! the module of a kind knows the kind.
 
 pub mod alerts;
+pub mod answer;
 pub mod capacity;
 pub mod chart;
 pub mod collector;
@@ -18,6 +19,7 @@ pub mod format;
 pub mod forms;
 pub mod html;
 pub mod json;
+pub mod junit;
 mod kinds;
 pub mod line;
 pub mod live;
@@ -31,9 +33,10 @@ pub mod svg;
 pub mod table;
 pub mod text;
 pub mod top;
+pub mod verdicts;
 pub mod warnings;
 pub mod watch;
-pub mod work;
+mod work;
 pub mod zone;
 
 #[cfg(test)]
@@ -44,6 +47,7 @@ mod golden;
 pub use csv::write_csv;
 pub use html::{write_comparison_html, write_html, write_watch_html};
 pub use json::{read_json, write_json};
+pub use junit::write_junit;
 pub use kinds::growing;
 pub use line::run_line;
 pub use markdown::write_markdown;

@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use iostall_model::Run;
 use iostall_session::output::MARKDOWN_HEADING;
 
+use crate::answer::answer;
 use crate::fact::Fact;
 use crate::facts::{self, Detail};
 use crate::format::shown;
@@ -22,13 +23,20 @@ pub fn write_markdown(report: &Report<'_>, out: &mut impl Write) -> fmt::Result 
     if sections.is_empty() {
         writeln!(out, "\n{}", report.when_empty)?;
     }
-    sections.iter().try_for_each(|one| section(one, out))?;
+    sections.iter().chain(&report.requirements()).try_for_each(|one| section(one, out))?;
     if let Some(all) = &report.asked {
         asked(all, out)?;
     }
     writeln!(out, "\n## What it ran on\n")?;
     facts(&facts::ran_on(report, Detail::Full), out)?;
-    writeln!(out, "- **command line**: {}", code(&facts::command_line(report.run)))
+    writeln!(out, "- **command line**: {}", code(&facts::command_line(report.run)))?;
+    writeln!(out, "\n**{}**", escaped(&answer(report, None)))
+}
+
+/// Writes sections that belong to no single run. Fails only if `out` does.
+pub fn write_sections_markdown(title: &str, sections: &[Section], out: &mut impl Write) -> fmt::Result {
+    writeln!(out, "{MARKDOWN_HEADING}{}", escaped(&shown(title)))?;
+    sections.iter().try_for_each(|one| section(one, out))
 }
 
 fn head(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
@@ -37,6 +45,7 @@ fn head(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
         writeln!(out, "\n{}", escaped(words))?;
     }
+    writeln!(out, "\n**{}**", escaped(&answer(report, None)))?;
     let when = timestamp(run.started_utc);
     let said = escaped(&report.headline);
     writeln!(out, "\n{when} · {said} · iostall {} · run {}", escaped(&run.tool_version), run.id)?;
@@ -51,9 +60,9 @@ fn warnings(run: &Run, out: &mut impl Write) -> fmt::Result {
     if run.warnings.is_empty() {
         return Ok(());
     }
-    let plural = if run.warnings.len() == 1 { "" } else { "s" };
-    writeln!(out, "\n## {} warning{plural}: read the numbers with this in mind\n", run.warnings.len())?;
-    for warning in &run.warnings {
+    let title = warnings::heading(&run.warnings);
+    writeln!(out, "\n## {title}: read the numbers with this in mind\n")?;
+    for warning in warnings::by_rank(&run.warnings) {
         let (title, message) = (warnings::title(warning), shown(&warning.message));
         write!(out, "- **{}**: {}", escaped(&title), escaped(&message))?;
         if let Some(hint) = &warning.hint {
@@ -189,8 +198,9 @@ mod tests {
     fn no_name_or_message_becomes_markup() {
         let text = written(&fixture::hostile());
         let (text, command_line) = text.rsplit_once("- **command line**: ").unwrap();
+        let (command_line, _) = command_line.split_once("\n\n").unwrap();
         assert!(!text.contains("<script") && !text.contains("<b>") && !text.contains('\u{1b}'), "{text}");
-        assert!(command_line.starts_with("` ") && command_line.ends_with(" `\n"), "{command_line}");
+        assert!(command_line.starts_with("` ") && command_line.ends_with(" `"), "{command_line}");
         assert_eq!(escaped("a|b*c_[d](e)`f`@g #1 <h>"), r"a\|b\*c\_\[d\](e)\`f\`&#64;g &#35;1 &lt;h&gt;");
         assert_eq!(code("a `` b"), "``` a `` b ```");
     }
@@ -217,7 +227,7 @@ mod tests {
         let text = written(&fixture::run());
         for words in [
             "# iostall load: oltp",
-            "2 warnings",
+            "1 warning invalidates the numbers, 1 caution",
             "1.78 ms",
             "Latency percentiles of data",
             "## What was asked",

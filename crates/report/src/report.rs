@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::chart::Chart;
 use crate::fact::Fact;
 use crate::section::Section;
+use crate::verdicts;
 
 /// Computed only when needed, because it is large or expensive and not in every output.
 pub type Lazy<'a, T> = Box<dyn Fn() -> T + 'a>;
@@ -25,6 +26,8 @@ pub struct Report<'a> {
     pub headline: String,
     /// The result on one line.
     pub line: Lazy<'a, String>,
+    /// What the result means: the main clause of the sentence that a report begins and ends with.
+    pub answer: Lazy<'a, String>,
     /// The settings in detail, for formats with enough space.
     pub asked: Option<Asked>,
     /// Whether each target was opened in one way, which is then shown with it.
@@ -38,6 +41,13 @@ pub struct Report<'a> {
     pub series: Lazy<'a, Series<'a>>,
     /// Derived figures for scripts: the `summary` next to the stored run.
     pub summary: Lazy<'a, Box<dyn erased_serde::Serialize + 'a>>,
+}
+
+impl Report<'_> {
+    /// What was required of the run, after the sections of its kind; `None` if nothing was.
+    pub(crate) fn requirements(&self) -> Option<Section> {
+        verdicts::section(&self.run.verdicts)
+    }
 }
 
 /// The settings in detail.

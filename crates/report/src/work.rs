@@ -8,7 +8,7 @@ use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// The section of the jobs.
-pub fn section(judged: &[JudgedJob<'_>]) -> Section {
+pub(crate) fn section(judged: &[JudgedJob<'_>]) -> Section {
     let columns = vec![
         Column::words("job"),
         Column::numbers("runs"),
@@ -83,8 +83,43 @@ fn verdict(judged: &JudgedJob<'_>) -> TableCell {
     }
 }
 
+fn word(verdict: WorkVerdict) -> &'static str {
+    match verdict {
+        WorkVerdict::Faster => "faster",
+        WorkVerdict::Slower => "slower",
+        WorkVerdict::NoDifference => "no-difference",
+        WorkVerdict::Anecdote(..) => "too-few-repeats",
+    }
+}
+
+/// The jobs for spreadsheets, the heading first; unknown numbers are empty.
+pub(crate) fn rows(jobs: &[JudgedJob<'_>]) -> Vec<Vec<String>> {
+    let text = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    let heads = [
+        "job",
+        "before_s_mean",
+        "after_s_mean",
+        "improvement_s",
+        "improvement_pct",
+        "p_value_corrected",
+        "verdict",
+    ];
+    let row = |judged: &JudgedJob<'_>| {
+        vec![
+            judged.job.name.clone(),
+            text(judged.job.before()),
+            text(judged.job.after()),
+            text(judged.job.improvement_s()),
+            text(judged.job.improvement_pct()),
+            text(judged.p_value),
+            word(judged.verdict).to_owned(),
+        ]
+    };
+    std::iter::once(heads.map(str::to_owned).to_vec()).chain(jobs.iter().map(row)).collect()
+}
+
 /// The jobs for scripts.
-pub fn to_json(jobs: &[JudgedJob<'_>]) -> serde_json::Value {
+pub(crate) fn to_json(jobs: &[JudgedJob<'_>]) -> serde_json::Value {
     let rows: Vec<_> = jobs
         .iter()
         .map(|judged| {
@@ -94,12 +129,7 @@ pub fn to_json(jobs: &[JudgedJob<'_>]) -> serde_json::Value {
                 "after_s_mean": job.after(), "improvement_s": job.improvement_s(),
                 "improvement_pct": job.improvement_pct(), "p_value": judged.p_value,
                 "ratio_low": found.map(|found| found.ratio.low), "ratio_high": found.map(|found| found.ratio.high),
-                "verdict": match judged.verdict {
-                    WorkVerdict::Faster => "faster",
-                    WorkVerdict::Slower => "slower",
-                    WorkVerdict::NoDifference => "no-difference",
-                    WorkVerdict::Anecdote(..) => "too-few-repeats",
-                },
+                "verdict": word(judged.verdict),
             })
         })
         .collect();

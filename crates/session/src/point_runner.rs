@@ -208,11 +208,6 @@ impl<'s> PointRunner<'s> {
     }
 }
 
-/// Whether requests failed, including those of a setting that was given up and has no point.
-pub fn has_failures(run: &Run) -> bool {
-    run.warnings.iter().any(|warning| warning.code == WarningCode::IoErrors)
-}
-
 /// Adds the setting to a warning that is about the load and not about the platform.
 fn at_setting(mut warning: Warning, label: &str, more: u32) -> Warning {
     let of_the_load = matches!(

@@ -90,6 +90,7 @@ impl RunRecorder {
             devices: devices_of(&ended.targets),
             targets: ended.targets,
             warnings: ended.warnings,
+            verdicts: Vec::new(),
             body: ended.body,
         }
     }

@@ -236,6 +236,7 @@ pub(crate) fn check(
         sizes_after: &targets.sizes_now(),
         least_seen: &targets.least_seen(),
         paths_after: &targets.paths_now(),
+        sizes_chosen: &targets.sizes_chosen(),
         busy_before,
         outcome,
     })

@@ -90,6 +90,7 @@ fn run_of(number: u64, workers: u32, seconds: u64, requests: u64) -> Run {
         host: host(),
         targets: vec![target(number)],
         devices: Vec::new(),
+        verdicts: Vec::new(),
         warnings: vec![
             Warning::new(WarningCode::TargetSmall, "the target fits in memory").hint("take a larger one"),
             Warning::new(WarningCode::FewSamples, "5-nines needs a million samples").about("log"),
@@ -106,6 +107,7 @@ fn run_of(number: u64, workers: u32, seconds: u64, requests: u64) -> Run {
                     .collect(),
                 cpus: Vec::new(),
                 process_user_ns: 1_234_567_890,
+                busiest: Vec::new(),
                 process_system_ns: 2_345_678_901,
                 devices: Vec::new(),
             }],

@@ -1,6 +1,7 @@
 //! Reports on one window of time, and comparisons of two.
 
 use iostall_model::Level;
+use iostall_model::requirement::Requirement;
 use iostall_store::History;
 use jiff::Timestamp;
 
@@ -9,7 +10,7 @@ use crate::tiers::SourceWindow;
 use crate::windows::{Order, SourceHistory, WatchComparison, WatchReport, WatchSeries, WatchWindow};
 
 /// The parameters of every report.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReportRequest {
     /// The level at which counters are summed.
     pub level: Level,
@@ -21,6 +22,8 @@ pub struct ReportRequest {
     pub top: Option<usize>,
     /// Which come first.
     pub order: Order,
+    /// What is required of the groups of one window.
+    pub require: Vec<Requirement>,
 }
 
 /// Start and end.
@@ -34,7 +37,8 @@ pub fn report(
     lines_max: Option<usize>,
 ) -> Result<(WatchReport, Option<WatchSeries>), WatchError> {
     history.frozen(|| {
-        let report = window(history, request, range)?;
+        let mut report = window(history, request, range)?;
+        report.verdicts = report.verdicts_on(&request.require);
         let series = lines_max.map(|most| series(history, &report, most)).transpose()?;
         Ok((report, series))
     })?
@@ -85,7 +89,15 @@ fn window(
     if window.groups.is_empty() {
         return Err(WatchError::NothingSampled { from, to, sources });
     }
-    Ok(WatchReport { from, to, window, sources, top: request.top, order: request.order })
+    Ok(WatchReport {
+        from,
+        to,
+        window,
+        sources,
+        top: request.top,
+        order: request.order,
+        verdicts: Vec::new(),
+    })
 }
 
 /// The series of the worst groups of `report`: a second pass, now that they are known.

@@ -6,29 +6,27 @@ mod work;
 
 use std::io::Write;
 
-use iostall_report::compare::{sections, to_json};
-use iostall_report::forms::write_figures;
-use iostall_report::section::Section;
+use iostall_report::compare::ComparisonDocument;
 use iostall_session::analysis::comparison::Comparison;
 use iostall_session::comparison::MeasuredSide;
-use iostall_session::output::{Form, Outputs, Taken};
+use iostall_session::output::{Form, OutputError, Outputs, Taken};
+use iostall_session::requirements::{comparison_verdicts, work_verdicts};
 use iostall_stats::work::evaluate;
 
 use crate::cli::{CompareArgs, GlobalArgs};
 use crate::failure::{Status, hinted, is_interrupted};
-use crate::output::{text_of_sections, write_or_show};
+use crate::output::{judged, text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store;
 
 /// Compares and shows the result.
 pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let outputs = Outputs::check(&[("--json", Form::Json, args.json.as_deref())], &taken(args, global))?;
+    let outputs = check(args, &taken(args, global))?;
     if let Some(paths) = &args.work {
         let jobs = work::read(paths)?;
         let jobs = evaluate(&jobs);
-        let sections = [iostall_report::work::section(&jobs)];
-        let json = iostall_report::work::to_json(&jobs);
-        return Ok(show("Before and after", &sections, &json, &outputs, printer, Status::Done));
+        let document = ComparisonDocument::of_work(&jobs, work_verdicts(&jobs, &args.require));
+        return Ok(show(&document, &outputs, printer, Status::Done));
     }
     let (sides, interrupted) = if let Some(times) = args.fresh {
         let request = fresh::request(args, times)?;
@@ -46,7 +44,20 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
     };
     let comparison = Comparison::of(&sides);
     let status = if interrupted { Status::Interrupted } else { Status::Done };
-    Ok(show(&title(&sides), &sections(&comparison), &to_json(&comparison), &outputs, printer, status))
+    let verdicts = comparison_verdicts(&comparison, &args.require);
+    let document = ComparisonDocument::of_runs(title(&sides), &comparison, verdicts);
+    Ok(show(&document, &outputs, printer, status))
+}
+
+fn check(args: &CompareArgs, taken: &Taken) -> Result<Outputs, OutputError> {
+    let wanted = [
+        ("--json", Form::Json, args.json.as_deref()),
+        ("--csv", Form::Csv, args.csv.as_deref()),
+        ("--html", Form::Html, args.html.as_deref()),
+        ("--markdown", Form::Markdown, args.markdown.as_deref()),
+        ("--junit", Form::Junit, args.junit.as_deref()),
+    ];
+    Outputs::check(&wanted, taken)
 }
 
 fn title(sides: &[MeasuredSide]) -> String {
@@ -54,16 +65,11 @@ fn title(sides: &[MeasuredSide]) -> String {
     format!("Comparison of {}", labels.join(", "))
 }
 
-fn show(
-    title: &str,
-    sections: &[Section],
-    json: &serde_json::Value,
-    outputs: &Outputs,
-    printer: &Printer,
-    status: Status,
-) -> Status {
-    let render = |_: Form, out: &mut dyn Write| write_figures(json, out);
-    write_or_show(outputs, &render, &|| Some(text_of_sections(title, sections, printer)), printer, status)
+fn show(document: &ComparisonDocument, outputs: &Outputs, printer: &Printer, status: Status) -> Status {
+    let status = judged(&document.verdicts, !outputs.take_stdout(), printer, status);
+    let render = |form: Form, out: &mut dyn Write| document.write(form, out);
+    let text = || Some(text_of_sections(&document.title, &document.sections, printer));
+    write_or_show(outputs, &render, &text, printer, status)
 }
 
 /// The files that are measured or read: without `--fresh`, the sides are not files.

@@ -4,11 +4,12 @@ mod profile;
 
 use iostall_session::fio::{bind_files, read_job_file};
 use iostall_session::load::{LoadRequest, load};
+use iostall_session::requirements::check_roles;
 use iostall_session::targets::{TargetRequest, named_or_scratch};
 
 use crate::cli::{GlobalArgs, LoadArgs};
-use crate::failure::Status;
-use crate::frame::{Frame, failures};
+use crate::failure::{Status, hinted};
+use crate::frame::Frame;
 use crate::printer::Printer;
 use crate::store::taken;
 
@@ -17,6 +18,8 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
     let what = &args.what;
     let fio = what.fio.as_deref().map(read_job_file).transpose()?;
     let profile = profile::resolve(args, fio.as_ref())?;
+    check_roles(&profile, &args.output.require)
+        .map_err(|error| hinted(error, "without a name a limit is for all"))?;
     let name = args.name.clone().unwrap_or_else(|| profile.name.clone());
     let mut targets = TargetRequest {
         bindings: what.bindings.clone(),
@@ -31,5 +34,5 @@ pub(crate) fn run(args: &LoadArgs, global: &GlobalArgs, printer: &Printer) -> an
     let taken = taken(global).targets(named_or_scratch(&named)).inputs(what.profile.iter().chain(&what.fio));
     let (engine, no_store, output) = (what.engine.into(), args.no_store, &args.output);
     let frame = Frame { engine, no_store, output, taken, global, printer };
-    frame.run(|session, _| Ok(load(LoadRequest { targets, profile, asked: None, name }, session)?), failures)
+    frame.run(|session, _| Ok(load(LoadRequest { targets, profile, asked: None, name }, session)?))
 }

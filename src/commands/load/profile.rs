@@ -30,7 +30,7 @@ pub(super) fn resolve(args: &LoadArgs, fio: Option<&FioProfile>) -> anyhow::Resu
         let named = |name: &str| args.shape.role.as_deref().is_none_or(|role| role == name);
         profile.spans.iter_mut().flat_map(|span| &mut span.roles).filter(|role| named(&role.name)).for_each(
             |role| {
-                role.sync = None;
+                (role.sync, role.thresholds) = (None, None);
             },
         );
     }

@@ -9,7 +9,7 @@ use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
 use crate::cli::{GlobalArgs, ReportArgs};
 use crate::failure::Status;
-use crate::output::{text_of_sections, write_or_show};
+use crate::output::{judged, text_of_sections, write_or_show};
 use crate::printer::Printer;
 use crate::store::taken;
 
@@ -24,6 +24,8 @@ impl Forms {
             ("--csv", Form::Csv, args.csv.as_deref()),
             ("--json", Form::Json, args.json.as_deref()),
             ("--html", Form::Html, args.html.as_deref()),
+            ("--markdown", Form::Markdown, args.markdown.as_deref()),
+            ("--junit", Form::Junit, args.junit.as_deref()),
         ];
         Ok(Self { outputs: Outputs::check(&wanted, &taken(global))? })
     }
@@ -38,6 +40,7 @@ impl Forms {
     ) -> Status {
         let render = |form, out: &mut dyn Write| write_window(report, series, form, out);
         let text = || Some(text_of_sections(&title(report), &sections(report), printer));
+        let status = judged(&report.verdicts, !self.outputs.take_stdout(), printer, status);
         let status = write_or_show(&self.outputs, &render, &text, printer, status);
         if self.outputs.take_stdout() {
             for source in &report.sources {

@@ -31,6 +31,7 @@ pub(crate) fn run(args: &ReportArgs, global: &GlobalArgs, printer: &Printer) -> 
         threshold_ns: args.over.map(nanoseconds),
         top: args.top,
         order: args.sort.into(),
+        require: args.require.clone(),
     };
     if let (Some(before), Some(after)) = (&args.before, &args.after) {
         let (before, after) = (window("--before", before, now)?, window("--after", after, now)?);

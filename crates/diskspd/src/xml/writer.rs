@@ -4,14 +4,14 @@ use std::fmt::Display;
 
 /// Builds indented XML. The caller closes the elements it opens, in order.
 #[derive(Debug, Default)]
-pub(crate) struct XmlWriter {
+pub struct XmlWriter {
     out: String,
     open: Vec<&'static str>,
 }
 
 impl XmlWriter {
     /// An empty document.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::default()
     }
 
@@ -37,7 +37,7 @@ impl XmlWriter {
     }
 
     /// Opens an element that has children.
-    pub(crate) fn open(&mut self, name: &'static str, attributes: &[(&str, &dyn Display)]) {
+    pub fn open(&mut self, name: &'static str, attributes: &[(&str, &dyn Display)]) {
         self.begin_line();
         self.tag(name, attributes);
         self.out.push('>');
@@ -45,7 +45,7 @@ impl XmlWriter {
     }
 
     /// Closes the last opened element.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         if let Some(name) = self.open.pop() {
             self.begin_line();
             self.push(["</", name, ">"]);
@@ -53,32 +53,33 @@ impl XmlWriter {
     }
 
     /// Adds an element with a value.
-    pub(crate) fn leaf(&mut self, name: &str, value: impl Display) {
+    pub fn leaf(&mut self, name: &str, value: impl Display) {
         self.leaf_with(name, &[], value);
     }
 
     /// Adds several, in order.
-    pub(crate) fn leaves(&mut self, values: &[(&str, &dyn Display)]) {
+    pub fn leaves(&mut self, values: &[(&str, &dyn Display)]) {
         for (name, value) in values {
             self.leaf(name, value);
         }
     }
 
-    pub(crate) fn leaf_with(&mut self, name: &str, attributes: &[(&str, &dyn Display)], value: impl Display) {
+    /// Adds an element with attributes and a value.
+    pub fn leaf_with(&mut self, name: &str, attributes: &[(&str, &dyn Display)], value: impl Display) {
         self.begin_line();
         self.tag(name, attributes);
         self.push([">", &escape(&value.to_string()), "</", name, ">"]);
     }
 
     /// Adds an element without content.
-    pub(crate) fn empty(&mut self, name: &str, attributes: &[(&str, &dyn Display)]) {
+    pub fn empty(&mut self, name: &str, attributes: &[(&str, &dyn Display)]) {
         self.begin_line();
         self.tag(name, attributes);
         self.out.push_str("/>");
     }
 
     /// The document, without a line end.
-    pub(crate) fn finish(self) -> String {
+    pub fn finish(self) -> String {
         self.out
     }
 }

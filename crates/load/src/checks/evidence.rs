@@ -27,6 +27,8 @@ pub struct Evidence<'a> {
     pub least_seen: &'a [Option<FileNow>],
     /// What each path refers to after the run, in the same order.
     pub paths_after: &'a [PathNow],
+    /// Whether iostall chose the size of each target and made it for this run, in the same order.
+    pub sizes_chosen: &'a [bool],
     /// Devices under the targets before the run.
     pub busy_before: &'a [BusyBefore],
     pub outcome: &'a LoadOutcome,

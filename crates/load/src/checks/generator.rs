@@ -1,8 +1,9 @@
 //! Checks of the load generator itself: whether it reached the requested depth and rate, and had enough CPU
 //! time.
 
-use iostall_measure::platform::{CpuTicks, DeviceCounters};
-use iostall_measure::{ByteCount, Caching, Feature, Op};
+use iostall_measure::foreign::shown;
+use iostall_measure::platform::{CpuTicks, DeviceCounters, ProcessCpu};
+use iostall_measure::{ByteCount, Caching, Feature, Nanos, Op};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 use iostall_model::profile::RoleProfile;
 use iostall_model::{Warning, WarningCode};
@@ -117,8 +118,9 @@ fn machine_cpu(span: &SpanOutcome) -> Option<Warning> {
         return Some(Warning::new(
             WarningCode::GeneratorBound,
             format!(
-                "the hypervisor took {:.0} % of the processor time: latencies include waiting for it",
-                steal * 100.0
+                "the hypervisor took {:.0} % of the processor time: latencies include waiting for it{}",
+                steal * 100.0,
+                busiest(span)
             ),
         ));
     }
@@ -126,12 +128,23 @@ fn machine_cpu(span: &SpanOutcome) -> Option<Warning> {
         Warning::new(
             WarningCode::GeneratorBound,
             format!(
-                "the machine's processors were {:.0} % busy: latencies include waiting for one",
-                100.0 - idle * 100.0
+                "the machine's processors were {:.0} % busy: latencies include waiting for one{}",
+                100.0 - idle * 100.0,
+                busiest(span)
             ),
         )
         .hint("use fewer workers, or a larger machine")
     })
+}
+
+/// Who had the processors, as the end of a sentence.
+fn busiest(span: &SpanOutcome) -> String {
+    let one = |process: &ProcessCpu| {
+        let (name, seconds) = (shown(&process.name), Nanos(process.cpu_ns).seconds());
+        format!("{name} (pid {}) {seconds:.1} s", process.pid)
+    };
+    let all: Vec<String> = span.busiest.iter().map(one).collect();
+    if all.is_empty() { String::new() } else { format!("; most CPU time went to {}", all.join(", ")) }
 }
 
 fn split(span: &SpanOutcome, roles: &[RoleProfile]) -> Vec<Warning> {

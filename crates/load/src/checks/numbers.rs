@@ -9,6 +9,9 @@ use super::Evidence;
 /// A shorter measured part gets a warning: caches, burst credits and flash all have longer memories.
 const SHORT_NS: u64 = 10_000_000_000;
 
+/// A pace with fewer requests in the measured part cannot have a 99th percentile.
+const FEW_DUE: f64 = 1000.0;
+
 /// A request without an answer for this long at the end gets a warning.
 const UNFINISHED_NS: u64 = 1_000_000_000;
 
@@ -27,10 +30,10 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
             };
             warnings.push(Warning::new(WarningCode::Interrupted, message));
         }
-        for role in &span.roles {
+        for (role, profile) in span.roles.iter().zip(&asked.roles) {
             warnings.extend(failures(role));
             warnings.extend(unfinished(role));
-            warnings.extend(few_samples(role));
+            warnings.extend(few_samples(role, profile, span.measured_ns));
         }
         warnings.extend(short(span));
     }
@@ -87,9 +90,18 @@ fn unfinished(role: &RoleOutcome) -> Option<Warning> {
     })
 }
 
-fn few_samples(role: &RoleOutcome) -> Option<Warning> {
+/// A pace that asks for few requests, and syncs after many writes, are as the profile wants them: their percentiles are
+/// marked where they are shown.
+fn few_samples(role: &RoleOutcome, asked: &RoleProfile, measured_ns: u64) -> Option<Warning> {
+    let rate = role.open_loop.as_ref().map(|open| open.rate_asked_iops).filter(|rate| *rate > 0.0);
+    let due = rate.map(|rate| rate * Nanos(measured_ns).seconds());
+    if due.is_some_and(|due| due < FEW_DUE) {
+        return None;
+    }
+    let is_rare = |op: &Op| *op == Op::Sync && asked.sync.is_some_and(|sync| sync.every > 1);
     let thin: Vec<String> = Op::ALL
         .into_iter()
+        .filter(|op| !is_rare(op))
         .filter_map(|op| Some((role.op(op)?.count(), op)))
         .filter(|(count, _)| *count > 0 && !Percentile::P99.is_supported_by(*count))
         .map(|(count, op)| format!("{count} {}s", op.name()))

@@ -22,7 +22,10 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Vec<Warning> {
         warnings.extend(memory_file_system(target));
         warnings.extend(direct_refused(target));
         warnings.extend(never_written(target));
-        warnings.extend(small(target, used_bytes(evidence, index, target), evidence.host.memory_bytes));
+        // A size that iostall chose itself is not the user's mistake.
+        if !evidence.sizes_chosen.get(index).is_some_and(|chosen| *chosen) {
+            warnings.extend(small(target, used_bytes(evidence, index, target), evidence.host.memory_bytes));
+        }
     }
     warnings.extend(compressible(profile));
     warnings.extend(busy(evidence));

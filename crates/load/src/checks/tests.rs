@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use iostall_engine::files::{FileNow, PathNow};
 use iostall_measure::platform::{
-    CpuTicks, Device, DeviceCounters, DirectIo, FileSystem, Host, Target, TargetKind,
+    CpuTicks, Device, DeviceCounters, DirectIo, FileSystem, Host, ProcessCpu, Target, TargetKind,
 };
-use iostall_measure::{Caching, Feature, Histogram, Nanos, Op, Percent, Unavailable};
+use iostall_measure::{Caching, Feature, Histogram, Nanos, Op, Percent, SyncCall, Unavailable};
 use iostall_model::outcome::{EngineUse, ErrorOutcome, OpenLoop, RoleOutcome, SpanOutcome};
+use iostall_model::profile::SyncRule;
 use iostall_model::{Cell, LoadOutcome, Profile, RoleProfile, SpanProfile, WarningCode};
 
 use super::{BusyBefore, Evidence, check};
@@ -22,6 +23,7 @@ pub(crate) struct Fixture {
     pub(crate) size_after: u64,
     pub(crate) least_seen: FileNow,
     pub(crate) path_after: PathNow,
+    pub(crate) size_chosen: bool,
     pub(crate) busy: Vec<BusyBefore>,
     pub(crate) outcome: LoadOutcome,
 }
@@ -69,6 +71,7 @@ impl Fixture {
             size_after: 64 * GIB,
             least_seen: FileNow { size_bytes: 64 * GIB, allocated_bytes: 64 * GIB },
             path_after: PathNow::Same,
+            size_chosen: false,
             busy: Vec::new(),
             outcome: LoadOutcome { profile, asked: None, spans: vec![span_outcome()] },
         }
@@ -89,6 +92,7 @@ impl Fixture {
             sizes_after: &[Some(self.size_after)],
             least_seen: &[Some(self.least_seen)],
             paths_after: &[self.path_after],
+            sizes_chosen: &[self.size_chosen],
             busy_before: &self.busy,
             outcome: &self.outcome,
         };
@@ -135,6 +139,7 @@ fn span_outcome() -> SpanOutcome {
         cpus: vec![CpuTicks { cpu: 0, user: 100, system: 100, idle: 2800, iowait: 0, steal: 0 }],
         process_user_ns: 1_000_000,
         process_system_ns: 1_000_000,
+        busiest: Vec::new(),
         devices: Vec::new(),
     }
 }
@@ -276,6 +281,65 @@ fn a_large_target_of_which_little_is_used_counts_by_what_is_used() {
     assert_eq!(raised(|f| f.outcome.spans[0].target_bytes = vec![9 * GIB]), []);
 }
 
+/// `iostall load` alone warned about the size that it had chosen itself, and `--preset postgres` about the syncs of its own pace.
+#[test]
+fn a_default_does_not_warn_about_itself() {
+    let small = |f: &mut Fixture| f.host.memory_bytes = 128 * GIB;
+    assert_eq!(raised(small), [WarningCode::TargetSmall]);
+    let chosen = raised(|f| {
+        small(f);
+        f.size_chosen = true;
+    });
+    assert_eq!(chosen, []);
+    let syncs = |f: &mut Fixture| {
+        f.role().cells = vec![cell(Op::Write, 5000, 24_000_000), cell(Op::Sync, 60, 24_000_000)];
+    };
+    assert_eq!(raised(syncs), [WarningCode::FewSamples]);
+    let rarely = raised(|f| {
+        syncs(f);
+        f.asked().sync = Some(SyncRule { every: 200, call: SyncCall::default() });
+    });
+    assert_eq!(rarely, []);
+    let paced = |rate: f64| {
+        raised(|f| {
+            f.role().cells = vec![cell(Op::Write, 120, 24_000_000)];
+            f.role().open_loop =
+                Some(OpenLoop { rate_asked_iops: rate, arrivals: 120, ..OpenLoop::default() });
+        })
+    };
+    assert_eq!(paced(4.0), []);
+    assert_eq!(paced(400.0), [WarningCode::FewSamples]);
+}
+
+/// "The processors were 97 % busy" did not say with what.
+#[test]
+fn a_busy_machine_is_reported_with_the_processes_that_kept_it_busy() {
+    let mut fixture = Fixture::clean();
+    fixture.outcome.spans[0].cpus[0].idle = 0;
+    let process = |pid, name: &str, seconds: u64| ProcessCpu {
+        pid,
+        started: 1,
+        name: name.into(),
+        cpu_ns: seconds * 1_000_000_000,
+    };
+    fixture.outcome.spans[0].busiest = vec![process(812, "mariadbd", 18), process(7, "evil\u{1b}name", 9)];
+    let evidence = Evidence {
+        host: &fixture.host,
+        targets: std::slice::from_ref(&fixture.target),
+        sizes_after: &[Some(fixture.size_after)],
+        least_seen: &[None],
+        paths_after: &[],
+        sizes_chosen: &[],
+        busy_before: &[],
+        outcome: &fixture.outcome,
+    };
+    let message = &check(&evidence)[0].message;
+    assert!(
+        message.ends_with("; most CPU time went to mariadbd (pid 812) 18.0 s, evil\\u{1b}name (pid 7) 9.0 s"),
+        "{message}"
+    );
+}
+
 #[test]
 fn too_few_samples_name_the_operation_that_has_them() {
     let mut fixture = Fixture::clean();
@@ -286,6 +350,7 @@ fn too_few_samples_name_the_operation_that_has_them() {
         sizes_after: &[Some(fixture.size_after)],
         least_seen: &[None],
         paths_after: &[],
+        sizes_chosen: &[],
         busy_before: &[],
         outcome: &fixture.outcome,
     };

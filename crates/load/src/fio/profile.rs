@@ -117,6 +117,7 @@ fn role(job: &FioJob, files: &mut Vec<FioFile>) -> Result<RoleProfile, FioError>
         batch: None,
         batch_wait: None,
         pin: None,
+        thresholds: None,
     })
 }
 

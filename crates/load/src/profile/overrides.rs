@@ -181,6 +181,10 @@ impl Overrides {
     }
 
     fn shape(&self, role: &mut RoleProfile) {
+        // Thresholds hold for the load that they were written for.
+        if !self.shape_fields().is_empty() {
+            role.thresholds = None;
+        }
         put(&mut role.caching, self.caching);
         put(&mut role.compressible_pct, self.compressible_pct);
         put(&mut role.block_size, self.block_size.clone());

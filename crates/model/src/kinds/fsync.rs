@@ -39,11 +39,6 @@ impl FsyncOutcome {
             .max_by(|left, right| rate(left).total_cmp(&rate(right)))
     }
 
-    /// Whether a method failed, as opposed to not existing here.
-    pub fn has_failures(&self) -> bool {
-        self.steps.iter().any(|step| step.failed.is_some())
-    }
-
     /// The different numbers of committers, in order of measurement.
     pub fn committers(&self) -> Vec<u32> {
         let mut all: Vec<u32> = Vec::new();

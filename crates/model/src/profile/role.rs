@@ -96,6 +96,26 @@ pub struct RoleProfile {
     /// empty list means every CPU that the process may run on. Absent: the scheduler decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pin: Option<Vec<u32>>,
+    /// What its results are compared with. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<Thresholds>,
+}
+
+/// What storage of each class does under a role's load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Thresholds {
+    /// On flash, the 99th percentile of latency is at most this: of commits if the role syncs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_flash: Option<Nanos>,
+    /// The same on hard disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_disk: Option<Nanos>,
+    /// One hard disk completes this many requests a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops_disk: Option<f64>,
+    /// Who says so.
+    pub source: String,
 }
 
 impl RoleProfile {

@@ -1,47 +1,11 @@
 //! The report of a comparison: sections for people, a document for scripts.
 
+mod charts;
+mod document;
+mod figures;
 mod page;
 
-use iostall_session::analysis::comparison::{ComparedSide, Comparison, MetricVerdict, Samples};
-
-pub use self::page::sections;
-
-/// The comparison for scripts.
-pub fn to_json(comparison: &Comparison) -> serde_json::Value {
-    let others: Vec<_> = comparison.others.iter().map(side_json).collect();
-    serde_json::json!({
-        "schema": "iostall-comparison", "schema_version": 2, "first": comparison.first, "others": others,
-    })
-}
-
-fn side_json(other: &ComparedSide) -> serde_json::Value {
-    let rows: Vec<_> = other
-        .rows
-        .iter()
-        .map(|row| {
-            serde_json::json!({
-                "subject": row.subject, "metric": row.metric, "first": row.first, "second": row.second,
-                "difference": row.second - row.first, "ratio": row.ratio(),
-                "ratio_low": row.found.map(|found| found.ratio.low), "ratio_high": row.found.map(|found| found.ratio.high),
-                "p_value": row.found.map(|found| found.p_value), "p_value_corrected": row.p_value,
-                "verdict": match row.verdict {
-                    MetricVerdict::TooFewSamples => "too-few-samples",
-                    MetricVerdict::NoDifference => "no-difference",
-                    MetricVerdict::RunsDiffer => "these-runs-differ",
-                    MetricVerdict::Significant => "significant",
-                },
-            })
-        })
-        .collect();
-    let samples = match other.samples {
-        Samples::Runs => "runs",
-        Samples::Seconds => "seconds",
-    };
-    serde_json::json!({
-        "label": other.label, "samples": samples, "runs": [other.runs.0, other.runs.1], "left_out": other.left_out,
-        "differences": other.differences, "metrics": rows,
-    })
-}
+pub use self::document::ComparisonDocument;
 
 #[cfg(test)]
 mod tests {
@@ -51,7 +15,10 @@ mod tests {
     use iostall_session::comparison::MeasuredSide;
     use uuid::Uuid;
 
-    use super::*;
+    use iostall_session::analysis::comparison::Comparison;
+
+    use super::figures::to_json;
+    use super::page::sections;
     use crate::fixture;
 
     /// Runs that were measured one by one, whatever they are copied from.

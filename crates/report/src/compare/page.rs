@@ -10,7 +10,7 @@ use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// Notes and a table for each side except the first.
-pub fn sections(comparison: &Comparison) -> Vec<Section> {
+pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     comparison.others.iter().map(|other| section(comparison, other)).collect()
 }
 
@@ -66,9 +66,10 @@ fn table(comparison: &Comparison, other: &ComparedSide) -> Table {
         Column::numbers(&comparison.first),
         Column::numbers(&other.label),
         Column::numbers("difference").droppable(1),
-        Column::numbers("ratio"),
-        Column::numbers("95 % of the ratio").droppable(2),
-        Column::numbers("p").droppable(3),
+        Column::numbers("change"),
+        Column::numbers("ratio").droppable(0),
+        Column::numbers("95 % of the ratio").droppable(3),
+        Column::numbers("p").droppable(2),
         Column::words("verdict"),
     ];
     let mut table = Table::new("Metrics", columns);
@@ -109,6 +110,7 @@ fn cells(row: &MetricRow) -> Vec<TableCell> {
         value(row.metric, row.first).into(),
         value(row.metric, row.second).into(),
         format!("{sign}{}", value(row.metric, difference.abs())).into(),
+        row.change_pct().map_or_else(none, |change| format!("{change:+.1} %")).into(),
         row.ratio().map_or_else(none, |ratio| format!("{ratio:.3}")).into(),
         interval.unwrap_or_else(none).into(),
         p.unwrap_or_else(none).into(),
@@ -117,13 +119,12 @@ fn cells(row: &MetricRow) -> Vec<TableCell> {
 }
 
 fn verdict(row: &MetricRow) -> TableCell {
-    let change = row.ratio().map_or(0.0, |ratio| (ratio - 1.0) * 100.0);
-    let is_better = (row.second > row.first) == row.metric.is_rate();
+    let change = row.change_pct().unwrap_or(0.0);
     match row.verdict {
         MetricVerdict::TooFewSamples => TableCell::from("too few samples").severity(Severity::Caution),
         MetricVerdict::NoDifference => "no difference beyond chance".into(),
         MetricVerdict::RunsDiffer => format!("these runs differ, {change:+.1} %").into(),
-        MetricVerdict::Significant if is_better => {
+        MetricVerdict::Significant if row.is_better() => {
             TableCell::from(format!("better, {change:+.1} %")).severity(Severity::Strong)
         }
         MetricVerdict::Significant => {

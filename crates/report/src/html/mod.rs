@@ -4,6 +4,7 @@
 //! security policy in the page forbids every request, so that a mistake here cannot reveal where a report is
 //! opened.
 
+mod compare;
 mod library;
 mod page;
 mod section;
@@ -14,7 +15,9 @@ use std::fmt;
 
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
+use crate::chart::Chart;
 use crate::report::Report;
+use crate::section::Section;
 
 /// Writes the page of a report. Fails only if `out` does.
 pub fn write_html(report: &Report<'_>, out: &mut impl fmt::Write) -> fmt::Result {
@@ -33,6 +36,16 @@ pub fn write_watch_html(
 /// Writes the page of two compared windows. Fails only if `out` does.
 pub fn write_comparison_html(comparison: &WatchComparison, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_str(&watch::comparison_page(comparison).into_string())
+}
+
+/// Writes the page of compared runs, each section with its charts. Fails only if `out` does.
+pub fn write_compare_html(
+    title: &str,
+    sections: &[Section],
+    charts: &[Vec<Chart>],
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
+    out.write_str(&compare::page(title, sections, charts).into_string())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::section::section_markup;
 use super::shell::{document, list, warnings_list};
+use crate::answer::answer;
 use crate::facts::{self, Detail};
 use crate::format::shown;
 use crate::report::{Asked, Report};
@@ -26,10 +27,14 @@ pub(super) fn page(report: &Report<'_>) -> Markup {
                 (section_markup(index + 1, section, drawn.get(index).map_or(&[], Vec::as_slice)))
             }
             @if sections.is_empty() { p { (report.when_empty) } }
+            @if let Some(required) = report.requirements() {
+                (section_markup(sections.len() + 1, &required, &[]))
+            }
             @if let Some(all) = &report.asked { (asked(all)) }
             (ran_on(report))
         }
         footer {
+            p.answer { (answer(report, None)) }
             "Made by iostall " (run.tool_version) ". Run " (run.id) ", "
             (timestamp(run.started_utc)) " to " (timestamp(run.ended_utc)) "."
         }
@@ -49,6 +54,7 @@ fn head(report: &Report<'_>) -> Markup {
                 span { (shown(&run.host.hostname)) }
                 @for target in &run.targets { span { (facts::path(&target.path)) } }
             }
+            p.answer { (answer(report, None)) }
             @if run.interrupted {
                 p.interrupted { strong { "Interrupted." } " What follows holds for the part that ran." }
             }

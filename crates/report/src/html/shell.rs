@@ -49,13 +49,10 @@ pub(super) fn warnings_list(all: &[&Warning]) -> Markup {
     html! {
         @if !all.is_empty() {
             section.warnings aria-labelledby="warnings" {
-                h2 #warnings {
-                    @if all.len() == 1 { "1 warning" } @else { (all.len()) " warnings" }
-                    ": read the numbers with this in mind"
-                }
+                h2 #warnings { (warnings::heading(all.iter().copied())) ": read the numbers with this in mind" }
                 ul {
-                    @for warning in all {
-                        li {
+                    @for warning in warnings::by_rank(all.iter().copied()) {
+                        li class=[severity_class(warnings::mark(warning).1)] {
                             code { (warnings::title(warning)) } ": " (shown(&warning.message))
                             @if let Some(hint) = &warning.hint { p.hint { "What to do: " (shown(hint)) } }
                         }

@@ -24,6 +24,7 @@ pub(super) fn report<'a>(run: &'a Run, copy: &'a CopyOutcome) -> Report<'a> {
         shape: String::new(),
         headline: headline(copy),
         line: Box::new(|| headline(copy)),
+        answer: Box::new(|| answer(copy)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(copy)]),
@@ -79,6 +80,18 @@ fn headline(copy: &CopyOutcome) -> String {
         duration(copy.elapsed_ns as f64),
         megabytes(copy.megabytes_per_second().map(|rate| rate * 1e6)),
     )
+}
+
+/// What was copied, and what set the pace.
+fn answer(copy: &CopyOutcome) -> String {
+    let limit = match copy.buffer_time.limit() {
+        None | Some(LimitSide::Both) => String::new(),
+        Some(LimitSide::Rate) => "; its --limit set the pace".to_owned(),
+        Some(side) => format!("; the {} set the pace", side.name()),
+    };
+    let failed = copy.not_copied.len() + copy.mismatches.len();
+    let failed = if failed > 0 { format!("; {} failed", count(failed as u64)) } else { String::new() };
+    format!("{}{limit}{failed}", headline(copy))
 }
 
 fn fact(label: &str, value: String) -> Fact {

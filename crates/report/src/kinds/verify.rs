@@ -23,6 +23,7 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a VerifyOutcome) -> Report<'a> 
         shape: String::new(),
         headline: headline(verify),
         line: Box::new(|| headline(verify)),
+        answer: Box::new(|| headline(verify)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(verify)]),

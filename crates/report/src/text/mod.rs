@@ -9,6 +9,7 @@ use std::fmt;
 
 use iostall_model::Run;
 
+use crate::answer::answer;
 use crate::fact::Fact;
 use crate::facts::{self, Detail};
 use crate::format::shown;
@@ -30,10 +31,18 @@ pub fn write_text(report: &Report<'_>, options: &TextOptions, out: &mut impl fmt
         page.line("");
         page.line(report.when_empty);
     }
-    for section in &sections {
+    for section in sections.iter().chain(&report.requirements()) {
         page.section(section);
     }
     page.warnings(report.run);
+    let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
+    out.write_str(&text)
+}
+
+/// Writes the sentence that a report ends with. Fails only if `out` does.
+pub fn write_answer(answer: &str, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
+    let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
+    page.prose(Some(Severity::Strong), 0, answer);
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
     out.write_str(&text)
 }
@@ -93,6 +102,7 @@ impl Page {
         if run.interrupted {
             self.prose(Some(Severity::Bad), 0, "INTERRUPTED: what follows holds for the part that ran.");
         }
+        self.prose(Some(Severity::Strong), 0, &answer(report, None));
         self.line("");
         self.facts(&facts::ran_on(report, Detail::Brief));
     }
@@ -196,15 +206,12 @@ impl Page {
             return;
         }
         self.line("");
-        let title = match run.warnings.len() {
-            1 => "1 WARNING: read the numbers above with it in mind".to_owned(),
-            many => format!("{many} WARNINGS: read the numbers above with them in mind"),
-        };
+        let title = format!("{}: read the numbers above with this in mind", warnings::heading(&run.warnings));
         let title = self.style.heading(Severity::Caution, &title);
         self.line(&title);
-        for warning in &run.warnings {
-            let said = format!("! {}: {}", warnings::title(warning), shown(&warning.message));
-            self.prose(Some(Severity::Caution), 2, &said);
+        for warning in warnings::by_rank(&run.warnings) {
+            let (mark, severity) = warnings::mark(warning);
+            self.prose(Some(severity), 2, &format!("{mark} {}", warnings::in_a_line(warning)));
             if let Some(hint) = &warning.hint {
                 self.prose(Some(Severity::Plain), 4, &format!("hint: {}", shown(hint)));
             }

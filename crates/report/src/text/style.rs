@@ -93,6 +93,7 @@ pub(crate) fn to_ascii(text: &str) -> String {
             '–' => '-',
             '×' => 'x',
             '└' => '`',
+            '≤' => '<',
             '±' | '…' => '~',
             ascii if ascii.is_ascii() => ascii,
             _ => '?',

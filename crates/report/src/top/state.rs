@@ -155,7 +155,8 @@ impl TopState {
             warnings: source.warnings.clone(),
         };
         let sources = self.sources.iter().map(history).collect();
-        WatchReport { from, to, window, sources, top: Some(usize::MAX), order: Order::default() }
+        let (order, verdicts) = (Order::default(), Vec::new());
+        WatchReport { from, to, window, sources, top: Some(usize::MAX), order, verdicts }
     }
 
     fn window(&self) -> WatchWindow {

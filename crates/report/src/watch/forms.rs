@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use iostall_watch::windows::{SourceHistory, WatchReport};
 
-use super::columns::{Figures, NUMBERS, stall_is};
+use super::columns::{Figures, NUMBERS, ROOM, stall_is};
+use super::page::title;
+use crate::junit::{Suite, write_verdicts};
 
 /// One line per group with every column; absent numbers are empty.
 pub fn write_watch_csv(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
@@ -52,7 +54,7 @@ pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result
             object
         })
         .collect();
-    let document = json!({
+    let mut document = json!({
         "schema": "iostall-watch",
         "schema_version": 1,
         "level": report.window.level,
@@ -62,8 +64,34 @@ pub fn write_watch_json(report: &WatchReport, out: &mut dyn Write) -> io::Result
         "groups": groups,
         "groups_left_out": shown.left_out,
     });
+    if !report.verdicts.is_empty() {
+        document["verdicts"] = json!(report.verdicts);
+    }
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
+}
+
+/// A test case for each requirement, and the highest stall per I/O and the rates of each group as properties.
+pub fn write_watch_junit(report: &WatchReport, out: &mut dyn Write) -> io::Result<()> {
+    let mut properties =
+        vec![("from".to_owned(), report.from.to_string()), ("to".to_owned(), report.to.to_string())];
+    for (key, group) in report.shown(ROOM).groups {
+        let figure = Figures { key, group };
+        let known = NUMBERS.iter().filter_map(|number| Some((number.name, (number.value)(&figure)?)));
+        let named =
+            known.map(|(name, value)| (format!("{}.{}.{name}", key.source, key.name), value.to_string()));
+        properties.extend(named);
+    }
+    let title = title(report);
+    let suite = Suite {
+        kind: "report",
+        name: &title,
+        started: Some(report.from),
+        hostname: None,
+        seconds: report.length_ns() as f64 / 1e9,
+        properties,
+    };
+    write_verdicts(&suite, &report.verdicts, out)
 }
 
 /// Each source with its gaps, warnings and coverage.

@@ -7,7 +7,7 @@ mod page;
 mod sentences;
 mod timed;
 
-pub use forms::{write_watch_csv, write_watch_json};
+pub use forms::{write_watch_csv, write_watch_json, write_watch_junit};
 pub use page::{heading, sections, title};
 pub use sentences::{reasons, sentences};
 pub use timed::TimedCsv;

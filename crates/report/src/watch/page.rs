@@ -65,7 +65,7 @@ pub fn sections(report: &WatchReport) -> Vec<Section> {
             ..Section::titled(crate::format::shown(source))
         }
     };
-    sources.iter().map(section).collect()
+    sources.iter().map(section).chain(crate::verdicts::section(&report.verdicts)).collect()
 }
 
 fn notes(

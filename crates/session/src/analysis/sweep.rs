@@ -1,6 +1,6 @@
 //! Analysis of a sweep: knees, limits, and whether the storage changed meanwhile.
 
-use iostall_model::{MaxRateOutcome, Point, Repeat, Run, SweepOutcome};
+use iostall_model::{Point, Repeat, SweepOutcome};
 use iostall_stats::alike::alike;
 use iostall_stats::change::{Change, change};
 use iostall_stats::knee::{Choice, CurvePoint, Knees};
@@ -104,10 +104,4 @@ pub fn later_change(outcome: &SweepOutcome, point: &Point) -> Option<LaterChange
 /// Whether a latency target was set and no setting met it.
 pub fn target_missed(outcome: &SweepOutcome) -> bool {
     matches!(SweepAnalysis::of(outcome).knees.choice, Some(Choice::SloMissed(_)))
-}
-
-/// Whether the run had a latency target that no setting or rate met.
-pub fn misses_its_target(run: &Run) -> bool {
-    run.body.as_kind::<SweepOutcome>().is_some_and(target_missed)
-        || run.body.as_kind::<MaxRateOutcome>().is_some_and(|search| search.best().is_none())
 }

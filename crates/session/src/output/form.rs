@@ -9,11 +9,14 @@ pub const MARKDOWN_HEADING: &str = "# iostall ";
 /// What every log of a copy begins with.
 pub const LOG_HEADING: &str = "iostall log of a copy:";
 
+/// What every JUnit document of ours begins with. It has no XML declaration, so that it cannot be taken for a picture.
+pub const JUNIT_ROOT: &str = "<testsuites name=\"iostall ";
+
 /// Bytes read to recognise a file: a name in a manifest may be 4 KiB long.
 pub(super) const HEAD_BYTES: u64 = 16 << 10;
 
 /// Columns of which every table of ours has one.
-const CSV_COLUMNS: [&str; 4] = ["start_s", "elapsed_s", "in_flight", "stall_is"];
+const CSV_COLUMNS: [&str; 5] = ["start_s", "elapsed_s", "in_flight", "stall_is", "p_value_corrected"];
 
 /// One form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub enum Form {
     Html,
     /// A text with marks, for tickets.
     Markdown,
+    /// Verdicts as test cases, for pipelines.
+    Junit,
     Svg,
     /// The log of a copy, which is appended to.
     Log,
@@ -42,6 +47,7 @@ impl Form {
             Self::Csv => "CSV table written by iostall",
             Self::Html => "HTML page",
             Self::Markdown => "Markdown report written by iostall",
+            Self::Junit => "JUnit document written by iostall",
             Self::Svg => "SVG picture",
             Self::Log => "log of a copy",
             Self::Manifest { .. } => "manifest",
@@ -64,6 +70,7 @@ impl Form {
             Self::Csv => is_table(head),
             Self::Html => begins("<!doctype html") || begins("<html"),
             Self::Markdown => begins(MARKDOWN_HEADING),
+            Self::Junit => begins(JUNIT_ROOT),
             Self::Svg => begins("<svg") || begins("<?xml"),
             Self::Log => begins(LOG_HEADING),
             Self::Manifest { may_replace } => may_replace || begins_manifest(head),
@@ -90,6 +97,7 @@ mod tests {
         let csv: &[u8] = b"span,start_s,length_s,role\r\n1,0,1,data\r\n";
         let html: &[u8] = b"<!DOCTYPE html><html>";
         let markdown: &[u8] = b"# iostall load: oltp\n";
+        let junit: &[u8] = b"<testsuites name=\"iostall load\"";
         let svg: &[u8] = b"<svg xmlns=";
         let sums: &[u8] = b"d41d8cd98f00b204e9800998ecf8427e  a\n";
         let all = [
@@ -97,6 +105,7 @@ mod tests {
             (Form::Csv, csv),
             (Form::Html, html),
             (Form::Markdown, markdown),
+            (Form::Junit, junit),
             (Form::Svg, svg),
             (Form::Log, LOG_HEADING.as_bytes()),
             (manifest, sums),

@@ -170,5 +170,5 @@ fn describe(
     };
     let first_header = hold.first_header();
     let load = LoadTarget { name: target.name, path: target.path, open_path, size_bytes, first_header };
-    Ok(Ready { load, span_bytes, facts, hold })
+    Ok(Ready { load, span_bytes, facts, hold, size_chosen: false })
 }

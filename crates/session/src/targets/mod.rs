@@ -19,7 +19,7 @@ use crate::error::SessionError;
 use crate::names::check_named_once;
 use hold::Hold;
 use make::{Making, scratch_size};
-use named::name_targets;
+use named::{Named, name_targets};
 use ready::{DEFAULT_SIZE, Ready};
 
 pub use iostall_engine::guard::{WriteConsent, made_by_iostall};
@@ -45,7 +45,11 @@ impl Targets {
             size = Some(scratch_size()?);
         }
         let making = Making { maker, seed: profile.seed, consent: &request.consent, size };
-        let ready = named.into_iter().map(|target| making.prepare(target)).collect::<Result<_, _>>()?;
+        let prepare = |target: Named| -> Result<Ready, SessionError> {
+            let size_chosen = request.size.is_none() && target.own.is_none() && !target.path.exists();
+            Ok(Ready { size_chosen, ..making.prepare(target)? })
+        };
+        let ready = named.into_iter().map(prepare).collect::<Result<_, _>>()?;
         Ok(Self { ready })
     }
 
@@ -58,7 +62,7 @@ impl Targets {
             let hold = Hold::nothing(&path);
             let first_header = hold.first_header();
             let load = LoadTarget { name, path: path.clone(), open_path: path, size_bytes, first_header };
-            Ready { load, span_bytes: Vec::new(), facts, hold }
+            Ready { load, span_bytes: Vec::new(), facts, hold, size_chosen: false }
         };
         let bound = request.bindings.iter().map(|binding| {
             let own = request.sizes.iter().find(|(name, _)| *name == binding.name);
@@ -86,7 +90,7 @@ impl Targets {
             let hold = Hold::nothing(&path);
             let first_header = hold.first_header();
             let load = LoadTarget { name, path: path.clone(), open_path: path, size_bytes, first_header };
-            Ready { load, span_bytes: Vec::new(), facts, hold }
+            Ready { load, span_bytes: Vec::new(), facts, hold, size_chosen: false }
         };
         Self { ready: named.into_iter().zip(&sizes).map(ready).collect() }
     }
@@ -129,6 +133,11 @@ impl Targets {
             .filter_map(|ready| ready.facts.device.as_ref())
             .for_each(|device| collect(device, &mut names));
         names
+    }
+
+    /// Whether each was made for this run with a size that nobody asked for.
+    pub(crate) fn sizes_chosen(&self) -> Vec<bool> {
+        self.ready.iter().map(|ready| ready.size_chosen).collect()
     }
 
     pub(crate) fn sizes_now(&self) -> Vec<Option<u64>> {

@@ -16,4 +16,6 @@ pub(super) struct Ready {
     pub(super) span_bytes: Vec<u64>,
     pub(super) facts: Target,
     pub(super) hold: Hold,
+    /// Made for this run, with a size that nobody asked for.
+    pub(super) size_chosen: bool,
 }

@@ -114,6 +114,7 @@ pub fn report_of(slower: u64) -> WatchReport {
         sources: vec![history],
         top: None,
         order: Order::default(),
+        verdicts: Vec::new(),
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use iostall_model::Verdict;
+use iostall_model::part::{Part, PartName, verdicts};
+use iostall_model::requirement::Requirement;
 use jiff::Timestamp;
 
 use super::group::{Group, GroupKey};
@@ -21,6 +24,8 @@ pub struct WatchReport {
     pub top: Option<usize>,
     /// Which come first.
     pub order: Order,
+    /// What was required of its groups.
+    pub verdicts: Vec<Verdict>,
 }
 
 /// The groups of a report that are shown, and how many of each source are not.
@@ -53,6 +58,25 @@ impl WatchReport {
             }
         }
         shown
+    }
+
+    /// The verdict on each requirement, over all groups, shown or not.
+    pub(crate) fn verdicts_on(&self, requirements: &[Requirement]) -> Vec<Verdict> {
+        let several = self.sources.len() > 1;
+        let part = |(key, group): (&GroupKey, &Group)| {
+            let full = format!("{}.{}", key.source, key.name);
+            Part {
+                label: Some(if several { full.clone() } else { key.name.clone() }),
+                name: PartName::OneOf(vec![key.name.clone(), full]),
+                iops: group.totals.iops(),
+                bytes_per_s: group.totals.bytes_per_second(),
+                stall_ns: group.totals.io_stall_ns_mean(),
+                may_lack: true,
+                ..Part::default()
+            }
+        };
+        let parts: Vec<Part> = self.window.groups.iter().map(part).collect();
+        verdicts(&parts, requirements)
     }
 
     /// The share of the window, 0 to 1, for which there is data from `source`.

@@ -21,6 +21,7 @@ pub(super) fn report<'a>(run: &'a Run, fsync: &'a FsyncOutcome) -> Report<'a> {
         shape: String::new(),
         headline: headline(fsync),
         line: Box::new(|| line(fsync)),
+        answer: Box::new(|| line(fsync)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(fsync)]),

@@ -1,5 +1,6 @@
 //! The report of a load: a section per span, with rates and latencies of each role.
 
+mod answer;
 mod charts;
 mod document;
 mod latency;
@@ -23,6 +24,7 @@ pub(super) fn report<'a>(run: &'a Run, load: &'a LoadOutcome) -> Report<'a> {
         shape: String::new(),
         headline: headline(load),
         line: Box::new(|| line::line(load)),
+        answer: Box::new(move || answer::answer(run, load)),
         asked: Some(asked(load)),
         opens_one_way: true,
         sections: Box::new(move || {

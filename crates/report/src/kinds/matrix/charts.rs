@@ -17,7 +17,10 @@ pub(super) fn charts(run: &Run, outcome: &MatrixOutcome) -> Vec<Chart> {
         return Vec::new();
     }
     let grid = Grid::of(run, outcome);
-    let mut charts: Vec<Chart> = (0..grid.devices.len()).map(|device| heat_map(&grid, device)).collect();
+    // One scale for all devices: with a scale of its own the slower one would look as bright.
+    let most = outcome.points.iter().filter_map(Point::mib_per_s).fold(0.0, f64::max);
+    let mut charts: Vec<Chart> =
+        (0..grid.devices.len()).map(|device| heat_map(&grid, device, most)).collect();
     for (index, pattern) in grid.patterns().into_iter().enumerate() {
         let traces = curves(&grid, pattern);
         if !traces.is_empty() {
@@ -32,7 +35,7 @@ pub(super) fn charts(run: &Run, outcome: &MatrixOutcome) -> Vec<Chart> {
     charts
 }
 
-fn heat_map(grid: &Grid<'_>, device: usize) -> Chart {
+fn heat_map(grid: &Grid<'_>, device: usize, most: f64) -> Chart {
     let plan = &grid.outcome.plan;
     let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).to_string()).collect();
     let (mut labels, mut rows, mut texts) = (Vec::new(), Vec::new(), Vec::new());
@@ -49,14 +52,14 @@ fn heat_map(grid: &Grid<'_>, device: usize) -> Chart {
     }
     let trace = json!({
         "type": "heatmap", "x": sizes, "y": labels, "z": rows, "text": texts, "colorscale": "Viridis",
-        "colorbar": {"title": {"text": "MiB/s"}}, "hoverongaps": false, "showlegend": false,
+        "zmin": 0, "zmax": rounded(most), "colorbar": {"title": {"text": "MiB/s"}}, "hoverongaps": false, "showlegend": false,
         "hovertemplate": "%{y}, %{x}: %{text}<extra></extra>",
     });
     let (letter, path) = &grid.devices[device];
     Chart {
         id: format!("heat-{device}").into(),
         title: format!("Throughput {letter} {path}").replace("  ", " ").into(),
-        caption: "The brighter, the more MiB/s; what was not measured is empty.",
+        caption: "The brighter, the more MiB/s, on one scale for all devices; what was not measured is empty.",
         figure: figure(
             &[trace],
             &json!({"title": {"text": "size"}, "type": "category"}),

@@ -28,6 +28,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MatrixOutcome) -> Report<'a>
         shape: asked(outcome),
         headline: points::headline(&outcome.points),
         line: Box::new(|| points::headline(&outcome.points)),
+        answer: Box::new(|| notes::answer(&Grid::of(run, outcome))),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -153,7 +154,7 @@ fn cells(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
     columns.extend(several.then(|| Column::words("target")));
     columns.extend([
         Column::numbers("IOPS"),
-        Column::numbers("±").droppable(1),
+        Column::numbers("±").droppable(6),
         Column::numbers("MiB/s"),
         Column::numbers("mean").droppable(3),
         Column::numbers("p50").droppable(4),

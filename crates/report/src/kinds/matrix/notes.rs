@@ -34,6 +34,45 @@ pub(super) fn notes(grid: &Grid<'_>) -> Vec<Note> {
     notes
 }
 
+/// The most of each device, and the limits that were found.
+pub(super) fn answer(grid: &Grid<'_>) -> String {
+    let several = grid.devices.len() > 1;
+    let mut clauses = Vec::new();
+    for (device, (letter, path)) in grid.devices.iter().enumerate() {
+        let name = if several { format!("{letter} ({path}) ") } else { String::new() };
+        let best: Vec<&Point> = grid
+            .patterns()
+            .into_iter()
+            .flat_map(|pattern| {
+                grid.outcome.plan.sizes.iter().filter_map(move |size| grid.best(device, pattern, *size))
+            })
+            .collect();
+        let most = |value: &dyn Fn(&Point) -> f64| best.iter().map(|point| value(point)).fold(0.0, f64::max);
+        if best.is_empty() {
+            continue;
+        }
+        let (rate, bandwidth) = (most(&iops), most(&|point| point.mib_per_s().unwrap_or(0.0)));
+        clauses.push(format!("{name}up to {} IOPS and {} MiB/s", number(rate), number(bandwidth)));
+        let mut caps: Vec<String> = Vec::new();
+        for pattern in grid.patterns() {
+            let cap = cap_of(grid, device, pattern).map(|cap| match cap {
+                Cap::Iops(level) => format!("capped at {} IOPS", number(level)),
+                Cap::MibPerSecond(level) => format!("capped at {} MiB/s", number(level)),
+            });
+            caps.extend(cap.filter(|cap| !caps.contains(cap)));
+        }
+        clauses.extend(caps);
+    }
+    if clauses.is_empty() { "nothing measured".to_owned() } else { clauses.join(" · ") }
+}
+
+/// The limit that a pattern shows at several sizes.
+fn cap_of(grid: &Grid<'_>, device: usize, pattern: Pattern) -> Option<Cap> {
+    let sizes = grid.outcome.plan.sizes.iter();
+    let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();
+    limit(&best)
+}
+
 /// Which cells are older than the run that shows them.
 fn earlier(grid: &Grid<'_>) -> Option<Note> {
     let runs = &grid.outcome.earlier;
@@ -90,9 +129,7 @@ fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Opti
 
 /// A limit that shows as equal IOPS, or equal bandwidth, at several sizes.
 fn limit_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Option<Note> {
-    let sizes = grid.outcome.plan.sizes.iter();
-    let best: Vec<&Point> = sizes.filter_map(|size| grid.best(device, pattern, *size)).collect();
-    let level = match limit(&best)? {
+    let level = match cap_of(grid, device, pattern)? {
         Cap::Iops(level) => format!("IOPS stay at {} whatever the size", number(level)),
         Cap::MibPerSecond(level) => format!("throughput stays at {} MiB/s whatever the size", number(level)),
     };

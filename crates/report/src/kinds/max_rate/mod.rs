@@ -23,6 +23,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a MaxRateOutcome) -> Report<'a
         shape: points::asked(&outcome.profile),
         headline: points::headline(&outcome.points),
         line: Box::new(|| points::headline(&outcome.points)),
+        answer: Box::new(|| answer(outcome)),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -50,6 +51,18 @@ fn section(run: &Run, outcome: &MaxRateOutcome) -> Section {
         tables: if outcome.points.is_empty() { Vec::new() } else { vec![trials(outcome)] },
         details: details.into_iter().collect(),
         ..Section::titled("The highest rate")
+    }
+}
+
+fn answer(outcome: &MaxRateOutcome) -> String {
+    let target = duration(outcome.latency_ns_p99_target as f64);
+    match found(outcome) {
+        Found::Confirmed { point, .. } => {
+            format!("up to {} requests a second are answered within {target} (p99)", number(rate(point)))
+        }
+        Found::NotConfirmed(_) | Found::None => {
+            format!("no rate is confirmed to be answered within {target} (p99)")
+        }
     }
 }
 

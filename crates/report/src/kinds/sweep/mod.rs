@@ -24,6 +24,7 @@ pub(super) fn report<'a>(run: &'a Run, outcome: &'a SweepOutcome) -> Report<'a> 
         shape: points::asked(&outcome.profile),
         headline: points::headline(&outcome.points),
         line: Box::new(|| points::headline(&outcome.points)),
+        answer: Box::new(|| notes::answer(outcome)),
         asked: None,
         opens_one_way: true,
         sections: Box::new(|| vec![section(run, outcome)]),
@@ -130,6 +131,27 @@ mod tests {
         outcome(&mut run).points.iter_mut().for_each(|point| point.repeats.truncate(1));
         let once = in_a_line(&text(&run));
         assert!(once.contains("· measured once") && once.contains("how sure this choice is"), "{once}");
+    }
+
+    /// A narrow terminal dropped the column that says how sure the others are, and kept the share of the best power.
+    #[test]
+    fn how_sure_a_setting_is_is_the_last_column_to_be_left_out() {
+        let mut times_left_out = 0;
+        for width in 40..130 {
+            let mut text = String::new();
+            write_text(
+                &Report::of(&fixture::sweep()),
+                &TextOptions { width, ..TextOptions::default() },
+                &mut text,
+            )
+            .unwrap();
+            let text = in_a_line(&text);
+            let left_out = text.rsplit_once("Left out at this width: ").map_or("", |(_, rest)| rest);
+            let left_out = left_out.split('.').next().unwrap_or_default();
+            times_left_out += usize::from(left_out.contains("power"));
+            assert!(!left_out.contains('±') || left_out.contains("power"), "{width}: {left_out}");
+        }
+        assert!(times_left_out > 0);
     }
 
     #[test]

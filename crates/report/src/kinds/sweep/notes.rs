@@ -25,6 +25,32 @@ pub(super) fn notes(run: &Run, outcome: &SweepOutcome, found: &SweepAnalysis<'_>
     notes
 }
 
+/// The setting to use, what limits it, and how sure that is.
+pub(super) fn answer(outcome: &SweepOutcome) -> String {
+    let found = SweepAnalysis::of(outcome);
+    let Some(choice) = found.knees.choice else { return "nothing completed".to_owned() };
+    let point = found.points[choice.index()];
+    let result = format!("{}: {}", point.setting(), in_words(point));
+    let mut clauses = vec![match choice {
+        Choice::SloMissed(_) => format!("no setting keeps the target, the nearest is {result}"),
+        Choice::Slo(_) | Choice::Power(_) => format!("use {result}"),
+    }];
+    clauses.extend(found.plateau().map(|flat| format!("capped at {} IOPS", number(flat.level))));
+    clauses
+        .extend(in_flight_alike(&found).map(|(others, last)| {
+            format!("{} and {last} in flight cannot be told apart", others.join(", "))
+        }));
+    clauses.join(" · ")
+}
+
+/// The numbers in flight of the settings as good as the chosen one, the last apart; `None` if there is only that one.
+fn in_flight_alike(found: &SweepAnalysis<'_>) -> Option<(Vec<String>, String)> {
+    let in_flight = |index: &usize| found.curve_points[*index].in_flight.to_string();
+    let mut alike: Vec<String> = found.alike()?.iter().map(in_flight).collect();
+    let last = alike.pop().filter(|_| !alike.is_empty())?;
+    Some((alike, last))
+}
+
 fn used(point: &Point, choice: Choice) -> Note {
     let (rates, sure) = (in_words(point), give_or_take(point));
     let sure = if sure.is_empty() { " · measured once".to_owned() } else { format!(" · IOPS{sure}") };
@@ -52,14 +78,12 @@ fn why(outcome: &SweepOutcome, choice: Choice) -> Note {
 
 /// Which settings are as good as the chosen one for all that was measured.
 fn alike(found: &SweepAnalysis<'_>) -> Option<Note> {
-    let Some(alike) = found.alike() else {
+    if found.alike().is_none() {
         return Some(Note::caution(
             "Each setting was measured once, so nothing says how sure this choice is: --repeats-max 3 measures each three times.",
         ));
-    };
-    let in_flight: Vec<String> =
-        alike.iter().map(|index| found.curve_points[*index].in_flight.to_string()).collect();
-    let (last, others) = in_flight.split_last().filter(|(_, others)| !others.is_empty())?;
+    }
+    let (others, last) = in_flight_alike(found)?;
     Some(Note::caution(format!(
         "{} and {last} in flight cannot be told apart: they differ by less than each varies from one interval to the next. The \
          fewest in flight is the cautious choice; a smaller --precision and a larger --repeats-max tell them apart.",

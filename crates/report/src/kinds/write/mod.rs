@@ -21,6 +21,7 @@ pub(super) fn report<'a>(run: &'a Run, paced: &'a PacedOutcome) -> Report<'a> {
         shape: String::new(),
         headline: headline(paced),
         line: Box::new(|| headline(paced)),
+        answer: Box::new(|| notes::answer(paced)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(paced)]),

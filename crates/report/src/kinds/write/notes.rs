@@ -2,6 +2,7 @@
 
 use iostall_model::PacedOutcome;
 use iostall_model::kinds::SweetSpot;
+use iostall_model::paced::MethodOutcome;
 
 use super::methods::method_name;
 use crate::format::{bytes, count, duration, maybe_duration, shown};
@@ -23,6 +24,25 @@ fn spot_note(paced: &PacedOutcome, spot: &SweetSpot) -> Note {
             "{method}: there is no sweet spot: already the first step lost its pace or failed."
         )),
     }
+}
+
+/// The sweet spots, or each method with its speed and its slowest write.
+pub(super) fn answer(paced: &PacedOutcome) -> String {
+    if !paced.sweet_spots.is_empty() {
+        let spots = paced.sweet_spots.iter().map(|spot| spot_note(paced, spot).text);
+        return spots.map(|text| text.trim_end_matches('.').to_owned()).collect::<Vec<_>>().join(" · ");
+    }
+    let one = |method: &MethodOutcome| {
+        let name = method_name(paced, method);
+        if method.refused.is_some() {
+            return format!("{name} is not possible here");
+        }
+        let slowest = maybe_duration(method.write_ns.max().map(|ns| ns as f64));
+        let lost = if method.kept_pace() == Some(false) { ", pace lost" } else { "" };
+        let failed = if method.failed.is_some() { ", failed" } else { "" };
+        format!("{name} {}, slowest write {slowest}{lost}{failed}", megabytes(method.bytes_per_second()))
+    };
+    paced.methods.iter().map(one).collect::<Vec<_>>().join(" · ")
 }
 
 pub(super) fn notes(paced: &PacedOutcome) -> Vec<Note> {

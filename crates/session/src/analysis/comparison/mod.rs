@@ -56,6 +56,24 @@ impl MetricRow {
     pub fn ratio(&self) -> Option<f64> {
         (self.first > 0.0).then(|| self.second / self.first)
     }
+
+    /// The change in percent of the first; `None` if the first is zero.
+    pub fn change_pct(&self) -> Option<f64> {
+        self.ratio().map(|ratio| (ratio - 1.0) * 100.0)
+    }
+
+    /// Whether the other is higher where higher is better, or lower where it is not.
+    pub fn is_better(&self) -> bool {
+        (self.second > self.first) == self.metric.is_rate()
+    }
+
+    /// Whether the other is worse by more than chance explains.
+    pub fn is_worse(&self) -> bool {
+        match self.verdict {
+            MetricVerdict::Significant | MetricVerdict::RunsDiffer => !self.is_better(),
+            MetricVerdict::NoDifference | MetricVerdict::TooFewSamples => false,
+        }
+    }
 }
 
 /// The second or a later side, compared with the first.

@@ -1,0 +1,77 @@
+//! The sentence that a report begins and ends with: what the result means, what was missed, and how far the numbers hold.
+
+use iostall_model::{RunNumber, Verdict};
+
+use crate::format::shown;
+use crate::report::Report;
+use crate::warnings;
+
+/// As many missed requirements are named.
+const MISSED_MAX: usize = 3;
+
+/// The sentence; with the run's number in the store where it has one.
+pub fn answer(report: &Report<'_>, number: Option<RunNumber>) -> String {
+    let run = report.run;
+    let interrupted = run.interrupted.then(|| "interrupted".to_owned());
+    let parts = [
+        interrupted,
+        Some((report.answer)()),
+        missed(&run.verdicts),
+        warnings::in_brief(&run.warnings),
+        number.map(|number| format!("run {number}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+fn missed(verdicts: &[Verdict]) -> Option<String> {
+    let missed: Vec<String> =
+        verdicts.iter().filter(|verdict| !verdict.met).map(|verdict| shown(&verdict.requirement)).collect();
+    match missed.len() {
+        0 if verdicts.is_empty() => None,
+        0 => Some("all that was required is met".to_owned()),
+        1..=MISSED_MAX => Some(format!("missed: {}", missed.join(", "))),
+        more => Some(format!("missed: {} and {} more", missed[..MISSED_MAX].join(", "), more - MISSED_MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_model::{Warning, WarningCode};
+    use iostall_session::requirements::verdicts;
+
+    use super::*;
+    use crate::fixture;
+
+    /// After two screens of tables nothing said what they meant.
+    #[test]
+    fn a_report_has_one_sentence_with_the_result_what_was_missed_and_how_far_it_holds() {
+        let mut run = fixture::run();
+        let required: Vec<_> = ["data.iops>1e9", "log.iops>1"].map(|text| text.parse().unwrap()).into();
+        run.verdicts = verdicts(&run, &required);
+        let sentence = answer(&Report::of(&run), Some(RunNumber(3)));
+        assert!(sentence.starts_with("data: 3,000 IOPS"), "{sentence}");
+        let end = " · missed: data.iops>1e9 · 1 warning invalidates the numbers · 1 caution · run #3";
+        assert!(sentence.ends_with(end), "{sentence}");
+        run.warnings = vec![Warning::new(WarningCode::FewSamples, "few")];
+        run.verdicts.retain(|verdict| verdict.met);
+        let sentence = answer(&Report::of(&run), None);
+        assert!(sentence.ends_with(" · all that was required is met"), "a note is no doubt: {sentence}");
+    }
+
+    #[test]
+    fn every_kind_of_run_has_an_answer() {
+        for run in [
+            fixture::sweep(),
+            fixture::matrix(),
+            fixture::max_rate(500_000),
+            fixture::max_rate(1000),
+            fixture::copy(),
+            fixture::verify(),
+            fixture::write(),
+            fixture::empty(),
+        ] {
+            let sentence = answer(&Report::of(&run), None);
+            assert!(sentence.len() > 10 && !sentence.contains("NaN"), "{sentence}");
+        }
+    }
+}

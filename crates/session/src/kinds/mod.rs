@@ -1,0 +1,42 @@
+//! What each kind of run gives to judge, one file a kind: its parts with their figures, and what went wrong.
+
+mod copy;
+mod fsync;
+mod load;
+mod matrix;
+mod max_rate;
+mod points;
+mod sweep;
+mod verify;
+mod write;
+
+use iostall_model::part::Part;
+use iostall_model::{Run, RunBody};
+
+/// The parts that a requirement can name.
+pub(crate) fn parts(run: &Run) -> Vec<Part> {
+    match &run.body {
+        RunBody::Load(outcome) => load::parts(outcome),
+        RunBody::Sweep(outcome) => sweep::parts(outcome),
+        RunBody::Matrix(outcome) => matrix::parts(outcome),
+        RunBody::MaxRate(outcome) => max_rate::parts(outcome),
+        RunBody::Copy(outcome) => copy::parts(outcome),
+        RunBody::Verify(outcome) => verify::parts(outcome),
+        RunBody::Write(outcome) => write::parts(outcome),
+        RunBody::Fsync(outcome) => fsync::parts(outcome),
+    }
+}
+
+/// Why the answer of this kind of run is no, one sentence each; none if it is not.
+pub(crate) fn failures(run: &Run) -> Vec<String> {
+    match &run.body {
+        // Failed requests are warnings of the run.
+        RunBody::Load(_) | RunBody::Matrix(_) => Vec::new(),
+        RunBody::Sweep(outcome) => sweep::failures(outcome),
+        RunBody::MaxRate(outcome) => max_rate::failures(outcome),
+        RunBody::Copy(outcome) => copy::failures(outcome),
+        RunBody::Verify(outcome) => verify::failures(run, outcome),
+        RunBody::Write(outcome) => write::failures(outcome),
+        RunBody::Fsync(outcome) => fsync::failures(outcome),
+    }
+}
