@@ -81,7 +81,9 @@ pub fn write_window(
             write_page(out, |text| write_sections_markdown(&title, &watch::sections(report), text))
         }
         (Form::Junit, _) => write_watch_junit(report, out),
-        (Form::Json | Form::Html | Form::Svg | Form::Log | Form::Manifest { .. }, _) => write_watch_json(report, out),
+        (Form::Json | Form::Html | Form::Svg | Form::Log | Form::Manifest { .. }, _) => {
+            write_watch_json(report, out)
+        }
     }
 }
 

@@ -149,6 +149,7 @@ mod tests {
             threshold_ns: None,
             top: None,
             order: Order::default(),
+            require: Vec::new(),
         };
         let (report, series) = report(&store, &request, (at(0), at(4)), Some(8)).unwrap();
         assert_eq!(report.sources.iter().map(|source| &source.name).collect::<Vec<_>>(), ["db2"]);
