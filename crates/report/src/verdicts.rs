@@ -89,7 +89,7 @@ mod tests {
         );
         let title = |verdicts: &[Verdict]| section(verdicts).map(|section| section.title);
         assert_eq!(title(&[]), None);
-        assert_eq!(title(&[good.clone()]).as_deref(), Some("The requirement is met"));
+        assert_eq!(title(std::slice::from_ref(&good)).as_deref(), Some("The requirement is met"));
         assert_eq!(title(&[good, bad]).as_deref(), Some("1 of 2 requirements missed"));
     }
 }
