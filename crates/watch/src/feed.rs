@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use iostall_collect::{Filter, Source, SourceError};
-use iostall_measure::clock::{receive, utc_now};
-use iostall_measure::{Clock, MonotonicClock};
+use iostall_measure::Clock as _;
+use iostall_measure::clock::{RunClock, receive, utc_now};
 use iostall_model::{Sample, Step};
 use iostall_store::{History, SourceId, Watched};
 use jiff::{SignedDuration, Timestamp};
@@ -136,7 +136,7 @@ impl Drop for SampledFeed {
 /// What a collector writes to a store.
 pub struct StoredFeed<H> {
     history: H,
-    clock: MonotonicClock,
+    clock: RunClock,
     look_ns: u64,
     /// The last sample shown of each source.
     shown: HashMap<SourceId, Timestamp>,
@@ -145,7 +145,11 @@ pub struct StoredFeed<H> {
 impl<H: History> StoredFeed<H> {
     /// The history in the file `store`, which a collector must be writing.
     pub fn new(history: H, store: PathBuf) -> Result<Self, WatchError> {
-        let new = Self { history, clock: MonotonicClock::new(), look_ns: 0, shown: HashMap::new() };
+        Self::on(RunClock::of_machine(), history, store)
+    }
+
+    fn on(clock: RunClock, history: H, store: PathBuf) -> Result<Self, WatchError> {
+        let new = Self { history, clock, look_ns: 0, shown: HashMap::new() };
         if new.watched()?.is_empty() {
             return Err(WatchError::NothingWatched { store });
         }
@@ -218,5 +222,53 @@ impl<H: History> Feed for StoredFeed<H> {
 
     fn set_interval(&mut self, _interval: Duration) -> Result<(), WatchError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_measure::ManualClock;
+    use iostall_model::{Epoch, SampleTime};
+    use iostall_store::SqliteHistory;
+
+    use super::*;
+    use crate::windows::fixture;
+
+    fn sample(utc: Timestamp, clock_ns: u64) -> Sample {
+        let taken = SampleTime { utc, clock: "c".into(), clock_ns };
+        let rows = vec![fixture::row("a.mdf", None)];
+        Sample { taken, epoch: Epoch::default(), rows, warnings: Vec::new() }
+    }
+
+    /// A view that looks at the store again only after years shows the first sample for ever; one that looks all the time keeps the
+    /// collector from writing.
+    #[test]
+    fn a_store_is_looked_at_once_a_second_and_no_wait_is_longer_than_its_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.db");
+        let mut collector = SqliteHistory::open(&path).unwrap();
+        let source = collector.source("db1").unwrap().id;
+        let first = Timestamp::from_second(utc_now().as_second() - 10).unwrap();
+        collector.add_sample(source, sample(first, 5)).unwrap();
+        let clock = ManualClock::new();
+        clock.advance_to(60_000_000_000);
+        let history = SqliteHistory::open(&path).unwrap();
+        let mut feed = StoredFeed::on(RunClock::Manual(clock.clone()), history, path).unwrap();
+        let mut shown = |limit_ms: u64| {
+            let mut times = Vec::new();
+            let mut observer = |event: FeedEvent<'_>| {
+                if let FeedEvent::Step { step, .. } = event {
+                    times.push(step.sample.taken.utc);
+                }
+            };
+            feed.wait(Duration::from_millis(limit_ms), &mut observer).unwrap();
+            (times, clock.now_ns() / 1_000_000)
+        };
+        assert_eq!(shown(5000), (vec![first], 60_000));
+        let second = first + SignedDuration::from_millis(400);
+        collector.add_sample(source, sample(second, 400_000_005)).unwrap();
+        assert_eq!(shown(300), (vec![], 60_300), "it is not time yet");
+        assert_eq!(shown(5000), (vec![second], 61_000));
+        assert_eq!(shown(5000), (vec![], 62_000));
     }
 }

@@ -315,6 +315,9 @@ mod tests {
             hint(&CopyError::NoReflink { from: from.clone(), to: to.clone() }).contains("--reflink auto")
         );
         assert!(hint(&CopyError::SameFile { from, to }).contains("outside the source"));
+        let (path, directory) = (PathBuf::from("/a/big"), PathBuf::from("/b"));
+        let too_large = CopyError::TooLarge { path, size_bytes: 5 << 30, directory, largest_bytes: 4 << 30 };
+        assert!(hint(&too_large).contains("another file system"), "not `ulimit`, which is not in the way");
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
-use iostall_model::transfer::VerifyMode;
+use iostall_model::transfer::{Reflink, VerifyMode};
 
-use crate::copy::{Copier, CopyLog, CopyOptions};
+use crate::copy::{Copier, CopyError, CopyLog, CopyOptions};
 use crate::progress::Progress;
 
 fn copy(from: &Path, to: &Path) -> CopyLog {
@@ -52,4 +52,23 @@ fn holes_take_no_memory() {
     assert_eq!(fs::read(&to).unwrap(), fs::read(&from).unwrap());
     let taken = to.metadata().unwrap().blocks() * 512;
     assert!(taken <= 100_000 + 2 * 4096, "{taken} bytes of memory");
+}
+
+/// Whoever asks for shared blocks counts on a copy that takes no space: writing the bytes instead must not pass in silence.
+#[test]
+fn a_file_that_must_share_its_blocks_and_cannot_is_an_error_unless_it_is_empty() {
+    let room = tempfile::tempdir().unwrap();
+    // A tmpfs shares no blocks.
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let options = CopyOptions { reflink: Reflink::Always, fail_fast: true, ..CopyOptions::default() };
+    let progress = Progress::default();
+    for size in [0, 5000] {
+        let (from, to) = (room.path().join("from"), memory.path().join(size.to_string()));
+        fs::write(&from, content(size)).unwrap();
+        let copied = Copier::new(&options, &progress).copy_all(&[from], &to);
+        match size {
+            0 => assert!(copied.is_ok() && to.exists(), "{copied:?}"),
+            _ => assert!(!to.exists() && matches!(copied, Err(CopyError::NoReflink { .. })), "{copied:?}"),
+        }
+    }
 }

@@ -290,6 +290,19 @@ mod tests {
         assert_eq!(files::stamp(part.file()).unwrap().size_bytes, 0);
     }
 
+    /// In a shared directory somebody else's file under the name of an unfinished copy was put there, and may be open. On a share
+    /// mounted for one user every file has another owner, and no copy could be resumed there.
+    #[test]
+    fn a_directory_is_open_to_others_if_its_group_or_anybody_may_create_files_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let inside = dir.path().join("data");
+        for (mode, is_open) in [(0o700, false), (0o755, false), (0o770, true), (0o702, true), (0o1777, true)]
+        {
+            std::fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
+            assert_eq!(is_open_to_others(&inside), is_open, "{mode:o}");
+        }
+    }
+
     #[test]
     fn a_link_in_the_place_of_the_part_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();

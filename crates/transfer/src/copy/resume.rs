@@ -101,13 +101,19 @@ pub(super) fn clear_holes(file: &File, holes: &[Range<u64>]) -> io::Result<()> {
         if hole.is_empty() || files::punch_hole(file, &hole)? {
             continue;
         }
-        let zeros = vec![0; 1 << 20];
-        let mut at = hole.start;
-        while at < hole.end {
-            let part = usize::try_from(hole.end - at).unwrap_or(usize::MAX).min(zeros.len());
-            files::write_all_at(file, &zeros[..part], at)?;
-            at += part as u64;
-        }
+        write_zeros(file, &hole)?;
+    }
+    Ok(())
+}
+
+/// For file systems without holes.
+fn write_zeros(file: &File, range: &Range<u64>) -> io::Result<()> {
+    let zeros = vec![0; 1 << 20];
+    let mut at = range.start;
+    while at < range.end {
+        let part = usize::try_from(range.end - at).unwrap_or(usize::MAX).min(zeros.len());
+        files::write_all_at(file, &zeros[..part], at)?;
+        at += part as u64;
     }
     Ok(())
 }
@@ -134,5 +140,26 @@ pub(super) fn kept_where_cancelled(error: CopyError, from: &Path, target: &Path)
             CopyError::cancelled(from, target, kept)
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An exFAT stick knows no holes. What an earlier attempt had left where the source has one must not stay there either.
+    #[test]
+    fn where_there_are_no_holes_a_range_is_overwritten_with_zeros_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("part");
+        std::fs::write(&path, vec![7; 3 << 20]).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        let range = 4096..(5 << 19) + 512;
+        write_zeros(&file, &range).unwrap();
+        let found = std::fs::read(&path).unwrap();
+        assert_eq!(found.len(), 3 << 20);
+        for (at, byte) in (0..).zip(found) {
+            assert_eq!(byte, if range.contains(&at) { 0 } else { 7 }, "byte {at}");
+        }
     }
 }

@@ -46,3 +46,49 @@ impl Sink for FileSink<'_> {
         journal.append(&frames.iter().map(range).collect::<Vec<_>>())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use iostall_engine::sim::{SimConfig, SimDevice, SimEngine, SimFile};
+    use iostall_engine::{BufferPool, Pages};
+    use iostall_measure::clock::NoRealSleep;
+    use iostall_measure::{Clock as _, ManualClock};
+
+    use super::*;
+    use crate::pipeline::{Job, Pipeline};
+    use crate::plan::Plan;
+    use crate::progress::Progress;
+
+    const BLOCK_BYTES: u32 = 4096;
+
+    /// The simulated time of copying 64 blocks on a device that serves 32 requests at once.
+    fn copying_ns(writes_max: u32) -> u64 {
+        let _guard = NoRealSleep::on_this_thread();
+        let size_bytes = u64::from(64 * BLOCK_BYTES);
+        let files = [size_bytes, 0].map(|size_bytes| SimFile { size_bytes, ..SimFile::default() }).into();
+        let config = SimConfig { files, service_ns_tail_mean: 0, ..SimConfig::default() };
+        let device = SimDevice::new(config, ManualClock::new());
+        let (_, buffers) = BufferPool::new(16, BLOCK_BYTES, Pages::Small).unwrap();
+        let engine = SimEngine::new(device.clone(), 32);
+        let mut pipeline = Pipeline::new(engine, device.clock().clone(), buffers);
+        let mut sink = FileSink { writes_max, journal: None, dropper: None };
+        let moved = pipeline.run(Job {
+            source: &mut Plan::whole(size_bytes, BLOCK_BYTES),
+            stages: Vec::new(),
+            sinks: vec![&mut sink],
+            aligns: &[512, 512],
+            reads_max: 8,
+            rate: None,
+            progress: &Progress::default(),
+        });
+        assert_eq!(moved.unwrap().written_bytes, size_bytes);
+        device.clock().now_ns()
+    }
+
+    /// With one write at a time a drive that takes many in parallel stands idle, whatever depth was asked for.
+    #[test]
+    fn as_many_writes_are_in_flight_as_were_asked_for() {
+        let (one, eight) = (copying_ns(1), copying_ns(8));
+        assert!(eight * 4 < one, "{eight} ns with eight at once, {one} ns with one");
+    }
+}

@@ -315,3 +315,30 @@ fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
     };
     Mismatch { path: target.display().to_string(), first_offset: first_offset.map(|at| at as u64), message }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::copy::walk::Action;
+
+    fn entry(size_bytes: u64) -> Entry {
+        let stat = files::stamp_of_path(Path::new("/")).unwrap();
+        let stat = files::FileStamp { size_bytes, ..stat };
+        Entry { source: "/a".into(), target: "/b".into(), stat, action: Action::File }
+    }
+
+    fn lengths(sizes: &[u64]) -> Vec<usize> {
+        let entries: Vec<Entry> = sizes.iter().map(|size| entry(*size)).collect();
+        batches(&entries.iter().collect::<Vec<_>>()).iter().map(|batch| batch.len()).collect()
+    }
+
+    /// Each batch costs a sync of the whole file system. With a batch for each file, a tree of small ones took as many flushes of the
+    /// device as it had files.
+    #[test]
+    fn files_share_a_batch_and_its_sync_until_they_have_a_gibibyte_together() {
+        assert_eq!(lengths(&[4096; 16]), [16]);
+        assert_eq!(lengths(&[BATCH_BYTES / 2, BATCH_BYTES / 2, 1, 5]), [2, 2]);
+        assert_eq!(lengths(&[BATCH_BYTES + 1, 1]), [1, 1]);
+        assert!(lengths(&[]).is_empty());
+    }
+}

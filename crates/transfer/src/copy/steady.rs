@@ -107,3 +107,31 @@ fn reads_the_same(from: &File, expected: &[u8]) -> io::Result<bool> {
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt as _;
+
+    use super::*;
+
+    /// A database wrote through a mapping while its file was copied. Size and time stay as they were then, and only the second
+    /// reading shows it.
+    #[test]
+    fn a_second_reading_finds_every_byte_that_has_changed_since_the_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        // More than is compared at a time.
+        let first: Vec<u8> = (0..COMPARED_BYTES * 2 + 100).map(|at| at.to_le_bytes()[0]).collect();
+        std::fs::write(&path, &first).unwrap();
+        let file = File::options().read(true).write(true).open(&path).unwrap();
+        assert!(reads_the_same(&file, &first).unwrap());
+        assert!(reads_the_same(&file, &[]).unwrap());
+        for at in [0, COMPARED_BYTES - 1, COMPARED_BYTES, first.len() - 1] {
+            file.write_all_at(&[!first[at]], at as u64).unwrap();
+            assert!(!reads_the_same(&file, &first).unwrap(), "byte {at}");
+            file.write_all_at(&[first[at]], at as u64).unwrap();
+        }
+        file.set_len(first.len() as u64 - 1).unwrap();
+        assert!(!reads_the_same(&file, &first).unwrap(), "it has shrunk");
+    }
+}

@@ -280,3 +280,38 @@ fn links_inside_a_tree_are_left_out_or_followed_as_asked() {
         );
     }
 }
+
+/// A file of the source was renamed while a mirror ran, and only end-to-end tests noticed when the mirror then deleted files at the
+/// destination: what it deletes may be the last copy of that file.
+#[test]
+fn a_mirror_that_missed_a_file_is_not_whole_and_deletes_nothing() {
+    for small_file_bytes in [0, 1 << 20] {
+        let room = Room::new();
+        for name in ["tree/a", "tree/b", "tree/c", "copy/older"] {
+            room.write(name, 5000);
+        }
+        let options = CopyOptions {
+            mirror: true,
+            delete: Some(room.path("copy")),
+            equality: Some(Equality::SizeAndTime),
+            fail_fast: false,
+            small_file_bytes,
+            ..options()
+        };
+        let progress = Progress::default();
+        let mut copier = Copier::new(&options, &progress);
+        let plan = copier.plan(&[room.path("tree")], &room.path("copy")).unwrap();
+        fs::rename(room.path("tree/a"), room.path("away")).unwrap();
+        copier.carry_out(plan).unwrap();
+        let log = copier.into_log();
+        assert!(!log.is_whole());
+        assert_eq!((log.counts.files, log.failures.len(), log.remaining), (2, 1, 0));
+        assert_eq!(room.names("copy"), ["b", "c", "older"]);
+        assert_eq!(log.counts.deleted, 0);
+        fs::rename(room.path("away"), room.path("tree/a")).unwrap();
+        let log = copy_with(&options, &room.path("tree"), &room.path("copy")).unwrap();
+        assert!(log.is_whole());
+        assert_eq!((log.counts.files, log.counts.already_there, log.counts.deleted), (1, 2, 1));
+        assert_eq!(room.names("copy"), ["a", "b", "c"]);
+    }
+}

@@ -179,3 +179,15 @@ fn each_interval_is_told_when_it_ends_and_the_rest_at_the_end() {
     assert_eq!(outcome.intervals.len(), 3);
     assert_eq!(*seen.borrow(), outcome.intervals);
 }
+
+/// A writer with half a period left catches up by itself. Counted as late, it made a pace that was kept look lost.
+#[test]
+fn a_burst_is_late_once_it_begins_more_than_half_a_period_after_it_was_due() {
+    // A packet takes a millisecond, and the second burst is due after ten.
+    for (packets, late_bursts, lateness_ns) in [(15, 0, 5_000_000), (16, 1, 6_000_000)] {
+        let pace = Pace { packets_per_burst: packets, ..PACE };
+        let outcome = run(SimConfig::default(), pace, 2 * u64::from(packets) * 8192);
+        assert_eq!((outcome.bursts, outcome.late_bursts), (2, late_bursts), "{packets} packets");
+        assert_eq!(outcome.lateness_ns_max, lateness_ns);
+    }
+}
