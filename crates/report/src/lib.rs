@@ -19,6 +19,7 @@ pub mod format;
 pub mod forms;
 pub mod html;
 pub mod json;
+mod judgement;
 pub mod junit;
 mod kinds;
 pub mod line;

@@ -8,7 +8,7 @@ use crate::capacity::Capacity;
 use crate::measured::{IntervalFigures, Measured};
 use crate::outcome::EngineUse;
 use crate::point::Point;
-use crate::profile::{BlockMix, Profile};
+use crate::profile::{BlockMix, Profile, Thresholds};
 use crate::summary::Summary;
 use crate::sync::{ServerSync, SyncStep};
 
@@ -26,6 +26,9 @@ pub struct FsyncOutcome {
     /// The PostgreSQL server that the directory belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerSync>,
+    /// What its results are compared with. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<Thresholds>,
 }
 
 impl FsyncOutcome {

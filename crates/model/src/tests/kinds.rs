@@ -129,6 +129,7 @@ fn fsync() -> FsyncOutcome {
             SyncStep::new(SyncMethod::OpenSync, 8, LogLayout::Shared),
         ],
         server: None,
+        thresholds: None,
     }
 }
 

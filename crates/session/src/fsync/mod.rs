@@ -8,9 +8,11 @@ mod server;
 
 use iostall_load::EngineKind;
 use iostall_load::commits::{CommitError, CommitLog, Committing, Logs, Opened, commit_for};
+use iostall_load::preset::preset;
 use iostall_load::window::Window;
 use iostall_measure::platform::{Target, TargetKind};
 use iostall_measure::{Clock, Nanos};
+use iostall_model::profile::Thresholds;
 use iostall_model::sync::{LogLayout, SyncMethod, SyncStep};
 use iostall_model::{FsyncOutcome, Run, RunBody};
 
@@ -59,10 +61,17 @@ fn finish(measured: Measured<'_>, recorder: RunRecorder, interrupted: bool) -> R
         duration_ns: request.duration.nanos(),
         steps,
         server,
+        thresholds: log_thresholds(),
     };
     let warnings = checks::check(recorder.host(), &targets, &outcome, &unread, interrupted);
     let name = request.name.clone();
     recorder.finish(Ended { name, targets, warnings, interrupted, body: RunBody::Fsync(outcome) })
+}
+
+/// Those of the preset that loads a log: a commit is one of its writes.
+fn log_thresholds() -> Option<Thresholds> {
+    let profile = preset("log-write").ok()?;
+    profile.spans.into_iter().flat_map(|span| span.roles).find_map(|role| role.thresholds)
 }
 
 /// Why there is no run.

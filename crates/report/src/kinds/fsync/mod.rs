@@ -5,10 +5,11 @@ mod notes;
 mod rows;
 mod table;
 
-use iostall_model::{FsyncOutcome, Run};
+use iostall_model::{FsyncOutcome, Run, WarningCode};
 
 use crate::fact::Fact;
 use crate::format::{bytes, count, duration, number, shown};
+use crate::judgement::of_latency;
 use crate::percentiles::percentile_table;
 use crate::report::Report;
 use crate::section::{Layout, Section};
@@ -21,7 +22,7 @@ pub(super) fn report<'a>(run: &'a Run, fsync: &'a FsyncOutcome) -> Report<'a> {
         shape: String::new(),
         headline: headline(fsync),
         line: Box::new(|| line(fsync)),
-        answer: Box::new(|| line(fsync)),
+        answer: Box::new(|| answer(run, fsync)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(fsync)]),
@@ -43,6 +44,27 @@ fn line(fsync: &FsyncOutcome) -> String {
     let Some(best) = fsync.fastest(None) else { return headline(fsync) };
     let rate = best.commits_per_s().unwrap_or(0.0);
     format!("{}: {} commits/s", best.label(), number(rate))
+}
+
+/// One committer against what storage of each class does, which several that share flushes are not, and how far those come.
+fn answer(run: &Run, fsync: &FsyncOutcome) -> String {
+    let several = fsync.committers().into_iter().filter(|committers| *committers > 1).max();
+    let is_doubtful = run.warnings.iter().any(|warning| warning.code == WarningCode::SyncTooFast);
+    let doubt = is_doubtful.then(|| "faster than the device can flush: perhaps not durable".to_owned());
+    let clauses = [alone(fsync), several.and_then(|committers| at_most(fsync, committers)), doubt];
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+    if clauses.is_empty() { line(fsync) } else { clauses.join(" · ") }
+}
+
+fn alone(fsync: &FsyncOutcome) -> Option<String> {
+    let best = fsync.fastest(Some(1))?;
+    let judged = of_latency(&best.commit_ns, fsync.thresholds.as_ref()?)?;
+    Some(format!("{} {} commits/s, {judged}", best.method.name(), number(best.commits_per_s()?)))
+}
+
+fn at_most(fsync: &FsyncOutcome, committers: u32) -> Option<String> {
+    let best = fsync.fastest(Some(committers))?;
+    Some(format!("{}: up to {} commits/s", best.label(), number(best.commits_per_s()?)))
 }
 
 fn section(fsync: &FsyncOutcome) -> Section {

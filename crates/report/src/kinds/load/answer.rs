@@ -1,7 +1,7 @@
 //! A load in one sentence: what its roles did, against what storage of each class does.
 
+use iostall_measure::Op;
 use iostall_measure::platform::TargetKind;
-use iostall_measure::{Nanos, Op, Percentile};
 use iostall_model::figures::{Row, RowKind, rows};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 use iostall_model::profile::Thresholds;
@@ -9,7 +9,8 @@ use iostall_model::warning::Rank;
 use iostall_model::{LoadOutcome, Run};
 
 use super::line::line;
-use crate::format::{duration, number, shown};
+use crate::format::{number, shown};
+use crate::judgement::of_latency;
 
 /// The roles of the last span that have thresholds; without any, the figures alone.
 pub(super) fn answer(run: &Run, load: &LoadOutcome) -> String {
@@ -26,7 +27,7 @@ pub(super) fn answer(run: &Run, load: &LoadOutcome) -> String {
     if clauses.is_empty() { line(load) } else { clauses.join(" · ") }
 }
 
-/// `log commits 3.30 ms p99: a disk, not flash (flash ≤ 1ms)`.
+/// `log commits 3.30 ms p99: a disk, not flash (flash ≤ 1 ms)`.
 fn of_role(span: &SpanOutcome, role: &RoleOutcome, thresholds: &Thresholds) -> Option<String> {
     let rows = rows(role);
     let of_kind = |kind: RowKind| rows.iter().find(|row| row.kind == kind);
@@ -36,15 +37,8 @@ fn of_role(span: &SpanOutcome, role: &RoleOutcome, thresholds: &Thresholds) -> O
         return Some(format!("{} {} IOPS: {}", shown(&role.name), number(iops), in_disks(iops, disk)));
     }
     let waited = of_kind(RowKind::Commit).unwrap_or(moved);
-    let latency = waited.waited_ns()?;
-    let p99_ns = latency.value_at(Percentile::P99)?;
-    let judgement = if Percentile::P99.is_supported_by(latency.count()) {
-        class(p99_ns, thresholds)?
-    } else {
-        "too few requests for a p99".to_owned()
-    };
-    let name = shown(&role.name);
-    Some(format!("{name} {} {} p99: {judgement}", plural(waited), duration(p99_ns as f64)))
+    let judged = of_latency(waited.waited_ns()?, thresholds)?;
+    Some(format!("{} {} {judged}", shown(&role.name), plural(waited)))
 }
 
 fn plural(row: &Row) -> &'static str {
@@ -54,18 +48,6 @@ fn plural(row: &Row) -> &'static str {
         RowKind::Op(Op::Sync) => "syncs",
         RowKind::Total => "requests",
         RowKind::Commit => "commits",
-    }
-}
-
-fn class(p99_ns: u64, thresholds: &Thresholds) -> Option<String> {
-    let is_within = |limit: Nanos| p99_ns <= limit.nanos();
-    match (thresholds.p99_flash, thresholds.p99_disk) {
-        (Some(flash), _) if is_within(flash) => Some(format!("as fast as flash (≤ {flash})")),
-        (Some(flash), Some(disk)) if is_within(disk) => Some(format!("a disk, not flash (flash ≤ {flash})")),
-        (None, Some(disk)) if is_within(disk) => Some(format!("as fast as a disk (≤ {disk})")),
-        (_, Some(disk)) => Some(format!("slower than a disk should be (≤ {disk})")),
-        (Some(flash), None) => Some(format!("slower than flash (≤ {flash})")),
-        (None, None) => None,
     }
 }
 
@@ -82,6 +64,8 @@ fn in_disks(iops: f64, of_one: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use iostall_measure::Nanos;
+
     use super::*;
     use crate::fixture;
 
@@ -105,10 +89,10 @@ mod tests {
         assert!(with(Some(thresholds(u64::MAX, u64::MAX))).contains(" p99: as fast as flash"));
         let disk = with(Some(thresholds(1_000, 100_000_000_000)));
         assert!(
-            disk.starts_with("log commits ") && disk.ends_with(" p99: a disk, not flash (flash ≤ 1µs)"),
+            disk.starts_with("log commits ") && disk.ends_with(" p99: a disk, not flash (flash ≤ 1 µs)"),
             "{disk}"
         );
-        assert!(with(Some(thresholds(1_000, 2_000))).ends_with("slower than a disk should be (≤ 2µs)"));
+        assert!(with(Some(thresholds(1_000, 2_000))).ends_with("slower than a disk should be (≤ 2 µs)"));
         assert!(with(None).starts_with("data: 3,000 IOPS"));
     }
 
