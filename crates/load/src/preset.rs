@@ -36,11 +36,7 @@ pub enum PresetError {
 
 macro_rules! preset {
     ($name:literal, $summary:literal) => {
-        Preset {
-            name: $name,
-            summary: $summary,
-            text: include_str!(concat!("../../../examples/", $name, ".toml")),
-        }
+        Preset { name: $name, summary: $summary, text: include_str!(concat!("../examples/", $name, ".toml")) }
     };
 }
 
