@@ -84,7 +84,9 @@ pub(super) fn architecture_names_what_is_there(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_place(word: &str) -> bool {
-    ["crates/", "src/", "fuzz/", "xtask/"].iter().any(|folder| word.starts_with(folder) && word != *folder)
+    ["crates/", "fuzz/", "packaging/", "src/", "xtask/"]
+        .iter()
+        .any(|folder| word.starts_with(folder) && word != *folder)
 }
 
 fn is_test(tree: &Tree, test: &str) -> bool {

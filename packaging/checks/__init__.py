@@ -1,0 +1,1 @@
+"""What packaging/test tries, one kind of place a file."""

@@ -1,0 +1,1 @@
+"""The steps of packaging/build, one kind of package a file."""
