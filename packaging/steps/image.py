@@ -3,7 +3,9 @@
 import hashlib
 import io
 import json
+import os
 import re
+import shutil
 import subprocess
 import tarfile
 from datetime import datetime, timezone
@@ -24,6 +26,14 @@ ACCOUNTS = {
     "etc/passwd": "root:x:0:0:root:/root:/sbin/nologin\niostall:x:10001:10001::/var/lib/iostall:/sbin/nologin\n",
     "etc/group": "root:x:0:\niostall:x:10001:\n",
 }
+
+
+def check_tools():
+    """Before anything is made, because this is the last step."""
+    missing = [tool for tool in ("debootstrap", "dpkg-deb") if shutil.which(tool) is None]
+    if missing or os.geteuid() != 0:
+        why = f"{' and '.join(missing)} must be installed" if missing else "debootstrap runs only as root"
+        raise Problem(f"the container image cannot be made: {why}", "--only wheel --only tar --only system leaves it out", cannot_here=True)
 
 
 def lent_packages(machine, cache, work):
