@@ -43,9 +43,11 @@ def cross_built():
 
 
 def build_twice(binaries, directory):
-    """The second time in another directory, because a path that gets into a package shows so."""
+    """The second time into another directory, because a path that gets into a package shows so; one of an odd name, by a detour:
+    nfpm took the detour, and takes brackets, for a pattern.
+    """
     sums = []
-    for name in ("out", "out-again"):
+    for name in ("out", "out/../out [again]"):
         out = directory / name
         shutil.rmtree(out, ignore_errors=True)
         command = [sys.executable, str(PACKAGING / "build"), "--out", str(out)]
@@ -55,7 +57,7 @@ def build_twice(binaries, directory):
         if done.returncode != 0:
             raise Problem("packaging/build failed", cannot_here=done.returncode == 3)
         sums.append((out / "SHA256SUMS").read_text())
-    shutil.rmtree(directory / "out-again")
+    shutil.rmtree(directory / "out [again]")
     if sums[0] != sums[1]:
         differing = set(sums[0].splitlines()) ^ set(sums[1].splitlines())
         raise Problem("two builds of one program differ:\n" + "\n".join(sorted(differing)))
