@@ -88,6 +88,6 @@ def stripped(path, into):
     copy.chmod(0o755)
     sections = run(["readelf", "-W", "-S", path], env={**os.environ, "LC_ALL": "C"})
     if ".symtab" in sections or ".debug_info" in sections:
-        strip = "strip" if program.runs_here() else f"{program.machine}-linux-gnu-strip"
-        run([strip, "--strip-all", copy], hint="install binutils, or build with the release profile, which strips")
+        strip, package = ("strip", "binutils") if program.runs_here() else (f"{program.machine}-linux-gnu-strip", f"binutils-{program.machine}-linux-gnu")
+        run([strip, "--strip-all", copy], hint=f"install {package}, or build with the release profile, which strips")
     return Program(copy, program.machine, program.glibc, program.libraries)
