@@ -49,9 +49,9 @@ fn line(fsync: &FsyncOutcome) -> String {
 /// One committer against what storage of each class does, which several that share flushes are not, and how far those come.
 fn answer(run: &Run, fsync: &FsyncOutcome) -> String {
     let several = fsync.committers().into_iter().filter(|committers| *committers > 1).max();
-    let is_doubtful = run.warnings.iter().any(|warning| warning.code == WarningCode::SyncTooFast);
-    let doubt = is_doubtful.then(|| "faster than the device can flush: perhaps not durable".to_owned());
-    let clauses = [alone(fsync), several.and_then(|committers| at_most(fsync, committers)), doubt];
+    let is_too_fast = run.warnings.iter().any(|warning| warning.code == WarningCode::SyncTooFast);
+    let too_fast = is_too_fast.then(|| "faster than the device can flush: perhaps not durable".to_owned());
+    let clauses = [alone(fsync), several.and_then(|committers| at_most(fsync, committers)), too_fast];
     let clauses: Vec<String> = clauses.into_iter().flatten().collect();
     if clauses.is_empty() { line(fsync) } else { clauses.join(" · ") }
 }
