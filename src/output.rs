@@ -28,6 +28,7 @@ pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
         ("--markdown", Form::Markdown, args.markdown.as_deref()),
         ("--junit", Form::Junit, args.junit.as_deref()),
         ("--svg", Form::Svg, args.svg.as_deref()),
+        ("--card", Form::Card, args.card.as_deref()),
     ]
 }
 
@@ -177,7 +178,8 @@ fn report(failed: Vec<OutputError>, number: Option<RunNumber>, printer: &Printer
 
 /// Options that suit the terminal.
 fn terminal(printer: &Printer, percentiles: bool) -> TextOptions {
-    TextOptions { width: Printer::width(), colour: printer.color(), unicode: locale_is_utf8(), percentiles }
+    let (width, colour, unicode) = (Printer::width(), printer.color(), locale_is_utf8());
+    TextOptions { width, colour, unicode, percentiles, bars: !printer.quiet() }
 }
 
 /// A report of several sections for standard output.

@@ -58,6 +58,11 @@ impl Printer {
         self.color
     }
 
+    /// Whether only results and errors are wanted.
+    pub(crate) fn quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Columns of the terminal, or a fixed width without one.
     pub(crate) fn width() -> usize {
         if !io::stdout().is_terminal() {

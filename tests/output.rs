@@ -303,6 +303,7 @@ fn only_a_former_result_of_the_same_form_makes_room() {
         ("--csv", "o.csv"),
         ("--html", "o.html"),
         ("--svg", "o.svg"),
+        ("--card", "card.svg"),
         ("--markdown", "o.md"),
         ("--junit", "o.xml"),
     ];

@@ -36,6 +36,7 @@ mod kept;
 #[cfg(feature = "kerberos")]
 mod kerberos;
 mod load;
+mod look;
 mod manual;
 mod matrix;
 mod older_sqlite;

@@ -75,16 +75,27 @@ fn a_screen_needs_a_terminal_and_a_dead_source_is_said() {
 /// Calls `end` with the child once `wanted` is on the screen. Returns all output, and the terminal settings
 /// that `stty` reports afterwards.
 fn on_a_terminal(filter: &str, wanted: &str, end: impl Fn(&mut std::process::Child)) -> Option<String> {
-    let workspace = Workspace::new();
+    let words = format!("--interval 1s --filter '{filter}' linux:");
+    on_a_terminal_of(&Workspace::new(), (130, 30), &words, wanted, end)
+}
+
+/// The same with `words`, in `workspace`, on a terminal of a size in columns and lines.
+fn on_a_terminal_of(
+    workspace: &Workspace,
+    (columns, lines): (u16, u16),
+    words: &str,
+    wanted: &str,
+    end: impl Fn(&mut std::process::Child),
+) -> Option<String> {
     let program = binary().display().to_string();
-    let script = format!(
-        "stty rows 30 cols 130; {program} top --interval 1s --filter '{filter}' linux:; echo \"status $?\"; stty -a"
-    );
+    let script =
+        format!("stty rows {lines} cols {columns}; {program} top {words}; echo \"status $?\"; stty -a");
     let mut command = Command::new("script");
     command
         .args(["--quiet", "--flush", "--command", &script, "/dev/null"])
         .env("IOSTALL_STORE", workspace.path("store.db"))
         .env("TERM", "xterm-256color")
+        .env("TZ", "UTC")
         .env("SHELL", "/bin/sh")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -162,6 +173,47 @@ fn a_signal_gives_the_terminal_back_too() {
         return skip("top and a signal", "pgrep (procps) is not installed");
     }
     if let Some(all) = on_a_terminal("", "q quit", end) {
+        assert_is_sane(&all);
+    }
+}
+
+/// The store had the samples of the night, and the live view could not show them.
+#[test]
+fn the_past_is_shown_on_a_terminal_of_80_columns_and_left_again() {
+    if counted_device().is_none() {
+        return skip("top in the past", "no block device is counted here");
+    }
+    let workspace = Workspace::new();
+    for _ in 0..3 {
+        workspace.run(&["collect", "once", "linux:"]).expect_status(0);
+    }
+    let ran = workspace.run(&["top", "--at", "2000-01-01", "--once", "--json"]).expect_status(0);
+    let json: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(json["groups"][0]["source"], "linux:", "the first there is: {json}");
+    workspace.run(&["top", "--at", "yesterday", "linux:"]).expect_status(2);
+    workspace.run(&["top", "--at", "never"]).expect_status(2);
+    // The key for the time before the first sample says that there is none.
+    let press = |child: &mut std::process::Child| {
+        child.stdin.as_mut().unwrap().write_all(b"[[[[?q").unwrap();
+    };
+    let words = "--all --at 2000-01-01";
+    if let Some(all) = on_a_terminal_of(&workspace, (80, 24), words, "PAST", press) {
+        assert!(all.contains("Ctrl-C"), "the long help: {all}");
+        assert_is_sane(&all);
+    }
+}
+
+/// Whoever looks into a row gets its history and comes back with escape.
+#[test]
+fn enter_looks_into_a_device_on_a_terminal() {
+    let Some(device) = counted_device() else {
+        return skip("top inside a row", "no block device is counted here");
+    };
+    let press = |child: &mut std::process::Child| {
+        child.stdin.as_mut().unwrap().write_all(b"\r?q").unwrap();
+    };
+    if let Some(all) = on_a_terminal(&device[1..], &device, press) {
+        assert!(all.contains("linux-device") && all.contains("Ctrl-C"), "the row, then the long help: {all}");
         assert_is_sane(&all);
     }
 }

@@ -14,7 +14,7 @@ use super::load::{EngineChoice, OutputArgs, SafetyArgs};
     iostall diskspd -c4G -d15 -o1 -t1 -b60K -h -s -L -w100 --html log.html /data/test.dat\n  \
     iostall diskspd -Xprofile.xml -Rtext,xml\n  \
     iostall diskspd -?          DiskSpd's options\n\n\
-    Beside DiskSpd's options: --json, --csv, --html, --markdown, --junit, --svg FILE; --require LIMIT,…; \
+    Beside DiskSpd's options: --json, --csv, --html, --markdown, --junit, --svg, --card FILE; --require LIMIT,…; \
     --overwrite, --destroy, --destroy-database PATH; --engine; --name TEXT; --no-store. See docs/diskspd.md.")]
 pub(crate) struct DiskspdArgs {
     /// DiskSpd's options and targets (`-?` lists them), and ours, which begin with two hyphens

@@ -193,6 +193,9 @@ pub(crate) struct OutputArgs {
     /// Write the text report as a picture (SVG)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) svg: Option<PathBuf>,
+    /// Write eight numbers, the device and the verdict as a picture (SVG), for a ticket or a slide
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) card: Option<PathBuf>,
     /// Show the full percentile table in the text
     #[arg(long, help_heading = "Output")]
     pub(crate) percentiles: bool,

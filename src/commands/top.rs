@@ -7,8 +7,9 @@ use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_report::top::{Asked, TopState};
 use iostall_report::watch::{sections, sentences, title, write_watch_json};
-use iostall_watch::{Feed, SampledFeed, StoredFeed, named_sources};
+use iostall_watch::{Feed, SampledFeed, StoredFeed, Travel, named_sources};
 
+use crate::cli::timestamp::timestamp;
 use crate::cli::{GlobalArgs, TopArgs};
 use crate::failure::{Status, hinted};
 use crate::interrupt::stop_flag;
@@ -17,20 +18,19 @@ use crate::printer::Printer;
 use crate::screen::Screen;
 use crate::store::open_watch;
 
-/// How long to wait for a key before checking for samples.
+/// How long to wait for a key, or for samples, before looking at the other and at a stop request.
 const WAIT: Duration = Duration::from_millis(200);
-
-/// How often to check for a stop request.
-const LOOK_AT_STOP: Duration = Duration::from_millis(200);
 
 /// Shows it.
 pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let at = args.at.as_deref().map(|text| timestamp("--at", text, utc_now())).transpose()?;
     let sources = named_sources(&args.sources, &Printer::ask_password)?;
     let interval = (!sources.is_empty()).then_some(args.interval);
     let (mut feed, names): (Box<dyn Feed>, Vec<String>) = if sources.is_empty() {
         let store = open_watch(global)?;
         let path = store.path().to_owned();
-        let stored = StoredFeed::new(store, path)?;
+        let open = if at.is_some() { StoredFeed::of_past } else { StoredFeed::new };
+        let stored = open(store, path)?;
         let names = stored.names();
         (Box::new(stored), names)
     } else {
@@ -40,6 +40,10 @@ pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> any
     let level = args.level.map_or_else(|| usual_level(&names), Level::from);
     let mut state = TopState::new(&names, level, interval, printer.color());
     state.set_filter(args.filter.as_deref().unwrap_or_default());
+    state.show_all(args.all);
+    if let Some(at) = at {
+        feed.travel(Travel::To(at), &mut |event| state.take(event))?;
+    }
     if args.once { once(args, &mut state, feed.as_mut(), printer) } else { live(&mut state, feed.as_mut()) }
 }
 
@@ -57,7 +61,7 @@ fn once(
 ) -> anyhow::Result<Status> {
     let stop = stop_flag(Some(printer))?;
     loop {
-        feed.wait(LOOK_AT_STOP, &mut |event| state.take(event))?;
+        feed.wait(WAIT, &mut |event| state.take(event))?;
         if feed.is_complete_at_once() || state.is_complete() || stop.load(Ordering::Relaxed) {
             break;
         }
@@ -79,7 +83,11 @@ fn once(
         to_stdout(printer, &|out| write_watch_json(&report, out))?;
         return Ok(Status::Done);
     }
+    let (report, left_out) = state.report_to_read();
     printer.result(&text_of_sections(&title(&report), &sections(&report), printer))?;
+    if let Some(said) = left_out {
+        printer.note(&said);
+    }
     Ok(Status::Done)
 }
 
@@ -99,6 +107,11 @@ fn live(state: &mut TopState, feed: &mut dyn Feed) -> anyhow::Result<Status> {
         match pressed.map(|key| state.press(key)) {
             Some(Asked::Quit) => break,
             Some(Asked::Interval(interval)) => feed.set_interval(interval)?,
+            Some(Asked::Travel(travel)) => {
+                if !feed.travel(travel, &mut |event| state.take(event))? {
+                    state.nothing_earlier();
+                }
+            }
             Some(Asked::Draw) | None => {}
         }
     }

@@ -1,9 +1,12 @@
 //! The sentence that a report begins and ends with: what the result means, what was missed, and how far the numbers hold.
 
+use iostall_model::warning::Rank;
 use iostall_model::{RunNumber, Verdict};
+use iostall_session::requirements::failures;
 
 use crate::format::shown;
 use crate::report::Report;
+use crate::table::Severity;
 use crate::warnings;
 
 /// As many missed requirements are named.
@@ -21,6 +24,22 @@ pub fn answer(report: &Report<'_>, number: Option<RunNumber>) -> String {
         number.map(|number| format!("run {number}")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// The same in a word or two, with its colour: what outweighs everything else is said first.
+pub(crate) fn conclusion(report: &Report<'_>) -> (&'static str, Severity) {
+    let run = report.run;
+    let judged = (report.judgement)();
+    match () {
+        () if !failures(run).is_empty() => ("failed", Severity::Bad),
+        () if run.verdicts.iter().any(|verdict| !verdict.met) => ("requirement missed", Severity::Bad),
+        () if run.warnings.iter().any(|warning| warning.code.rank() == Rank::Invalidates) => {
+            ("not valid", Severity::Bad)
+        }
+        () if run.interrupted => ("interrupted", Severity::Caution),
+        () if !run.verdicts.is_empty() => ("as required", Severity::Good),
+        () => judged.map_or(("measured", Severity::Strong), |judged| (judged.word(), judged.severity())),
+    }
 }
 
 fn missed(verdicts: &[Verdict]) -> Option<String> {
@@ -56,6 +75,22 @@ mod tests {
         run.verdicts.retain(|verdict| verdict.met);
         let sentence = answer(&Report::of(&run), None);
         assert!(sentence.ends_with(" · all that was required is met"), "a note is no doubt: {sentence}");
+    }
+
+    #[test]
+    fn what_outweighs_the_rest_is_the_conclusion() {
+        let of = |run: &iostall_model::Run| conclusion(&Report::of(run)).0;
+        let mut run = fixture::run();
+        assert_eq!(of(&run), "failed", "three writes failed");
+        run.warnings.clear();
+        assert_eq!(of(&run), "measured", "its roles have no thresholds");
+        run.verdicts = verdicts(&run, &["data.iops>1".parse().unwrap()]);
+        assert_eq!(of(&run), "as required");
+        run.interrupted = true;
+        assert_eq!(of(&run), "interrupted");
+        run.verdicts = verdicts(&run, &["data.iops>1e9".parse().unwrap()]);
+        assert_eq!(of(&run), "requirement missed");
+        assert_eq!(of(&fixture::judged()), "slow");
     }
 
     #[test]

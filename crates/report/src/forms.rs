@@ -8,7 +8,7 @@ use iostall_model::{Run, RunNumber};
 use iostall_session::output::Form;
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
-use crate::answer::answer;
+use crate::card::card;
 use crate::csv::write_csv;
 use crate::html::{write_comparison_html, write_html, write_watch_html};
 use crate::json::{JsonLayout, write_json};
@@ -34,10 +34,12 @@ pub fn write_run(run: &Run, form: Form, percentiles: bool, out: &mut dyn Write) 
         Form::Markdown => write_page(out, |text| write_markdown(&report, text)),
         Form::Junit => write_junit(run, out),
         Form::Svg => {
-            let options = TextOptions { width: SVG_WIDTH, colour: true, unicode: true, percentiles };
+            let options =
+                TextOptions { width: SVG_WIDTH, colour: true, percentiles, ..TextOptions::default() };
             let picture = text_to_svg(&format!("iostall {}", run.body.kind()), &run_text(run, &options));
             out.write_all(picture.as_bytes())
         }
+        Form::Card => out.write_all(card(&report).as_bytes()),
         Form::Log | Form::Manifest { .. } => Err(io::Error::other("only a copy has a log or a manifest")),
     }
 }
@@ -54,7 +56,7 @@ pub fn run_text(run: &Run, options: &TextOptions) -> String {
 pub fn answer_text(run: &Run, number: Option<RunNumber>, options: &TextOptions) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write_answer(&answer(&Report::of(run), number), options, &mut text);
+    let _ = write_answer(&Report::of(run), number, options, &mut text);
     text
 }
 
@@ -81,7 +83,7 @@ pub fn write_window(
             write_page(out, |text| write_sections_markdown(&title, &watch::sections(report), text))
         }
         (Form::Junit, _) => write_watch_junit(report, out),
-        (Form::Json | Form::Html | Form::Svg | Form::Log | Form::Manifest { .. }, _) => {
+        (Form::Json | Form::Html | Form::Svg | Form::Card | Form::Log | Form::Manifest { .. }, _) => {
             write_watch_json(report, out)
         }
     }
@@ -96,7 +98,7 @@ pub fn write_windows(both: &WatchComparison, form: Form, out: &mut dyn Write) ->
             let title = format!("report: {}", comparison::title(both));
             write_page(out, |text| write_sections_markdown(&title, &comparison::sections(both), text))
         }
-        Form::Json | Form::Junit | Form::Svg | Form::Log | Form::Manifest { .. } => {
+        Form::Json | Form::Junit | Form::Svg | Form::Card | Form::Log | Form::Manifest { .. } => {
             comparison::write_comparison_json(both, out)
         }
     }

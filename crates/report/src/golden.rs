@@ -1,9 +1,14 @@
 //! Golden tests: every run kind in every output format, word for word, which refactoring must not change.
 
 use iostall_model::Run;
+use iostall_watch::windows::{GroupKey, WatchReport, fixture as watch_fixture};
+use unicode_width::UnicodeWidthStr;
 
 use crate::json::JsonLayout;
-use crate::{Report, TextOptions, fixture, write_csv, write_html, write_json, write_markdown, write_text};
+use crate::{
+    Report, TextOptions, fixture, watch, write_csv, write_html, write_json, write_markdown, write_sections,
+    write_text,
+};
 
 /// A run of each kind, and loads without results, with two spans, and interrupted.
 fn runs() -> Vec<(&'static str, Run)> {
@@ -40,7 +45,7 @@ fn fingerprint(text: &str) -> String {
 #[test]
 fn text() {
     for (name, run) in runs() {
-        let narrow = TextOptions { width: 80, unicode: false, colour: true, percentiles: true };
+        let narrow = TextOptions { width: 80, unicode: false, colour: true, percentiles: true, bars: true };
         let mut text = String::new();
         write_text(&Report::of(&run), &TextOptions { width: 120, ..TextOptions::default() }, &mut text)
             .unwrap();
@@ -48,6 +53,59 @@ fn text() {
         write_text(&Report::of(&run), &narrow, &mut text).unwrap();
         insta::assert_snapshot!(format!("text-{name}"), text.replace('\u{1b}', "^"));
     }
+}
+
+/// On a terminal of 80 columns tables broke in two, and what says how sure a number is was the first to go.
+#[test]
+fn text_at_three_widths() {
+    for width in [80, 120, 200] {
+        for (name, run) in [("load", fixture::judged()), ("sweep", fixture::sweep())] {
+            let mut text = String::new();
+            let options = TextOptions { width, percentiles: true, ..TextOptions::default() };
+            write_text(&Report::of(&run), &options, &mut text).unwrap();
+            assert_fits(&text, width);
+            insta::assert_snapshot!(format!("wide-{name}-{width}"), text);
+        }
+        let report = watched();
+        let mut text = String::new();
+        let options = TextOptions { width, ..TextOptions::default() };
+        write_sections(&watch::title(&report), &watch::sections(&report), &options, &mut text).unwrap();
+        assert_fits(&text, width);
+        insta::assert_snapshot!(format!("wide-report-{width}"), text);
+    }
+}
+
+/// Every kind of run at every width that a terminal has.
+#[test]
+fn no_line_of_a_report_is_wider_than_the_terminal() {
+    for (_, run) in runs() {
+        for width in [80, 100, 120, 160, 200] {
+            let mut text = String::new();
+            let options = TextOptions { width, percentiles: true, ..TextOptions::default() };
+            write_text(&Report::of(&run), &options, &mut text).unwrap();
+            assert_fits(&text, width);
+        }
+    }
+}
+
+#[track_caller]
+fn assert_fits(text: &str, width: usize) {
+    for line in text.lines() {
+        assert!(line.width() <= width, "{} of {width}: {line}\n{text}", line.width());
+    }
+}
+
+/// A window with paths as they are on servers.
+fn watched() -> WatchReport {
+    let mut report = watch_fixture::report();
+    let path = "E:\\Program Files\\Microsoft SQL Server\\MSSQL16.MSSQLSERVER\\MSSQL\\DATA\\";
+    let groups = std::mem::take(&mut report.window.groups);
+    let renamed = groups.into_iter().map(|(key, group)| {
+        let name = key.name.replace("E:\\data\\", path);
+        (GroupKey { name, ..key }, group)
+    });
+    report.window.groups = renamed.collect();
+    report
 }
 
 #[test]

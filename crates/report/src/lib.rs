@@ -7,6 +7,7 @@
 pub mod alerts;
 pub mod answer;
 pub mod capacity;
+pub mod card;
 pub mod chart;
 pub mod collector;
 pub mod compare;

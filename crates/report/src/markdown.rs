@@ -89,7 +89,7 @@ fn section(section: &Section, out: &mut impl Write) -> fmt::Result {
                 facts(&section.facts, out)?;
             }
             // Tiles repeat what the tables contain, and there are no drawings.
-            Part::Facts | Part::Tiles | Part::Sparklines | Part::Charts => {}
+            Part::Facts | Part::Tiles | Part::Bars | Part::Sparklines | Part::Charts => {}
         }
     }
     Ok(())

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::chart::Chart;
 use crate::fact::Fact;
-use crate::section::Section;
+use crate::judgement::Judgement;
+use crate::section::{Section, Tile};
 use crate::verdicts;
 
 /// Computed only when needed, because it is large or expensive and not in every output.
@@ -28,6 +29,10 @@ pub struct Report<'a> {
     pub line: Lazy<'a, String>,
     /// What the result means: the main clause of the sentence that a report begins and ends with.
     pub answer: Lazy<'a, String>,
+    /// Whether its numbers are good, slow or bad; `None` where nothing is known to judge them by.
+    pub(crate) judgement: Lazy<'a, Option<Judgement>>,
+    /// The numbers of the card, the most important first.
+    pub card: Lazy<'a, Vec<Tile>>,
     /// The settings in detail, for formats with enough space.
     pub asked: Option<Asked>,
     /// Whether each target was opened in one way, which is then shown with it.

@@ -1,6 +1,7 @@
 //! A section of a report: notes, tables and charts, with the same layout in every format.
 
 use crate::fact::Fact;
+use crate::judgement::Limits;
 use crate::table::{Severity, Table};
 
 /// One sentence about the results.
@@ -44,12 +45,34 @@ pub struct Tile {
     pub severity: Severity,
 }
 
+impl Tile {
+    /// A number without emphasis.
+    pub(crate) fn plain(
+        label: impl Into<String>,
+        value: impl Into<String>,
+        under: impl Into<String>,
+    ) -> Self {
+        let (label, value, under) = (label.into(), value.into(), under.into());
+        Self { label, value, under, severity: Severity::Plain }
+    }
+}
+
 /// A small chart of latency over time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sparkline {
     pub name: String,
     /// The 99th percentile of each interval, nanoseconds; `None` if nothing completed.
     pub latency_ns_p99: Vec<Option<u64>>,
+}
+
+/// Requests by their latency, as a line of bars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LatencyBars {
+    pub name: String,
+    /// Smallest and largest latency of each bucket, nanoseconds, and its requests; ascending.
+    pub buckets: Vec<(u64, u64, u64)>,
+    /// What the latencies are judged by.
+    pub(crate) limits: Option<Limits>,
 }
 
 /// The order of a section's parts.
@@ -70,6 +93,7 @@ pub enum Part {
     Tiles,
     Notes,
     Results,
+    Bars,
     Sparklines,
     Charts,
     Tables,
@@ -79,12 +103,12 @@ pub enum Part {
 
 impl Layout {
     /// The order of the parts in text, which has neither tiles nor charts.
-    pub fn text(self) -> [Part; 6] {
-        use Part::{Details, Facts, Notes, Results, Sparklines, Tables};
+    pub fn text(self) -> [Part; 7] {
+        use Part::{Bars, Details, Facts, Notes, Results, Sparklines, Tables};
         match self {
-            Self::Notes => [Notes, Results, Sparklines, Tables, Details, Facts],
-            Self::Figures => [Results, Sparklines, Details, Tables, Notes, Facts],
-            Self::Facts => [Facts, Results, Sparklines, Tables, Details, Notes],
+            Self::Notes => [Notes, Results, Bars, Sparklines, Tables, Details, Facts],
+            Self::Figures => [Results, Bars, Sparklines, Details, Tables, Notes, Facts],
+            Self::Facts => [Facts, Results, Bars, Sparklines, Tables, Details, Notes],
         }
     }
 
@@ -113,6 +137,8 @@ pub struct Section {
     pub notes: Vec<Note>,
     /// The main table, which needs no caption.
     pub results: Option<Table>,
+    /// Latencies at a glance, at most one line for each role.
+    pub bars: Vec<LatencyBars>,
     /// Latency over time at a glance.
     pub sparklines: Vec<Sparkline>,
     /// In reading order.

@@ -119,7 +119,7 @@ fn class_of(code: &str) -> &'static str {
 }
 
 /// XML text: special characters escaped, and invalid ones replaced.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -128,6 +128,7 @@ fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             control if control.is_control() => out.push('\u{fffd}'),
             other => out.push(other),
         }

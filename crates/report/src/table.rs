@@ -7,11 +7,11 @@ pub enum Severity {
     Plain,
     /// A total.
     Strong,
-    /// A reason for doubt.
+    /// A reason for doubt, or a slow number.
     Caution,
-    /// Something that went wrong.
+    /// Something that went wrong, or a bad number.
     Bad,
-    /// A check that passed.
+    /// A check that passed, or a good number.
     Good,
 }
 
@@ -109,6 +109,14 @@ impl Table {
     pub fn row(&mut self, cells: Vec<TableCell>) {
         debug_assert_eq!(cells.len(), self.columns.len(), "one cell a column");
         self.lines.push(TableLine::Cells(cells));
+    }
+
+    /// Whether a number is marked as slow or bad.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.lines.iter().any(|line| match line {
+            TableLine::Cells(cells) => cells.iter().any(|cell| cell.text.ends_with('!')),
+            TableLine::Group { .. } => false,
+        })
     }
 
     /// Adds a note once.

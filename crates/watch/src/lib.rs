@@ -23,6 +23,8 @@ mod setup_error;
 #[cfg(test)]
 mod simulation;
 mod slots;
+mod stored_feed;
+mod stored_past;
 mod tiers;
 pub mod windows;
 mod writer;
@@ -32,7 +34,7 @@ pub use channels::test_channels;
 pub use clock::{MachineClock, WatchClock};
 pub use collector::{CollectEvent, CollectObserver, Collector, Observers};
 pub use error::WatchError;
-pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, StoredFeed};
+pub use feed::{Feed, FeedEvent, FeedObserver, OpenSource, SampledFeed, Travel};
 pub use import::{Import, ImportEvent, ManagementDatabase};
 pub use jobs::{
     Calendar, Job, JobEnd, JobReport, JobRunner, Jobs, ProcessRunner, RunningJob, units_text, write_units,
@@ -46,4 +48,5 @@ pub use service::CollectorService;
 pub use setup::{CollectorSetup, INTERVAL, KEEP_RAW, TIMEOUT, TypedSetup, WatchedSource};
 pub use setup_error::SetupError;
 pub use slots::{EachSlot, Slot, slots};
+pub use stored_feed::StoredFeed;
 pub use writer::WriterEvent;

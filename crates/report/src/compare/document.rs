@@ -76,7 +76,7 @@ impl ComparisonDocument {
                 write_page(out, |text| write_sections_markdown(&title, &self.sections, text))
             }
             Form::Junit => write_verdicts(&self.suite(), &self.verdicts, out),
-            Form::Svg | Form::Log | Form::Manifest { .. } => {
+            Form::Svg | Form::Card | Form::Log | Form::Manifest { .. } => {
                 Err(io::Error::other("a comparison has no such form"))
             }
         }

@@ -1,24 +1,26 @@
 //! The terminal report of a run: one screen with the numbers first, and warnings last, where the eye ends up.
 
 mod grid;
+mod histogram;
 mod options;
 mod spark;
 mod style;
 
 use std::fmt;
 
-use iostall_model::Run;
+use iostall_model::{Run, RunNumber};
 
-use crate::answer::answer;
+use crate::answer::{answer, conclusion};
 use crate::fact::Fact;
 use crate::facts::{self, Detail};
 use crate::format::shown;
 use crate::report::Report;
-use crate::section::{Layout, Part, Section, Sparkline};
+use crate::section::{LatencyBars, Layout, Part, Section, Sparkline};
 use crate::table::{Severity, Table};
 use crate::warnings;
 use crate::zone::timestamp;
 pub use options::TextOptions;
+pub(crate) use style::wrap;
 
 use style::Style;
 
@@ -39,10 +41,15 @@ pub fn write_text(report: &Report<'_>, options: &TextOptions, out: &mut impl fmt
     out.write_str(&text)
 }
 
-/// Writes the sentence that a report ends with. Fails only if `out` does.
-pub fn write_answer(answer: &str, options: &TextOptions, out: &mut impl fmt::Write) -> fmt::Result {
+/// Writes the sentence that a report ends with, with the run's number where it has one. Fails only if `out` does.
+pub fn write_answer(
+    report: &Report<'_>,
+    number: Option<RunNumber>,
+    options: &TextOptions,
+    out: &mut impl fmt::Write,
+) -> fmt::Result {
     let mut page = Page { style: Style::new(options), options: *options, text: String::new() };
-    page.prose(Some(Severity::Strong), 0, answer);
+    page.answer(report, number);
     let text = if options.unicode { page.text } else { style::to_ascii(&page.text) };
     out.write_str(&text)
 }
@@ -79,12 +86,22 @@ impl Page {
 
     /// A line of text, wrapped at the width.
     fn prose(&mut self, severity: Option<Severity>, indent: usize, line: &str) {
+        self.wrapped(indent, line, |style, part| match severity {
+            Some(severity) => style.severity(severity, part),
+            None => style.dim(part),
+        });
+    }
+
+    /// What the report says in one sentence, in the colour of its verdict.
+    fn answer(&mut self, report: &Report<'_>, number: Option<RunNumber>) {
+        let (_, severity) = conclusion(report);
+        self.wrapped(0, &answer(report, number), |style, part| style.heading(severity, part));
+    }
+
+    fn wrapped(&mut self, indent: usize, line: &str, paint: impl Fn(Style, &str) -> String) {
         for (index, part) in style::wrap(line, self.options.width.saturating_sub(indent)).iter().enumerate() {
             let indent = if index == 0 { indent } else { indent + 2 };
-            let painted = match severity {
-                Some(severity) => self.style.severity(severity, part),
-                None => self.style.dim(part),
-            };
+            let painted = paint(self.style, part);
             self.line(&format!("{:indent$}{painted}", ""));
         }
     }
@@ -102,7 +119,7 @@ impl Page {
         if run.interrupted {
             self.prose(Some(Severity::Bad), 0, "INTERRUPTED: what follows holds for the part that ran.");
         }
-        self.prose(Some(Severity::Strong), 0, &answer(report, None));
+        self.answer(report, None);
         self.line("");
         self.facts(&facts::ran_on(report, Detail::Brief));
     }
@@ -138,12 +155,13 @@ impl Page {
             Part::Notes => self.notes(section),
             Part::Facts => self.facts(&section.facts),
             Part::Results => section.results.iter().for_each(|table| self.table(table)),
+            Part::Bars if self.options.bars => self.bars(&section.bars),
             Part::Sparklines => self.sparklines(&section.sparklines),
             Part::Tables => section.tables.iter().for_each(|table| self.titled(table)),
             Part::Details if self.options.percentiles => {
                 section.details.iter().for_each(|table| self.titled(table));
             }
-            Part::Details | Part::Tiles | Part::Charts => {}
+            Part::Details | Part::Bars | Part::Tiles | Part::Charts => {}
         }
     }
 
@@ -185,6 +203,19 @@ impl Page {
         }
     }
 
+    fn bars(&mut self, all: &[LatencyBars]) {
+        let lines = histogram::lines(all, self.style, self.options.width, self.options.unicode);
+        if !lines.is_empty() {
+            self.line("");
+            let caption =
+                self.style.severity(Severity::Strong, "Requests by latency, on a logarithmic scale");
+            self.line(&caption);
+        }
+        for line in lines {
+            self.line(&line);
+        }
+    }
+
     fn sparklines(&mut self, all: &[Sparkline]) {
         let room = self.options.width.saturating_sub(60).clamp(12, 48);
         let names = all.iter().map(|one| style::width(&one.name)).max().unwrap_or(0);
@@ -207,8 +238,7 @@ impl Page {
         }
         self.line("");
         let title = format!("{}: read the numbers above with this in mind", warnings::heading(&run.warnings));
-        let title = self.style.heading(Severity::Caution, &title);
-        self.line(&title);
+        self.wrapped(0, &title, |style, part| style.heading(Severity::Caution, part));
         for warning in warnings::by_rank(&run.warnings) {
             let (mark, severity) = warnings::mark(warning);
             self.prose(Some(severity), 2, &format!("{mark} {}", warnings::in_a_line(warning)));

@@ -10,10 +10,12 @@ pub struct TextOptions {
     pub unicode: bool,
     /// Show the percentiles of each role, from the 25th to nine nines.
     pub percentiles: bool,
+    /// Show bars of the latencies of each role.
+    pub bars: bool,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { width: 100, colour: false, unicode: true, percentiles: false }
+        Self { width: 100, colour: false, unicode: true, percentiles: false, bars: true }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn line(values: &[Option<u64>], room: usize, unicode: bool) -> Option
 }
 
 /// Bars start at zero, so that twice the height is twice the latency.
-fn bar(value: u64, high: u64, unicode: bool) -> char {
+pub(super) fn bar(value: u64, high: u64, unicode: bool) -> char {
     let eighths = u128::from(value) * 8 / u128::from(high.max(1));
     let step = usize::try_from(eighths).unwrap_or(7).min(7);
     if unicode { BARS[step] } else { ASCII_BARS[step] }

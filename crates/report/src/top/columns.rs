@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use iostall_model::Counter;
 
 use super::line::Line;
+use crate::judgement::{Judgement, of_stall};
 
 /// A column, which can be sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,19 +65,45 @@ impl Column {
         Self::Governor,
     ];
 
-    /// The columns of numbers that a screen with room for `count` shows of `lines`, from left to right: always the one that
-    /// is sorted by, and those of few kinds only where some line has a number there.
-    pub(super) fn shown(sort: Self, count: usize, lines: &[Line]) -> Vec<Self> {
+    /// The columns of numbers that fit into `room` characters, from left to right: always the one that is sorted by, and those
+    /// of few kinds only where some line has a number there.
+    pub(super) fn shown(sort: Self, room: u16, lines: &[Line]) -> Vec<Self> {
         let is_rare = |column: &Self| matches!(column, Self::StallPerSync | Self::Governor);
         let has_number =
             |column: &Self| lines.iter().any(|line| column.value(line).is_some_and(|value| value > 0.0));
         let by_use = Self::BY_USE.into_iter().filter(|column| !is_rare(column) || has_number(column));
-        let wanted: Vec<Self> = std::iter::once(sort)
+        let in_order = std::iter::once(sort)
             .filter(|sort| *sort != Self::Name)
-            .chain(by_use.filter(|column| *column != sort))
-            .take(count)
-            .collect();
+            .chain(by_use.filter(|column| *column != sort));
+        let mut left = room;
+        let mut wanted = Vec::new();
+        for column in in_order {
+            // One character is between two columns.
+            let Some(rest) = left.checked_sub(column.width() + 1) else { break };
+            left = rest;
+            wanted.push(column);
+        }
         Self::ALL.into_iter().filter(|column| wanted.contains(column)).collect()
+    }
+
+    /// The width of its numbers, and of its heading with the mark of the order.
+    pub(super) fn width(self) -> u16 {
+        match self {
+            Self::Name => 0,
+            Self::Queue | Self::StallPerIo => 7,
+            Self::ReadMib | Self::WriteMib | Self::StallPerRead | Self::Size | Self::StallPerSync => 8,
+            Self::Reads | Self::Writes | Self::StallPerWrite | Self::Governor => 9,
+        }
+    }
+
+    /// What the number of `line` means, where that is known.
+    pub(super) fn judgement(self, line: &Line) -> Option<Judgement> {
+        match self {
+            Self::StallPerRead | Self::StallPerWrite | Self::StallPerIo | Self::StallPerSync => {
+                of_stall(line.key.kind, &line.key.name, self.value(line)? * 1e6)
+            }
+            _ => None,
+        }
     }
 
     /// Its heading.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use iostall_model::Level;
+use iostall_watch::Travel;
+use jiff::SignedDuration;
 
+use super::levels::LEVELS;
 use super::state::TopState;
 
 /// A key, independent of the terminal.
@@ -38,20 +40,17 @@ pub enum Asked {
     Draw,
     /// Sample at a different interval.
     Interval(Duration),
+    /// Show another time.
+    Travel(Travel),
     Quit,
 }
 
 /// The available intervals, seconds.
 const INTERVALS_S: [u64; 7] = [1, 2, 5, 10, 30, 60, 300];
-/// The levels, by their keys 1 to 4.
-pub(super) const LEVELS: [(Level, &str); 4] = [
-    (Level::Files, "files"),
-    (Level::Databases, "databases"),
-    (Level::Volumes, "volumes"),
-    (Level::Server, "server"),
-];
 /// Lines in a page.
 const PAGE: usize = 10;
+/// Why there is no past to see.
+const NO_PAST: &str = "only what a collector stores has a past: start top without a SOURCE";
 
 impl TopState {
     /// Handles `key`.
@@ -59,9 +58,13 @@ impl TopState {
         if key == Key::Interrupt {
             return Asked::Quit;
         }
+        self.notice = None;
         if self.is_typing {
             self.type_filter(key);
             return Asked::Draw;
+        }
+        if let Some(travel) = travel(key) {
+            return self.travel(travel);
         }
         match key {
             Key::Char('q' | 'Q') => return Asked::Quit,
@@ -72,7 +75,10 @@ impl TopState {
             Key::Char('/') => self.is_typing = true,
             Key::Char('?' | 'h') => self.is_helping = !self.is_helping,
             Key::Escape if self.is_helping => self.is_helping = false,
+            Key::Enter | Key::Escape | Key::Backspace if self.is_inside => self.is_inside = false,
+            Key::Enter => self.look_inside(),
             Key::Escape => self.set_filter(""),
+            Key::Char('a') => self.shows_all = !self.shows_all,
             Key::Char('p' | ' ') => self.is_paused = !self.is_paused,
             Key::Char('r') => self.is_ascending = !self.is_ascending,
             Key::Left | Key::Char('<') => self.sort = self.sort.beside(false),
@@ -80,6 +86,22 @@ impl TopState {
             other => self.scroll(other),
         }
         self.refresh();
+        Asked::Draw
+    }
+
+    fn look_inside(&mut self) {
+        self.chosen = self.lines.get(self.selected).map(|line| line.key.clone());
+        self.is_inside = self.chosen.is_some();
+        self.is_helping = false;
+    }
+
+    fn travel(&mut self, travel: Travel) -> Asked {
+        match (self.interval, travel, self.position) {
+            (Some(_), _, _) => self.notice = Some(NO_PAST),
+            // It is the newest that is shown.
+            (None, Travel::Forward | Travel::Live, None) => {}
+            (None, _, _) => return Asked::Travel(travel),
+        }
         Asked::Draw
     }
 
@@ -103,19 +125,23 @@ impl TopState {
 
     fn show(&mut self, place: usize) {
         self.level = LEVELS[place % LEVELS.len()].0;
-        self.offset = 0;
+        (self.selected, self.chosen, self.is_inside) = (0, None, false);
     }
 
+    /// Moves the selection; the screen follows it.
     fn scroll(&mut self, key: Key) {
-        self.offset = match key {
-            Key::Up => self.offset.saturating_sub(1),
-            Key::Down => self.offset + 1,
-            Key::PageUp => self.offset.saturating_sub(PAGE),
-            Key::PageDown => self.offset + PAGE,
+        let last = self.lines.len().saturating_sub(1);
+        self.selected = match key {
+            Key::Up => self.selected.saturating_sub(1),
+            Key::Down => self.selected + 1,
+            Key::PageUp => self.selected.saturating_sub(PAGE),
+            Key::PageDown => self.selected + PAGE,
             Key::Home => 0,
-            Key::End => usize::MAX,
-            _ => self.offset,
-        };
+            Key::End => last,
+            _ => return,
+        }
+        .min(last);
+        self.chosen = self.lines.get(self.selected).map(|line| line.key.clone());
     }
 
     /// Switches to the next longer or shorter interval.
@@ -131,5 +157,17 @@ impl TopState {
         });
         self.interval = next.or(self.interval);
         next.map_or(Asked::Draw, Asked::Interval)
+    }
+}
+
+/// The time that `key` leads to.
+fn travel(key: Key) -> Option<Travel> {
+    match key {
+        Key::Char('[') => Some(Travel::Back),
+        Key::Char(']') => Some(Travel::Forward),
+        Key::Char('{') => Some(Travel::By(SignedDuration::from_hours(-1))),
+        Key::Char('}') => Some(Travel::By(SignedDuration::from_hours(1))),
+        Key::Char('n') => Some(Travel::Live),
+        _ => None,
     }
 }

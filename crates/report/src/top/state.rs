@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iostall_model::{Change, Gap, Level, ResetReason, Step, Warning};
+use iostall_model::{Change, Gap, Kind, Level, ResetReason, Step, Warning};
 use iostall_watch::FeedEvent;
 use iostall_watch::windows::{Group, GroupKey, Interval, Order, SourceHistory, WatchReport, WatchWindow};
 use jiff::{SignedDuration, Timestamp};
 
 use super::columns::Column;
 use super::line::Line;
+use super::past::Past;
 
 /// A source in the view.
 #[derive(Clone, Debug, Default)]
@@ -41,8 +42,23 @@ pub struct TopState {
     pub(super) is_helping: bool,
     /// Time between samples; `None` if it is not ours to choose.
     pub(super) interval: Option<Duration>,
-    /// First visible line.
-    pub(super) offset: usize,
+    /// The line that the graph is of, and that is looked into.
+    pub(super) selected: usize,
+    /// Its group, once the reader has chosen it: it stays selected wherever it is sorted to.
+    pub(super) chosen: Option<GroupKey>,
+    /// Whether the selected group fills the screen.
+    pub(super) is_inside: bool,
+    /// Whether idle rows and loop devices are shown.
+    pub(super) shows_all: bool,
+    /// How many of them are not.
+    pub(super) hidden: usize,
+    /// The time in the past that is shown; `None`: now.
+    pub(super) position: Option<Timestamp>,
+    /// Why a key did nothing.
+    pub(super) notice: Option<&'static str>,
+    pub(super) past: Past,
+    /// Whether the lines are not those of the newest intervals.
+    is_stale: bool,
     pub(super) has_colour: bool,
     pub(super) now: Timestamp,
     pub(super) lines: Vec<Line>,
@@ -62,7 +78,15 @@ impl TopState {
             is_paused: false,
             is_helping: false,
             interval,
-            offset: 0,
+            selected: 0,
+            chosen: None,
+            is_inside: false,
+            shows_all: false,
+            hidden: 0,
+            position: None,
+            notice: None,
+            past: Past::default(),
+            is_stale: false,
             has_colour,
             now: Timestamp::UNIX_EPOCH,
             lines: Vec::new(),
@@ -72,6 +96,20 @@ impl TopState {
     /// It is `now`.
     pub fn tick(&mut self, now: Timestamp) {
         self.now = now;
+        if self.is_stale {
+            self.refresh();
+        }
+    }
+
+    /// Whether idle rows and loop devices are shown.
+    pub fn show_all(&mut self, is_wanted: bool) {
+        self.shows_all = is_wanted;
+        self.refresh();
+    }
+
+    /// The feed has nothing earlier.
+    pub fn nothing_earlier(&mut self) {
+        self.notice = Some("nothing earlier is stored");
     }
 
     /// Shows only lines whose name contains this.
@@ -85,7 +123,25 @@ impl TopState {
         match event {
             FeedEvent::Step { source, step } => self.step(source, step),
             FeedEvent::Gap { source, at, reason } => self.gap(source, at, reason),
+            FeedEvent::Past { source, interval } => self.earlier(source, interval),
+            FeedEvent::Moved { at } => self.moved(at),
         }
+    }
+
+    /// Everything that was shown is of another time.
+    fn moved(&mut self, at: Option<Timestamp>) {
+        for source in &mut self.sources {
+            *source = TopSource { name: std::mem::take(&mut source.name), ..TopSource::default() };
+        }
+        (self.position, self.past, self.is_stale) = (at, Past::default(), true);
+    }
+
+    /// An interval that was stored before the view began, or that the reader has gone back to.
+    fn earlier(&mut self, name: &str, interval: &Interval) {
+        self.past.add(name, interval);
+        let source = self.source(name);
+        (source.taken, source.newest) = (Some(interval.end), Some(interval.clone()));
+        self.is_stale = true;
     }
 
     /// The source `name`, added if new, was sampled. A paused view does not change, except for what is known
@@ -95,7 +151,7 @@ impl TopState {
         if self.is_paused && !is_first {
             return;
         }
-        let source = self.source(name);
+        let source = source_of(&mut self.sources, name);
         (source.taken, source.gap) = (Some(step.at()), None);
         source.warnings.clone_from(&step.sample.warnings);
         if is_first {
@@ -108,6 +164,9 @@ impl TopState {
         }
         // A late row covers more than the newest interval.
         source.newest = Interval::all_of(step).into_iter().next();
+        if let Some(interval) = &source.newest {
+            self.past.add(name, interval);
+        }
         self.refresh();
     }
 
@@ -120,15 +179,12 @@ impl TopState {
         let first = source.gap.take().map_or(at, |(first, _)| first);
         source.gap = Some((first, reason.to_owned()));
         source.newest = None;
+        self.past.skip(name, at);
         self.refresh();
     }
 
     fn source(&mut self, name: &str) -> &mut TopSource {
-        let place = self.sources.iter().position(|source| source.name == name).unwrap_or_else(|| {
-            self.sources.push(TopSource { name: name.to_owned(), ..TopSource::default() });
-            self.sources.len() - 1
-        });
-        &mut self.sources[place]
+        source_of(&mut self.sources, name)
     }
 
     /// Whether every source has answered or failed.
@@ -159,6 +215,23 @@ impl TopState {
         WatchReport { from, to, window, sources, top: Some(usize::MAX), order, verdicts }
     }
 
+    /// The same for readers: without loop devices, and with a sentence about those that were left out.
+    pub fn report_to_read(&self) -> (WatchReport, Option<String>) {
+        let mut report = self.report();
+        let groups = &mut report.window.groups;
+        let loops = groups.keys().filter(|key| is_loop(key)).count();
+        if self.shows_everything() || loops == groups.len() || loops == 0 {
+            return (report, None);
+        }
+        groups.retain(|key, _| !is_loop(key));
+        let devices =
+            if loops == 1 { "1 loop device is".to_owned() } else { format!("{loops} loop devices are") };
+        (
+            report,
+            Some(format!("{devices} left out, whose I/O is that of the disks under them: --all shows them")),
+        )
+    }
+
     fn window(&self) -> WatchWindow {
         let mut window = WatchWindow::new(self.level, None);
         for source in &self.sources {
@@ -171,19 +244,58 @@ impl TopState {
         window
     }
 
+    /// Whoever types a part of a name wants to see what has it.
+    fn shows_everything(&self) -> bool {
+        self.shows_all || !self.filter.is_empty()
+    }
+
     /// Rebuilds the lines.
     pub(super) fn refresh(&mut self) {
+        self.is_stale = false;
         let line = |(key, group): (GroupKey, Group)| {
             let resets = group.resets.keys().map(|reason| reason.name());
             let missing = resets.chain((group.unread > 0).then_some("not read")).collect();
             Line { key, totals: group.totals, missing }
         };
-        self.lines = self.window().groups.into_iter().map(line).collect();
+        let all: Vec<Line> = self.window().groups.into_iter().map(line).collect();
+        let count = all.len();
+        self.lines = if self.shows_everything() {
+            all
+        } else {
+            all.into_iter().filter(|line| self.is_worth_a_line(line)).collect()
+        };
+        self.hidden = count - self.lines.len();
         let (sort, is_ascending) = (self.sort, self.is_ascending);
         // Where the column has no numbers, the order by name remains.
         self.lines.sort_by(|a, b| sort.compare(a, b, is_ascending));
-        self.offset = self.offset.min(self.lines.len().saturating_sub(1));
+        let place = self.chosen.as_ref().and_then(|key| self.lines.iter().position(|line| line.key == *key));
+        self.selected = place.unwrap_or(self.selected).min(self.lines.len().saturating_sub(1));
     }
+
+    /// A row without numbers says why, so it is no idle one.
+    fn is_worth_a_line(&self, line: &Line) -> bool {
+        let is_idle = line.missing.is_empty() && self.past.is_idle(self.level, &line.key);
+        !is_idle && !is_loop(&line.key)
+    }
+
+    /// The group of the selected line; inside a group, that group even if it has no line now.
+    pub(super) fn selected_key(&self) -> Option<&GroupKey> {
+        let of_line = || self.lines.get(self.selected).map(|line| &line.key);
+        self.chosen.as_ref().filter(|_| self.is_inside).or_else(of_line)
+    }
+}
+
+fn source_of<'a>(sources: &'a mut Vec<TopSource>, name: &str) -> &'a mut TopSource {
+    let place = sources.iter().position(|source| source.name == name).unwrap_or_else(|| {
+        sources.push(TopSource { name: name.to_owned(), ..TopSource::default() });
+        sources.len() - 1
+    });
+    &mut sources[place]
+}
+
+/// A file that is mounted as a device, such as a snap: its I/O is counted in the disk that holds the file.
+fn is_loop(key: &GroupKey) -> bool {
+    key.kind == Kind::LinuxDevice && key.name.starts_with("loop")
 }
 
 /// A source's failure as a gap.

@@ -10,6 +10,11 @@ use iostall_model::{
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 
+use iostall_model::DeviceRole;
+use iostall_watch::windows::{Grain, Interval};
+use iostall_watch::{FeedEvent, Travel};
+use jiff::SignedDuration;
+
 use super::{Asked, Column, Key, TopState, draw};
 
 fn file(database: &str, name: &str, reads: u64, stall_ms: u64) -> (Row, Change) {
@@ -58,6 +63,51 @@ fn state() -> TopState {
     Arc::make_mut(&mut known.sample).warnings = vec![warning("one grant is missing"), warning("x")];
     state.step(&names[0], &known);
     state.gap(&names[2], at("2026-11-21T14:03:01Z"), "cannot connect to mysql://db2:3306: refused");
+    state
+}
+
+/// A device of a host.
+fn device(name: &str, role: DeviceRole, mounted: Option<&str>, reads: u64) -> (Row, Change) {
+    let subject = Subject {
+        kind: Kind::LinuxDevice,
+        scope: Scope::Device(role),
+        name: name.into(),
+        identity: name.into(),
+        volume: mounted.map(str::to_owned),
+    };
+    let amounts = Counters::new()
+        .with(Counter::Reads, reads)
+        .with(Counter::ReadBytes, reads * 4_096)
+        .with(Counter::ReadStall, reads * 200_000);
+    let totals = Totals { covered_ns: 2_000_000_000, amounts };
+    (Row { subject, counters: Counters::new(), age_ms: None }, Change::Delta(totals))
+}
+
+/// One server for two minutes: a busy database with its log, a slow one, and a file that nobody reads.
+fn busy() -> TopState {
+    let name = "sqlserver://db1:1433".to_owned();
+    let mut state =
+        TopState::new(std::slice::from_ref(&name), Level::Files, Some(Duration::from_secs(2)), true);
+    state.tick(at("2026-11-21T14:05:01Z"));
+    let begin = at("2026-11-21T14:03:00Z");
+    for tick in 0..60_u32 {
+        let reads = 2_000 + u64::from(tick % 12) * 400;
+        let stall = if (20..26).contains(&tick) { 45 } else { 2 };
+        let idle = file("stage", "E:\\data\\archive_2019.ndf", 0, 0);
+        let amounts = Counters::new().with(Counter::Reads, 0).with(Counter::Writes, 0);
+        let idle = (idle.0, Change::Delta(Totals { covered_ns: 2_000_000_000, amounts }));
+        let rows = vec![
+            file("sales", "E:\\data\\sales_2026_q4.mdf", reads, stall),
+            file("sales", "E:\\log\\sales.ldf", 900, 6),
+            file("stage", "E:\\data\\stage.mdf", 12, 31),
+            idle,
+        ];
+        let taken = begin + SignedDuration::from_secs(i64::from(tick) * 2 + 2);
+        let mut step = step(&taken.to_string(), rows);
+        step.since =
+            Some(SampleTime { utc: taken - SignedDuration::from_secs(2), clock: "c".into(), clock_ns: 1 });
+        state.step(&name, &step);
+    }
     state
 }
 
@@ -192,11 +242,11 @@ fn the_interval_goes_up_and_down_and_not_beyond_its_ends() {
 fn scrolling_ends_with_the_last_line_and_ctrl_c_quits_even_while_typing() {
     let mut state = state();
     state.press(Key::End);
-    assert_eq!(state.offset, 2);
+    assert_eq!(state.selected, 2);
     state.press(Key::Down);
-    assert_eq!(state.offset, 2);
+    assert_eq!(state.selected, 2);
     state.press(Key::PageUp);
-    assert_eq!(state.offset, 0);
+    assert_eq!(state.selected, 0);
     press(&mut state, "/x");
     assert_eq!(state.press(Key::Interrupt), Asked::Quit);
 }
@@ -211,4 +261,157 @@ fn every_source_has_said_something_when_it_did_something_or_failed() {
     let report = state.report();
     assert_eq!(report.sources.iter().filter(|source| !source.gaps.is_empty()).count(), 1);
     assert_eq!(report.length_ns(), 2_000_000_000, "the interval of what was sampled");
+}
+
+#[test]
+fn the_screen_reads_so_at_three_widths() {
+    for width in [80, 120, 200] {
+        let whole = screen(&busy(), width, 24);
+        insta::assert_snapshot!(format!("top-{width}"), whole);
+        // What a reader must not lose at any width.
+        for wanted in ["queue↓", "ms/read", "history", "sales.ldf", "!", "1 hidden", "q quit"] {
+            assert!(whole.contains(wanted), "{wanted} at {width}:\n{whole}");
+        }
+    }
+}
+
+#[test]
+fn inside_a_row_the_screen_reads_so_at_three_widths() {
+    let mut state = busy();
+    state.press(Key::Enter);
+    for width in [80, 120, 200] {
+        insta::assert_snapshot!(format!("inside-{width}"), screen(&state, width, 24));
+    }
+}
+
+/// A file was slow, and nothing showed since when, or what else was on its disk.
+#[test]
+fn enter_looks_into_a_row_with_what_else_is_on_its_device_and_escape_comes_back() {
+    let mut state = busy();
+    state.press(Key::Down);
+    state.press(Key::Enter);
+    let inside = screen(&state, 120, 24);
+    assert!(inside.contains("E:\\log\\sales.ldf  sqlserver-file of sqlserver://db1:1433"), "{inside}");
+    assert!(
+        inside.contains("Also on E:\\") && inside.contains("stage.mdf") && inside.contains("█"),
+        "{inside}"
+    );
+    state.press(Key::Up);
+    assert!(screen(&state, 120, 24).contains("E:\\data\\sales_2026_q4.mdf  sqlserver-file"), "the next row");
+    state.press(Key::Escape);
+    assert!(screen(&state, 120, 24).contains("name"), "the table is back");
+    press(&mut state, "3");
+    state.press(Key::Enter);
+    assert!(screen(&state, 120, 24).contains("Its files"), "a volume consists of files");
+}
+
+/// Twenty loop devices of snaps and a hundred files that nobody read pushed the busy ones off the screen.
+#[test]
+fn idle_rows_and_loop_devices_are_hidden_until_they_are_asked_for() {
+    let mut state = busy();
+    assert!(!names(&state).iter().any(|name| name.contains("archive")));
+    press(&mut state, "a");
+    assert!(names(&state).iter().any(|name| name.contains("archive")));
+    press(&mut state, "a/archive");
+    assert_eq!(names(&state), ["E:\\data\\archive_2019.ndf"], "whoever types its name wants to see it");
+
+    let mut host = TopState::new(&["linux:".to_owned()], Level::Volumes, None, false);
+    let rows = vec![
+        device("vda", DeviceRole::Disk, None, 100),
+        device("vda1", DeviceRole::Partition, Some("/"), 90),
+        device("loop3", DeviceRole::Stacked, Some("/snap/core"), 50),
+    ];
+    host.step("linux:", &step("2026-11-21T14:03:05Z", rows));
+    assert_eq!((names(&host), host.hidden), (vec!["vda", "vda1 (/)"], 1));
+    let (report, said) = host.report_to_read();
+    assert_eq!(report.window.groups.len(), 2);
+    assert!(said.is_some_and(|said| said.starts_with("1 loop device is left out")));
+    assert_eq!(host.report().window.groups.len(), 3, "programs get all");
+    host.press(Key::Enter);
+    assert!(screen(&host, 100, 20).contains("Its disk and partitions"));
+    let mut idle = TopState::new(&["linux:".to_owned()], Level::Volumes, None, false);
+    idle.step("linux:", &step("2026-11-21T14:03:05Z", vec![device("vda", DeviceRole::Disk, None, 0)]));
+    assert!(screen(&idle, 80, 10).contains("1 row is hidden: idle, or loop devices; a shows them"));
+}
+
+#[test]
+fn a_row_stays_selected_wherever_it_is_sorted_to() {
+    let mut state = busy();
+    state.press(Key::End);
+    let chosen = state.selected_key().unwrap().name.clone();
+    press(&mut state, "r");
+    assert_eq!(state.selected_key().unwrap().name, chosen);
+    assert_eq!(state.selected, 0);
+}
+
+/// Colour alone says nothing on a terminal without it.
+#[test]
+fn slow_and_bad_stalls_are_marked_and_a_log_is_judged_more_strictly() {
+    let whole = screen(&busy(), 200, 24);
+    let line = |name: &str| whole.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(line("sales.ldf").contains("6.00!!"), "{whole}");
+    assert!(line("stage.mdf").contains("31.0!!"), "{whole}");
+    assert!(line("sales_2026_q4").contains("2.00"), "{whole}");
+}
+
+fn past(state: &mut TopState, end: &str, reads: u64) {
+    let (row, change) = file("sales", "E:\\a.mdf", reads, 2);
+    let end = at(end);
+    let start = end - SignedDuration::from_secs(60);
+    let interval = Interval { start, end, rows: vec![(row, change)], grain: Grain::Samples };
+    state.take(FeedEvent::Past { source: "sqlserver://db1:1433", interval: &interval });
+}
+
+#[test]
+fn the_past_has_its_time_on_the_screen_and_the_keys_lead_through_it() {
+    let mut state = TopState::new(&["sqlserver://db1:1433".to_owned()], Level::Files, None, true);
+    assert_eq!(state.press(Key::Char('[')), Asked::Travel(Travel::Back));
+    assert_eq!(state.press(Key::Char(']')), Asked::Draw, "nothing is later than now");
+    state.take(FeedEvent::Moved { at: Some(at("2026-11-21T03:10:00Z")) });
+    for (end, reads) in [("2026-11-21T03:09:00Z", 500), ("2026-11-21T03:10:00Z", 9_000)] {
+        past(&mut state, end, reads);
+    }
+    state.tick(at("2026-11-21T14:10:00Z"));
+    let whole = screen(&state, 80, 24);
+    assert!(
+        whole.contains("PAST  2026-11-21 03:10:00 UTC, 11 h ago  [ ] one sample  { } one hour  n now"),
+        "{whole}"
+    );
+    assert!(whole.contains("sampled at 03:10:00") && whole.contains("03:08:00 to 03:10:00"), "{whole}");
+    assert_eq!(state.press(Key::Char(']')), Asked::Travel(Travel::Forward));
+    assert_eq!(state.press(Key::Char('{')), Asked::Travel(Travel::By(SignedDuration::from_hours(-1))));
+    assert_eq!(state.press(Key::Char('n')), Asked::Travel(Travel::Live));
+    state.nothing_earlier();
+    assert!(screen(&state, 80, 24).contains("nothing earlier is stored"));
+    state.take(FeedEvent::Moved { at: None });
+    state.tick(at("2026-11-21T14:10:01Z"));
+    assert!(state.lines.is_empty() && !screen(&state, 80, 24).contains("PAST"));
+
+    let mut sampled = busy();
+    assert_eq!(sampled.press(Key::Char('[')), Asked::Draw);
+    assert!(screen(&sampled, 80, 24).contains("start top without a SOURCE"));
+}
+
+#[test]
+fn the_long_help_fits_and_names_every_key() {
+    let mut state = busy();
+    press(&mut state, "?");
+    let whole = screen(&state, 80, 24);
+    insta::assert_snapshot!("help", &whole);
+    for key in ["enter", "[ ]", "{ }", "?", "a  ", "q, Ctrl-C"] {
+        assert!(whole.contains(key), "{key}: {whole}");
+    }
+}
+
+#[test]
+fn no_screen_is_too_small_for_a_row_the_help_or_the_past() {
+    let mut state = busy();
+    for keys in [vec![Key::Enter], vec![Key::Char('?')], vec![Key::Escape, Key::Escape]] {
+        for key in keys {
+            state.press(key);
+        }
+        for (width, height) in [(1, 1), (5, 3), (30, 2), (79, 6), (400, 100)] {
+            screen(&state, width, height);
+        }
+    }
 }

@@ -4,6 +4,9 @@ use iostall_model::{Counter, Kind};
 
 use iostall_watch::windows::{Group, GroupKey};
 
+use crate::judgement::of_stall;
+use crate::table::TableCell;
+
 /// A group to be shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures<'a> {
@@ -22,6 +25,8 @@ pub(crate) struct Number {
     pub(crate) drop_rank: Option<u8>,
     /// In which tables for people it is.
     pub(crate) place: Place,
+    /// Whether it is a stall in milliseconds, which is judged.
+    is_stall: bool,
     /// The number; `None` if unknown.
     pub(crate) value: fn(&Figures<'_>) -> Option<f64>,
 }
@@ -48,15 +53,19 @@ const fn number(
     drop_rank: Option<u8>,
     value: fn(&Figures<'_>) -> Option<f64>,
 ) -> Number {
-    Number { name, head: Some(head), drop_rank, place: Place::Always, value }
+    Number { name, head: Some(head), drop_rank, place: Place::Always, is_stall: false, value }
 }
 
 const fn placed(place: Place, number: Number) -> Number {
     Number { place, ..number }
 }
 
+const fn stall(number: Number) -> Number {
+    Number { is_stall: true, ..number }
+}
+
 const fn unseen(name: &'static str, value: fn(&Figures<'_>) -> Option<f64>) -> Number {
-    Number { name, head: None, drop_rank: None, place: Place::Always, value }
+    Number { name, head: None, drop_rank: None, place: Place::Always, is_stall: false, value }
 }
 
 /// All numbers in column order.
@@ -69,9 +78,9 @@ pub(crate) const NUMBERS: [Number; 21] = [
     number("write_mib_per_s", "w MiB/s", Some(7), |f| {
         f.group.totals.per_second(Counter::WriteBytes).map(|bytes| bytes / MIB)
     }),
-    number("stall_ms_per_read", "ms/read", None, |f| f.group.totals.read_stall_ns_mean().map(ms)),
-    number("stall_ms_per_write", "ms/write", None, |f| f.group.totals.write_stall_ns_mean().map(ms)),
-    number("stall_ms_per_io", "ms/io", None, |f| f.group.totals.io_stall_ns_mean().map(ms)),
+    stall(number("stall_ms_per_read", "ms/read", None, |f| f.group.totals.read_stall_ns_mean().map(ms))),
+    stall(number("stall_ms_per_write", "ms/write", None, |f| f.group.totals.write_stall_ns_mean().map(ms))),
+    stall(number("stall_ms_per_io", "ms/io", None, |f| f.group.totals.io_stall_ns_mean().map(ms))),
     number("stall_ms_per_io_max", "max", Some(4), |f| f.group.stall_ns_max.map(ms)),
     number("stall_ms_per_s", "stall ms/s", Some(8), |f| {
         f.group.totals.stall_per_second().map(|share| share * 1e3)
@@ -82,7 +91,7 @@ pub(crate) const NUMBERS: [Number; 21] = [
     ),
     placed(
         Place::NotNothing,
-        number("stall_ms_per_sync", "ms/sync", None, |f| f.group.totals.sync_stall_ns_mean().map(ms)),
+        stall(number("stall_ms_per_sync", "ms/sync", None, |f| f.group.totals.sync_stall_ns_mean().map(ms))),
     ),
     placed(
         Place::NotNothing,
@@ -145,6 +154,15 @@ impl Figures<'_> {
 }
 
 impl Number {
+    /// Its cell in a table, judged if it is a stall.
+    pub(crate) fn cell(&self, figure: &Figures<'_>) -> TableCell {
+        let value = (self.value)(figure);
+        let cell = TableCell::from(maybe_short(value));
+        let judged = value.filter(|_| self.is_stall);
+        let judged = judged.and_then(|ms| of_stall(figure.key.kind, &figure.key.name, ms * NS_PER_MS));
+        judged.map_or(cell.clone(), |judgement| judgement.on(cell))
+    }
+
     /// Whether a table of `figures` has its column.
     pub(crate) fn is_in_table_of(&self, figures: &[Figures<'_>]) -> bool {
         let any =

@@ -3,9 +3,10 @@
 use iostall_model::Level;
 use iostall_watch::windows::{Order, SourceHistory, WatchReport};
 
-use super::columns::{Figures, NUMBERS, ROOM, maybe_short};
+use super::columns::{Figures, NUMBERS, ROOM};
 use super::sentences::sentences;
 use crate::format::{percent, shown};
+use crate::judgement::STALL_SCALE;
 use crate::section::{Note, Section};
 use crate::table::{Column, Severity, Table, TableCell};
 use crate::zone::timestamp;
@@ -125,8 +126,11 @@ fn table(figures: &[Figures<'_>], left_out: usize, order: Order) -> Table {
         }
         let doubtful = if figure.group.resets.is_empty() { Severity::Plain } else { Severity::Caution };
         cells[0].severity = doubtful;
-        cells.extend(numbers.iter().map(|number| TableCell::from(maybe_short((number.value)(figure)))));
+        cells.extend(numbers.iter().map(|number| number.cell(figure)));
         table.row(cells);
+    }
+    if table.has_marks() {
+        table.note(STALL_SCALE);
     }
     if left_out > 0 {
         table.note(&format!("and {left_out} more: --top N shows more of them"));
@@ -234,7 +238,7 @@ mod tests {
         }
         let line = text.lines().find(|line| line.trim_start().starts_with("E:\\data\\log.ldf")).unwrap();
         // 78 ms for 60 syncs, 330 ms for 660 reads and writes.
-        for number in ["1.30", "0.500", "612", "512"] {
+        for number in ["1.30!", "0.500", "612", "512"] {
             assert!(line.split_whitespace().any(|word| word == number), "{number}: {line}");
         }
     }

@@ -1,18 +1,22 @@
 //! The report of commits by sync method.
 
 mod charts;
+mod judged;
 mod notes;
 mod rows;
 mod table;
 
+use iostall_measure::Percentile;
 use iostall_model::{FsyncOutcome, Run, WarningCode};
 
+use self::judged::judged;
+use crate::card::{latency_tiles, p99_tile};
 use crate::fact::Fact;
-use crate::format::{bytes, count, duration, number, shown};
+use crate::format::{bytes, count, duration, maybe_duration, maybe_number, number, shown};
 use crate::judgement::of_latency;
 use crate::percentiles::percentile_table;
 use crate::report::Report;
-use crate::section::{Layout, Section};
+use crate::section::{Layout, Section, Tile};
 
 /// The report of commits by sync method.
 pub(super) fn report<'a>(run: &'a Run, fsync: &'a FsyncOutcome) -> Report<'a> {
@@ -23,9 +27,11 @@ pub(super) fn report<'a>(run: &'a Run, fsync: &'a FsyncOutcome) -> Report<'a> {
         headline: headline(fsync),
         line: Box::new(|| line(fsync)),
         answer: Box::new(|| answer(run, fsync)),
+        judgement: Box::new(move || judged(run, fsync, fsync.fastest(Some(1))?)),
+        card: Box::new(move || card(run, fsync)),
         asked: None,
         opens_one_way: false,
-        sections: Box::new(|| vec![section(fsync)]),
+        sections: Box::new(move || vec![section(run, fsync)]),
         when_empty: "",
         charts: Box::new(|| vec![charts::charts(fsync)]),
         series: Box::new(|| rows::series(fsync)),
@@ -67,7 +73,20 @@ fn at_most(fsync: &FsyncOutcome, committers: u32) -> Option<String> {
     Some(format!("{}: up to {} commits/s", best.label(), number(best.commits_per_s()?)))
 }
 
-fn section(fsync: &FsyncOutcome) -> Section {
+/// One committer with the fastest method.
+fn card(run: &Run, fsync: &FsyncOutcome) -> Vec<Tile> {
+    let Some(best) = fsync.fastest(Some(1)).or_else(|| fsync.fastest(None)) else { return Vec::new() };
+    let mut tiles = vec![Tile::plain("commits/s", maybe_number(best.commits_per_s()), best.label())];
+    tiles.extend(p99_tile("commit p99", &best.commit_ns, judged(run, fsync, best)));
+    tiles.extend(latency_tiles("commit ", &best.commit_ns));
+    let flush_ns = best.flush_ns.value_at(Percentile::P50).map(|ns| ns as f64);
+    tiles.push(Tile::plain("flush p50", maybe_duration(flush_ns), ""));
+    let most = fsync.fastest(None).unwrap_or(best);
+    tiles.push(Tile::plain("most commits/s", maybe_number(most.commits_per_s()), most.label()));
+    tiles
+}
+
+fn section(run: &Run, fsync: &FsyncOutcome) -> Section {
     let measured = fsync.steps.iter().filter(|step| !step.commit_ns.is_empty());
     let sets: Vec<_> = measured.map(|step| (step.label(), &step.commit_ns)).collect();
     // A table with a column for each step would be too wide for any reader.
@@ -78,7 +97,7 @@ fn section(fsync: &FsyncOutcome) -> Section {
         layout: Layout::Facts,
         facts: facts(fsync),
         notes: notes::notes(fsync),
-        results: Some(table::table(fsync)),
+        results: Some(table::table(run, fsync)),
         details,
         ..Section::default()
     }

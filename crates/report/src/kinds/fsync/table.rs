@@ -1,14 +1,19 @@
 //! The methods in a table, grouped by the number of committers.
 
 use iostall_measure::Percentile;
-use iostall_model::FsyncOutcome;
 use iostall_model::sync::{LogLayout, ServerSync, SyncStep};
+use iostall_model::{FsyncOutcome, Run};
 
+use super::judged::judged;
 use crate::format::{NONE, count, maybe_duration, maybe_number, number};
+use crate::judgement::scale;
 use crate::percentiles::{note_cautions, percentile_cell};
 use crate::table::{Column, Severity, Table, TableCell};
 
-pub(super) fn table(fsync: &FsyncOutcome) -> Table {
+/// The column of the commits' 99th percentile.
+const P99: usize = 6;
+
+pub(super) fn table(run: &Run, fsync: &FsyncOutcome) -> Table {
     let mut table = Table::new(
         "Sync methods",
         vec![
@@ -23,6 +28,7 @@ pub(super) fn table(fsync: &FsyncOutcome) -> Table {
             Column::numbers("flush p50").droppable(1),
         ],
     );
+    let mut is_judged = false;
     let committers = fsync.committers();
     for number_of in &committers {
         let steps: Vec<&SyncStep> = fsync.steps.iter().filter(|step| step.committers == *number_of).collect();
@@ -32,8 +38,12 @@ pub(super) fn table(fsync: &FsyncOutcome) -> Table {
         }
         let of_server = rate_of_server(fsync, &steps);
         for step in steps {
-            let cells = cells(fsync, step, of_server);
+            let mut cells = cells(fsync, step, of_server);
             note_cautions(&mut table, &cells[4..7]);
+            if let Some(judgement) = judged(run, fsync, step) {
+                is_judged = true;
+                cells[P99] = judgement.on(cells[P99].clone());
+            }
             table.row(cells);
         }
     }
@@ -41,6 +51,9 @@ pub(super) fn table(fsync: &FsyncOutcome) -> Table {
         table.note(
             "sync_file_range is not durable: it leaves the data in the device's cache and does not sync metadata. It shows what the flush costs.",
         );
+    }
+    if let Some(thresholds) = fsync.thresholds.as_ref().filter(|_| is_judged) {
+        table.note(&format!("1 committer: {}", scale(thresholds)));
     }
     table.note("per flush: how many commits one flush made durable. A flush is the write and the call that makes it durable.");
     table

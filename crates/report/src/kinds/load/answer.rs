@@ -1,48 +1,37 @@
 //! A load in one sentence: what its roles did, against what storage of each class does.
 
 use iostall_measure::Op;
-use iostall_measure::platform::TargetKind;
-use iostall_model::figures::{Row, RowKind, rows};
-use iostall_model::outcome::{RoleOutcome, SpanOutcome};
-use iostall_model::profile::Thresholds;
-use iostall_model::warning::Rank;
+use iostall_model::figures::RowKind;
 use iostall_model::{LoadOutcome, Run};
 
+use super::judged::{Figure, Judged};
 use super::line::line;
 use crate::format::{number, shown};
-use crate::judgement::of_latency;
 
 /// The roles of the last span that have thresholds; without any, the figures alone.
 pub(super) fn answer(run: &Run, load: &LoadOutcome) -> String {
     let (Some(span), Some(asked)) = (load.spans.last(), load.profile.spans.last()) else { return line(load) };
-    // Where the numbers are not those of the storage, they say nothing about its class.
-    let is_synthetic = run.targets.iter().any(|target| target.kind == TargetKind::Synthetic);
-    let is_invalid = run.warnings.iter().any(|warning| warning.code.rank() == Rank::Invalidates);
-    if is_synthetic || is_invalid {
-        return line(load);
-    }
     let roles = span.roles.iter().zip(&asked.roles);
-    let clauses = roles.filter_map(|(role, asked)| of_role(span, role, asked.thresholds.as_ref()?));
+    let clauses =
+        roles.filter_map(|(role, asked)| of_role(&role.name, &Judged::of(run, span, role, Some(asked))?));
     let clauses: Vec<String> = clauses.collect();
     if clauses.is_empty() { line(load) } else { clauses.join(" · ") }
 }
 
 /// `log commits 3.30 ms p99: a disk, not flash (flash ≤ 1 ms)`.
-fn of_role(span: &SpanOutcome, role: &RoleOutcome, thresholds: &Thresholds) -> Option<String> {
-    let rows = rows(role);
-    let of_kind = |kind: RowKind| rows.iter().find(|row| row.kind == kind);
-    let moved = of_kind(RowKind::Total).or_else(|| rows.iter().find(|row| row.kind.moves_data()))?;
-    if let Some(disk) = thresholds.iops_disk {
-        let iops = moved.iops(span.measured_ns)?;
-        return Some(format!("{} {} IOPS: {}", shown(&role.name), number(iops), in_disks(iops, disk)));
+fn of_role(name: &str, judged: &Judged<'_>) -> Option<String> {
+    let name = shown(name);
+    match &judged.figure {
+        Figure::Iops(iops) => {
+            let disks = in_disks(*iops, judged.thresholds.iops_disk?);
+            Some(format!("{name} {} IOPS: {disks}", number(*iops)))
+        }
+        Figure::Latency(words) => Some(format!("{name} {} {words}", plural(judged.kind))),
     }
-    let waited = of_kind(RowKind::Commit).unwrap_or(moved);
-    let judged = of_latency(waited.waited_ns()?, thresholds)?;
-    Some(format!("{} {} {judged}", shown(&role.name), plural(waited)))
 }
 
-fn plural(row: &Row) -> &'static str {
-    match row.kind {
+fn plural(kind: RowKind) -> &'static str {
+    match kind {
         RowKind::Op(Op::Read) => "reads",
         RowKind::Op(Op::Write) => "writes",
         RowKind::Op(Op::Sync) => "syncs",
@@ -65,6 +54,8 @@ fn in_disks(iops: f64, of_one: f64) -> String {
 #[cfg(test)]
 mod tests {
     use iostall_measure::Nanos;
+
+    use iostall_model::profile::Thresholds;
 
     use super::*;
     use crate::fixture;

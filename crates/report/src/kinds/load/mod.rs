@@ -1,8 +1,10 @@
 //! The report of a load: a section per span, with rates and latencies of each role.
 
 mod answer;
+mod card;
 mod charts;
 mod document;
+mod judged;
 mod latency;
 mod line;
 mod resources;
@@ -25,6 +27,8 @@ pub(super) fn report<'a>(run: &'a Run, load: &'a LoadOutcome) -> Report<'a> {
         headline: headline(load),
         line: Box::new(|| line::line(load)),
         answer: Box::new(move || answer::answer(run, load)),
+        judgement: Box::new(move || judged::worst(run, load)),
+        card: Box::new(move || card::tiles(run, load)),
         asked: Some(asked(load)),
         opens_one_way: true,
         sections: Box::new(move || {
@@ -77,7 +81,8 @@ fn section(run: &Run, load: &LoadOutcome, index: usize, span: &SpanOutcome) -> S
         heading,
         layout: Layout::Figures,
         tiles: tiles::tiles(run, span),
-        results: Some(latency::results(span, load.profile.spans.get(index))),
+        results: Some(latency::results(run, span, load.profile.spans.get(index))),
+        bars: latency::bars(run, span, load.profile.spans.get(index)),
         sparklines: span.roles.iter().map(sparkline).collect(),
         tables: resources::tables(span, &run.targets),
         details: span.roles.iter().filter_map(latency::percentiles).collect(),

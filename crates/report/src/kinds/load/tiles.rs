@@ -19,30 +19,21 @@ pub(super) fn tiles(run: &Run, span: &SpanOutcome) -> Vec<Tile> {
     let mib = maybe_number(total.as_ref().and_then(|total| total.mebibytes_per_second(span.measured_ns)));
     let failed: u64 = span.roles.iter().flat_map(|role| &role.errors).map(|error| error.count).sum();
     let cpu = maybe_duration(CpuUse::of_process(span).ns_per_request());
-    let mut tiles = vec![tile("IOPS", &iops, roles), tile("MiB/s", &mib, roles)];
+    let mut tiles = vec![Tile::plain("IOPS", iops, roles), Tile::plain("MiB/s", mib, roles)];
     tiles.extend(span.roles.iter().filter_map(p99).take(ROLES_MAX));
-    tiles.push(tile("CPU per I/O", &cpu, "user and kernel"));
+    tiles.push(Tile::plain("CPU per I/O", cpu, "user and kernel"));
     if failed > 0 {
-        let errors = tile("Errors", &count(failed), "requests failed or cut short");
+        let errors = Tile::plain("Errors", count(failed), "requests failed or cut short");
         tiles.push(Tile { severity: Severity::Bad, ..errors });
     }
     tiles.push(match run.warnings.len() {
-        0 => Tile { severity: Severity::Good, ..tile("Warnings", "0", "nothing to doubt was seen") },
+        0 => Tile { severity: Severity::Good, ..Tile::plain("Warnings", "0", "nothing to doubt was seen") },
         many => Tile {
             severity: Severity::Caution,
-            ..tile("Warnings", &many.to_string(), "see the top of the page")
+            ..Tile::plain("Warnings", many.to_string(), "see the top of the page")
         },
     });
     tiles
-}
-
-fn tile(label: &str, value: &str, under: &str) -> Tile {
-    Tile {
-        label: label.to_owned(),
-        value: value.to_owned(),
-        under: under.to_owned(),
-        severity: Severity::Plain,
-    }
 }
 
 /// The most important 99th percentile of a role: of commits if it has them, otherwise of all its I/O.
@@ -55,5 +46,5 @@ fn p99(role: &RoleOutcome) -> Option<Tile> {
     let value = duration(latency.value_at(Percentile::P99)? as f64);
     let kind = if row.response_ns.is_some() { "response" } else { "service" };
     let value = if supported { value } else { format!("{value}?") };
-    Some(tile(&format!("{} p99", shown(&role.name)), &value, &format!("{}, {kind}", row.kind.name())))
+    Some(Tile::plain(format!("{} p99", shown(&role.name)), value, format!("{}, {kind}", row.kind.name())))
 }

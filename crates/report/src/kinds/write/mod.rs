@@ -9,9 +9,11 @@ mod series;
 use iostall_model::{PacedOutcome, Run};
 
 use super::moved::NoSpans;
-use crate::format::bytes;
+use crate::card::{latency_tiles, p99_tile};
+use crate::format::{bytes, duration, maybe_duration, maybe_number};
 use crate::report::Report;
-use crate::section::{Layout, Section};
+use crate::section::{Layout, Section, Tile};
+use crate::table::Severity;
 
 /// The report of a paced write.
 pub(super) fn report<'a>(run: &'a Run, paced: &'a PacedOutcome) -> Report<'a> {
@@ -22,6 +24,8 @@ pub(super) fn report<'a>(run: &'a Run, paced: &'a PacedOutcome) -> Report<'a> {
         headline: headline(paced),
         line: Box::new(|| headline(paced)),
         answer: Box::new(|| notes::answer(paced)),
+        judgement: Box::new(|| None),
+        card: Box::new(|| card(paced)),
         asked: None,
         opens_one_way: false,
         sections: Box::new(|| vec![section(paced)]),
@@ -43,6 +47,32 @@ fn headline(paced: &PacedOutcome) -> String {
         },
         bytes(paced.interval_bytes),
     )
+}
+
+/// The speed and the slowest write of each method, then the other times of each.
+fn card(paced: &PacedOutcome) -> Vec<Tile> {
+    let mut tiles = Vec::new();
+    let mut others: [Vec<Tile>; 4] = Default::default();
+    for method in paced.methods.iter().filter(|method| method.refused.is_none()) {
+        let name = methods::method_name(paced, method);
+        let is_lost = method.failed.is_some() || method.kept_pace() == Some(false);
+        let (under, severity) =
+            if is_lost { ("failed, or did not keep the pace", Severity::Bad) } else { ("", Severity::Plain) };
+        let rate = maybe_number(method.bytes_per_second().map(|rate| rate / 1e6));
+        tiles.push(Tile { severity, ..Tile::plain(format!("{name} MB/s"), rate, under) });
+        let slowest = maybe_duration(method.write_ns.max().map(|ns| ns as f64));
+        tiles.push(Tile::plain(format!("{name} slowest write"), slowest, ""));
+        let [p50, _, p99_9, mean] = latency_tiles(&format!("{name} write "), &method.write_ns);
+        let p99 = p99_tile(&format!("{name} write p99"), &method.write_ns, None);
+        let each = [p99, Some(mean), Some(p50), Some(p99_9)];
+        others.iter_mut().zip(each).for_each(|(all, one)| all.extend(one));
+    }
+    let sync_ns = paced.methods.iter().map(|method| method.sync_ns).max().unwrap_or(0);
+    let written = paced.methods.iter().map(|method| method.bytes).sum();
+    tiles.extend(others.into_iter().flatten());
+    tiles.push(Tile::plain("final sync", duration(sync_ns as f64), "the longest"));
+    tiles.push(Tile::plain("written", bytes(written), "by all methods"));
+    tiles
 }
 
 fn section(paced: &PacedOutcome) -> Section {
