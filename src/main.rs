@@ -26,11 +26,14 @@ use crate::failure::Status;
 use crate::printer::Printer;
 
 fn main() -> ExitCode {
+    iostall_report::zone::show_times_in(TimeZone::system);
+    if let Some(status) = completions::answer() {
+        return status;
+    }
     let cli = match command_line::parse() {
         Ok(cli) => cli,
         Err(status) => return status,
     };
-    iostall_report::zone::show_times_in(TimeZone::system);
     let printer = Printer::new(cli.global.quiet, cli.global.color);
     if let Err(error) = fail_at_size_limits() {
         let context = "cannot catch the signal of a file that is too large";

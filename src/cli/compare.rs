@@ -6,6 +6,7 @@ use clap::Args;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::requirement::Requirement;
 
+use super::candidates;
 use super::load::{EngineChoice, SafetyArgs};
 use super::requirement::of_comparison;
 
@@ -24,7 +25,7 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct CompareArgs {
     /// Saved runs (12, last, last~1, an id); the others are compared with the first. Join several runs of one
     /// side with commas. With --fresh: the files or devices to measure
-    #[arg(value_name = "RUN|FILE")]
+    #[arg(value_name = "RUN|FILE", add = candidates::sides())]
     pub(crate) sides: Vec<String>,
 
     /// Two tables of jobs and their seconds, as CSV: before and after
@@ -69,7 +70,8 @@ pub(crate) struct FreshArgs {
         value_name = "NAME",
         requires = "fresh",
         conflicts_with = "profile",
-        help_heading = "Fresh runs"
+        help_heading = "Fresh runs",
+        add = candidates::presets()
     )]
     pub(crate) preset: Vec<String>,
     /// A profile of your own; if given twice, the two are compared

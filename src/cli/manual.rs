@@ -10,7 +10,9 @@ use clap_complete::Shell;
 #[command(after_help = "Examples:
   iostall completions bash > ~/.local/share/bash-completion/completions/iostall
   iostall completions zsh > ~/.zfunc/_iostall                      a directory of $fpath
-  iostall completions fish > ~/.config/fish/completions/iostall.fish")]
+  iostall completions fish > ~/.config/fish/completions/iostall.fish
+
+The rules ask the program at each key press. It reads the store, for stored runs and watched sources, but never makes one.")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]

@@ -1,6 +1,7 @@
 //! The command line. No system calls here.
 
 mod alerts;
+mod candidates;
 mod collect;
 mod compare;
 mod copy;

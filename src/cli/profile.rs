@@ -60,7 +60,7 @@ pub(crate) struct TranslateArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PresetsArgs {
     /// Print this one as TOML
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = super::candidates::presets())]
     pub(crate) name: Option<String>,
     /// Print it as a job file of fio's
     #[arg(long, requires = "name")]

@@ -24,7 +24,7 @@ pub(crate) struct ReportArgs {
     /// Level at which counters are summed
     pub(crate) level: LevelChoice,
     /// Only sources whose name contains this
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", add = super::candidates::sources())]
     pub(crate) source: Option<String>,
     /// Start: a date, a time, or how long ago
     #[arg(long, value_name = "WHEN", default_value = "1h")]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use iostall_diskspd::ResultFormats;
 
+use super::candidates;
+
 /// Manage stored runs.
 #[derive(Debug, Args)]
 #[command(
@@ -30,7 +32,7 @@ pub(crate) struct RunsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only runs with this name
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", add = candidates::run_names())]
     pub(crate) name: Option<String>,
     /// Only runs on a target whose path contains this
     #[arg(long, value_name = "TEXT")]
@@ -63,7 +65,7 @@ pub(crate) enum RunsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// A number (12), an id or the start of one, last, or last~1
-    #[arg(value_name = "RUN", default_value = "last")]
+    #[arg(value_name = "RUN", default_value = "last", add = candidates::runs())]
     pub(crate) run: String,
     /// Print DiskSpd's report of a run of `iostall diskspd` again
     #[arg(long, value_name = "FORMAT", help_heading = "Output")]
@@ -94,7 +96,7 @@ impl From<DiskspdFormat> for ResultFormats {
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// A number (12), an id or the start of one, last, or last~1
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", add = candidates::runs())]
     pub(crate) run: String,
     /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
@@ -119,6 +121,6 @@ pub(crate) struct CapacityArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DeleteArgs {
     /// Numbers or ids
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "RUN", required = true, add = candidates::runs())]
     pub(crate) runs: Vec<String>,
 }

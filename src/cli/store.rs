@@ -41,7 +41,7 @@ pub(crate) struct SourcesArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
     /// Its name or id, as `iostall store sources` lists it. Its samples, roll-ups and gaps are deleted
-    #[arg(value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE", add = super::candidates::sources())]
     pub(crate) source: String,
 }
 

@@ -17,12 +17,7 @@ pub fn table(entries: &[Entry]) -> String {
     let time_width = heading.chars().count().max(19);
     let mut text = format!("{:>5}  {heading:time_width$}  {:name_width$}  result\n", "run", "name");
     for (entry, name) in entries.iter().zip(&names) {
-        let summary = &entry.summary;
-        let result = match (summary.iops, summary.mib_per_s) {
-            (Some(iops), Some(mib_per_s)) => rates(iops, mib_per_s, summary.latency_ns_p99),
-            (None, Some(mib_per_s)) => format!("{} {mib_per_s:.0} MiB/s", shown(&entry.kind)),
-            _ => "nothing measured".to_owned(),
-        };
+        let result = result(entry);
         let mut marks = String::new();
         if entry.interrupted {
             marks.push_str(", interrupted");
@@ -42,6 +37,21 @@ pub fn table(entries: &[Entry]) -> String {
         );
     }
     text
+}
+
+/// A run in a few words: `oltp, 2026-11-22 14:03:07, 45,210 IOPS · 353 MiB/s, data.dat`.
+pub fn brief(entry: &Entry) -> String {
+    let (name, targets) = (shown(&entry.name), shown(&entry.targets.join(" ")));
+    format!("{name}, {}, {}, {targets}", column(entry.started_utc), result(entry))
+}
+
+fn result(entry: &Entry) -> String {
+    let summary = &entry.summary;
+    match (summary.iops, summary.mib_per_s) {
+        (Some(iops), Some(mib_per_s)) => rates(iops, mib_per_s, summary.latency_ns_p99),
+        (None, Some(mib_per_s)) => format!("{} {mib_per_s:.0} MiB/s", shown(&entry.kind)),
+        _ => "nothing measured".to_owned(),
+    }
 }
 
 /// The same for scripts.

@@ -58,6 +58,13 @@ impl SqliteStore {
         Ok(Self { path, connection })
     }
 
+    /// Opens the store at `path` only to read it; `None` if there is none, or one of another version. For answers that must
+    /// come at once and leave no trace, such as a shell's completions.
+    pub fn glance(path: impl Into<PathBuf>) -> Result<Option<Self>, StoreError> {
+        let path = path.into();
+        Ok(open::glance(&path)?.map(|connection| Self { path, connection }))
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -29,6 +29,9 @@ const NO_DATABASE: &str = "not an SQLite database, or the first page of one is d
 /// Pause between two attempts to switch the journal mode, nanoseconds.
 const RETRY_PAUSE_NS: u64 = 5_000_000;
 
+/// How long a glance waits for another process.
+const GLANCE_TIMEOUT: Duration = Duration::from_millis(200);
+
 /// Connects to the store at `path`, creating it if it does not exist.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let unopened = |source: io::Error| match source.kind() {
@@ -46,6 +49,26 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     // Check again, because another program may have filled an empty file in between.
     refuse_other_databases(path, &connection)?;
     Ok(connection)
+}
+
+/// Connects to the store at `path` to read it, if it is there and of this version. Nothing is created or migrated, and a writer
+/// is not waited for.
+pub(super) fn glance(path: &Path) -> Result<Option<Connection>, StoreError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    refuse_other_files(path)?;
+    let connection = connect(path)?;
+    let read_only = || {
+        connection.busy_timeout(GLANCE_TIMEOUT)?;
+        connection.pragma_update(None, "query_only", true)?;
+        let is_ours =
+            matches!(migrations::identity(&connection)?, Identity::Store { version: KNOWN_VERSION });
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !is_ours)?;
+        Ok(is_ours)
+    };
+    let is_ours = read_only().map_err(fault(path, "open"))?;
+    Ok(is_ours.then_some(connection))
 }
 
 /// Creates the directories and an empty file with access for this user only, because runs contain host names,

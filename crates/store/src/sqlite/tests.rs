@@ -308,3 +308,27 @@ fn without_room_nothing_is_begun_and_the_disk_is_named_as_the_cause() {
     assert!(error.may_pass() && error.hint().unwrap().starts_with("free space"), "{error}");
     begin(&store.connection, &path, 0).unwrap();
 }
+
+/// A shell that completes the number of a run must neither make a store nor migrate an older one: another terminal may be running
+/// the older program, which could not open it any more.
+#[test]
+fn a_glance_reads_a_store_of_this_version_and_changes_none() {
+    let directory = directory();
+    let path = directory.path().join("runs.db");
+    assert!(SqliteStore::glance(&path).unwrap().is_none() && !path.exists());
+    drop(store_of_version(&path, 3));
+    let older = fs::read(&path).unwrap();
+    assert!(SqliteStore::glance(&path).unwrap().is_none());
+    assert!(SqliteHistory::glance(&path).unwrap().is_none());
+    assert_eq!(fs::read(&path).unwrap(), older);
+    SqliteStore::open(&path).unwrap().add(&sample_run(1)).unwrap();
+    let mut seen = SqliteStore::glance(&path).unwrap().expect("a store of this version");
+    assert_eq!(seen.list(&Filter::default()).unwrap().len(), 1);
+    assert!(seen.add(&sample_run(2)).is_err(), "it is only read");
+    assert!(SqliteHistory::glance(&path).unwrap().is_some());
+    // A writer that is in the middle of its work does not hold up a reader.
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    assert_eq!(seen.list(&Filter::default()).unwrap().len(), 1);
+    assert!(SqliteStore::glance(&path).unwrap().is_some());
+}

@@ -10,7 +10,7 @@ use super::columns::SourceNumber;
 use super::statements;
 use crate::error::StoreError;
 use crate::history::StoreId;
-use crate::sqlite::open::open as open_connection;
+use crate::sqlite::open::{glance, open as open_connection};
 use crate::sqlite::{fault, parsed};
 
 /// The history of watched sources in a local store.
@@ -27,6 +27,17 @@ impl SqliteHistory {
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let path = path.into();
         let connection = open_connection(&path)?;
+        Self::on(path, connection)
+    }
+
+    /// Opens it only to read it; `None` if there is none, or one of another version. See
+    /// [`SqliteStore::glance`](crate::SqliteStore::glance).
+    pub fn glance(path: impl Into<PathBuf>) -> Result<Option<Self>, StoreError> {
+        let path = path.into();
+        glance(&path)?.map(|connection| Self::on(path, connection)).transpose()
+    }
+
+    fn on(path: PathBuf, connection: Connection) -> Result<Self, StoreError> {
         let id = store_id(&connection).map_err(fault(&path, "read"))?;
         Ok(Self { path, connection, id, chains: HashMap::new() })
     }
