@@ -7,7 +7,7 @@ use iostall_host::locale_is_utf8;
 use iostall_model::requirement::Requirement;
 use iostall_model::{Run, Verdict};
 use iostall_report::TextOptions;
-use iostall_report::forms::{answer_text, run_text, sections_text, write_run};
+use iostall_report::forms::{answer_line, answer_text, run_text, sections_text, write_run};
 use iostall_report::section::Section;
 use iostall_report::verdicts::sentence;
 use iostall_session::output::{self, Form, OutputError, Outputs, Render, Taken, Wanted};
@@ -75,6 +75,10 @@ impl<'a> Delivery<'a> {
         let stored =
             number.map(|number| format!("\nstored as run {number} (`iostall runs show {}`)\n", number.0));
         self.end(run, number, &stored.unwrap_or_default());
+        if matches!(self.shown, Shown::Text(_)) {
+            // The text is another program's report, which scripts read.
+            self.printer.note(&answer_line(run, number));
+        }
         report(failed, number, self.printer, status)
     }
 

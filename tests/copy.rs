@@ -45,7 +45,7 @@ fn a_copy_is_reported_recorded_and_exits_with_zero() {
     fs::write(here.path("from"), content(5_000_001)).unwrap();
     let ran = here.run(&["copy", "--json", "o.json", "from", "to"]).expect_status(0);
     assert!(ran.stdout.contains("4.77 MiB in 1 file copied"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("MB/s") && ran.stdout.contains("limit"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("MiB/s") && ran.stdout.contains("limit"), "{}", ran.stdout);
     assert_eq!(fs::read(here.path("to")).unwrap(), content(5_000_001));
     let copy = &here.json("o.json")["copy"];
     assert_eq!(copy["bytes"], 5_000_001);

@@ -21,5 +21,5 @@ pub use moments::Moments;
 pub use percentile::Percentile;
 pub use request::{Caching, Durability, Op, SyncCall};
 pub use unavailable::{Feature, Unavailable};
-pub use units::{BlockSize, ByteCount, Nanos, Percent, Rate};
+pub use units::{BlockSize, ByteCount, Nanos, Percent, Rate, as_typed};
 pub use windows_path::WindowsPath;

@@ -19,6 +19,11 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A throughput: `353 MiB/s`. It has one unit, however much it is, so that two can be compared at a glance.
+pub fn throughput(bytes_per_second: f64) -> String {
+    format!("{} MiB/s", number(bytes_per_second / 1_048_576.0))
+}
+
 fn separate(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let mut out = String::from(sign);

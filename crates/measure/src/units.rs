@@ -35,5 +35,5 @@ mod time;
 pub use error::UnitError;
 pub use rate::Rate;
 pub use share::Percent;
-pub use size::{BlockSize, ByteCount};
+pub use size::{BlockSize, ByteCount, as_typed};
 pub use time::Nanos;

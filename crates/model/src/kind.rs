@@ -199,7 +199,8 @@ impl Kind {
                 "counts are 8 KiB blocks; stall is the time in the system call, page cache hits included",
             ),
             Self::PostgresTable | Self::PostgresIndex => Some(
-                "reads are 8 KiB blocks that the server's cache did not hold; neither writes nor time are counted",
+                "reads are 8 KiB blocks that the server's cache did not hold; neither writes nor time are counted. \
+                 If linux: is collected too, `iostall report volumes` has the time of the device",
             ),
             Self::PostgresIo => {
                 Some("stall is the time backends waited; reads done ahead are not waited for")

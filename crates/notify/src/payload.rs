@@ -1,6 +1,7 @@
 //! A notice as JSON and as text.
 
 use iostall_measure::foreign::shown;
+use iostall_measure::number::throughput;
 use iostall_model::Level;
 use iostall_model::alert::{About, Measured, Notice, Occasion};
 use jiff::SignedDuration;
@@ -152,7 +153,7 @@ fn amount(about: Measured, value: f64) -> String {
         Measured::StallPerIo => format!("{} ms/io", short(value / NS_PER_MS)),
         Measured::StallPerSync => format!("{} ms/sync", short(value / NS_PER_MS)),
         Measured::Syncs => format!("{} syncs/s", short(value)),
-        Measured::Throughput => format!("{} MB/s", short(value / 1e6)),
+        Measured::Throughput => throughput(value),
         Measured::Iops => format!("{} io/s", short(value)),
         Measured::Size => format!("{} MiB", short(value / 1_048_576.0)),
     }

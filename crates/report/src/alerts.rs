@@ -1,6 +1,7 @@
 //! A file of alerts as text.
 
 use iostall_measure::foreign::shown;
+use iostall_measure::{Rate, as_typed};
 use iostall_model::alert::{Condition, Measured, Rule};
 use iostall_notify::{AlertFile, Channel};
 
@@ -47,8 +48,8 @@ fn amount(measured: Measured, limit: f64) -> String {
         Measured::StallPerIo => format!("{} ms/io", limit / 1e6),
         Measured::StallPerSync => format!("{} ms/sync", limit / 1e6),
         Measured::Syncs => format!("{limit} syncs/s"),
-        Measured::Throughput => format!("{} MB/s", limit / 1e6),
+        Measured::Throughput => Rate::BytesPerSecond(limit).to_string(),
         Measured::Iops => format!("{limit} io/s"),
-        Measured::Size => format!("{} MiB", limit / 1_048_576.0),
+        Measured::Size => as_typed(limit),
     }
 }

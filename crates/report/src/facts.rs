@@ -4,13 +4,13 @@ use std::path::Path;
 
 use iostall_measure::foreign::shell_word;
 use iostall_measure::platform::{CgroupLimits, Device, DirectIo, FileSystem, Host, Target, TargetKind};
-use iostall_measure::{Caching, Durability, Percent, Rate, SyncCall};
+use iostall_measure::{Caching, Durability, Percent, Rate, SyncCall, as_typed};
 use iostall_model::Run;
 use iostall_model::outcome::{EngineUse, RoleOutcome};
 use iostall_model::profile::{Access, Arrivals, Distribution, Region, RoleProfile, SpanProfile};
 
 use crate::fact::Fact;
-use crate::format::{bytes, count, mean_bytes, number, shown};
+use crate::format::{bytes, count, number, shown};
 use crate::report::Report;
 
 /// How much is listed.
@@ -113,8 +113,8 @@ fn target(target: &Target, opened: Option<String>, used_bytes: u64, detail: Deta
     let unwritten = target.unwritten_bytes.filter(|unwritten| *unwritten > 0);
     join([
         Some(path(&target.path)),
-        Some(format!("{} {kind}{made}", bytes(target.size_bytes))),
-        (used_bytes < target.size_bytes).then(|| format!("the first {} used", bytes(used_bytes))),
+        Some(format!("{} {kind}{made}", as_typed(target.size_bytes as f64))),
+        (used_bytes < target.size_bytes).then(|| format!("the first {} used", as_typed(used_bytes as f64))),
         allocated.map(|allocated| format!("{} allocated", bytes(allocated))),
         unwritten.map(|unwritten| format!("{} never written", bytes(unwritten))),
         target.file_system.as_ref().map(|system| file_system(system, detail)),
@@ -258,7 +258,7 @@ pub fn role_drive(role: &RoleProfile) -> String {
         Some(rate) => {
             let rate = match rate {
                 Rate::Iops(iops) => format!("{}/s", number(iops)),
-                Rate::BytesPerSecond(rate) => format!("{}/s", mean_bytes(rate)),
+                Rate::BytesPerSecond(_) => rate.to_string(),
             };
             let arrivals = match role.arrivals {
                 Arrivals::Constant => "constant",

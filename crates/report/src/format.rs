@@ -3,7 +3,7 @@
 use iostall_measure::ByteCount;
 
 pub use iostall_measure::foreign::shown;
-pub use iostall_measure::number::{NONE, count, number};
+pub use iostall_measure::number::{NONE, count, number, throughput};
 
 /// Three significant digits without scientific notation: `1.23`, `12.3`, `123`.
 fn three_digits(value: f64) -> String {
@@ -38,6 +38,11 @@ pub fn maybe_duration(ns: Option<f64>) -> String {
 /// [`number`] of an optional value.
 pub fn maybe_number(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), number)
+}
+
+/// [`throughput`] of an optional value.
+pub fn maybe_throughput(bytes_per_second: Option<f64>) -> String {
+    bytes_per_second.map_or_else(|| NONE.to_owned(), throughput)
 }
 
 /// A share as a percentage: `12.3 %`; a small non-zero share is `<0.1 %`.

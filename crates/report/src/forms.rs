@@ -60,6 +60,11 @@ pub fn answer_text(run: &Run, number: Option<RunNumber>, options: &TextOptions) 
     text
 }
 
+/// The same sentence by itself.
+pub fn answer_line(run: &Run, number: Option<RunNumber>) -> String {
+    answer(&Report::of(run), number)
+}
+
 /// Sections that belong to no single run, as text under `title`.
 pub fn sections_text(title: &str, sections: &[Section], options: &TextOptions) -> String {
     let mut text = String::new();

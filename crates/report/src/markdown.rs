@@ -42,10 +42,10 @@ pub fn write_sections_markdown(title: &str, sections: &[Section], out: &mut impl
 fn head(report: &Report<'_>, out: &mut impl Write) -> fmt::Result {
     let run = report.run;
     writeln!(out, "{MARKDOWN_HEADING}{}: {}", run.body.kind(), escaped(&shown(&run.name)))?;
+    writeln!(out, "\n**{}**", escaped(&answer(report, None)))?;
     for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
         writeln!(out, "\n{}", escaped(words))?;
     }
-    writeln!(out, "\n**{}**", escaped(&answer(report, None)))?;
     let when = timestamp(run.started_utc);
     let said = escaped(&report.headline);
     writeln!(out, "\n{when} · {said} · iostall {} · run {}", escaped(&run.tool_version), run.id)?;

@@ -2,7 +2,7 @@
 
 use iostall_model::{FigureUnit, Verdict};
 
-use crate::format::{duration, mean_bytes, number, shown};
+use crate::format::{duration, number, shown, throughput};
 use crate::section::{Layout, Note, Section};
 use crate::table::Severity;
 
@@ -31,7 +31,7 @@ pub(crate) fn found(verdict: &Verdict) -> String {
 fn in_unit(figure: f64, unit: FigureUnit) -> String {
     match unit {
         FigureUnit::Nanoseconds => duration(figure),
-        FigureUnit::BytesPerSecond => format!("{}/s", mean_bytes(figure)),
+        FigureUnit::BytesPerSecond => throughput(figure),
         FigureUnit::PerSecond => format!("{} a second", number(figure)),
         FigureUnit::Count => number(figure),
     }

@@ -152,6 +152,9 @@ impl SessionError {
             }
             Self::ScratchInTheWay => "name a FILE to load, or run in another directory",
             Self::Refused(refusal) => return Some(refusal.hint()),
+            Self::FreeSpace(FreeSpaceError::TooLittle { fits_bytes, .. }) if *fits_bytes < SIZE_ALIGN => {
+                "make room there, or name a file in another directory"
+            }
             Self::FreeSpace(FreeSpaceError::TooLittle { fits_bytes, .. }) => {
                 let fits = fits_bytes / SIZE_ALIGN * SIZE_ALIGN;
                 return Some(format!("a size of {fits} bytes would fit (--size {fits}, -c{fits})"));
@@ -244,5 +247,28 @@ impl From<ProfileFileError> for SessionError {
             ProfileFileError::Input(error) => Self::Input(error),
             ProfileFileError::Profile(error) => Self::Profile(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: on a small volume the hint was that "a size of 0 bytes would fit (--size 0)".
+    #[test]
+    fn where_nothing_fits_no_size_is_advised() {
+        let hint = |fits_bytes| {
+            let (directory, wanted_bytes, free_bytes) = ("/wal".into(), 16 << 20, 1 << 20);
+            let error = FreeSpaceError::TooLittle {
+                directory,
+                wanted_bytes,
+                free_bytes,
+                floor_bytes: 1 << 30,
+                fits_bytes,
+            };
+            SessionError::FreeSpace(error).hint().unwrap()
+        };
+        assert_eq!(hint(100), "make room there, or name a file in another directory");
+        assert!(hint(1 << 20).contains("--size 1048576"), "{}", hint(1 << 20));
     }
 }

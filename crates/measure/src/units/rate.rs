@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::error::UnitError;
-use super::size::ByteCount;
+use super::size::{ByteCount, typed};
 
 /// The rate of an open loop: operations or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,12 +56,7 @@ impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Iops(iops) => f.pad(&format!("{iops} iops")),
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "positive, casts saturate"
-            )]
-            Self::BytesPerSecond(bytes) => f.pad(&format!("{}/s", ByteCount(*bytes as u64))),
+            Self::BytesPerSecond(bytes) => f.pad(&typed(*bytes, "/s")),
         }
     }
 }

@@ -61,6 +61,36 @@ impl FromStr for ByteCount {
     }
 }
 
+/// `bytes` as somebody types them: `64 KiB`, or `100 MB (95.37 MiB)` where that is round in powers of 1000 only. Then the reader
+/// sees how it was taken, and can compare it with what was measured, which is always binary.
+pub fn as_typed(bytes: f64) -> String {
+    typed(bytes, "")
+}
+
+/// [`as_typed`], with `per` behind each unit.
+pub(super) fn typed(bytes: f64, per: &str) -> String {
+    const BINARY: [(f64, &str); 4] =
+        [(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")];
+    const DECIMAL: [(f64, &str); 4] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
+    let shown = ByteCount(bytes.round() as u64);
+    // 800 KB are 781.25 KiB, which nobody types.
+    match (rounded_in(bytes, &BINARY, 10.0), rounded_in(bytes, &DECIMAL, 100.0)) {
+        (Some(binary), _) => format!("{binary}{per}"),
+        (None, Some(decimal)) => format!("{decimal}{per} ({shown}{per})"),
+        (None, None) => format!("{shown}{per}"),
+    }
+}
+
+/// In the largest of `units` that fits, if it is a whole number of `parts` of it. A rate that was computed from a time in
+/// nanoseconds is a little off.
+fn rounded_in(bytes: f64, units: &[(f64, &str)], parts: f64) -> Option<String> {
+    let (size, unit) = units.iter().find(|(size, _)| bytes >= size * (1.0 - 1e-6))?;
+    let whole = (bytes / size * parts).round();
+    let is_exact = (bytes - whole * size / parts).abs() <= bytes * 1e-6;
+    is_exact.then(|| format!("{} {unit}", whole / parts))
+}
+
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 4] =

@@ -62,6 +62,28 @@ fn sizes_are_shown_with_the_largest_unit_that_fits() {
     assert_eq!(format!("{:>8}", ByteCount(5)), "     5 B");
 }
 
+/// The story: `--rate 100MB/s` came back as 95.37 MiB/s, and the user looked for the other five.
+#[test]
+fn what_was_typed_in_decimal_units_is_shown_so_with_the_binary_amount() {
+    for (typed, shown) in [
+        ("64K", "64 KiB"),
+        ("1.5GiB", "1.5 GiB"),
+        ("100MB", "100 MB (95.37 MiB)"),
+        ("2.5TB", "2.5 TB (2.27 TiB)"),
+        ("800KB", "800 KB (781.25 KiB)"),
+        ("1023", "1023 B"),
+        ("0", "0 B"),
+        ("1234567", "1.18 MiB"),
+    ] {
+        assert_eq!(as_typed(typed.parse::<ByteCount>().unwrap().bytes() as f64), shown, "{typed}");
+    }
+    assert_eq!(Rate::BytesPerSecond(2e8).to_string(), "200 MB/s (190.73 MiB/s)");
+    assert_eq!(Rate::BytesPerSecond(77.75e6).to_string(), "77.75 MB/s (74.15 MiB/s)", "a line of 622 Mbit/s");
+    // 800 KiB in a whole number of nanoseconds.
+    assert_eq!(Rate::BytesPerSecond(99_999_998.7).to_string(), "100 MB/s (95.37 MiB/s)");
+    assert_eq!(Rate::BytesPerSecond(200.0 * 1_048_576.0).to_string(), "200 MiB/s");
+}
+
 #[test]
 fn times_need_their_unit() {
     assert_eq!("10s".parse::<Nanos>().unwrap(), Nanos(10_000_000_000));
@@ -86,7 +108,7 @@ fn rates_are_operations_or_bytes_a_second() {
     assert_eq!("2K IOPS".parse::<Rate>().unwrap(), Rate::Iops(2_000.0));
     assert_eq!(
         (Rate::Iops(500.0).to_string(), Rate::BytesPerSecond(1e6).to_string()),
-        ("500 iops".into(), "976.56 KiB/s".into())
+        ("500 iops".into(), "1 MB/s (976.56 KiB/s)".into())
     );
     assert!((Rate::Iops(500.0).iops(8192.0) - 500.0).abs() < 1e-9);
     assert!((Rate::BytesPerSecond(819_200.0).iops(8192.0) - 100.0).abs() < 1e-9);

@@ -48,13 +48,13 @@ fn head(report: &Report<'_>) -> Markup {
         header {
             p.kind { "iostall " (run.body.kind()) " report" }
             h1 { (shown(&run.name)) }
+            p.answer { (answer(report, None)) }
             @if !report.description.is_empty() { p.description { (report.description) } }
             p.when {
                 span { (timestamp(run.started_utc)) }
                 span { (shown(&run.host.hostname)) }
                 @for target in &run.targets { span { (facts::path(&target.path)) } }
             }
-            p.answer { (answer(report, None)) }
             @if run.interrupted {
                 p.interrupted { strong { "Interrupted." } " What follows holds for the part that ran." }
             }

@@ -2,12 +2,13 @@
 
 mod dry_run;
 
+use iostall_measure::Rate;
 use iostall_model::transfer::{DeviceImage, LimitSide, NotCopied, TransferPoint, TransferShape, VerifyMode};
 use iostall_model::{CopyOutcome, Run};
 
-use super::moved::{self, NoSpans, megabytes, mismatches};
+use super::moved::{self, NoSpans, mismatches};
 use crate::fact::Fact;
-use crate::format::{NONE, bytes, count, duration, maybe_number, percent, shown};
+use crate::format::{NONE, bytes, count, duration, maybe_throughput, percent, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section, Tile};
 use crate::table::Severity;
@@ -38,13 +39,17 @@ pub(super) fn report<'a>(run: &'a Run, copy: &'a CopyOutcome) -> Report<'a> {
     }
 }
 
+fn rate(copy: &CopyOutcome) -> Option<f64> {
+    copy.megabytes_per_second().map(|rate| rate * 1e6)
+}
+
 fn card(copy: &CopyOutcome) -> Vec<Tile> {
     let failed = (copy.not_copied.len() + copy.mismatches.len()) as u64;
     let severity = if failed > 0 { Severity::Bad } else { Severity::Plain };
     let cpu = copy.cpu_seconds_per_gibibyte().map_or_else(|| NONE.to_owned(), |s| format!("{s:.2} s"));
     let limit = copy.buffer_time.limit().map_or("", LimitSide::name);
     vec![
-        Tile::plain("MB/s", maybe_number(copy.megabytes_per_second()), limit),
+        Tile::plain("throughput", maybe_throughput(rate(copy)), limit),
         Tile::plain("copied", bytes(copy.bytes), ""),
         Tile::plain("files", count(copy.counts.files), ""),
         Tile::plain("time", duration(copy.elapsed_ns as f64), "until all was durable"),
@@ -98,20 +103,37 @@ fn headline(copy: &CopyOutcome) -> String {
         count(files),
         if files == 1 { "" } else { "s" },
         duration(copy.elapsed_ns as f64),
-        megabytes(copy.megabytes_per_second().map(|rate| rate * 1e6)),
+        maybe_throughput(rate(copy)),
     )
 }
 
-/// What was copied, and what set the pace.
+/// What was copied, whether it is whole, and what set the pace.
 fn answer(copy: &CopyOutcome) -> String {
     let limit = match copy.buffer_time.limit() {
-        None | Some(LimitSide::Both) => String::new(),
-        Some(LimitSide::Rate) => "; its --limit set the pace".to_owned(),
-        Some(side) => format!("; the {} set the pace", side.name()),
+        None | Some(LimitSide::Both) => None,
+        Some(LimitSide::Rate) => Some(match copy.settings.limit_bytes_per_second {
+            Some(limit) => format!("its --limit of {} set the pace", Rate::BytesPerSecond(limit as f64)),
+            None => "its --limit set the pace".to_owned(),
+        }),
+        Some(side) => Some(format!("the {} set the pace", side.name())),
     };
+    let kept = (copy.kept_bytes > 0).then(|| format!("{} kept from an earlier try", bytes(copy.kept_bytes)));
+    let there = copy.counts.already_there;
+    let there = (there > 0).then(|| format!("{} already there", count(there)));
     let failed = copy.not_copied.len() + copy.mismatches.len();
-    let failed = if failed > 0 { format!("; {} failed", count(failed as u64)) } else { String::new() };
-    format!("{}{limit}{failed}", headline(copy))
+    let whole = match failed {
+        0 => is_read_back(copy).then(|| format!("{} read back and equal", count(copy.verified_files))),
+        _ => Some(format!("{} failed", count(failed as u64))),
+    };
+    [Some(headline(copy)), kept, there, whole, limit].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// Whether what was copied has been compared with its source on the medium. An unfinished copy has not.
+fn is_read_back(copy: &CopyOutcome) -> bool {
+    copy.settings.verify == VerifyMode::ReadBack
+        && copy.mismatches.is_empty()
+        && copy.remaining == 0
+        && copy.verified_files > 0
 }
 
 fn fact(label: &str, value: String) -> Fact {
@@ -247,7 +269,7 @@ fn notes(copy: &CopyOutcome) -> Vec<Note> {
         let text = "An earlier try of this copy was continued; with --no-resume everything is copied anew.";
         notes.push(Note::plain(text.to_owned()));
     }
-    if copy.settings.verify == VerifyMode::ReadBack && copy.mismatches.is_empty() {
+    if is_read_back(copy) {
         notes.push(Note::plain(format!(
             "Read back and equal: {} file{} ({}). What was read came past the page cache; a cache in the \
                  device or below it may still have answered.",
@@ -300,10 +322,35 @@ mod tests {
             }],
             ..CopyOutcome::default()
         };
-        assert!(headline(&copy).contains("1,000 MB/s"), "{}", headline(&copy));
+        assert!(headline(&copy).contains("954 MiB/s"), "{}", headline(&copy));
         let limit = facts(&copy).into_iter().find(|fact| fact.label == "limit").unwrap();
         assert!(limit.value.starts_with("source (buffers: 90"), "{}", limit.value);
         assert_eq!(notes(&copy)[0].text, "DIFFERENT /b/x: first at byte 7");
+    }
+
+    /// The story: somebody moved three terabytes, was told how fast that was, and asked whether they were whole.
+    #[test]
+    fn the_answer_of_a_copy_says_whether_it_is_whole() {
+        let mut copy = CopyOutcome {
+            bytes: 2 << 30,
+            elapsed_ns: 2_000_000_000,
+            kept_bytes: 1 << 30,
+            verified_files: 3,
+            ..CopyOutcome::default()
+        };
+        copy.counts.files = 3;
+        assert_eq!(
+            answer(&copy),
+            "2 GiB in 3 files copied in 2.00 s, 1,024 MiB/s; 1 GiB kept from an earlier try"
+        );
+        copy.settings.verify = VerifyMode::ReadBack;
+        assert!(
+            answer(&copy).ends_with("; 1 GiB kept from an earlier try; 3 read back and equal"),
+            "{}",
+            answer(&copy)
+        );
+        copy.remaining = 1;
+        assert!(!answer(&copy).contains("read back"), "{}", answer(&copy));
     }
 
     /// Scaling up a copy of two bytes, whose time is mostly program start, reported a week per GiB.

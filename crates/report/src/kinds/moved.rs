@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, seconds};
-use crate::format::{number, shown};
+use crate::format::shown;
 use crate::section::Note;
 
 /// The summary of a run without spans, for scripts.
@@ -19,11 +19,6 @@ impl NoSpans {
     pub(super) fn new() -> Self {
         Self { spans: [] }
     }
-}
-
-/// Decimal megabytes a second, like the ratings of devices and network lines.
-pub(super) fn megabytes(bytes_per_second: Option<f64>) -> String {
-    bytes_per_second.map_or_else(|| "-".to_owned(), |rate| format!("{} MB/s", number(rate / 1e6)))
 }
 
 /// One sentence per file.
@@ -50,23 +45,24 @@ fn chart(points: &[TransferPoint]) -> Chart {
         .zip(COLOURS)
         .filter(|((_, bytes), _)| points.iter().any(|point| bytes(point) > 0))
         .map(|((name, bytes), colour)| {
-            let rate =
-                |point: &TransferPoint| per_second(bytes(point) as f64 / 1e6, point.length_ns).map(rounded);
+            let rate = |point: &TransferPoint| {
+                per_second(bytes(point) as f64 / 1_048_576.0, point.length_ns).map(rounded)
+            };
             json!({
                 "type": "scatter", "mode": if points.len() < 3 { "lines+markers" } else { "lines" },
                 "name": name, "x": x, "y": points.iter().map(rate).collect::<Vec<_>>(),
-                "line": {"color": colour, "width": 2}, "hovertemplate": "%{y:,.0f} MB/s",
+                "line": {"color": colour, "width": 2}, "hovertemplate": "%{y:,.0f} MiB/s",
             })
         })
         .collect();
     Chart {
         id: "moved".into(),
         title: "Throughput over time".into(),
-        caption: "Data read and written, in megabytes (10^6 bytes) a second.",
+        caption: "Data read and written, in MiB a second.",
         figure: figure(
             &traces,
             &json!({"title": {"text": "seconds from the start"}, "rangemode": "tozero"}),
-            &rate_axis("MB/s"),
+            &rate_axis("MiB/s"),
             "x unified",
         ),
     }

@@ -4,9 +4,9 @@ use iostall_model::figures::per_second;
 use iostall_model::transfer::TransferPoint;
 use iostall_model::{Run, VerifyOutcome};
 
-use super::moved::{self, NoSpans, megabytes, mismatches};
+use super::moved::{self, NoSpans, mismatches};
 use crate::fact::Fact;
-use crate::format::{bytes, count, duration, maybe_number, shown};
+use crate::format::{bytes, count, duration, maybe_throughput, shown};
 use crate::report::{Field, Report, Series};
 use crate::section::{Layout, Note, Section, Tile};
 use crate::table::Severity;
@@ -41,7 +41,7 @@ pub(super) fn report<'a>(run: &'a Run, verify: &'a VerifyOutcome) -> Report<'a> 
 fn card(verify: &VerifyOutcome) -> Vec<Tile> {
     let is_bad = |amount: usize| if amount > 0 { Severity::Bad } else { Severity::Plain };
     let (different, extra) = (verify.mismatches.len(), verify.extra.len());
-    let rate = per_second(verify.bytes as f64 / 1e6, verify.elapsed_ns);
+    let rate = per_second(verify.bytes as f64, verify.elapsed_ns);
     vec![
         Tile::plain("as they should be", count(verify.equal), "files"),
         Tile {
@@ -53,7 +53,7 @@ fn card(verify: &VerifyOutcome) -> Vec<Tile> {
         Tile::plain("files", count(verify.files), "in the manifest"),
         Tile::plain("read", bytes(verify.bytes), ""),
         Tile::plain("time", duration(verify.elapsed_ns as f64), ""),
-        Tile::plain("MB/s", maybe_number(rate), ""),
+        Tile::plain("throughput", maybe_throughput(rate), ""),
     ]
 }
 
@@ -85,7 +85,7 @@ fn headline(verify: &VerifyOutcome) -> String {
         count(verify.files),
         bytes(verify.bytes),
         duration(verify.elapsed_ns as f64),
-        megabytes(rate),
+        maybe_throughput(rate),
     )
 }
 

@@ -108,6 +108,7 @@ impl Page {
 
     fn head(&mut self, report: &Report<'_>) {
         let run = report.run;
+        self.answer(report, None);
         let name = self.style.severity(Severity::Strong, &shown(&run.name));
         self.line(&name);
         for words in [&report.description, &report.shape].into_iter().filter(|words| !words.is_empty()) {
@@ -119,7 +120,6 @@ impl Page {
         if run.interrupted {
             self.prose(Some(Severity::Bad), 0, "INTERRUPTED: what follows holds for the part that ran.");
         }
-        self.answer(report, None);
         self.line("");
         self.facts(&facts::ran_on(report, Detail::Brief));
     }
@@ -292,7 +292,8 @@ mod tests {
     #[test]
     fn an_interrupted_run_says_so_at_the_top() {
         let report = text(&fixture::interrupted(), &TextOptions::default());
-        assert!(report.lines().take(5).any(|line| line.starts_with("INTERRUPTED")), "{report}");
+        assert!(report.starts_with("interrupted · "), "{report}");
+        assert!(report.lines().take(7).any(|line| line.starts_with("INTERRUPTED")), "{report}");
     }
 
     #[test]

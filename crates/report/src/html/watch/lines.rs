@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::group_name::group_name;
-use crate::chart::{COLOURS, Chart, drawn, figure, rate_axis, rounded, seconds, trace_name};
+use crate::chart::{COLOURS, Chart, drawn, figure, length_axis, rate_axis, rounded, seconds, trace_name};
 use crate::watch::columns::stall_label;
 use iostall_watch::windows::{Cause, Line, Mark, WatchReport, WatchSeries};
 
@@ -198,7 +198,7 @@ fn distribution(report: &WatchReport, series: &WatchSeries) -> Chart {
         caption: "Share of the I/O by the mean of the interval it fell in. It is not the distribution of single requests.",
         figure: figure(
             &traces,
-            &json!({"title": {"text": "stall"}, "type": "log", "tickformat": "~s", "ticksuffix": "s", "dtick": 1}),
+            &length_axis("stall"),
             &json!({"title": {"text": "share of reads and writes"}, "ticksuffix": " %", "range": [0, 101]}),
             "closest",
         ),

@@ -69,11 +69,9 @@ fn time_axis() -> Value {
 /// Percentiles with equal distances between nines: the axis is the logarithm of `1 / (1 - p)`.
 fn percentile_axis() -> Value {
     let shares =
-        [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999, 0.999_999_9, 0.999_999_99, 0.999_999_999];
-    let labels = [
-        "0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "5 nines", "6 nines", "7 nines", "8 nines",
-        "9 nines",
-    ];
+        [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999, 0.999_999_9, 0.999_999_99, 0.999_999_999];
+    let labels =
+        ["50 %", "90 %", "99 %", "99.9 %", "99.99 %", "5 nines", "6 nines", "7 nines", "8 nines", "9 nines"];
     let places: Vec<f64> = shares.iter().map(|share| rounded(1.0 / (1.0 - share))).collect();
     json!({
         "title": {"text": "percentile"}, "type": "log",

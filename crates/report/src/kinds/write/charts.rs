@@ -44,11 +44,11 @@ pub(super) fn charts(paced: &PacedOutcome) -> Vec<Chart> {
             caption: "Bytes of each interval over its time, pauses included, against the data written so far.",
             figure: figure(
                 &trace(
-                    |interval| interval.bytes_per_second().map(|rate| rounded(rate / 1e6)),
-                    "%{y:,.0f} MB/s",
+                    |interval| interval.bytes_per_second().map(|rate| rounded(rate / 1_048_576.0)),
+                    "%{y:,.0f} MiB/s",
                 ),
                 &written,
-                &rate_axis("MB/s"),
+                &rate_axis("MiB/s"),
                 "x unified",
             ),
         },

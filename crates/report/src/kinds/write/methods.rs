@@ -7,6 +7,8 @@ use iostall_model::paced::{MethodOutcome, PacedInterval};
 use crate::format::{bytes, count, maybe_duration, number};
 use crate::table::{Column, Severity, Table, TableCell};
 
+const MIB: f64 = 1_048_576.0;
+
 /// A method, with its packets per burst if several paces were tried.
 pub(super) fn method_name(paced: &PacedOutcome, method: &MethodOutcome) -> String {
     let name = method.method.name();
@@ -32,26 +34,26 @@ pub(super) fn table(paced: &PacedOutcome) -> Table {
         vec![
             Column::words("method"),
             Column::numbers("written"),
-            Column::numbers("MB/s"),
+            Column::numbers("MiB/s"),
             Column::numbers("with sync").droppable(3),
             Column::numbers("write mean"),
             Column::numbers("p99"),
             Column::numbers("peak"),
             Column::numbers("peak at").droppable(1),
-            Column::numbers("intervals MB/s").droppable(2),
+            Column::numbers("intervals MiB/s").droppable(2),
             Column::numbers("late bursts"),
             Column::numbers("buffer needed"),
         ],
     );
     for method in &paced.methods {
-        let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| number(rate / 1e6));
+        let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| number(rate / MIB));
         // The last interval may be too short to say much.
         let whole_bytes = method.whole_interval_bytes(paced.interval_bytes);
         let whole = method.intervals.iter().filter(|interval| interval.is_most_of(whole_bytes));
         let speeds = whole.filter_map(PacedInterval::bytes_per_second);
         let (low, high) = speeds.fold((f64::MAX, 0.0_f64), |(low, high), at| (low.min(at), high.max(at)));
         let range = if high > 0.0 {
-            format!("{} to {}", number(low / 1e6), number(high / 1e6))
+            format!("{} to {}", number(low / MIB), number(high / MIB))
         } else {
             "-".to_owned()
         };

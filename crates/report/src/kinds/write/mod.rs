@@ -6,6 +6,7 @@ mod methods;
 mod notes;
 mod series;
 
+use iostall_measure::as_typed;
 use iostall_model::{PacedOutcome, Run};
 
 use super::moved::NoSpans;
@@ -45,7 +46,7 @@ fn headline(paced: &PacedOutcome) -> String {
         } else {
             format!("in {} parts", paced.methods.len())
         },
-        bytes(paced.interval_bytes),
+        as_typed(paced.interval_bytes as f64),
     )
 }
 
@@ -58,8 +59,8 @@ fn card(paced: &PacedOutcome) -> Vec<Tile> {
         let is_lost = method.failed.is_some() || method.kept_pace() == Some(false);
         let (under, severity) =
             if is_lost { ("failed, or did not keep the pace", Severity::Bad) } else { ("", Severity::Plain) };
-        let rate = maybe_number(method.bytes_per_second().map(|rate| rate / 1e6));
-        tiles.push(Tile { severity, ..Tile::plain(format!("{name} MB/s"), rate, under) });
+        let rate = maybe_throughput(method.bytes_per_second());
+        tiles.push(Tile { severity, ..Tile::plain(name.clone(), rate, under) });
         let slowest = maybe_duration(method.write_ns.max().map(|ns| ns as f64));
         tiles.push(Tile::plain(format!("{name} slowest write"), slowest, ""));
         let [p50, _, p99_9, mean] = latency_tiles(&format!("{name} write "), &method.write_ns);

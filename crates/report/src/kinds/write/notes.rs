@@ -1,12 +1,12 @@
 //! The results of a paced write in words.
 
+use iostall_measure::Rate;
 use iostall_model::PacedOutcome;
 use iostall_model::kinds::SweetSpot;
 use iostall_model::paced::MethodOutcome;
 
 use super::methods::method_name;
-use crate::format::{bytes, count, duration, maybe_duration, shown};
-use crate::kinds::moved::megabytes;
+use crate::format::{NONE, bytes, count, duration, maybe_duration, maybe_throughput, shown, throughput};
 use crate::section::Note;
 use crate::table::Severity;
 
@@ -17,7 +17,7 @@ fn spot_note(paced: &PacedOutcome, spot: &SweetSpot) -> Note {
         Some(step) => Note::strong(format!(
             "{method}: the sweet spot is {} packets a burst: {} with no write slower than {}.",
             count(step.pace.packets_per_burst.into()),
-            megabytes(step.bytes_per_second()),
+            maybe_throughput(step.bytes_per_second()),
             maybe_duration(step.write_ns.max().map(|ns| ns as f64)),
         )),
         None => Note::bad(format!(
@@ -40,7 +40,10 @@ pub(super) fn answer(paced: &PacedOutcome) -> String {
         let slowest = maybe_duration(method.write_ns.max().map(|ns| ns as f64));
         let lost = if method.kept_pace() == Some(false) { ", pace lost" } else { "" };
         let failed = if method.failed.is_some() { ", failed" } else { "" };
-        format!("{name} {}, slowest write {slowest}{lost}{failed}", megabytes(method.bytes_per_second()))
+        format!(
+            "{name} {}, slowest write {slowest}{lost}{failed}",
+            maybe_throughput(method.bytes_per_second())
+        )
     };
     paced.methods.iter().map(one).collect::<Vec<_>>().join(" · ")
 }
@@ -74,8 +77,8 @@ pub(super) fn notes(paced: &PacedOutcome) -> Vec<Note> {
                 "{name}: after {} had been written, the speed of writing {word} from {} to {} and stayed there \
                      (by chance in fewer than {} of 1000 cases).",
                 bytes(change.at_bytes),
-                megabytes(Some(before)),
-                megabytes(Some(after)),
+                throughput(before),
+                throughput(after),
                 (change.p_value * 1000.0).ceil(),
             );
             notes.push(Note { severity, text });
@@ -84,7 +87,7 @@ pub(super) fn notes(paced: &PacedOutcome) -> Vec<Note> {
             notes.push(Note::bad(format!(
                 "{name}: the pace of {} was not kept: {} of {} bursts began late, the latest by {}. No buffer is advised for a pace \
                  that is lost: choose a lower one, or a faster target.",
-                megabytes(method.pace.bytes_per_second()),
+                method.pace.bytes_per_second().map(Rate::BytesPerSecond).map_or_else(|| NONE.to_owned(), |pace| pace.to_string()),
                 count(method.late_bursts),
                 count(method.bursts),
                 duration(method.lateness_ns_max as f64),
@@ -93,7 +96,7 @@ pub(super) fn notes(paced: &PacedOutcome) -> Vec<Note> {
         if let (Some(buffer), Some(rate)) = (method.advised_buffer_bytes(), method.pace.bytes_per_second()) {
             notes.push(Note::plain(format!(
                 "{name}: a source of {} needs a buffer of {} ({} of its data) to lose nothing.",
-                megabytes(Some(rate)),
+                Rate::BytesPerSecond(rate),
                 bytes(buffer),
                 duration(buffer as f64 / rate * 1e9),
             )));
