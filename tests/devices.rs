@@ -38,7 +38,7 @@ impl LoopDevice {
         self.path.to_str().unwrap()
     }
 
-    fn format(&self) {
+    pub(crate) fn format(&self) {
         let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&self.path).status();
         assert!(made.expect("mkfs.ext4 runs").success());
     }
@@ -51,10 +51,10 @@ impl Drop for LoopDevice {
 }
 
 /// A mounted file system, unmounted on drop. Declared after its device, so that it is dropped first.
-struct Mount(PathBuf);
+pub(crate) struct Mount(PathBuf);
 
 impl Mount {
-    fn new(device: &LoopDevice, at: &Path) -> Option<Self> {
+    pub(crate) fn new(device: &LoopDevice, at: &Path) -> Option<Self> {
         fs::create_dir_all(at).unwrap();
         let mounted = Command::new("mount").arg(&device.path).arg(at).status();
         mounted.is_ok_and(|status| status.success()).then(|| Self(at.to_owned()))

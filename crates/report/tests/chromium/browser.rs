@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// need the memory of all.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-fn browser() -> Option<PathBuf> {
+pub(crate) fn browser() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path)
@@ -115,7 +115,6 @@ addEventListener('load', async () => {
 /// Opens `page` and returns what the probe saw, and the browser's own log. `None`: no browser.
 pub(crate) fn opened(page: &str) -> Option<(Value, String)> {
     let browser = browser()?;
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let page = page.replacen("<head>", &format!("<head>{WATCH}"), 1).replacen(
         "</body>",
@@ -124,15 +123,22 @@ pub(crate) fn opened(page: &str) -> Option<(Value, String)> {
     );
     let file = folder.path().join("report.html");
     std::fs::write(&file, page).unwrap();
-    let (document, log) = dumped(&browser, folder.path(), &file);
+    let (document, log) = dumped_in(&browser, folder.path(), &file, &[]);
+    Some((probed(&document, &log), log))
+}
+
+/// What a probe wrote into the document.
+pub(crate) fn probed(document: &str, log: &str) -> Value {
     let start =
         document.find("<pre id=\"probe\">").unwrap_or_else(|| panic!("the probe did not end:\n{log}"));
     let code = &document[start + "<pre id=\"probe\">".len()..];
     let json = decoded(&code[..code.find('<').unwrap()]);
-    Some((serde_json::from_slice(&json).unwrap(), log))
+    serde_json::from_slice(&json).unwrap()
 }
 
-fn dumped(browser: &Path, folder: &Path, file: &Path) -> (String, String) {
+/// The document of `file` once its scripts have run, and the browser's log. `settings` are further options of the browser.
+pub(crate) fn dumped_in(browser: &Path, folder: &Path, file: &Path, settings: &[&str]) -> (String, String) {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut child = Command::new(browser)
         .args([
             "--headless",
@@ -149,6 +155,7 @@ fn dumped(browser: &Path, folder: &Path, file: &Path) -> (String, String) {
             "--virtual-time-budget=60000",
             "--dump-dom",
         ])
+        .args(settings)
         .arg(format!("--user-data-dir={}", folder.join("profile").display()))
         .arg(format!("file://{}", file.display()))
         .env("HOME", folder)

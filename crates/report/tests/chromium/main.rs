@@ -5,6 +5,7 @@ mod browser;
 #[path = "../../src/fixture/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "the unit tests use the rest")]
 mod fixture;
+mod looks;
 
 use browser::{assert_quiet, opened, words};
 use iostall_model::Run;
@@ -188,4 +189,45 @@ fn the_page_of_two_windows_draws_them_side_by_side() {
     assert_eq!(words(&seen["headings"])[0], "Files, two windows held against each other");
     assert!(seen["text"].as_str().unwrap().contains("+200"));
     assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
+}
+
+/// Everything that a page can show: a report of each kind, two spans, a hostile name, and both reports of watched sources.
+fn every_page() -> Vec<(&'static str, String)> {
+    let runs = [
+        ("load", fixture::run()),
+        ("two spans", fixture::two_spans()),
+        ("hostile", fixture::hostile()),
+        ("sweep", fixture::sweep()),
+        ("matrix", fixture::matrix()),
+        ("max rate", fixture::max_rate(500_000)),
+        ("fsync", fixture::fsync()),
+        ("copy", fixture::copy()),
+        ("write", fixture::write()),
+    ];
+    let mut pages: Vec<_> = runs.iter().map(|(name, run)| (*name, page(run))).collect();
+    let mut window = String::new();
+    write_watch_html(&watched::report(), &watched::series(), &mut window).unwrap();
+    pages.push(("window", window));
+    let both = WatchComparison { before: watched::report_of(1), after: watched::report_of(3) };
+    let mut windows = String::new();
+    write_comparison_html(&both, &mut windows).unwrap();
+    pages.push(("two windows", windows));
+    pages
+}
+
+/// The story: a report in a ticket was opened on a telephone at night.
+#[test]
+fn every_page_can_be_read_on_a_telephone_and_at_a_desk_in_light_and_in_dark() {
+    let pages = every_page();
+    for dark in [false, true] {
+        let Some(seen) = looks::looked_at(&pages, dark) else { return };
+        assert_eq!(seen.len(), 2 * pages.len());
+        for look in seen {
+            assert_eq!((&look["dark"], &look["width"]), (&Value::from(dark), &look["seenWidth"]), "{look}");
+            assert_eq!(look["overflow"], 0, "it scrolls sideways: {look}");
+            assert_eq!(look["faint"], Value::Array(Vec::new()), "{look}");
+            // The story: between 2 and 8 ms there is no power of ten, and the axis had no number at all.
+            assert_eq!(look["bare"], Value::Array(Vec::new()), "a chart without numbers: {look}");
+        }
+    }
 }

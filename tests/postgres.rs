@@ -1,0 +1,128 @@
+//! A PostgreSQL server of a test's own: Debian's, in a directory and on a port that nobody else uses.
+
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::support::until;
+
+/// Debian's path.
+const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+/// PostgreSQL does not run as root.
+const NOBODY: u32 = 65_534;
+
+/// A server that requires passwords and logs to a file.
+pub(crate) struct Postgres {
+    directory: tempfile::TempDir,
+    port: u16,
+    process: Child,
+}
+
+fn program(name: &str) -> Command {
+    let mut command = Command::new(Path::new(PROGRAMS).join(name));
+    command
+        .current_dir("/")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+impl Postgres {
+    /// `None` if PostgreSQL is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        if !Path::new(PROGRAMS).join("postgres").exists() {
+            return None;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let (data, word) = (directory.path().join("data"), directory.path().join("word"));
+        std::fs::write(&word, "right\n").unwrap();
+        if is_root() {
+            for path in [directory.path(), &word] {
+                chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
+        let pwfile = format!("--pwfile={}", word.display());
+        let made = program("initdb")
+            .args(["-A", "scram-sha-256", "-U", "mon", "-N", &pwfile, "-D"])
+            .arg(&data)
+            .status();
+        assert!(made.unwrap().success(), "initdb");
+        let listen = |directory| Self::listen(directory, &data);
+        // If another process takes the port first, the server exits and another port is tried.
+        let mut directory = Some(directory);
+        let server = until("PostgreSQL", || match listen(directory.take()?) {
+            Ok(server) => Some(server),
+            Err(again) => {
+                directory = Some(again);
+                None
+            }
+        });
+        Some(server)
+    }
+
+    /// Starts the server on a port that was free a moment ago; returns the directory if the server exited.
+    fn listen(directory: tempfile::TempDir, data: &Path) -> Result<Self, tempfile::TempDir> {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let log = std::fs::File::create(directory.path().join("log")).unwrap();
+        let mut postgres = program("postgres");
+        postgres.arg("-D").arg(data).arg("-k").arg(directory.path()).args(["-p", &port.to_string()]);
+        postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "autovacuum=off"]);
+        let mut process = postgres.stderr(log).spawn().unwrap();
+        let path = directory.path().join("log");
+        let is_ready = until("PostgreSQL", || {
+            let has_ended = process.try_wait().unwrap().is_some();
+            let log = std::fs::read_to_string(&path).unwrap_or_default();
+            let is_ready = log.contains("ready to accept connections");
+            (is_ready || has_ended).then_some(is_ready)
+        });
+        if is_ready { Ok(Self { directory, port, process }) } else { Err(directory) }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    /// How often the log contains `words`.
+    pub(crate) fn logged(&self, words: &str) -> usize {
+        self.log().matches(words).count()
+    }
+
+    pub(crate) fn url(&self, database: &str, password: &Path) -> String {
+        format!("postgres://mon@127.0.0.1:{}/{database}?password-file={}", self.port, password.display())
+    }
+
+    pub(crate) fn sql(&self, text: &str) {
+        let mut psql = program("psql");
+        psql.args([
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &self.port.to_string(),
+            "-U",
+            "mon",
+            "-d",
+            "postgres",
+            "-c",
+            text,
+        ]);
+        assert!(psql.env("PGPASSWORD", "right").status().unwrap().success(), "{text}");
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

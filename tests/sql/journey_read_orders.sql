@@ -1,0 +1,3 @@
+/* iostall:journey_read_orders */
+SELECT count(*) AS orders
+  FROM orders;
