@@ -8,6 +8,7 @@ use iostall_model::{Run, RunNumber};
 use iostall_session::output::Form;
 use iostall_watch::windows::{WatchComparison, WatchReport, WatchSeries};
 
+use crate::answer::answer;
 use crate::card::card;
 use crate::csv::write_csv;
 use crate::html::{write_comparison_html, write_html, write_watch_html};

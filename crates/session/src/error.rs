@@ -136,6 +136,16 @@ pub enum SessionError {
 /// For a manifest that cannot be read.
 const MANIFEST_HINT: &str = "`iostall copy --manifest FILE` writes one; lists from md5sum, sha256sum, b3sum or xxhsum work too; `iostall verify TREE TREE` compares two directories";
 
+/// The size that would fit, or another place where none does.
+fn hint_about_space(error: &FreeSpaceError) -> Option<String> {
+    let FreeSpaceError::TooLittle { fits_bytes, .. } = error else { return None };
+    if *fits_bytes < SIZE_ALIGN {
+        return Some("make room there, or name a file in another directory".to_owned());
+    }
+    let fits = fits_bytes / SIZE_ALIGN * SIZE_ALIGN;
+    Some(format!("a size of {fits} bytes would fit (--size {fits}, -c{fits})"))
+}
+
 impl SessionError {
     /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
@@ -152,13 +162,7 @@ impl SessionError {
             }
             Self::ScratchInTheWay => "name a FILE to load, or run in another directory",
             Self::Refused(refusal) => return Some(refusal.hint()),
-            Self::FreeSpace(FreeSpaceError::TooLittle { fits_bytes, .. }) if *fits_bytes < SIZE_ALIGN => {
-                "make room there, or name a file in another directory"
-            }
-            Self::FreeSpace(FreeSpaceError::TooLittle { fits_bytes, .. }) => {
-                let fits = fits_bytes / SIZE_ALIGN * SIZE_ALIGN;
-                return Some(format!("a size of {fits} bytes would fit (--size {fits}, -c{fits})"));
-            }
+            Self::FreeSpace(error) => return hint_about_space(error),
             Self::Open(_) => "name a file or block device that may be read",
             Self::Empty { .. } => "name a file with data, or a new file for iostall to create",
             Self::EngineUnavailable(error) => error.hint().unwrap_or("leave --engine out to use threads"),
@@ -198,7 +202,6 @@ impl SessionError {
             | Self::SegmentInTheWay { .. }
             | Self::SegmentSpace(_)
             | Self::NothingCommitted { .. }
-            | Self::FreeSpace(_)
             | Self::NoFileSystem
             | Self::Mark { .. }
             | Self::Make { .. }

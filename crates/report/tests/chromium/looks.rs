@@ -6,7 +6,7 @@ use super::browser::{browser, dumped_in, probed};
 
 /// Loads each page into a frame of each width, one after the other. Frames, because a browser's window does not become as narrow
 /// as a telephone.
-const SCRIPT: &str = r#"
+const SCRIPT: &str = r"
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 const WIDTHS = [390, 1280];
 // A computed colour is rgb(a) in bytes, or color(srgb) in shares.
@@ -79,7 +79,7 @@ const faint = (frame) => {
   place.textContent = btoa(unescape(encodeURIComponent(JSON.stringify(out))));
   document.body.append(place);
 })();
-"#;
+";
 
 /// What each of the named `pages` looks like at each width. `None`: no browser.
 pub(crate) fn looked_at(pages: &[(&str, String)], dark: bool) -> Option<Vec<Value>> {

@@ -11,7 +11,7 @@ use iostall_model::{PacedOutcome, Run};
 
 use super::moved::NoSpans;
 use crate::card::{latency_tiles, p99_tile};
-use crate::format::{bytes, duration, maybe_duration, maybe_number};
+use crate::format::{bytes, duration, maybe_duration, maybe_throughput};
 use crate::report::Report;
 use crate::section::{Layout, Section, Tile};
 use crate::table::Severity;
