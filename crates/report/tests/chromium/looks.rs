@@ -66,6 +66,10 @@ const faint = (frame) => {
         seenWidth: frame.contentWindow.innerWidth,
         dark: frame.contentWindow.matchMedia('(prefers-color-scheme: dark)').matches,
         overflow: root.scrollWidth - root.clientWidth,
+        wide: [...frame.contentDocument.body.querySelectorAll('*')]
+          .filter((element) => element.getBoundingClientRect().right > width && !element.parentElement.closest('.table, .chart'))
+          .slice(0, 5)
+          .map((element) => `${element.tagName}.${element.getAttribute('class')}`),
         faint: faint(frame.contentWindow),
         bare: [...frame.contentDocument.querySelectorAll('.chart')]
           .filter((chart) => chart.querySelectorAll('.ytick').length < 2)
