@@ -89,13 +89,9 @@ fn a_postgresql_dba_asks_whether_the_cloud_disk_is_to_blame() {
     if let Some(disk) = SlowDisk::new(&here, "wal", 2048, 100) {
         let load =
             ["load", "--preset", "postgres", "--target", "log=wal/t.dat", "--size", "16MiB", "--warmup", "0"];
-        // A machine that stalls commits too seldom for a p99, which needs a thousand.
-        let answer = until("a load with enough commits", || {
-            let words = [&load[..], &["--duration", "15s", "--json", "o.json", "t.dat"]].concat();
-            let ran = disk.run(&here, &words).expect_status(0);
-            let answer = answered(&ran, &here.json("o.json"));
-            (answer.contains("slower than a disk") || answer.contains(" p99: ")).then_some(answer)
-        });
+        let words = [&load[..], &["--duration", "15s", "--json", "o.json", "t.dat"]].concat();
+        let ran = disk.run(&here, &words).expect_status(0);
+        let answer = answered(&ran, &here.json("o.json"));
         assert!(
             answer.contains("wal commits ") && answer.contains("slower than a disk should be (≤ 5 ms)"),
             "{answer}"
