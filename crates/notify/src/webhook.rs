@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::crypto::ring;
+use rustls::crypto::aws_lc_rs;
 use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
@@ -99,7 +99,7 @@ fn agent(timeout: Duration) -> Agent {
     let roots = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned());
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::from(roots))
-        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+        .unversioned_rustls_crypto_provider(Arc::new(aws_lc_rs::default_provider()))
         .build();
     Agent::config_builder()
         .timeout_global(Some(timeout))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use iostall_measure::clock::utc_now;
 use iostall_measure::foreign::said;
-use rustls::crypto::ring;
+use rustls::crypto::aws_lc_rs;
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -92,7 +92,7 @@ fn agent(limit: Duration, proxy: Option<Proxy>) -> Agent {
     let roots = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned());
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::from(roots))
-        .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
+        .unversioned_rustls_crypto_provider(Arc::new(aws_lc_rs::default_provider()))
         .build();
     Agent::config_builder()
         .timeout_global(Some(limit))

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{AlertDescription, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
@@ -21,7 +21,7 @@ pub(crate) use words::of_text;
 /// The TLS configuration that `address` asks for; `None` without TLS.
 pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceError> {
     let fail = |reason: String| SourceError::Tls { source_name: address.to_string(), reason };
-    let provider = Arc::new(ring::default_provider());
+    let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| fail(error.to_string()))?;

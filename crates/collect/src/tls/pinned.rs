@@ -94,7 +94,7 @@ impl ServerCertVerifier for Named {
 mod tests {
     use super::*;
     use rcgen::{BasicConstraints, Certificate, CertificateParams, IsCa, KeyPair, date_time_ymd};
-    use rustls::crypto::ring;
+    use rustls::crypto::aws_lc_rs;
 
     /// Now, for a certificate that is valid from 1975 to 4096 unless set otherwise.
     fn now() -> UnixTime {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     fn verify(named: &Certificate, shown: &Certificate, host: &str) -> Result<(), String> {
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(aws_lc_rs::default_provider());
         let verifier = Named::new(vec![named.der().clone()], provider).unwrap();
         let name = ServerName::try_from(host.to_owned()).unwrap();
         match verifier.verify_server_cert(shown.der(), &[], &name, &[], now()) {
