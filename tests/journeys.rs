@@ -8,7 +8,7 @@ use crate::copy::content;
 use crate::devices::LoopDevice;
 use crate::postgres::Postgres;
 use crate::slow_disk::SlowDisk;
-use crate::support::{Ran, Workspace, counted, skip, until};
+use crate::support::{Ran, Workspace, counted, skip};
 
 /// The answer of the run in `document`, which is also the last thing on the screen.
 #[track_caller]
