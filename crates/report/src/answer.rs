@@ -95,16 +95,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_run_has_an_answer() {
-        for run in [
-            fixture::sweep(),
-            fixture::matrix(),
-            fixture::max_rate(500_000),
-            fixture::max_rate(1000),
-            fixture::copy(),
-            fixture::verify(),
-            fixture::write(),
-            fixture::empty(),
-        ] {
+        for (_, run) in fixture::of_every_kind() {
             let sentence = answer(&Report::of(&run), None);
             assert!(sentence.len() > 10 && !sentence.contains("NaN"), "{sentence}");
         }

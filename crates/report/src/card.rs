@@ -296,18 +296,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_run_has_a_card_with_numbers() {
-        for run in [
-            fixture::sweep(),
-            fixture::matrix(),
-            fixture::max_rate(500_000),
-            fixture::max_rate(1000),
-            fixture::copy(),
-            fixture::verify(),
-            fixture::write(),
-            fixture::fsync(),
-            fixture::run(),
-            fixture::empty(),
-        ] {
+        for (_, run) in fixture::of_every_kind() {
             let texts = texts(&run);
             assert!(texts.len() > 6, "{}: {texts:?}", run.body.kind());
             assert!(!texts.iter().any(|text| text.contains("NaN") || text.contains("inf ")), "{texts:?}");

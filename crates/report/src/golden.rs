@@ -1,6 +1,5 @@
 //! Golden tests: every run kind in every output format, word for word, which refactoring must not change.
 
-use iostall_model::Run;
 use iostall_watch::windows::{GroupKey, WatchReport, fixture as watch_fixture};
 use unicode_width::UnicodeWidthStr;
 
@@ -10,32 +9,6 @@ use crate::{
     write_text,
 };
 
-/// A run of each kind, and loads without results, with two spans, and interrupted.
-fn runs() -> Vec<(&'static str, Run)> {
-    vec![
-        ("load", fixture::run()),
-        ("load-empty", fixture::empty()),
-        ("load-interrupted", fixture::interrupted()),
-        ("load-two-spans", fixture::two_spans()),
-        ("load-nothing", nothing()),
-        ("sweep", fixture::sweep()),
-        ("matrix", fixture::matrix()),
-        ("max-rate", fixture::max_rate(500_000)),
-        ("max-rate-missed", fixture::max_rate(1000)),
-        ("copy", fixture::copy()),
-        ("verify", fixture::verify()),
-        ("write", fixture::write()),
-        ("fsync", fixture::fsync()),
-    ]
-}
-
-/// A load that did not reach its first span.
-fn nothing() -> Run {
-    let mut run = fixture::interrupted();
-    fixture::load_mut(&mut run).spans.clear();
-    run
-}
-
 /// FNV-1a, for long text without meaning to a reader: any changed byte gives a different number.
 fn fingerprint(text: &str) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -44,7 +17,7 @@ fn fingerprint(text: &str) -> String {
 
 #[test]
 fn text() {
-    for (name, run) in runs() {
+    for (name, run) in fixture::of_every_kind() {
         let narrow = TextOptions { width: 80, unicode: false, colour: true, percentiles: true, bars: true };
         let mut text = String::new();
         write_text(&Report::of(&run), &TextOptions { width: 120, ..TextOptions::default() }, &mut text)
@@ -78,7 +51,7 @@ fn text_at_three_widths() {
 /// Every kind of run at every width that a terminal has.
 #[test]
 fn no_line_of_a_report_is_wider_than_the_terminal() {
-    for (_, run) in runs() {
+    for (_, run) in fixture::of_every_kind() {
         for width in [80, 100, 120, 160, 200] {
             let mut text = String::new();
             let options = TextOptions { width, percentiles: true, ..TextOptions::default() };
@@ -110,7 +83,7 @@ fn watched() -> WatchReport {
 
 #[test]
 fn markdown() {
-    for (name, run) in runs() {
+    for (name, run) in fixture::of_every_kind() {
         let mut text = String::new();
         write_markdown(&Report::of(&run), &mut text).unwrap();
         insta::assert_snapshot!(format!("markdown-{name}"), text);
@@ -119,7 +92,7 @@ fn markdown() {
 
 #[test]
 fn csv() {
-    for (name, run) in runs() {
+    for (name, run) in fixture::of_every_kind() {
         let mut bytes = Vec::new();
         write_csv(&Report::of(&run), &mut bytes).unwrap();
         insta::assert_snapshot!(format!("csv-{name}"), String::from_utf8(bytes).unwrap().replace('\r', "^M"));
@@ -128,7 +101,7 @@ fn csv() {
 
 #[test]
 fn json() {
-    for (name, run) in runs() {
+    for (name, run) in fixture::of_every_kind() {
         let written = |layout| {
             let mut bytes = Vec::new();
             write_json(&Report::of(&run), layout, &mut bytes).unwrap();
@@ -144,7 +117,7 @@ fn json() {
 
 #[test]
 fn html() {
-    for (name, run) in runs() {
+    for (name, run) in fixture::of_every_kind() {
         let mut page = String::new();
         write_html(&Report::of(&run), &mut page).unwrap();
         let figures = between(&page, "id=\"figures\">", "</script>").replace("},\"span-", "},\n\"span-");
@@ -167,7 +140,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
 /// Listings and documents used different names for a kind, so that a script could not join them.
 #[test]
 fn the_word_of_a_kind_is_the_key_of_its_outcome_in_documents() {
-    for (_, run) in runs() {
+    for (_, run) in fixture::of_every_kind() {
         let value = serde_json::to_value(&run.body).unwrap();
         assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), [run.body.kind()]);
     }

@@ -3,7 +3,7 @@
 
 mod browser;
 #[path = "../../src/fixture/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "the unit tests use the rest")]
+#[expect(dead_code, reason = "the unit tests use the rest")]
 mod fixture;
 mod looks;
 
