@@ -113,8 +113,8 @@ pub fn fail_at_size_limits() -> io::Result<()> {
 
 /// Has `ending` hear of the signals that ask for the end. Once a process.
 pub fn on_ending_signals(ending: impl Ending) -> io::Result<()> {
-    let system = System::here();
-    let wanted = ENDING.into_iter().chain([SIGUSR1]).filter(|signal| !system.ignores_signal(*signal));
+    let ignored = System::here().ignored_signals();
+    let wanted = ENDING.into_iter().chain([SIGUSR1]).filter(|signal| !ignored.contains(*signal));
     let mut signals = Signals::new(wanted)?;
     let ending = Arc::new(ending);
     let follow = move || {

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::pressure::Pressure;
-use super::system::System;
+use super::system::{System, read_text};
 
 /// Mount point of version 2.
 const GROUPS: &str = "/sys/fs/cgroup";
@@ -85,7 +85,7 @@ fn descend(directory: &Path, name: &str, depth: usize, groups: &mut Vec<GroupIo>
 
 fn read_group(directory: &Path, name: &str) -> Option<GroupIo> {
     let inode = std::fs::metadata(directory).ok()?.ino();
-    let text = |file: &str| std::fs::read_to_string(directory.join(file)).ok();
+    let text = |file: &str| read_text(&directory.join(file)).ok();
     let devices = text("io.stat").unwrap_or_default().lines().filter_map(GroupDeviceIo::parse).collect();
     let pressure = text("io.pressure").and_then(|text| Pressure::parse(&text));
     Some(GroupIo { name: name.to_owned(), inode, devices, pressure })

@@ -44,6 +44,7 @@ pub use mounts::{Mount, mount_point_of};
 pub use owner_only::{create_directory_for_owner, create_file_for_owner};
 pub use pressure::Pressure;
 pub use program::Program;
+pub use signals::SignalSet;
 pub use system::{System, Unreadable, device_number};
 pub use topology::Topology;
 pub use volumes::Volumes;

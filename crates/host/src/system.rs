@@ -1,8 +1,8 @@
 //! Reads kernel files below a root that tests can replace.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -41,12 +41,12 @@ impl System {
 
     pub(crate) fn read(&self, path: impl AsRef<Path>) -> Result<String, Unreadable> {
         let path = self.locate(path);
-        fs::read_to_string(&path).map_err(|source| Unreadable { path, source })
+        read_text(&path).map_err(|source| Unreadable { path, source })
     }
 
     /// The text of a file; `None` if it is missing, unreadable or not UTF-8.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
-        fs::read_to_string(self.locate(path)).ok()
+        read_text(&self.locate(path)).ok()
     }
 
     /// The trimmed text of a one-line file; `None` also if it is empty.
@@ -61,7 +61,7 @@ impl System {
     }
 
     pub(crate) fn bytes(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
-        fs::read(self.locate(path)).ok()
+        read_whole(&self.locate(path)).ok()
     }
 
     /// Names in a directory, sorted; empty if there is no such directory.
@@ -86,6 +86,21 @@ impl System {
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.locate(path).exists()
     }
+}
+
+/// The kernel gives the size of its files as 0, and a reader that grows from there asks for 32 bytes, then 64, and so on: a dozen calls
+/// for counters that then are not all of one moment. Most of its files fit one read of this size.
+const FIRST_READ_BYTES: usize = 8 << 10;
+
+pub(crate) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(FIRST_READ_BYTES);
+    File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_whole(path)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
 fn to_name(name: OsString) -> Option<String> {
