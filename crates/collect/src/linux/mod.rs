@@ -4,7 +4,7 @@ mod cgroup;
 mod diskstats;
 mod pressure;
 
-use iostall_host::System;
+use iostall_host::{System, Topology};
 use iostall_model::{Epoch, Row, Sample, Warning};
 
 use crate::sample_time;
@@ -13,11 +13,16 @@ use crate::source::{Source, SourceError};
 /// The host that iostall runs on.
 pub(crate) struct LinuxSource {
     system: System,
+    topology: Topology,
 }
 
 impl LinuxSource {
     pub(crate) fn new() -> Self {
-        Self { system: System::here() }
+        Self::of(System::here())
+    }
+
+    fn of(system: System) -> Self {
+        Self { system, topology: Topology::default() }
     }
 }
 
@@ -26,9 +31,9 @@ impl Source for LinuxSource {
         let taken = sample_time::now();
         let devices = self.system.disk_stats()?;
         let mounts = self.system.read_mounts()?;
-        let topology = self.system.topology();
+        self.system.update_topology(&mut self.topology);
         let mut rows: Vec<Row> =
-            devices.iter().filter_map(|stats| diskstats::row(stats, &mounts, &topology)).collect();
+            devices.iter().filter_map(|stats| diskstats::row(stats, &mounts, &self.topology)).collect();
         let mut warnings: Vec<Warning> = Vec::new();
         match self.system.io_pressure() {
             Ok(pressure) => rows.extend(pressure.and_then(|pressure| pressure::row(pressure, "host"))),
@@ -67,7 +72,7 @@ mod tests {
     #[test]
     fn a_captured_host_gives_devices_pressure_and_groups() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/host");
-        let sample = LinuxSource { system: System::at(root) }.read().unwrap();
+        let sample = LinuxSource::of(System::at(root)).read().unwrap();
         let device = |name: &str| sample.rows.iter().find(|row| row.subject.name == name).unwrap();
         let nvme = device("nvme0n1");
         assert_eq!(nvme.subject.kind, Kind::LinuxDevice);
