@@ -21,15 +21,12 @@ use crate::printer::Printer;
 
 /// The options in `args` for [`Outputs::check`].
 pub(crate) fn wanted(args: &OutputArgs) -> Vec<Wanted<'_>> {
-    vec![
-        ("--json", Form::Json, args.json.as_deref()),
+    let more = [
         ("--csv", Form::Csv, args.csv.as_deref()),
-        ("--html", Form::Html, args.html.as_deref()),
-        ("--markdown", Form::Markdown, args.markdown.as_deref()),
-        ("--junit", Form::Junit, args.junit.as_deref()),
         ("--svg", Form::Svg, args.svg.as_deref()),
         ("--card", Form::Card, args.card.as_deref()),
-    ]
+    ];
+    [&args.forms.wanted()[..], &more].concat()
 }
 
 /// The outputs in `args`, after checking that they may be written.

@@ -43,7 +43,9 @@ fn two_files_stand_side_by_side_in_sqlio_s_rows() {
             let lines = ran.stdout.lines().filter(|line| line.trim_start().starts_with(row));
             assert_eq!(lines.count(), 8, "{row}");
         }
-        for words in ["Random write", "Sequential read", "64K A", "128K B", "Side by side", "IOPS B / A"] {
+        for words in
+            ["Random write", "Sequential read", "64 KiB A", "128 KiB B", "Side by side", "IOPS B / A"]
+        {
             assert!(ran.stdout.contains(words), "{words}:\n{}", ran.stdout);
         }
         let run = here.json("m.json");

@@ -109,7 +109,7 @@ fn what_a_device_gave_is_listed_by_device_and_shape() {
         return skip("the capacity of a device", "the tests' directory is on no block device");
     }
     let text = here.run(&["runs", "capacity"]).expect_status(0).stdout;
-    assert!(text.contains("8K random reads") && text.contains("in flight"), "{text}");
+    assert!(text.contains("8 KiB random reads") && text.contains("in flight"), "{text}");
     let said = here.run(&["runs", "capacity", "--json"]).expect_status(0).stdout;
     let found: serde_json::Value = serde_json::from_str(&said).unwrap();
     let record = &found[0]["record"];
@@ -117,6 +117,6 @@ fn what_a_device_gave_is_listed_by_device_and_shape() {
     assert_eq!(record["device"], run["targets"][0]["device"]["name"]);
     assert!(record["curve"][0]["iops"].as_f64().unwrap() > 0.0, "{record}");
     let device = record["device_key"].as_str().or(record["device"].as_str()).unwrap();
-    assert!(here.run(&["runs", "capacity", device]).expect_status(0).stdout.contains("8K random reads"));
+    assert!(here.run(&["runs", "capacity", device]).expect_status(0).stdout.contains("8 KiB random reads"));
     assert_eq!(here.run(&["runs", "capacity", "/dev/no-such"]).expect_status(0).stdout, "");
 }

@@ -7,7 +7,7 @@ use iostall_measure::{ByteCount, Nanos};
 use iostall_model::requirement::Requirement;
 
 use super::candidates;
-use super::load::{EngineChoice, SafetyArgs};
+use super::load::{EngineChoice, FormArgs, SafetyArgs};
 use super::requirement::of_comparison;
 
 const EXAMPLES: &str = "Examples:
@@ -40,21 +40,11 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) safety: SafetyArgs,
 
-    /// Write the comparison as JSON; - for standard output instead of the text
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) forms: FormArgs,
     /// Write every number of the comparison as CSV; - for standard output instead of the text
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) csv: Option<PathBuf>,
-    /// Write a self-contained HTML page with charts
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write the comparison as Markdown, for pasting into a ticket
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) markdown: Option<PathBuf>,
-    /// Write each requirement as a test case in JUnit's XML, for a pipeline
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) junit: Option<PathBuf>,
     /// no-regression: exit status 1 if anything is worse by more than chance explains, or if there are too few
     /// samples to say so
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = of_comparison, help_heading = "Output")]

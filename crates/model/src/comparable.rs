@@ -91,7 +91,7 @@ fn role_differences(ours: &RoleProfile, theirs: &RoleProfile) -> Vec<String> {
     let rate = |role: &RoleProfile| role.rate.map_or("closed loop".to_owned(), |rate| rate.to_string());
     let jumps = |role: &RoleProfile| role.random_pct.unwrap_or(Percent::HUNDRED).to_string();
     let compared: [(&str, String, String); 11] = [
-        ("block sizes", ours.block_size.to_string(), theirs.block_size.to_string()),
+        ("block sizes", ours.block_size.in_words(), theirs.block_size.in_words()),
         ("shares of writes", ours.write_pct.to_string(), theirs.write_pct.to_string()),
         ("access", ours.access.name().to_owned(), theirs.access.name().to_owned()),
         ("regions", ours.region.to_string(), theirs.region.to_string()),

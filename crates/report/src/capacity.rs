@@ -46,9 +46,9 @@ fn cells(run: RunNumber, record: &CapacityRecord) -> [String; 4] {
     [named, words(shape), gave, format!("run {run}, {}{marks}", measured_utc.strftime("%Y-%m-%d"))]
 }
 
-/// `8K random, 30% writes, buffered`.
+/// `8 KiB random, 30% writes, buffered`.
 fn words(shape: &IoShape) -> String {
-    let mut words = format!("{} {}", shape.block_size, shape.access.name());
+    let mut words = format!("{} {}", shape.block_size.in_words(), shape.access.name());
     let percent = shape.write_pct.percent();
     if percent <= 0.0 {
         words.push_str(" reads");

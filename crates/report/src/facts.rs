@@ -195,9 +195,9 @@ fn engine(engine: &EngineUse) -> String {
     join([Some(granted), refused])
 }
 
-/// The shape of a role's requests: `8K random, 70 % reads, 30 % writes, direct`.
+/// The shape of a role's requests: `8 KiB random, 70 % reads, 30 % writes, direct`.
 pub fn role_shape(role: &RoleProfile) -> String {
-    let mut parts = vec![format!("{} {}", role.block_size, access(role))];
+    let mut parts = vec![format!("{} {}", role.block_size.in_words(), access(role))];
     parts.push(match role.write_pct {
         none if none <= Percent::ZERO => "reads".to_owned(),
         all if all >= Percent::HUNDRED => "writes".to_owned(),

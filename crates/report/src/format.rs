@@ -30,6 +30,49 @@ pub fn duration(ns: f64) -> String {
     }
 }
 
+/// The unit that all numbers of a column have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TimeUnit {
+    name: &'static str,
+    ns: f64,
+}
+
+const TIME_UNITS: [TimeUnit; 4] = [
+    TimeUnit { name: "ns", ns: 1.0 },
+    TimeUnit { name: "µs", ns: 1e3 },
+    TimeUnit { name: "ms", ns: 1e6 },
+    TimeUnit { name: "s", ns: 1e9 },
+];
+/// The smallest number that still has two digits where three decimals are shown.
+const TWO_DIGITS: f64 = 0.01;
+
+impl TimeUnit {
+    /// The unit of the longest time, or the next smaller one in which the shortest still has two digits.
+    pub(crate) fn of_column(times_ns: impl Iterator<Item = f64> + Clone) -> Self {
+        let longest = times_ns.clone().fold(0.0, f64::max);
+        let shortest = times_ns.filter(|ns| *ns > 0.0).fold(longest, f64::min);
+        let fits = |unit: &&Self| unit.ns * 0.9995 <= longest && shortest >= unit.ns * TWO_DIGITS;
+        TIME_UNITS.iter().rev().find(fits).copied().unwrap_or(TIME_UNITS[0])
+    }
+
+    /// `ns` in this unit.
+    pub(crate) fn shown(self, ns: f64) -> String {
+        let value = ns / self.ns;
+        let number = match value {
+            _ if value <= 0.0 || self == TIME_UNITS[0] => number_of_whole(value),
+            _ if value < 0.9995 => format!("{value:.3}"),
+            _ if value < 999.5 => three_digits(value),
+            _ => number_of_whole(value),
+        };
+        format!("{number} {}", self.name)
+    }
+}
+
+/// Without decimals.
+fn number_of_whole(value: f64) -> String {
+    if value < 1000.0 { format!("{value:.0}") } else { number(value) }
+}
+
 /// [`duration`] of an optional value.
 pub fn maybe_duration(ns: Option<f64>) -> String {
     ns.map_or_else(|| NONE.to_owned(), duration)
@@ -99,6 +142,25 @@ mod tests {
         ];
         for (ns, text) in expected {
             assert_eq!(duration(ns), text);
+        }
+    }
+
+    /// In a column of `46.3 µs`, `1.63 ms` and `354 µs` the longest had the smallest number, and who looked for the worst
+    /// overlooked it.
+    #[test]
+    fn all_times_of_a_column_have_one_unit_in_which_the_shortest_still_has_two_digits() {
+        for (times, expected) in [
+            (&[46_300.0, 1_630_000.0, 354_000.0][..], &["0.046 ms", "1.63 ms", "0.354 ms"][..]),
+            (&[80_400.0, 514_000.0], &["80.4 µs", "514 µs"]),
+            (&[5_000.0, 33_100_000.0, 0.0], &["5.00 µs", "33,100 µs", "0 µs"]),
+            (&[980.0, 1_960.0], &["0.980 µs", "1.96 µs"]),
+            (&[999_600.0], &["1.00 ms"]),
+            (&[12_000_000.0, 1_204_000_000.0], &["0.012 s", "1.20 s"]),
+            (&[0.0], &["0 ns"]),
+            (&[5.0, 9_000.0], &["5 ns", "9,000 ns"]),
+        ] {
+            let unit = TimeUnit::of_column(times.iter().copied());
+            assert_eq!(times.iter().map(|ns| unit.shown(*ns)).collect::<Vec<_>>(), expected);
         }
     }
 

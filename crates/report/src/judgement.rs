@@ -50,9 +50,7 @@ impl Judgement {
     /// `cell` with this judgement, unless the number is in doubt.
     pub(crate) fn on(self, cell: TableCell) -> TableCell {
         match cell.severity {
-            Severity::Plain | Severity::Strong => {
-                TableCell { text: format!("{}{}", cell.text, self.mark()), severity: self.severity() }
-            }
+            Severity::Plain | Severity::Strong => cell.marked(self.mark()).severity(self.severity()),
             Severity::Caution | Severity::Bad | Severity::Good => cell,
         }
     }

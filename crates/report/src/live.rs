@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn the_percentage_and_the_end_are_those_of_the_whole_run() {
         let progress = SpanProgress {
-            part: Part::Point("3/48 8K random read"),
+            part: Part::Point("3/48 8 KiB random read"),
             phase: Phase::Measured,
             left_ns: 500_000_000,
             lengths: [Nanos(0), Nanos(1_000_000_000), Nanos(0)],
@@ -208,7 +208,7 @@ mod tests {
         let (share, text) = span(&progress);
         assert!((share - 0.25).abs() < 1e-9);
         assert!(text.starts_with("25 %  30:00 of 2:00:00, until "), "{text}");
-        assert!(text.ends_with("measuring  3/48 8K random read"), "{text}");
+        assert!(text.ends_with("measuring  3/48 8 KiB random read"), "{text}");
         let unknown = RunProgress { left_ns: None, ends_utc: None, ..progress.whole };
         let (share, text) = span(&SpanProgress { whole: unknown, ..progress });
         assert!((share - 0.5).abs() < 1e-9 && text.starts_with("30:00  measuring"), "{text}");

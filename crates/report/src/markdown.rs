@@ -121,6 +121,7 @@ fn facts(facts: &[Fact], out: &mut impl Write) -> fmt::Result {
 }
 
 fn table(table: &Table, out: &mut impl Write) -> fmt::Result {
+    let table = &table.in_one_unit();
     writeln!(out, "\n### {}\n", escaped(&table.caption))?;
     let heads = table.columns.iter().map(|column| format!(" {} |", escaped(&column.name)));
     writeln!(out, "|{}", heads.collect::<String>())?;

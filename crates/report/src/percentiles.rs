@@ -2,7 +2,7 @@
 
 use iostall_measure::{Histogram, Percentile};
 
-use crate::format::{NONE, count, duration, maybe_duration};
+use crate::format::{NONE, count};
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// Note under a table with a percentile that its samples cannot support.
@@ -13,8 +13,8 @@ const UNSUPPORTED: &str =
 pub(crate) fn percentile_cell(histogram: &Histogram, percentile: Percentile) -> TableCell {
     match histogram.value_at(percentile) {
         None => NONE.into(),
-        Some(ns) if percentile.is_supported_by(histogram.count()) => duration(ns as f64).into(),
-        Some(ns) => TableCell::from(format!("{}?", duration(ns as f64))).severity(Severity::Caution),
+        Some(ns) if percentile.is_supported_by(histogram.count()) => TableCell::time(ns as f64),
+        Some(ns) => TableCell::time(ns as f64).marked("?").severity(Severity::Caution),
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn percentile_table(caption: &str, sets: &[(String, &Histogram)]) -> 
     let mut table = Table::new(caption, columns);
     let whole = |value: fn(&Histogram) -> Option<u64>| {
         move |histogram: &Histogram| -> TableCell {
-            maybe_duration(value(histogram).map(|ns| ns as f64)).into()
+            TableCell::maybe_time(value(histogram).map(|ns| ns as f64))
         }
     };
     percentile_line(&mut table, sets, "min", whole(Histogram::min));
@@ -53,8 +53,8 @@ pub(crate) fn percentile_table(caption: &str, sets: &[(String, &Histogram)]) -> 
         percentile_line(&mut table, sets, &name, |histogram| percentile_cell(histogram, percentile));
     }
     percentile_line(&mut table, sets, "max", whole(Histogram::max));
-    percentile_line(&mut table, sets, "mean", |histogram| maybe_duration(histogram.mean()).into());
-    percentile_line(&mut table, sets, "std. deviation", |histogram| maybe_duration(histogram.stdev()).into());
+    percentile_line(&mut table, sets, "mean", |histogram| TableCell::maybe_time(histogram.mean()));
+    percentile_line(&mut table, sets, "std. deviation", |histogram| TableCell::maybe_time(histogram.stdev()));
     percentile_line(&mut table, sets, "samples", |histogram| count(histogram.count()).into());
     Some(table)
 }

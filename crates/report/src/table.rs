@@ -1,5 +1,7 @@
 //! A table before rendering: the text report aligns it, the HTML report adds markup.
 
+use crate::format::{NONE, TimeUnit, duration};
+
 /// How a cell is emphasised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Severity {
@@ -21,11 +23,13 @@ pub struct TableCell {
     /// Unescaped.
     pub text: String,
     pub severity: Severity,
+    /// The time in nanoseconds that it shows.
+    time_ns: Option<u64>,
 }
 
 impl From<String> for TableCell {
     fn from(text: String) -> Self {
-        Self { text, severity: Severity::Plain }
+        Self { text, severity: Severity::Plain, time_ns: None }
     }
 }
 
@@ -36,6 +40,27 @@ impl From<&str> for TableCell {
 }
 
 impl TableCell {
+    /// A time. [`Table::in_one_unit`] gives it the unit of its column.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
+    pub(crate) fn time(ns: f64) -> Self {
+        Self { time_ns: ns.is_finite().then_some(ns.round() as u64), ..duration(ns).into() }
+    }
+
+    /// A time, if there is one.
+    pub(crate) fn maybe_time(ns: Option<f64>) -> Self {
+        ns.map_or_else(|| NONE.into(), Self::time)
+    }
+
+    /// The same with `mark` behind its text.
+    pub(crate) fn marked(self, mark: &str) -> Self {
+        Self { text: format!("{}{mark}", self.text), ..self }
+    }
+
+    /// The mark behind a number, such as `?` and `!!`.
+    pub(crate) fn mark(&self) -> &str {
+        &self.text[self.text.trim_end_matches(['?', '!']).len()..]
+    }
+
     /// Sets the severity.
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
@@ -111,6 +136,31 @@ impl Table {
         self.lines.push(TableLine::Cells(cells));
     }
 
+    /// The same with one unit of time in each column, so that a longer time is a larger number.
+    pub(crate) fn in_one_unit(&self) -> Self {
+        let mut table = self.clone();
+        for column in 0..self.columns.len() {
+            let times = self.cells(column).filter_map(|cell| cell.time_ns).map(|ns| ns as f64);
+            let unit = TimeUnit::of_column(times);
+            for line in &mut table.lines {
+                if let TableLine::Cells(cells) = line
+                    && let Some(ns) = cells[column].time_ns
+                {
+                    cells[column].text = format!("{}{}", unit.shown(ns as f64), cells[column].mark());
+                }
+            }
+        }
+        table
+    }
+
+    /// The cells of a column.
+    pub(crate) fn cells(&self, column: usize) -> impl Iterator<Item = &TableCell> + Clone {
+        self.lines.iter().filter_map(move |line| match line {
+            TableLine::Cells(cells) => Some(&cells[column]),
+            TableLine::Group { .. } => None,
+        })
+    }
+
     /// Whether a number is marked as slow or bad.
     pub(crate) fn has_marks(&self) -> bool {
         self.lines.iter().any(|line| match line {
@@ -124,5 +174,25 @@ impl Table {
         if !self.notes.iter().any(|known| known == note) {
             self.notes.push(note.to_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_times_has_one_unit_and_keeps_its_marks_and_what_is_no_time() {
+        let mut table = Table::new("", vec![Column::words(""), Column::numbers("p99")]);
+        let doubtful = TableCell::time(46_300.0).marked("?").severity(Severity::Caution);
+        table.row(vec!["a".into(), doubtful]);
+        table.group("group", "");
+        table.row(vec!["b".into(), TableCell::time(9_830_000.0).marked("!!")]);
+        table.row(vec!["samples".into(), "42,000".into()]);
+        table.row(vec!["none".into(), TableCell::maybe_time(None)]);
+        let table = table.in_one_unit();
+        let texts: Vec<&str> = table.cells(1).map(|cell| cell.text.as_str()).collect();
+        assert_eq!(texts, ["0.046 ms?", "9.83 ms!!", "42,000", NONE]);
+        assert_eq!(table.cells(1).next().unwrap().severity, Severity::Caution);
     }
 }

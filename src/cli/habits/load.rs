@@ -42,7 +42,10 @@ pub(super) fn answer(words: &[String]) -> Option<Answer> {
 pub(super) fn sqlio(words: &[String]) -> Option<Answer> {
     let line = in_diskspds_words(words)?;
     let is_translated = |letter: &str| ["k", "t", "s", "o", "f", "b", "B", "L"].contains(&letter);
-    let is_left_out = |word: &&String| word.starts_with('-') && !word.get(1..2).is_some_and(is_translated);
+    // -f64 is a stripe of 64 blocks; the order that is said is sequential then.
+    let is_stripe = |word: &str| word.strip_prefix("-f").is_some_and(|factor| factor.parse::<u32>().is_ok());
+    let is_known = |word: &str| word.get(1..2).is_some_and(is_translated) && !is_stripe(word);
+    let is_left_out = |word: &&String| word.starts_with('-') && !is_known(word);
     let left_out = words.iter().filter(is_left_out).cloned().collect();
     Some(Answer::line(format!("iostall {line}"), left_out))
 }

@@ -45,6 +45,8 @@ pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
         "load" | "fio" => load::answer(rest),
         "diskspd" => Some(Answer::line(format!("iostall diskspd {}", quoted(rest)), Vec::new())),
         "sqlio" => load::sqlio(rest),
+        // What makes SQLIO's table here, before SQLIO's line.
+        "matrix" | "sweep" if rest.first().is_some_and(|word| word == "sqlio") => load::sqlio(&rest[1..]),
         "copy" => copying::answer(copying::Tool::Any, rest),
         "cp" => copying::answer(copying::Tool::Cp, rest),
         "mv" => copying::moved(copying::Tool::Cp, rest),

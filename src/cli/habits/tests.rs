@@ -113,6 +113,23 @@ fn the_habits_of_other_tools_get_the_right_answer() {
     assert!(count >= 200, "{count}");
 }
 
+/// A list that its authors fill with what they have answered already says nothing about others.
+#[test]
+fn of_sixty_lines_of_somebody_who_had_not_seen_the_code_at_least_54_are_answered_as_he_expected() {
+    let habits = std::fs::read_to_string(HABITS).unwrap();
+    let (_, his) = habits.split_once("# Written down by somebody who had never seen the code\n").unwrap();
+    let typed = his.lines().filter(|line| !line.starts_with(['#', ' ']) && !line.is_empty()).count();
+    let otherwise = his.lines().filter(|line| line.starts_with("# expected otherwise: ")).count();
+    assert!(typed >= 60 && typed - otherwise >= 54, "{typed}, {otherwise} otherwise");
+}
+
+/// A stride of 64 blocks became a plain sequence, and nothing was said of it.
+#[test]
+fn what_is_not_in_the_answer_to_a_line_of_sqlio_is_named() {
+    let answer = answer(&os(&split("matrix sqlio -kR -t8 -s60 -f64 -o16 -b8 -mS4 t.dat"))).unwrap();
+    assert!(answer.hint().ends_with("(left out: -f64, -mS4)"), "{}", answer.hint());
+}
+
 #[test]
 fn words_that_are_nobodys_are_left_to_the_usual_message() {
     for line in [

@@ -50,14 +50,8 @@ pub(crate) fn run(args: &CompareArgs, global: &GlobalArgs, printer: &Printer) ->
 }
 
 fn check(args: &CompareArgs, taken: &Taken) -> Result<Outputs, OutputError> {
-    let wanted = [
-        ("--json", Form::Json, args.json.as_deref()),
-        ("--csv", Form::Csv, args.csv.as_deref()),
-        ("--html", Form::Html, args.html.as_deref()),
-        ("--markdown", Form::Markdown, args.markdown.as_deref()),
-        ("--junit", Form::Junit, args.junit.as_deref()),
-    ];
-    Outputs::check(&wanted, taken)
+    let csv = ("--csv", Form::Csv, args.csv.as_deref());
+    Outputs::check(&[&args.forms.wanted()[..], &[csv]].concat(), taken)
 }
 
 fn title(sides: &[MeasuredSide]) -> String {

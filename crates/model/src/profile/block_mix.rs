@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use iostall_measure::BlockSize;
+use iostall_measure::{BlockSize, ByteCount};
 use serde::{Deserialize, Serialize};
 
 use crate::spelling::{SpellingError, refuse};
@@ -23,6 +23,18 @@ impl BlockMix {
     /// Sizes and their weights; never empty, weights at least 1.
     pub fn parts(&self) -> &[(BlockSize, u32)] {
         &self.0
+    }
+
+    /// As every other size is shown: `8 KiB`, or `8 KiB:80, 64 KiB:20`. What is typed is [`Self::to_string`].
+    pub fn in_words(&self) -> String {
+        let shown = |size: BlockSize| ByteCount(size.bytes().into()).to_string();
+        match self.parts() {
+            [(size, _)] => shown(*size),
+            parts => {
+                let part = |(size, weight): &(BlockSize, u32)| format!("{}:{weight}", shown(*size));
+                parts.iter().map(part).collect::<Vec<_>>().join(", ")
+            }
+        }
     }
 
     /// The largest size.
@@ -99,6 +111,20 @@ impl<'de> Deserialize<'de> for BlockMix {
         match Typed::deserialize(deserializer)? {
             Typed::Bytes(bytes) => BlockSize::new(bytes).map(Self::single).map_err(serde::de::Error::custom),
             Typed::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One screen said `8K` at the top and `8 KiB` at the bottom.
+    #[test]
+    fn a_size_of_a_request_is_shown_as_every_other_size() {
+        for (typed, shown) in [("8K", "8 KiB"), ("8K:80,1M:20", "8 KiB:80, 1 MiB:20"), ("512", "512 B")] {
+            let mix: BlockMix = typed.parse().unwrap();
+            assert_eq!((mix.in_words(), mix.to_string()), (shown.to_owned(), typed.to_owned()));
         }
     }
 }

@@ -143,7 +143,7 @@ mod tests {
         for words in [
             "sizes: 9 GiB and 33 GiB",
             "block sizes: ",
-            "and 64K",
+            "and 64 KiB",
             "caching: direct and buffered",
             "interrupted",
             "engines",

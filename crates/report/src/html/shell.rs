@@ -99,6 +99,7 @@ pub(super) fn severity_class(severity: Severity) -> Option<&'static str> {
 }
 
 pub(super) fn table(table: &Table) -> Markup {
+    let table = &table.in_one_unit();
     html! {
         div.table {
             table {

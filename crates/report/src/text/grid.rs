@@ -72,16 +72,9 @@ fn blocks(table: &Table, kept: &[usize], widths: &[usize], columns: usize) -> Ve
     blocks
 }
 
-fn cells_of(table: &Table, index: usize) -> impl Iterator<Item = &TableCell> {
-    table.lines.iter().filter_map(move |line| match line {
-        TableLine::Cells(cells) => Some(&cells[index]),
-        TableLine::Group { .. } => None,
-    })
-}
-
 /// The marks behind the numbers of a column, such as `?` and `!!`: the others leave space for the longest.
 fn mark_width(table: &Table, index: usize) -> usize {
-    let widest = cells_of(table, index).map(|cell| mark_of(&cell.text)).max().unwrap_or(0);
+    let widest = table.cells(index).map(|cell| cell.mark().len()).max().unwrap_or(0);
     if table.columns[index].right { widest } else { 0 }
 }
 
@@ -92,9 +85,9 @@ fn mark_of(text: &str) -> usize {
 
 fn natural_width(table: &Table, index: usize, grouped: bool) -> usize {
     let mark = mark_width(table, index);
-    let cell_width = |cell: &TableCell| width(&cell.text) - mark_of(&cell.text).min(mark) + mark;
+    let cell_width = |cell: &TableCell| width(&cell.text) - cell.mark().len().min(mark) + mark;
     let indent = if grouped && index == 0 { GAP } else { 0 };
-    let widest = cells_of(table, index).map(cell_width).max().unwrap_or(0);
+    let widest = table.cells(index).map(cell_width).max().unwrap_or(0);
     widest.max(width(&table.columns[index].name) + mark) + indent
 }
 

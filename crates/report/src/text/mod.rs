@@ -20,7 +20,7 @@ use crate::table::{Severity, Table};
 use crate::warnings;
 use crate::zone::timestamp;
 pub use options::TextOptions;
-pub(crate) use style::wrap;
+pub(crate) use style::{ascii_symbol, wrap};
 
 use style::Style;
 
@@ -189,7 +189,7 @@ impl Page {
     }
 
     fn draw(&mut self, table: &Table) {
-        let drawn = grid::draw(table, &self.style, self.options.width);
+        let drawn = grid::draw(&table.in_one_unit(), &self.style, self.options.width);
         for line in drawn.lines {
             self.line(&line);
         }

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::TextOptions;
+use super::{TextOptions, spark};
 use crate::table::Severity;
 
 /// Colours text, or not.
@@ -86,19 +86,31 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 /// Text for ASCII-only terminals. Our own symbols are transliterated; other characters, from names and paths,
 /// become question marks.
 pub(crate) fn to_ascii(text: &str) -> String {
-    text.chars()
-        .map(|character| match character {
-            'µ' => 'u',
-            '·' => '|',
-            '–' => '-',
-            '×' => 'x',
-            '└' => '`',
-            '≤' => '<',
-            '±' | '…' => '~',
-            ascii if ascii.is_ascii() => ascii,
-            _ => '?',
-        })
-        .collect()
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            // At most is not less than.
+            '≤' => out.push_str("<="),
+            ascii if ascii.is_ascii() => out.push(ascii),
+            other => out.push(ascii_symbol(other)),
+        }
+    }
+    out
+}
+
+/// A character of ASCII for one of our own symbols, in the same room.
+pub(crate) fn ascii_symbol(symbol: char) -> char {
+    match symbol {
+        'µ' => 'u',
+        '·' => '|',
+        '–' => '-',
+        '×' => 'x',
+        '└' => '`',
+        '±' | '…' => '~',
+        '↓' => 'v',
+        '↑' => '^',
+        bar => spark::ascii_bar(bar).unwrap_or('?'),
+    }
 }
 
 /// The text without colour codes.
@@ -121,6 +133,13 @@ mod tests {
         assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
         assert_eq!(wrap("aaaaaaaa b", 3), ["aaaaaaaa", "b"]);
         assert_eq!(wrap("", 10), [""]);
+    }
+
+    /// A limit of 1 ms that is met by 1 ms was shown as `flash < 1 ms`.
+    #[test]
+    fn in_ascii_at_most_is_not_less_than_and_a_foreign_letter_is_a_question_mark() {
+        assert_eq!(to_ascii("flash ≤ 1 ms · ± 5 % × 2 µs"), "flash <= 1 ms | ~ 5 % x 2 us");
+        assert_eq!(to_ascii("数据.mdf ▁▄█"), "??.mdf _-#");
     }
 
     #[test]

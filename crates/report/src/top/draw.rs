@@ -1,5 +1,6 @@
 //! The screen.
 
+use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Constraint, Layout, Rect};
 use ratatui_core::style::Style;
 use ratatui_core::terminal::Frame;
@@ -14,6 +15,7 @@ use super::style::{bold, dim, reversed};
 use super::table::{self, Rows};
 use crate::format::shown;
 use crate::table::Severity;
+use crate::text::ascii_symbol;
 use crate::zone::{time_of_day, timestamp};
 
 /// How many sources get a line each.
@@ -41,6 +43,19 @@ pub fn draw(state: &TopState, frame: &mut Frame<'_>) {
         None => draw_lines(state, frame, middle),
     }
     frame.render_widget(Paragraph::new(foot_line(state)), foot);
+    if !state.has_unicode {
+        to_ascii(frame.buffer_mut());
+    }
+}
+
+/// Replaces what a terminal without Unicode shows as something else, often in more columns than one.
+fn to_ascii(screen: &mut Buffer) {
+    for cell in &mut screen.content {
+        if !cell.symbol().is_ascii() {
+            let symbol = cell.symbol().chars().next().map_or(' ', ascii_symbol);
+            cell.set_char(symbol);
+        }
+    }
 }
 
 /// The title, where in the past it is, and the sources.

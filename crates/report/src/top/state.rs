@@ -60,6 +60,8 @@ pub struct TopState {
     /// Whether the lines are not those of the newest intervals.
     is_stale: bool,
     pub(super) has_colour: bool,
+    /// Whether the terminal shows characters beyond ASCII.
+    pub(super) has_unicode: bool,
     pub(super) now: Timestamp,
     pub(super) lines: Vec<Line>,
 }
@@ -88,9 +90,15 @@ impl TopState {
             past: Past::default(),
             is_stale: false,
             has_colour,
+            has_unicode: true,
             now: Timestamp::UNIX_EPOCH,
             lines: Vec::new(),
         }
+    }
+
+    /// Whether the terminal shows characters beyond ASCII; it does unless this says otherwise.
+    pub fn set_unicode(&mut self, has_unicode: bool) {
+        self.has_unicode = has_unicode;
     }
 
     /// It is `now`.

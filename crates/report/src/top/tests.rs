@@ -1,5 +1,8 @@
 //! The view on a screen of text.
 
+mod hidden;
+mod past;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,9 +13,6 @@ use iostall_model::{
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 
-use iostall_model::DeviceRole;
-use iostall_watch::windows::{Grain, Interval};
-use iostall_watch::{FeedEvent, Travel};
 use jiff::SignedDuration;
 
 use super::{Asked, Column, Key, TopState, draw};
@@ -64,23 +64,6 @@ fn state() -> TopState {
     state.step(&names[0], &known);
     state.gap(&names[2], at("2026-11-21T14:03:01Z"), "cannot connect to mysql://db2:3306: refused");
     state
-}
-
-/// A device of a host.
-fn device(name: &str, role: DeviceRole, mounted: Option<&str>, reads: u64) -> (Row, Change) {
-    let subject = Subject {
-        kind: Kind::LinuxDevice,
-        scope: Scope::Device(role),
-        name: name.into(),
-        identity: name.into(),
-        volume: mounted.map(str::to_owned),
-    };
-    let amounts = Counters::new()
-        .with(Counter::Reads, reads)
-        .with(Counter::ReadBytes, reads * 4_096)
-        .with(Counter::ReadStall, reads * 200_000);
-    let totals = Totals { covered_ns: 2_000_000_000, amounts };
-    (Row { subject, counters: Counters::new(), age_ms: None }, Change::Delta(totals))
 }
 
 /// One server for two minutes: a busy database with its log, a slow one, and a file that nobody reads.
@@ -305,35 +288,6 @@ fn enter_looks_into_a_row_with_what_else_is_on_its_device_and_escape_comes_back(
     assert!(screen(&state, 120, 24).contains("Its files"), "a volume consists of files");
 }
 
-/// Twenty loop devices of snaps and a hundred files that nobody read pushed the busy ones off the screen.
-#[test]
-fn idle_rows_and_loop_devices_are_hidden_until_they_are_asked_for() {
-    let mut state = busy();
-    assert!(!names(&state).iter().any(|name| name.contains("archive")));
-    press(&mut state, "a");
-    assert!(names(&state).iter().any(|name| name.contains("archive")));
-    press(&mut state, "a/archive");
-    assert_eq!(names(&state), ["E:\\data\\archive_2019.ndf"], "whoever types its name wants to see it");
-
-    let mut host = TopState::new(&["linux:".to_owned()], Level::Volumes, None, false);
-    let rows = vec![
-        device("vda", DeviceRole::Disk, None, 100),
-        device("vda1", DeviceRole::Partition, Some("/"), 90),
-        device("loop3", DeviceRole::Stacked, Some("/snap/core"), 50),
-    ];
-    host.step("linux:", &step("2026-11-21T14:03:05Z", rows));
-    assert_eq!((names(&host), host.hidden), (vec!["vda", "vda1 (/)"], 1));
-    let (report, said) = host.report_to_read();
-    assert_eq!(report.window.groups.len(), 2);
-    assert!(said.is_some_and(|said| said.starts_with("1 loop device is left out")));
-    assert_eq!(host.report().window.groups.len(), 3, "programs get all");
-    host.press(Key::Enter);
-    assert!(screen(&host, 100, 20).contains("Its disk and partitions"));
-    let mut idle = TopState::new(&["linux:".to_owned()], Level::Volumes, None, false);
-    idle.step("linux:", &step("2026-11-21T14:03:05Z", vec![device("vda", DeviceRole::Disk, None, 0)]));
-    assert!(screen(&idle, 80, 10).contains("1 row is hidden: idle, or loop devices; a shows them"));
-}
-
 #[test]
 fn a_row_stays_selected_wherever_it_is_sorted_to() {
     let mut state = busy();
@@ -352,44 +306,6 @@ fn slow_and_bad_stalls_are_marked_and_a_log_is_judged_more_strictly() {
     assert!(line("sales.ldf").contains("6.00!!"), "{whole}");
     assert!(line("stage.mdf").contains("31.0!!"), "{whole}");
     assert!(line("sales_2026_q4").contains("2.00"), "{whole}");
-}
-
-fn past(state: &mut TopState, end: &str, reads: u64) {
-    let (row, change) = file("sales", "E:\\a.mdf", reads, 2);
-    let end = at(end);
-    let start = end - SignedDuration::from_secs(60);
-    let interval = Interval { start, end, rows: vec![(row, change)], grain: Grain::Samples };
-    state.take(FeedEvent::Past { source: "sqlserver://db1:1433", interval: &interval });
-}
-
-#[test]
-fn the_past_has_its_time_on_the_screen_and_the_keys_lead_through_it() {
-    let mut state = TopState::new(&["sqlserver://db1:1433".to_owned()], Level::Files, None, true);
-    assert_eq!(state.press(Key::Char('[')), Asked::Travel(Travel::Back));
-    assert_eq!(state.press(Key::Char(']')), Asked::Draw, "nothing is later than now");
-    state.take(FeedEvent::Moved { at: Some(at("2026-11-21T03:10:00Z")) });
-    for (end, reads) in [("2026-11-21T03:09:00Z", 500), ("2026-11-21T03:10:00Z", 9_000)] {
-        past(&mut state, end, reads);
-    }
-    state.tick(at("2026-11-21T14:10:00Z"));
-    let whole = screen(&state, 80, 24);
-    assert!(
-        whole.contains("PAST  2026-11-21 03:10:00 UTC, 11 h ago  [ ] one sample  { } one hour  n now"),
-        "{whole}"
-    );
-    assert!(whole.contains("sampled at 03:10:00") && whole.contains("03:08:00 to 03:10:00"), "{whole}");
-    assert_eq!(state.press(Key::Char(']')), Asked::Travel(Travel::Forward));
-    assert_eq!(state.press(Key::Char('{')), Asked::Travel(Travel::By(SignedDuration::from_hours(-1))));
-    assert_eq!(state.press(Key::Char('n')), Asked::Travel(Travel::Live));
-    state.nothing_earlier();
-    assert!(screen(&state, 80, 24).contains("nothing earlier is stored"));
-    state.take(FeedEvent::Moved { at: None });
-    state.tick(at("2026-11-21T14:10:01Z"));
-    assert!(state.lines.is_empty() && !screen(&state, 80, 24).contains("PAST"));
-
-    let mut sampled = busy();
-    assert_eq!(sampled.press(Key::Char('[')), Asked::Draw);
-    assert!(screen(&sampled, 80, 24).contains("start top without a SOURCE"));
 }
 
 #[test]
@@ -414,4 +330,31 @@ fn no_screen_is_too_small_for_a_row_the_help_or_the_past() {
             screen(&state, width, height);
         }
     }
+}
+
+/// A terminal without Unicode showed the bars and the arrow of the order as question marks or as several letters each, and
+/// every column behind them was out of place.
+#[test]
+fn a_terminal_without_unicode_gets_ascii_in_the_same_places() {
+    let mut state = busy();
+    for keys in [vec![], vec![Key::Enter]] {
+        for key in keys {
+            state.press(key);
+        }
+        state.set_unicode(true);
+        let usual = screen(&state, 80, 24);
+        state.set_unicode(false);
+        let plain = screen(&state, 80, 24);
+        assert!(plain.is_ascii(), "{plain}");
+        let lengths = |screen: &str| screen.lines().map(|line| line.chars().count()).collect::<Vec<_>>();
+        assert_eq!(lengths(&plain), lengths(&usual));
+        assert!(plain.contains('#') && !plain.contains("??"), "bars have heights: {plain}");
+    }
+    assert!(screen(&busy_in_ascii(), 80, 24).contains("queuev"), "the arrow of the order");
+}
+
+fn busy_in_ascii() -> TopState {
+    let mut state = busy();
+    state.set_unicode(false);
+    state
 }

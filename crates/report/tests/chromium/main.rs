@@ -8,10 +8,16 @@ mod fixture;
 mod looks;
 
 use browser::{assert_quiet, opened, words};
-use iostall_model::Run;
+use iostall_model::{Run, RunId};
+use iostall_report::compare::ComparisonDocument;
 use iostall_report::{Report, write_comparison_html, write_html, write_watch_html};
+use iostall_session::analysis::comparison::Comparison;
+use iostall_session::comparison::MeasuredSide;
+use iostall_session::output::Form;
+use iostall_session::requirements::comparison_verdicts;
 use iostall_watch::windows::{WatchComparison, fixture as watched};
 use serde_json::Value;
+use uuid::Uuid;
 
 fn page(run: &Run) -> String {
     let mut page = String::new();
@@ -191,7 +197,25 @@ fn the_page_of_two_windows_draws_them_side_by_side() {
     assert_eq!(seen["overflow"], 0, "the page scrolls sideways");
 }
 
-/// Everything that a page can show: a report of each kind, two spans, a hostile name, and both reports of watched sources.
+/// Three runs against each other, one of a hostile name, with a requirement.
+fn comparison() -> String {
+    let run = |id: u128, run: Run| Run { id: RunId(Uuid::from_u128(id)), ..run };
+    let side = |label: &str, run: Run| MeasuredSide { label: label.into(), runs: vec![run] };
+    let sides = [
+        side("before", run(1, fixture::run())),
+        side("after", run(2, fixture::two_spans())),
+        side("</script><b>, with a name that is longer than a telephone is wide", run(3, fixture::hostile())),
+    ];
+    let comparison = Comparison::of(&sides);
+    let verdicts = comparison_verdicts(&comparison, &["no-regression".parse().unwrap()]);
+    let document = ComparisonDocument::of_runs("Comparison of before, after".into(), &comparison, verdicts);
+    let mut page = Vec::new();
+    document.write(Form::Html, &mut page).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
+/// Everything that a page can show: a report of each kind, two spans, a hostile name, both reports of watched sources, and a
+/// comparison.
 fn every_page() -> Vec<(&'static str, String)> {
     let runs = [
         ("load", fixture::run()),
@@ -212,6 +236,7 @@ fn every_page() -> Vec<(&'static str, String)> {
     let mut windows = String::new();
     write_comparison_html(&both, &mut windows).unwrap();
     pages.push(("two windows", windows));
+    pages.push(("comparison", comparison()));
     pages
 }
 

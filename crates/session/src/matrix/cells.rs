@@ -24,7 +24,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// `random read 64K, depth 8`, with the target's number if there are several.
+    /// `random read 64 KiB, depth 8`, with the target's number if there are several.
     pub(crate) fn in_words(&self) -> String {
         let access = match self.access {
             Access::Random => "random",
@@ -33,7 +33,7 @@ impl Cell {
         let op = if self.write_pct > Percent::ZERO { "write" } else { "read" };
         format!(
             "{access} {op} {}, depth {}, target {}",
-            BlockMix::single(self.size),
+            BlockMix::single(self.size).in_words(),
             self.depth,
             self.device + 1
         )

@@ -2,7 +2,7 @@
 
 use iostall_measure::ManualClock;
 use iostall_model::{Counter, Counters, Epoch, Kind, Row, SampleTime, Scope, Subject};
-use iostall_store::SqliteHistory;
+use iostall_store::{Retention, SqliteHistory};
 
 use super::*;
 use crate::windows::fixture;
@@ -102,6 +102,59 @@ fn a_time_between_samples_is_that_of_the_sample_before_and_the_end_is_now() {
     assert_eq!(step(Travel::Forward), Some(None), "nothing is later: now");
     assert_eq!(step(Travel::Back), Some(Some(minute(209))), "now is the newest sample");
     assert_eq!(step(Travel::Live), Some(None));
+}
+
+/// Of what is older than a few days only hours are kept, and only days of what is older than that. Whoever stepped back from the first
+/// sample was told that nothing earlier is stored.
+#[test]
+fn steps_go_on_from_samples_to_hours_and_from_hours_to_days() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("watch.db");
+    let mut history = SqliteHistory::open(&path).unwrap();
+    let source = history.source(SOURCE).unwrap().id;
+    // A sample every ten minutes for six days; days of the first three, hours of the next two, and the samples of the last.
+    let minutes_last = 6 * 24 * 60;
+    for at in (0..=minutes_last).step_by(10) {
+        history.add_sample(source, sample(at)).unwrap();
+    }
+    let retention = Retention {
+        raw: SignedDuration::from_hours(24),
+        hours: SignedDuration::from_hours(72),
+        ..Retention::default()
+    };
+    history.forget(&retention, minute(minutes_last)).unwrap();
+    let seams = history.seams(source).unwrap().unwrap();
+    let (hours_until, days_until) = (seams.hours_until, seams.days_until);
+    let mut feed = StoredFeed::of_past(history, path).unwrap();
+    let (first, _) = go(&mut feed, Travel::To(hours_until + SignedDuration::from_mins(25))).unwrap();
+    let mut all = vec![first.unwrap()];
+    while let Some((position, ends)) = go(&mut feed, Travel::Back) {
+        let position = position.unwrap();
+        assert_eq!(ends.last(), Some(&position), "what is shown ends where the reader is");
+        all.push(position);
+    }
+    let steps: Vec<i64> = all.windows(2).map(|two| two[0].duration_since(two[1]).as_secs() / 60).collect();
+    assert!(steps.iter().all(|step| *step > 0), "always back: {steps:?}");
+    let in_tier = |from: Timestamp, to: Timestamp| {
+        let both = all.windows(2).zip(&steps);
+        both.filter(move |(two, _)| two[1] >= from && two[0] <= to).map(|(_, step)| *step).collect::<Vec<_>>()
+    };
+    let (start, end) = (minute(-24 * 60), minute(minutes_last));
+    let (raw, hours, days) =
+        (in_tier(hours_until, end), in_tier(days_until, hours_until), in_tier(start, days_until));
+    assert!(!raw.is_empty() && raw.iter().all(|step| *step <= 10), "{raw:?}");
+    assert!(hours.len() > 24 && hours.iter().all(|step| *step == 60), "{hours:?}");
+    assert!(days.len() > 1 && days.iter().all(|step| *step == 24 * 60), "{days:?}");
+    // And forward the same way.
+    let mut forward = vec![*all.last().unwrap()];
+    while let Some((Some(position), _)) = go(&mut feed, Travel::Forward) {
+        forward.push(position);
+        if position >= all[0] {
+            break;
+        }
+    }
+    all.reverse();
+    assert_eq!(forward, all);
 }
 
 fn sample_at(utc: Timestamp, clock_ns: u64) -> Sample {

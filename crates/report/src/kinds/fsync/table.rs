@@ -5,7 +5,7 @@ use iostall_model::sync::{LogLayout, ServerSync, SyncStep};
 use iostall_model::{FsyncOutcome, Run};
 
 use super::judged::judged;
-use crate::format::{NONE, count, maybe_duration, maybe_number, number};
+use crate::format::{NONE, count, maybe_number, number};
 use crate::judgement::scale;
 use crate::percentiles::{note_cautions, percentile_cell};
 use crate::table::{Column, Severity, Table, TableCell};
@@ -93,8 +93,8 @@ fn cells(fsync: &FsyncOutcome, step: &SyncStep, of_server: Option<f64>) -> Vec<T
         at(Percentile::P50),
         at(Percentile::P95),
         at(Percentile::P99),
-        maybe_duration(step.commit_ns.max().map(|ns| ns as f64)).into(),
-        maybe_duration(flush_ns.map(|ns| ns as f64)).into(),
+        TableCell::maybe_time(step.commit_ns.max().map(|ns| ns as f64)),
+        TableCell::maybe_time(flush_ns.map(|ns| ns as f64)),
     ]
 }
 

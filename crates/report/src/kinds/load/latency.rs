@@ -8,7 +8,7 @@ use iostall_model::profile::{RoleProfile, SpanProfile};
 
 use super::judged::{Figure, Judged, waited};
 use crate::facts;
-use crate::format::{maybe_duration, maybe_number, shown};
+use crate::format::{maybe_number, shown};
 use crate::judgement::Limits;
 use crate::percentiles::{note_cautions, percentile_cell, percentile_table};
 use crate::section::LatencyBars;
@@ -84,11 +84,11 @@ fn result_lines(table: &mut Table, row: &Row, measured_ns: u64, open: bool, judg
         }
         cells.push(once(maybe_number(row.iops(measured_ns))));
         cells.push(once(maybe_number(row.mib_per_s(measured_ns))));
-        cells.push(maybe_duration(histogram.mean()).into());
+        cells.push(TableCell::maybe_time(histogram.mean()));
         for percentile in [Percentile::P50, Percentile::P95, Percentile::P99, Percentile::P99_9] {
             cells.push(percentile_cell(histogram, percentile));
         }
-        cells.push(maybe_duration(histogram.max().map(|ns| ns as f64)).into());
+        cells.push(TableCell::maybe_time(histogram.max().map(|ns| ns as f64)));
         note_cautions(table, &cells);
         if row.kind == RowKind::Total {
             cells = cells.into_iter().map(strengthen).collect();

@@ -5,9 +5,7 @@ use iostall_model::figures::{CpuUse, machine_busy, per_second};
 use iostall_model::outcome::{RoleOutcome, SpanOutcome};
 
 use crate::facts;
-use crate::format::{
-    NONE, bytes, count, duration, maybe_duration, maybe_number, mean_bytes, number, percent, shown,
-};
+use crate::format::{NONE, bytes, count, maybe_number, mean_bytes, number, percent, shown};
 use crate::table::{Column, Severity, Table, TableCell};
 
 /// The tables that are not empty.
@@ -46,7 +44,7 @@ fn open_loop(span: &SpanOutcome) -> Option<Table> {
             TableCell::from(count(open.backlog_at_end)).severity(severity(open.backlog_at_end > 0)),
             TableCell::from(format!("{} ({})", count(open.late_starts), percent(late)))
                 .severity(severity(open.late_starts > 0)),
-            duration(open.lateness_ns_max as f64).into(),
+            TableCell::time(open.lateness_ns_max as f64),
             number(open.gap_coefficient_of_variation).into(),
         ]);
     }
@@ -93,11 +91,11 @@ fn cpu(span: &SpanOutcome) -> Option<Table> {
 fn cpu_line(table: &mut Table, name: &str, used: CpuUse, batch: Option<f64>) {
     let each = |part: u64| {
         let mean = (used.requests > 0).then(|| part as f64 / used.requests as f64);
-        TableCell::from(maybe_duration(mean))
+        TableCell::maybe_time(mean)
     };
     table.row(vec![
         name.into(),
-        maybe_duration(used.ns_per_request()).into(),
+        TableCell::maybe_time(used.ns_per_request()),
         each(used.user_ns),
         each(used.system_ns),
         maybe_number(used.requests_per_cpu_second()).into(),

@@ -37,7 +37,7 @@ pub(super) fn charts(run: &Run, outcome: &MatrixOutcome) -> Vec<Chart> {
 
 fn heat_map(grid: &Grid<'_>, device: usize, most: f64) -> Chart {
     let plan = &grid.outcome.plan;
-    let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).to_string()).collect();
+    let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).in_words()).collect();
     let (mut labels, mut rows, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     // The first row is drawn at the bottom.
     for pattern in grid.patterns().into_iter().rev() {
@@ -84,7 +84,7 @@ fn curves(grid: &Grid<'_>, pattern: Pattern) -> Vec<Value> {
             };
             traces.push(json!({
                 "type": "scatter", "mode": "lines+markers",
-                "name": format!("{} {letter}", BlockMix::single(*size)).trim_end(),
+                "name": format!("{} {letter}", BlockMix::single(*size).in_words()).trim_end(),
                 "x": points.iter().map(|point| point.mib_per_s().map(rounded)).collect::<Vec<_>>(),
                 "y": points.iter().map(p99).collect::<Vec<_>>(),
                 "customdata": points.iter().map(|point| point.queue_depth).collect::<Vec<_>>(),

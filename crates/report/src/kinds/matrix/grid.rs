@@ -93,9 +93,9 @@ impl<'a> Grid<'a> {
         cells.max_by(|left, right| iops(left).total_cmp(&iops(right)))
     }
 
-    /// `64K`, or `64K A` with several devices.
+    /// `64 KiB`, or `64 KiB A` with several devices.
     pub(super) fn column(&self, size: BlockSize, device: usize) -> String {
-        format!("{} {}", BlockMix::single(size), self.devices[device].0).trim_end().to_owned()
+        format!("{} {}", BlockMix::single(size).in_words(), self.devices[device].0).trim_end().to_owned()
     }
 
     pub(super) fn planned(&self) -> usize {

@@ -13,7 +13,7 @@ use iostall_session::analysis::points::iops_half_width;
 use grid::{Grid, Pattern};
 
 use super::points::{self, Origin, PointsSummary};
-use crate::format::{NONE, duration, maybe_duration, maybe_number, percent};
+use crate::format::{NONE, duration, maybe_number, percent};
 use crate::percentiles::percentile_cell;
 use crate::report::Report;
 use crate::section::{Section, Tile};
@@ -56,7 +56,7 @@ fn card(outcome: &MatrixOutcome) -> Vec<Tile> {
         let is_it = |point: &&Point| point.access == pattern.access && point.write_pct == pattern.write_pct;
         let all = outcome.points.iter().filter(is_it);
         let best = all.max_by(|a, b| value(a).unwrap_or(0.0).total_cmp(&value(b).unwrap_or(0.0)));
-        let under = best.map(|point| format!("{}, {}", point.block_size, point.setting()));
+        let under = best.map(|point| format!("{}, {}", point.block_size.in_words(), point.setting()));
         (maybe_number(best.and_then(value)), under.unwrap_or_default())
     };
     let tiles = patterns.into_iter().flat_map(|pattern| {
@@ -162,7 +162,7 @@ fn side_by_side(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
 
 fn beside(grid: &Grid<'_>, pattern: Pattern, size: BlockSize, depth: u32) -> Vec<TableCell> {
     let first = grid.cell(0, pattern, size, depth).and_then(Point::iops).filter(|iops| *iops > 0.0);
-    let mut cells: Vec<TableCell> = vec![BlockMix::single(size).to_string().into(), depth.to_string().into()];
+    let mut cells: Vec<TableCell> = vec![BlockMix::single(size).in_words().into(), depth.to_string().into()];
     for device in 0..grid.devices.len() {
         let point = grid.cell(device, pattern, size, depth);
         let rate = point.and_then(Point::iops);
@@ -203,7 +203,7 @@ fn cells(grid: &Grid<'_>, patterns: &[Pattern]) -> Table {
                     let Some(place) = grid.place(device, *pattern, *size, *depth) else { continue };
                     let point = &grid.outcome.points[place];
                     let mut cells: Vec<TableCell> =
-                        vec![point.block_size.to_string().into(), depth.to_string().into()];
+                        vec![point.block_size.in_words().into(), depth.to_string().into()];
                     cells.extend(several.then(|| TableCell::from(letter.clone())));
                     cells.extend(figures(point));
                     let measured_utc = || origin(grid.run, grid.outcome, place).measured_utc(point);
@@ -225,19 +225,19 @@ fn figures(point: &Point) -> Vec<TableCell> {
         rate,
         iops_half_width(&point.repeats).map_or(NONE.to_owned(), percent).into(),
         maybe_number(point.mib_per_s()).into(),
-        maybe_duration(point.latency_ns.mean()).into(),
+        TableCell::maybe_time(point.latency_ns.mean()),
         at(Percentile::P50),
         at(Percentile::P95),
         at(Percentile::P99),
         at(Percentile::P99_9),
-        maybe_duration(point.latency_ns.max().map(|ns| ns as f64)).into(),
+        TableCell::maybe_time(point.latency_ns.max().map(|ns| ns as f64)),
     ]
 }
 
 /// The plan of a matrix in words.
 fn asked(outcome: &MatrixOutcome) -> String {
     let plan = &outcome.plan;
-    let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).to_string()).collect();
+    let sizes: Vec<String> = plan.sizes.iter().map(|size| BlockMix::single(*size).in_words()).collect();
     let depths: Vec<String> = plan.depths.iter().map(u32::to_string).collect();
     let caching = match plan.caching {
         Caching::Direct => "direct",

@@ -119,10 +119,10 @@ fn best_of(grid: &Grid<'_>, device: usize, pattern: Pattern, name: &str) -> Opti
         pattern.name(),
         number(iops(rate)),
         give_or_take(rate),
-        rate.block_size,
+        rate.block_size.in_words(),
         rate.queue_depth,
         maybe_number(bandwidth.mib_per_s()),
-        bandwidth.block_size,
+        bandwidth.block_size.in_words(),
         bandwidth.queue_depth
     )))
 }

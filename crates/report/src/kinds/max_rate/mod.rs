@@ -167,11 +167,11 @@ fn trials(outcome: &MaxRateOutcome) -> Table {
         table.row(vec![
             number(rate(point)).into(),
             maybe_number(point.iops()).into(),
-            point.latency_ns.mean().map_or(NONE.to_owned(), duration).into(),
+            TableCell::maybe_time(point.latency_ns.mean()),
             at(Percentile::P50),
             at(Percentile::P99),
             at(Percentile::P99_9),
-            point.latency_ns.max().map_or(NONE.to_owned(), |ns| duration(ns as f64)).into(),
+            TableCell::maybe_time(point.latency_ns.max().map(|ns| ns as f64)),
             backlog.map_or(NONE.to_owned(), count).into(),
             TableCell::from(word).severity(if met { Severity::Strong } else { Severity::Plain }),
         ]);

@@ -31,7 +31,7 @@ pub(super) fn knees_table(found: &SweepAnalysis<'_>, outcome: &SweepOutcome) -> 
                 point.setting().into(),
                 numbers.in_flight.to_string().into(),
                 number(numbers.iops).into(),
-                duration(numbers.latency_ns_mean).into(),
+                TableCell::time(numbers.latency_ns_mean),
                 percentile_cell(&point.latency_ns, Percentile::P99),
             ],
         });
@@ -117,7 +117,7 @@ fn point_cells(found: &SweepAnalysis<'_>, index: usize, best: f64, precision_pct
         TableCell::from(number(numbers.iops)).severity(severity),
         sure,
         maybe_number(point.mib_per_s()).into(),
-        duration(numbers.latency_ns_mean).into(),
+        TableCell::time(numbers.latency_ns_mean),
         percentile_cell(&point.latency_ns, Percentile::P50),
         percentile_cell(&point.latency_ns, Percentile::P99),
         format!("{:.0} %", numbers.power() / best * 100.0).into(),

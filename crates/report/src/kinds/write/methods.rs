@@ -4,7 +4,7 @@ use iostall_measure::Percentile;
 use iostall_model::PacedOutcome;
 use iostall_model::paced::{MethodOutcome, PacedInterval};
 
-use crate::format::{bytes, count, maybe_duration, number};
+use crate::format::{bytes, count, number};
 use crate::table::{Column, Severity, Table, TableCell};
 
 const MIB: f64 = 1_048_576.0;
@@ -76,9 +76,9 @@ pub(super) fn table(paced: &PacedOutcome) -> Table {
             bytes(method.bytes).into(),
             rate(method.bytes_per_second()).into(),
             rate(method.durable_bytes_per_second()).into(),
-            maybe_duration(method.write_ns.mean()).into(),
-            maybe_duration(percentile.map(|ns| ns as f64)).into(),
-            maybe_duration(method.write_ns.max().map(|ns| ns as f64)).into(),
+            TableCell::maybe_time(method.write_ns.mean()),
+            TableCell::maybe_time(percentile.map(|ns| ns as f64)),
+            TableCell::maybe_time(method.write_ns.max().map(|ns| ns as f64)),
             bytes(method.peak_offset).into(),
             range.into(),
             late,
