@@ -155,6 +155,7 @@ impl OnceArgs {
             databases: self.database.clone(),
             names: self.file.clone(),
             is_without_catalogs: self.without_catalogs,
+            kinds: Vec::new(),
         }
     }
 }

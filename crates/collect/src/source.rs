@@ -191,9 +191,16 @@ pub struct Filter {
     pub names: Vec<String>,
     /// Whether the relations of PostgreSQL's own catalogs are left out.
     pub is_without_catalogs: bool,
+    /// Kinds of row, for readings so frequent that the server must not answer more than is needed.
+    pub kinds: Vec<Kind>,
 }
 
 impl Filter {
+    /// Whether rows of `kind` are kept.
+    pub fn has_kind(&self, kind: Kind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+
     /// Removes unwanted rows from `sample`, and warns about each wanted database that does not exist.
     ///
     /// SQL Server ignores case in names unless its collation is case-sensitive, so if the exact name is not
@@ -225,7 +232,10 @@ impl Filter {
             self.databases.is_empty() || subject.scope.database().is_none_or(|name| wanted.contains(name));
         let named =
             self.names.is_empty() || self.names.iter().any(|part| subject.name.contains(part.as_str()));
-        in_database && named && !(self.is_without_catalogs && is_of_catalog(subject))
+        self.has_kind(subject.kind)
+            && in_database
+            && named
+            && !(self.is_without_catalogs && is_of_catalog(subject))
     }
 }
 
@@ -276,8 +286,16 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_keeps_only_the_kinds_that_are_wanted() {
+        let filter = Filter { kinds: vec![Kind::PostgresWal], ..Filter::default() };
+        let kinds = [Kind::PostgresWal, Kind::PostgresTable, Kind::PostgresDatabase];
+        let kept = filtered(&filter, kinds.map(|kind| subject(kind, Scope::Source, "x")));
+        assert_eq!(kept.rows.iter().map(|row| row.subject.kind).collect::<Vec<_>>(), [Kind::PostgresWal]);
+    }
+
+    #[test]
     fn a_filter_keeps_named_databases_and_what_belongs_to_none() {
-        let filter = Filter { databases: vec!["sales".into()], names: vec![], is_without_catalogs: false };
+        let filter = Filter { databases: vec!["sales".into()], ..Filter::default() };
         let within = |scope| subject(Kind::PostgresTable, scope, "t");
         let all = ["sales", "stock"].map(|name| within(Scope::Database(name.into())));
         let kept = filtered(&filter, all.into_iter().chain([within(Scope::Source)]));
@@ -356,8 +374,8 @@ mod tests {
             names in prop::collection::vec(name(), 0..3),
         ) {
             let subject = subject(kind, scope, &own_name);
-            let without = Filter { databases: Vec::new(), names: names.clone(), is_without_catalogs: false };
-            let with = Filter { databases: databases.clone(), names, is_without_catalogs: false };
+            let without = Filter { names: names.clone(), ..Filter::default() };
+            let with = Filter { databases: databases.clone(), names, ..Filter::default() };
             let keeps = |filter: &Filter| !filtered(filter, [subject.clone()]).rows.is_empty();
             let is_other_database =
                 subject.scope.database().is_some_and(|name| !databases.is_empty() && !databases.iter().any(|one| one == name));

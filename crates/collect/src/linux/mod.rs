@@ -5,15 +5,16 @@ mod diskstats;
 mod pressure;
 
 use iostall_host::{System, Topology};
-use iostall_model::{Epoch, Row, Sample, Warning};
+use iostall_model::{Epoch, Kind, Row, Sample, Warning};
 
 use crate::sample_time;
-use crate::source::{Source, SourceError};
+use crate::source::{Filter, Source, SourceError};
 
 /// The host that iostall runs on.
 pub(crate) struct LinuxSource {
     system: System,
     topology: Topology,
+    wanted: Filter,
 }
 
 impl LinuxSource {
@@ -22,7 +23,7 @@ impl LinuxSource {
     }
 
     fn of(system: System) -> Self {
-        Self { system, topology: Topology::default() }
+        Self { system, topology: Topology::default(), wanted: Filter::default() }
     }
 }
 
@@ -35,11 +36,15 @@ impl Source for LinuxSource {
         let mut rows: Vec<Row> =
             devices.iter().filter_map(|stats| diskstats::row(stats, &mounts, &self.topology)).collect();
         let mut warnings: Vec<Warning> = Vec::new();
-        match self.system.io_pressure() {
-            Ok(pressure) => rows.extend(pressure.and_then(|pressure| pressure::row(pressure, "host"))),
-            Err(_) => warnings.push(pressure::not_counted()),
+        if self.wanted.has_kind(Kind::LinuxPressure) {
+            match self.system.io_pressure() {
+                Ok(pressure) => rows.extend(pressure.and_then(|pressure| pressure::row(pressure, "host"))),
+                Err(_) => warnings.push(pressure::not_counted()),
+            }
         }
-        rows.extend(self.system.group_io().iter().flat_map(cgroup::rows));
+        if self.wanted.has_kind(Kind::LinuxCgroup) {
+            rows.extend(self.system.group_io().iter().flat_map(cgroup::rows));
+        }
         let instance = sample_time::boot_id();
         let epoch = Epoch {
             version: 1,
@@ -51,6 +56,10 @@ impl Source for LinuxSource {
         };
         Ok(Sample { taken, epoch, rows, warnings })
     }
+
+    fn narrow(&mut self, filter: &Filter) {
+        self.wanted = filter.clone();
+    }
 }
 
 #[cfg(test)]
@@ -58,7 +67,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use iostall_model::{Counter, Kind, Scope};
+    use iostall_model::{Counter, Scope};
 
     #[test]
     fn this_host_can_be_read_and_its_devices_have_identities() {

@@ -12,7 +12,7 @@ mod queries;
 use std::time::Duration;
 
 use iostall_host::{System, Volumes};
-use iostall_model::{Epoch, Kind, Row, Sample, Warning, WarningCode};
+use iostall_model::{Epoch, Row, Sample, Warning, WarningCode};
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 
@@ -42,13 +42,15 @@ struct Server {
     login: Login,
     client: Option<Client>,
     databases: Databases,
+    wanted: Filter,
 }
 
 impl PostgresSource {
     pub(crate) fn new(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
         let runtime = remote::runtime(&address)?;
         let login = Login::new(&address, password, limit)?;
-        let server = Server { login, client: None, databases: Databases::default() };
+        let server =
+            Server { login, client: None, databases: Databases::default(), wanted: Filter::default() };
         Ok(Self { address, limit, runtime, server, volumes: Volumes::of_system(System::here()) })
     }
 }
@@ -65,6 +67,7 @@ impl Source for PostgresSource {
 
     fn narrow(&mut self, filter: &Filter) {
         self.server.databases.narrow(&filter.databases);
+        self.server.wanted = filter.clone();
     }
 }
 
@@ -110,8 +113,27 @@ impl Server {
             let (database, role) = (name("database")?, name("role")?);
             warnings.push(timed_apart(database.as_deref(), role.as_deref(), is_on));
         }
-        let (mut backend, mut directory) = (0, None);
-        let mut rows = queries::rows(&SERVER, login, client, version).await?;
+        let wanted = SERVER.iter().filter(|one| self.wanted.has_kind((one.kind)(version)));
+        let mut rows = queries::rows(wanted, login, client, version).await?;
+        let mut backend = 0;
+        if RELATIONS.iter().any(|one| self.wanted.has_kind((one.kind)(version))) {
+            let relations;
+            (relations, backend) = self.relations(client, version, taken.clock_ns, &mut warnings).await?;
+            rows.extend(relations);
+        }
+        Ok((Sample { taken, epoch, rows, warnings }, backend))
+    }
+
+    /// The relations of all wanted databases, and the pid of the backend that answered.
+    async fn relations(
+        &mut self,
+        client: &Client,
+        version: u32,
+        now_ns: u64,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(Vec<Row>, i32), SourceError> {
+        let login = &self.login;
+        let (mut rows, mut backend, mut directory) = (Vec::new(), 0, None);
         if let Some(row) = PLACE.ask(login, client, version).await?.first() {
             backend = PLACE.column(login, row, "backend")?;
             directory = data_directory(login, client, version, row).await?;
@@ -122,15 +144,13 @@ impl Server {
                 rows.extend(queries::rows(&RELATIONS, login, client, version).await?);
             }
         }
-        let (others, refusals) = self.databases.read(&self.login, client, version, taken.clock_ns).await?;
+        let (others, refusals) = self.databases.read(login, client, version, now_ns).await?;
         rows.extend(others);
         warnings.extend(refusals);
-        let has_place =
-            |row: &&mut Row| matches!(row.subject.kind, Kind::PostgresTable | Kind::PostgresIndex);
-        for row in rows.iter_mut().filter(has_place).filter(|row| row.subject.volume.is_none()) {
+        for row in rows.iter_mut().filter(|row| row.subject.volume.is_none()) {
             row.subject.volume.clone_from(&directory);
         }
-        Ok((Sample { taken, epoch, rows, warnings }, backend))
+        Ok((rows, backend))
     }
 }
 

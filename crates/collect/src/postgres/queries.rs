@@ -144,7 +144,7 @@ impl Query {
 
 /// The rows of `all` for the server or database that `client` is connected to.
 pub(super) async fn rows(
-    all: &[Counted],
+    all: impl IntoIterator<Item = &Counted>,
     login: &Login,
     client: &Client,
     version: u32,

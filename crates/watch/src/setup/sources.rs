@@ -105,6 +105,7 @@ fn source(written: Written, defaults: &Defaults) -> Result<WatchedSource, String
             databases: written.databases,
             names: written.files,
             is_without_catalogs: written.without_catalogs,
+            kinds: Vec::new(),
         },
     })
 }
