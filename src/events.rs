@@ -37,6 +37,7 @@ impl Observer for Printer {
                 let (done, text) = live::transfer(now, *speed, whole);
                 self.progress(done, &text);
             }
+            Event::GaveWay(decision) => self.note(&live::gave_way(decision)),
             Event::NotCopied(failures) => failures::show(failures, self),
             Event::FileStays { path } => {
                 let path = path.display();

@@ -6,13 +6,16 @@ use std::sync::Arc;
 use iostall_load::window::StopToken;
 use iostall_measure::{Clock, RunClock};
 use iostall_model::Run;
+use iostall_model::requirement::Requirement;
+use iostall_session::give_way::{FLOOR_BYTES_PER_S, GiveWayRequest, READING_LIMIT};
 use iostall_session::output::Taken;
 use iostall_session::requirements::failures;
 use iostall_session::transfer::Transfer;
 use iostall_session::{Dependencies, EngineChoice, Session};
 use iostall_store::SqliteStore;
+use iostall_watch::{WatchError, named_sources};
 
-use crate::cli::{GlobalArgs, NiceChoice, OutputArgs};
+use crate::cli::{GiveWayArgs, GlobalArgs, NiceChoice, OutputArgs};
 use crate::command_line;
 use crate::failure::{Status, is_interrupted};
 use crate::interrupt::on_signal;
@@ -70,6 +73,23 @@ pub(crate) fn begin_transfer(nice: Option<NiceChoice>, printer: &Printer) -> any
     let stop = Arc::new(StopToken::default());
     let clock = listen(&stop, printer)?;
     Ok(Transfer::begin(command_line::program(), clock, &stop, nice.map(Into::into))?)
+}
+
+/// Lets a transfer give way to a source, if that is asked for, within `limit` bytes a second.
+pub(crate) fn give_way(
+    transfer: Transfer,
+    args: &GiveWayArgs,
+    (require, limit): (&[Requirement], Option<u64>),
+) -> anyhow::Result<Transfer> {
+    let address = args.yield_to.as_slice();
+    let Some(source) = named_sources(address, &Printer::ask_password)?.pop() else { return Ok(transfer) };
+    Ok(transfer.giving_way(GiveWayRequest {
+        name: source.name().to_owned(),
+        source: source.open(READING_LIMIT).map_err(WatchError::from)?,
+        requirements: require.to_vec(),
+        floor_bytes_per_s: args.yield_floor.unwrap_or(FLOOR_BYTES_PER_S),
+        limit_bytes_per_s: limit,
+    })?)
 }
 
 /// Lets a signal raise `stop`, on its clock.

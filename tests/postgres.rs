@@ -103,20 +103,69 @@ impl Postgres {
     }
 
     pub(crate) fn sql(&self, text: &str) {
-        let mut psql = program("psql");
-        psql.args([
+        let mut psql = self.client("psql");
+        assert!(psql.args(["-c", text]).status().unwrap().success(), "{text}");
+    }
+
+    /// Lets all sessions time the log: without that the server does not know how long a commit takes.
+    pub(crate) fn time_the_log(&self) {
+        self.sql("ALTER ROLE mon SET track_wal_io_timing = on");
+    }
+
+    /// A client program that logs in to the database `postgres`.
+    fn client(&self, name: &str) -> Command {
+        let mut client = program(name);
+        client.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "mon", "-d", "postgres"]);
+        client.env("PGPASSWORD", "right");
+        client
+    }
+
+    /// Whether iostall is logged in.
+    pub(crate) fn has_session(&self) -> bool {
+        let count = include_str!("sql/sessions.sql");
+        let output = self.client("psql").args(["-A", "-t", "-c", count]).stdout(Stdio::piped()).output();
+        String::from_utf8_lossy(&output.unwrap().stdout).trim() != "0"
+    }
+
+    /// Users who commit without a pause, until this is dropped.
+    pub(crate) fn users(&self) -> Users {
+        self.sql(include_str!("sql/users_make_orders.sql"));
+        let script = self.directory.path().join("users.sql");
+        // The pause is a word of pgbench's.
+        let order = concat!(include_str!("sql/users_order.sql"), "\\sleep 5 ms\n");
+        std::fs::write(&script, order).unwrap();
+        let mut pgbench = program("pgbench");
+        pgbench.args([
             "-h",
             "127.0.0.1",
             "-p",
             &self.port.to_string(),
             "-U",
             "mon",
-            "-d",
-            "postgres",
+            "-n",
             "-c",
-            text,
+            "4",
+            "-T",
+            "3600",
         ]);
-        assert!(psql.env("PGPASSWORD", "right").status().unwrap().success(), "{text}");
+        pgbench.env("PGPASSWORD", "right").arg("-f").arg(&script).arg("postgres");
+        Users(pgbench.spawn().unwrap())
+    }
+
+    /// Stops it at once, as a crash would.
+    pub(crate) fn stop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// Users of a server.
+pub(crate) struct Users(Child);
+
+impl Drop for Users {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

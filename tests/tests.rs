@@ -27,6 +27,7 @@ mod diskspd_ranges;
 mod foreign_text;
 mod fsync;
 mod full_store;
+mod give_way;
 mod habits;
 mod hostile_servers;
 mod input;

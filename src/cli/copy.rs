@@ -11,7 +11,9 @@ use iostall_model::transfer::{HashKind, Reflink, VerifyMode};
 use iostall_session::transfer::Niceness;
 use iostall_transfer::shape::TRANSFER_BYTES_MAX;
 
+use super::give_way::GiveWayArgs;
 use super::load::OutputArgs;
+use super::rate::bytes_per_second;
 use select::SelectArgs;
 
 const COPY_EXAMPLES: &str = "Examples:
@@ -20,6 +22,7 @@ const COPY_EXAMPLES: &str = "Examples:
   iostall copy --verify --manifest m.json data/ /mnt/new/
   iostall copy big.mdf /mnt/new/                    again, after a crash: goes on from what is provably there
   iostall copy --limit 200MB/s --nice idle big.mdf /backup/
+  iostall copy --yield-to postgres://mon@db1/shop --require 'commit.p95<5ms' big.mdf /backup/
   iostall copy --verify --to-device /dev/sdx disk.img /dev/sdx     an image onto a device
   iostall copy --exclude '*.tmp' --exclude cache/ data/ /mnt/new/  without what matches
   iostall copy --update data/ /backup/                             what is missing or older there
@@ -142,7 +145,7 @@ pub(crate) struct CopyArgs {
     pub(crate) depth: Option<u32>,
     /// Measure request sizes and depths on the beginning of the first file of 256 MiB or more, and use the
     /// fastest
-    #[arg(long, conflicts_with_all = ["transfer_size", "depth", "limit"], help_heading = "How")]
+    #[arg(long, conflicts_with_all = ["transfer_size", "depth", "limit", "yield_to"], help_heading = "How")]
     pub(crate) tune: bool,
     /// How the source is read: direct or buffered
     #[arg(long, value_name = "HOW", default_value = "direct", value_parser = super::load::kebab::<Caching>, help_heading = "How")]
@@ -164,6 +167,9 @@ pub(crate) struct CopyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
     pub(crate) workers: Option<u32>,
 
+    #[command(flatten)]
+    pub(crate) give_way: GiveWayArgs,
+
     /// Append a line to FILE for each file as soon as it is done
     #[arg(long, value_name = "FILE", value_parser = log_file, help_heading = "Output")]
     pub(crate) log: Option<PathBuf>,
@@ -173,9 +179,6 @@ pub(crate) struct CopyArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) no_store: bool,
 }
-
-/// A rate without a unit is accepted from here on, as bytes a second.
-const BARE_RATE_MIN: u64 = 1 << 20;
 
 /// How to copy symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -236,39 +239,4 @@ fn small_file(text: &str) -> Result<ByteCount, String> {
 /// Standard output has the report.
 fn log_file(text: &str) -> Result<PathBuf, String> {
     if text == "-" { Err("a log goes to a file: name one".to_owned()) } else { Ok(text.into()) }
-}
-
-/// `200MB/s` or `200MB`. A bare number is refused where it is more likely to mean megabytes than bytes: a copy at 200 bytes a
-/// second would look like one that hangs.
-pub(super) fn bytes_per_second(text: &str) -> Result<u64, String> {
-    let size: ByteCount = text.trim_end_matches("/s").parse().map_err(|_| {
-        format!("{text:?} is not a rate: write bytes a second with a unit, such as 200MB/s or 1GiB/s")
-    })?;
-    let has_unit = text.contains(|c: char| c.is_ascii_alphabetic() && c != 's');
-    match size.bytes() {
-        0 => Err("a rate of 0 would never end".to_owned()),
-        1..BARE_RATE_MIN if !has_unit => {
-            let number = text.trim_end_matches("/s");
-            Err(format!("{number} has no unit: write {number}MB/s, or {number}B/s for bytes a second"))
-        }
-        bytes => Ok(bytes),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rate_has_a_unit_unless_it_is_a_large_number_of_bytes() {
-        assert_eq!(bytes_per_second("200MB/s"), Ok(200_000_000));
-        assert_eq!(bytes_per_second("10KB/s"), Ok(10_000));
-        assert_eq!(bytes_per_second("200B/s"), Ok(200));
-        assert_eq!(bytes_per_second("209715200"), Ok(209_715_200));
-        for text in ["200", "200/s", "1048575"] {
-            let refused = bytes_per_second(text).unwrap_err();
-            assert!(refused.contains("MB/s") && refused.contains("B/s for bytes"), "{refused}");
-        }
-        assert!(bytes_per_second("0").is_err() && bytes_per_second("fast").is_err());
-    }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use iostall_model::transfer::HashKind;
 
-use super::copy::{NiceChoice, bytes_per_second};
+use super::copy::NiceChoice;
 use super::load::OutputArgs;
+use super::rate::bytes_per_second;
 
 /// Which files to check.
 #[derive(Debug, Args)]

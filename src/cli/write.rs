@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::paced::WriteMethod;
 
+use super::give_way::GiveWayArgs;
 use super::load::OutputArgs;
 
 const EXAMPLES: &str = "Examples:
@@ -74,6 +75,9 @@ pub(crate) struct WriteArgs {
     /// Allow overwriting PATH, which must be the file itself
     #[arg(long, value_name = "PATH", help_heading = "What")]
     pub(crate) overwrite: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) give_way: GiveWayArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

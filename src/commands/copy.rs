@@ -14,7 +14,7 @@ use iostall_transfer::CopyOptions;
 use crate::cli::{CopyArgs, GlobalArgs};
 use crate::command_line::program;
 use crate::failure::Status;
-use crate::frame::begin_transfer;
+use crate::frame::{begin_transfer, give_way};
 use crate::output::{Delivery, Shown, wanted};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
@@ -32,6 +32,7 @@ pub(crate) fn run(args: &CopyArgs, global: &GlobalArgs, printer: &Printer) -> an
     let log = log.transpose().map_err(SessionError::from)?;
     let mut writer = run_writer(global, args.no_store || args.dry_run, printer)?;
     let transfer = begin_transfer(args.nice, printer)?;
+    let transfer = give_way(transfer, &args.give_way, (&args.output.require, args.limit))?;
     let (sources, destination) = (sources.to_vec(), destination.clone());
     let is_to_stdout = destination == Path::new("-");
     let request = CopyRequest { sources, destination, options, limit: args.limit, log };

@@ -9,7 +9,7 @@ use iostall_session::paced::{PaceError, PaceRequest, PacedRequest, PacedWrite, p
 use self::table::{WithTable, begin_table};
 use crate::cli::{GlobalArgs, WriteArgs};
 use crate::failure::Status;
-use crate::frame::{answer, begin_transfer};
+use crate::frame::{answer, begin_transfer, give_way};
 use crate::output::{self, Delivery};
 use crate::printer::Printer;
 use crate::store::{run_writer, taken};
@@ -23,6 +23,7 @@ pub(crate) fn run(args: &WriteArgs, global: &GlobalArgs, printer: &Printer) -> a
     let request = request(args)?;
     let mut writer = run_writer(global, args.no_store, printer)?;
     let transfer = begin_transfer(None, printer)?;
+    let transfer = give_way(transfer, &args.give_way, (&args.output.require, None))?;
     let write = PacedWrite::prepare(&request, printer)?;
     let table = match begin_table(args, printer) {
         Ok(table) => table,

@@ -98,6 +98,20 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Records `value` as often as `count` says.
+    pub fn record_many(&mut self, value: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.buckets[index_of(value)] += count;
+        self.count += count;
+        self.sum += u128::from(value) * u128::from(count);
+        let wide = value as f64;
+        self.sum_of_squares += wide * wide * count as f64;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {

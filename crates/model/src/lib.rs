@@ -11,6 +11,7 @@ pub mod distribution;
 mod entry;
 pub mod figures;
 mod gap;
+pub mod give_way;
 pub mod job;
 pub mod kind;
 pub mod kinds;
@@ -45,6 +46,7 @@ pub use counter::{Counter, Counters};
 pub use delta::Change;
 pub use entry::{Entry, RunNumber};
 pub use gap::Gap;
+pub use give_way::GiveWay;
 pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, CopyOutcome, EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome,

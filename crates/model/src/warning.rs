@@ -94,6 +94,10 @@ pub enum WarningCode {
     MetadataLost,
     /// Another process had the source of a copy open for writing.
     SourceInUse,
+    /// A source to which a transfer gives way did not answer for some time.
+    SourceSilent,
+    /// The users of a source waited longer than required although the transfer was at its floor.
+    FloorMissed,
     /// A manifest does not list the whole copy.
     PartialList,
     /// A missing privilege hides part of what should be watched.
@@ -146,6 +150,8 @@ impl WarningCode {
             | Self::Interrupted
             | Self::MetadataLost
             | Self::SourceInUse
+            | Self::SourceSilent
+            | Self::FloorMissed
             | Self::PartialList
             | Self::MissingGrant
             | Self::SettingOff

@@ -165,6 +165,7 @@ mod tests {
             memory_limit_bytes: None,
             methods: vec![whole, full],
             sweet_spots: Vec::new(),
+            gave_way: None,
         };
         let mut grown = growing::header().unwrap();
         for method in &paced.methods {

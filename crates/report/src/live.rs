@@ -4,19 +4,29 @@ use std::path::Path;
 
 use iostall_measure::foreign::shown;
 use iostall_measure::{ByteCount, Nanos, Op, Percentile, as_typed};
+use iostall_model::give_way::Decision;
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
 use iostall_session::event::{Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed};
 use jiff::Timestamp;
 
-use crate::format::{maybe_duration, maybe_number};
+use crate::format::{maybe_duration, maybe_number, throughput};
 use crate::zone::local;
 
 /// How much of a file is made.
 pub fn making(path: &Path, done: ByteCount, size: ByteCount) -> (f64, String) {
     let share = done.bytes() as f64 / (size.bytes() as f64).max(1.0);
     (share, format!("{:.0} % of {}  making {}", share * 100.0, as_typed(size.bytes() as f64), path.display()))
+}
+
+/// A transfer that gives way lost its source, or has it again.
+pub fn gave_way(decision: &Decision) -> String {
+    let rate = throughput(decision.bytes_per_s as f64);
+    match &decision.reason {
+        Some(reason) => format!("giving way: at the floor of {rate}, because {}", shown(reason)),
+        None => format!("giving way: the source {}", decision.why.words()),
+    }
 }
 
 /// Where a run is: its share, and in words the percentage, times, rate and 99th percentile of the newest second, and the part

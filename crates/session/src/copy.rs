@@ -86,6 +86,7 @@ pub fn copy(
     observer: &dyn Observer,
 ) -> Result<Copied, SessionError> {
     let CopyRequest { sources, destination, options, limit, log: log_file } = request;
+    let options = options.giving_way(transfer.rate());
     let (planned, dry_run, log) = transfer.work(observer, |progress| {
         let mut copier = Copier::new(&options, progress);
         if let Some(file) = &log_file {
@@ -109,13 +110,18 @@ pub fn copy(
     let is_whole = ended.is_none() && log.is_whole();
     let files = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
     let name = destination.file_name().unwrap_or(destination.as_os_str()).to_string_lossy().into_owned();
+    let (gave_way, of_giving_way) = transfer.gave_way();
     Ok(Copied {
         log_lost,
-        warnings: warnings(&log),
+        warnings: warnings(&log).into_iter().chain(of_giving_way).collect(),
         list: Manifest { files, is_partial: !is_whole },
         has_nothing: log.files.is_empty() && !log.failures.is_empty(),
         targets: log.files.first().and_then(|file| first_target(&file.path)).into_iter().collect(),
-        outcome: CopyOutcome { dry_run, ..outcome(log, ended.as_ref(), &options, limit, &transfer) },
+        outcome: CopyOutcome {
+            dry_run,
+            gave_way,
+            ..outcome(log, ended.as_ref(), &options, limit, &transfer)
+        },
         ended,
         name,
         transfer,
@@ -163,6 +169,7 @@ fn outcome(
         remaining: log.remaining,
         image: log.image,
         dry_run: None,
+        gave_way: None,
     }
 }
 

@@ -15,6 +15,7 @@ use iostall_transfer::copy::FileListError;
 use iostall_transfer::manifest::ManifestError;
 use thiserror::Error;
 
+use crate::give_way::GiveWayError;
 use crate::output::LogFileError;
 
 /// Why a use case could not be carried out.
@@ -62,6 +63,8 @@ pub enum SessionError {
     FileList { path: PathBuf, source: FileListError },
     #[error(transparent)]
     Log(#[from] LogFileError),
+    #[error(transparent)]
+    GiveWay(#[from] GiveWayError),
     #[error("cannot limit the memory of this process")]
     MemoryLimit { limit_bytes: u64, source: io::Error },
     #[error("cannot map a packet")]
@@ -182,6 +185,7 @@ impl SessionError {
             Self::NoManifest(_) => MANIFEST_HINT,
             Self::FileList { .. } => "it has one name a line, each below the source directory",
             Self::Log(_) => "name another file for the log",
+            Self::GiveWay(error) => return Some(error.hint()),
             Self::MemoryLimit { limit_bytes, .. } => {
                 return Some(format!(
                     "`systemd-run --scope -p MemoryMax={limit_bytes} iostall write …` does the same"

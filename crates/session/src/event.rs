@@ -8,6 +8,7 @@ pub use iostall_load::runner::Phase;
 use iostall_measure::clock::utc_now;
 use iostall_measure::{ByteCount, Nanos};
 use iostall_model::Point;
+use iostall_model::give_way::Decision;
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 use iostall_model::sync::SyncStep;
@@ -56,6 +57,8 @@ pub enum Event<'a> {
         speed: Speed,
         whole: RunProgress,
     },
+    /// A transfer that gives way lost its source, or has it again.
+    GaveWay(&'a Decision),
     /// Files that cannot be copied, as soon as that is known.
     NotCopied(&'a [CopyFailure]),
     /// An interval of a paced write was measured.

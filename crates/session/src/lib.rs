@@ -13,6 +13,7 @@ mod error;
 pub mod event;
 pub mod fio;
 pub mod fsync;
+pub mod give_way;
 pub mod input;
 mod kinds;
 pub mod load;

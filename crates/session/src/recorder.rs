@@ -59,6 +59,11 @@ impl RunRecorder {
         &self.host
     }
 
+    /// The run's clock.
+    pub(crate) fn clock(&self) -> &RunClock {
+        &self.clock
+    }
+
     /// On the run's clock, nanoseconds.
     pub fn started_ns(&self) -> u64 {
         self.started_ns

@@ -12,7 +12,15 @@ use crate::kinds;
 
 /// The verdict on each requirement, in their order.
 pub fn verdicts(run: &Run, requirements: &[Requirement]) -> Vec<Verdict> {
-    if requirements.is_empty() { Vec::new() } else { part::verdicts(&kinds::parts(run), requirements) }
+    if requirements.is_empty() {
+        return Vec::new();
+    }
+    let (gave_way, parts) = (run.body.gave_way(), kinds::parts(run));
+    let one = |requirement: &Requirement| {
+        let of_source = gave_way.and_then(|gave_way| gave_way.verdict(requirement));
+        of_source.map_or_else(|| part::verdicts(&parts, std::slice::from_ref(requirement)), |one| vec![one])
+    };
+    requirements.iter().flat_map(one).collect()
 }
 
 /// A requirement that names a role which the load does not have.

@@ -2,7 +2,8 @@
 //! outcome into a run.
 
 use std::path::Path;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use iostall_engine::cpu::CpuTime;
@@ -13,11 +14,13 @@ use iostall_load::window::StopToken;
 use iostall_measure::clock::receive;
 use iostall_measure::platform::Target;
 use iostall_measure::{Nanos, RunClock};
-use iostall_model::{Run, RunBody, Warning};
+use iostall_model::{GiveWay, Run, RunBody, Warning};
 use iostall_transfer::Progress;
+use iostall_transfer::rate::RateLimit;
 
 use crate::error::SessionError;
 use crate::event::{Event, Observer, ProgressNow, RunProgress, Speed};
+use crate::give_way::{self, GiveWayRequest, Governed};
 use crate::recorder::{Ended, Program, RunRecorder};
 
 /// Averaging time of the current speed, nanoseconds.
@@ -29,6 +32,7 @@ const TICK: Duration = Duration::from_millis(200);
 pub struct Transfer {
     progress: Progress,
     recorder: RunRecorder,
+    governed: Option<Governed>,
 }
 
 impl Transfer {
@@ -42,7 +46,27 @@ impl Transfer {
         if let Some(niceness) = niceness {
             set_niceness(niceness).map_err(SessionError::Priority)?;
         }
-        Ok(Self { progress: Progress::new(stop.flag()), recorder: RunRecorder::begin(program, clock) })
+        let recorder = RunRecorder::begin(program, clock);
+        Ok(Self { progress: Progress::new(stop.flag()), recorder, governed: None })
+    }
+
+    /// Lets it give way to the users of a source. Reads the source once, so that what is wrong with it is found
+    /// before anything is moved.
+    pub fn giving_way(self, request: GiveWayRequest) -> Result<Self, SessionError> {
+        let governed = Governed::begin(request, self.recorder.clock())?;
+        Ok(Self { governed: Some(governed), ..self })
+    }
+
+    /// The limit that a transfer has to keep if it gives way.
+    pub(crate) fn rate(&self) -> Option<Arc<RateLimit>> {
+        self.governed.as_ref().map(Governed::rate)
+    }
+
+    /// How it gave way, with the warnings about it.
+    pub(crate) fn gave_way(&self) -> (Option<GiveWay>, Vec<Warning>) {
+        let gave_way = self.governed.as_ref().map(Governed::gave_way);
+        let warnings = gave_way.as_ref().map(give_way::warnings).unwrap_or_default();
+        (gave_way, warnings)
     }
 
     /// Runs `work` on a separate thread and reports its progress meanwhile.
@@ -53,6 +77,11 @@ impl Transfer {
     ) -> T {
         std::thread::scope(|scope| {
             let (done, is_done) = channel();
+            let (working, to_end) = channel();
+            if let Some(governed) = &self.governed {
+                let clock = self.recorder.clock();
+                scope.spawn(move || governed.control(clock, &to_end, observer));
+            }
             let worker = scope.spawn(move || {
                 let result = work(&self.progress);
                 // The receiver exists until it has joined this thread.
@@ -67,6 +96,7 @@ impl Transfer {
                 let whole = RunProgress::new(elapsed_ns, left_ns(&now, speed));
                 observer.on(&Event::TransferProgress { now: &now, speed, whole });
             }
+            drop::<Sender<()>>(working);
             observer.on(&Event::ProgressEnded);
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::give_way::GiveWay;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::point::Point;
@@ -58,6 +59,9 @@ pub struct CopyOutcome {
     /// What would have been done. Nothing was, if this is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<DryRun>,
+    /// How it gave way to a database, if it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_way: Option<GiveWay>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

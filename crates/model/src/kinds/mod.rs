@@ -23,6 +23,7 @@ pub use self::outcome::Outcome;
 pub use self::sweep::SweepOutcome;
 pub use self::verify::VerifyOutcome;
 pub use self::write::{PacedOutcome, SweetSpot};
+use crate::give_way::GiveWay;
 
 /// The outcome of a run by kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +66,20 @@ impl RunBody {
     pub fn as_kind<T: Outcome>(&self) -> Option<&T> {
         let outcome: &dyn Any = self.outcome();
         outcome.downcast_ref()
+    }
+
+    /// How the run gave way to a database, if it was to.
+    pub fn gave_way(&self) -> Option<&GiveWay> {
+        match self {
+            Self::Copy(outcome) => outcome.gave_way.as_ref(),
+            Self::Write(outcome) => outcome.gave_way.as_ref(),
+            Self::Load(_)
+            | Self::Sweep(_)
+            | Self::Matrix(_)
+            | Self::MaxRate(_)
+            | Self::Verify(_)
+            | Self::Fsync(_) => None,
+        }
     }
 
     /// [`Outcome::kind`].

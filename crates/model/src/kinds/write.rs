@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use crate::capacity::Capacity;
+use crate::give_way::GiveWay;
 use crate::measured::Measured;
 use crate::outcome::EngineUse;
 use crate::paced::{MethodOutcome, WriteMethod};
@@ -26,6 +27,9 @@ pub struct PacedOutcome {
     /// The best pace of each method that was tried at several; empty without a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweet_spots: Vec<SweetSpot>,
+    /// How it gave way to a database, if it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gave_way: Option<GiveWay>,
 }
 
 /// The pace with the highest throughput before the peak write time jumps or the pace is lost.

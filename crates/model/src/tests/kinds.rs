@@ -104,6 +104,7 @@ fn paced() -> PacedOutcome {
             step(WriteMethod::Direct, 6, 30 * MIB),
         ],
         sweet_spots: Vec::new(),
+        gave_way: None,
     }
 }
 

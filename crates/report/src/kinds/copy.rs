@@ -6,6 +6,7 @@ use iostall_measure::Rate;
 use iostall_model::transfer::{DeviceImage, LimitSide, NotCopied, TransferPoint, TransferShape, VerifyMode};
 use iostall_model::{CopyOutcome, Run};
 
+use super::give_way;
 use super::moved::{self, NoSpans, mismatches};
 use crate::fact::Fact;
 use crate::format::{NONE, bytes, count, duration, maybe_throughput, percent, shown};
@@ -31,9 +32,14 @@ pub(super) fn report<'a>(run: &'a Run, copy: &'a CopyOutcome) -> Report<'a> {
         card: Box::new(|| card(copy)),
         asked: None,
         opens_one_way: false,
-        sections: Box::new(|| vec![section(copy)]),
+        sections: Box::new(|| {
+            [Some(section(copy)), give_way::section(copy.gave_way.as_ref())].into_iter().flatten().collect()
+        }),
         when_empty: "",
-        charts: Box::new(|| vec![moved::charts(&copy.series)]),
+        charts: Box::new(|| {
+            let gave_way = copy.gave_way.as_ref().map(give_way::charts);
+            [Some(moved::charts(&copy.series)), gave_way].into_iter().flatten().collect()
+        }),
         series: Box::new(|| series(copy)),
         summary: Box::new(|| Box::new(NoSpans::new())),
     }
@@ -111,9 +117,12 @@ fn headline(copy: &CopyOutcome) -> String {
 fn answer(copy: &CopyOutcome) -> String {
     let limit = match copy.buffer_time.limit() {
         None | Some(LimitSide::Both) => None,
-        Some(LimitSide::Rate) => Some(match copy.settings.limit_bytes_per_second {
-            Some(limit) => format!("its --limit of {} set the pace", Rate::BytesPerSecond(limit as f64)),
-            None => "its --limit set the pace".to_owned(),
+        Some(LimitSide::Rate) => Some(match (&copy.gave_way, copy.settings.limit_bytes_per_second) {
+            (Some(gave_way), _) => give_way::pace(gave_way),
+            (None, Some(limit)) => {
+                format!("its --limit of {} set the pace", Rate::BytesPerSecond(limit as f64))
+            }
+            (None, None) => "its --limit set the pace".to_owned(),
         }),
         Some(side) => Some(format!("the {} set the pace", side.name())),
     };

@@ -2,6 +2,7 @@
 
 mod copy;
 mod fsync;
+mod give_way;
 mod load;
 mod matrix;
 mod max_rate;

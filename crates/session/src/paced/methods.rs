@@ -10,6 +10,7 @@ use iostall_measure::{MonotonicClock, Nanos};
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 use iostall_transfer::Progress;
 use iostall_transfer::paced::{PacedJob, fill_packet, write_paced};
+use iostall_transfer::rate::RateLimit;
 
 use super::file::PacedFile;
 use super::request::PacedRequest;
@@ -22,11 +23,15 @@ pub(crate) struct Methods<'a> {
     pub(crate) file: &'a PacedFile,
     pub(crate) progress: &'a Progress,
     pub(crate) observer: &'a dyn Observer,
+    /// The limit of a transfer that gives way.
+    pub(crate) rate: Option<&'a RateLimit>,
 }
 
 impl Methods<'_> {
     pub(crate) fn write_all(&self) -> Vec<MethodOutcome> {
         let mut outcomes = Vec::new();
+        // A rate is kept on one clock.
+        let clock = MonotonicClock::new();
         let runs = (self.request.methods.len() * self.request.paces.len()) as u64;
         let each_bytes = self.request.total_bytes.unwrap_or(0);
         self.progress.add_total(runs, each_bytes.saturating_mul(runs));
@@ -36,7 +41,7 @@ impl Methods<'_> {
                     return outcomes;
                 }
                 self.progress.begin_file(&self.request.file, each_bytes, method.name());
-                let outcome = self.write_one(*method, *pace).unwrap_or_else(|error| MethodOutcome {
+                let outcome = self.write_one(*method, *pace, &clock).unwrap_or_else(|error| MethodOutcome {
                     failed: Some(with_causes(&error)),
                     ..MethodOutcome::new(*method, *pace)
                 });
@@ -48,7 +53,12 @@ impl Methods<'_> {
         outcomes
     }
 
-    fn write_one(&self, method: WriteMethod, pace: Pace) -> Result<MethodOutcome, SessionError> {
+    fn write_one(
+        &self,
+        method: WriteMethod,
+        pace: Pace,
+        clock: &MonotonicClock,
+    ) -> Result<MethodOutcome, SessionError> {
         let opened = self.file.open(method)?;
         let refused = opened.direct.as_ref().and_then(|direct| direct.reason.clone());
         let (_pool, mut buffers) =
@@ -71,8 +81,9 @@ impl Methods<'_> {
             dirty_bytes: &host::dirty_bytes,
             on_interval: &on_interval,
             progress: self.progress,
+            rate: self.rate,
         };
-        let outcome = write_paced(&mut engine, &MonotonicClock::new(), buffer, &job);
+        let outcome = write_paced(&mut engine, clock, buffer, &job);
         Ok(MethodOutcome { refused, ..outcome })
     }
 }

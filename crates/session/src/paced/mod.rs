@@ -53,8 +53,11 @@ impl<'a> PacedWrite<'a> {
     /// Writes.
     pub fn write(self, transfer: Transfer, observer: &dyn Observer) -> Result<Run, SessionError> {
         let (request, file) = (self.request, &self.file);
-        let methods =
-            transfer.work(observer, |progress| Methods { request, file, progress, observer }.write_all());
+        let rate = transfer.rate();
+        let rate = rate.as_deref();
+        let methods = transfer
+            .work(observer, |progress| Methods { request, file, progress, observer, rate }.write_all());
+        let (gave_way, of_giving_way) = transfer.gave_way();
         let facts = target(&request.file);
         let replaced = self.file.replaced();
         self.give_up(observer);
@@ -64,12 +67,13 @@ impl<'a> PacedWrite<'a> {
             total_bytes: request.total_bytes,
             memory_limit_bytes: request.memory_limit.map(ByteCount::bytes),
             methods,
+            gave_way,
         };
         if let Some(failure) = nothing_written(&outcome) {
             return Err(failure);
         }
         let name = request.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let warnings = warnings(&outcome, replaced);
+        let warnings = warnings(&outcome, replaced).into_iter().chain(of_giving_way).collect();
         Ok(transfer.finish(name, facts.into_iter().collect(), warnings, RunBody::Write(outcome)))
     }
 }

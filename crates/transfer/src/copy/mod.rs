@@ -70,7 +70,8 @@ impl<'a> Copier<'a> {
     /// A copier with an empty log.
     pub fn new(options: &'a CopyOptions, progress: &'a Progress) -> Self {
         let context = context::CopyContext::new(options, progress);
-        Self { context, mover: mover::Mover::new(options, progress), log: CopyLog::default() }
+        let mover = mover::Mover::new(options, progress, &context.clock);
+        Self { context, mover, log: CopyLog::default() }
     }
 
     /// Passes on what happens to each file as soon as it has happened.

@@ -53,8 +53,9 @@ pub(super) struct Mover<'a> {
 }
 
 impl<'a> Mover<'a> {
-    pub(super) fn new(options: &'a CopyOptions, progress: &'a Progress) -> Self {
-        let clock = MonotonicClock::new();
+    /// On the clock of the whole copy: a limit of the rate is kept on one clock, and movers begin at different times.
+    pub(super) fn new(options: &'a CopyOptions, progress: &'a Progress, clock: &MonotonicClock) -> Self {
+        let clock = clock.clone();
         Self {
             options,
             progress,

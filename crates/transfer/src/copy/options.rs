@@ -161,6 +161,16 @@ impl Default for CopyOptions {
 }
 
 impl CopyOptions {
+    /// Keeps the limit of a transfer that gives way, if there is one; reading back has its part in it, because it loads the
+    /// storage as well.
+    #[must_use]
+    pub fn giving_way(self, rate: Option<Arc<RateLimit>>) -> Self {
+        match rate {
+            Some(rate) => Self { read_back_rate: Some(Arc::clone(&rate)), rate: Some(rate), ..self },
+            None => self,
+        }
+    }
+
     /// Whether to continue with other files after `error`.
     pub(super) fn continues_after(&self, error: &CopyError) -> bool {
         !self.fail_fast && !error.ends_the_copy()

@@ -28,7 +28,7 @@ pub(super) fn copy_large(
 ) -> Result<(), CopyError> {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = |records| {
-        let mut mover = Mover::new(context.options, context.progress);
+        let mut mover = Mover::new(context.options, context.progress, &context.clock);
         let mut log = CopyLog { records, ..CopyLog::default() };
         let mut files = FileCopier { context, mover: &mut mover, log: &mut log };
         let mut ended = Ok(());

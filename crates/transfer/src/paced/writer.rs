@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::backlog::Backlog;
 use super::change::{find_change, find_decay};
 use crate::progress::Progress;
+use crate::rate::RateLimit;
 
 /// Minimum delay for a late burst, nanoseconds: far more than a thread takes to wake.
 const LATE_NS_MIN: u64 = 1_000_000;
@@ -41,6 +42,8 @@ pub struct PacedJob<'a> {
     pub on_interval: &'a dyn Fn(&PacedInterval),
     /// Reports progress and carries the cancellation.
     pub progress: &'a Progress,
+    /// Holds packets back. A packet that waits for it is not being written, so its write time stays that of the file.
+    pub rate: Option<&'a RateLimit>,
 }
 
 /// Why writing stopped.
@@ -171,12 +174,27 @@ impl<'a, 'j, E: Engine, C: Clock> Writing<'a, 'j, E, C> {
 
     fn burst(&mut self, due_ns: u64) -> Result<(), PacedError> {
         for _ in 0..self.job.pace.packets_per_burst {
-            if self.is_over() {
+            if self.is_over() || !self.wait_for_rate() {
                 break;
             }
             self.packet(due_ns)?;
         }
         Ok(())
+    }
+
+    /// Waits until the rate lets the next packet pass; `false` if writing is over before that.
+    fn wait_for_rate(&mut self) -> bool {
+        let Some(rate) = self.job.rate else { return true };
+        loop {
+            let now_ns = self.clock.now_ns();
+            match rate.take(self.job.pace.packet_bytes.into(), now_ns) {
+                Ok(()) => return true,
+                Err(due_ns) => self.clock.sleep_until(due_ns.min(now_ns + POLL_NS)),
+            }
+            if self.is_over() {
+                return false;
+            }
+        }
     }
 
     fn packet(&mut self, due_ns: u64) -> Result<(), PacedError> {

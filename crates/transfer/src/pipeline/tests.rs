@@ -352,3 +352,27 @@ fn a_rate_is_held_and_named_as_the_limit() {
     assert!((0.36..0.42).contains(&seconds), "{seconds} s for 0.4 s of data");
     assert_eq!(moved.time.limit(), Some(LimitSide::Rate));
 }
+
+/// The most requests in flight can be changed while a job runs: at one a side a copy of 100 pieces takes about as long as its reads
+/// and writes one after the other, and with three it does not.
+#[test]
+fn requests_in_flight_follow_a_limit_that_is_set_from_outside() {
+    let elapsed_ns = |in_flight_max| {
+        let config = SimConfig {
+            service_ns_base: 1_000_000,
+            service_ns_tail_mean: 0,
+            channels: 8,
+            ..SimConfig::default()
+        };
+        let bench = Bench::new(8, 100 * PIECE as usize, config);
+        let rate = RateLimit::adjustable(u64::MAX, 7);
+        rate.set(u64::MAX, in_flight_max);
+        let plan = Plan::whole(100 * u64::from(PIECE), PIECE);
+        let (mut sink, progress) = (OneFile::default(), Progress::default());
+        copy(&mut bench.pipeline(8), plan, &mut sink, Hashed::No, Some(&rate), &progress).unwrap();
+        bench.device.clock().now_ns()
+    };
+    let (one, three) = (elapsed_ns(1), elapsed_ns(3));
+    assert!(one >= 100_000_000, "{one}");
+    assert!(three * 2 < one, "{three} beside {one}");
+}

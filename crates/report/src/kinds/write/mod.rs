@@ -9,6 +9,7 @@ mod series;
 use iostall_measure::as_typed;
 use iostall_model::{PacedOutcome, Run};
 
+use super::give_way;
 use super::moved::NoSpans;
 use crate::card::{latency_tiles, p99_tile};
 use crate::format::{bytes, duration, maybe_duration, maybe_throughput};
@@ -29,9 +30,14 @@ pub(super) fn report<'a>(run: &'a Run, paced: &'a PacedOutcome) -> Report<'a> {
         card: Box::new(|| card(paced)),
         asked: None,
         opens_one_way: false,
-        sections: Box::new(|| vec![section(paced)]),
+        sections: Box::new(|| {
+            [Some(section(paced)), give_way::section(paced.gave_way.as_ref())].into_iter().flatten().collect()
+        }),
         when_empty: "",
-        charts: Box::new(|| vec![charts::charts(paced)]),
+        charts: Box::new(|| {
+            let gave_way = paced.gave_way.as_ref().map(give_way::charts);
+            [Some(charts::charts(paced)), gave_way].into_iter().flatten().collect()
+        }),
         series: Box::new(|| series::series(paced)),
         summary: Box::new(|| Box::new(NoSpans::new())),
     }

@@ -30,6 +30,7 @@ fn run_on(device: &SimDevice, pace: Pace, total_bytes: u64) -> MethodOutcome {
         dirty_bytes: &|| Some(7),
         on_interval: &|_| (),
         progress: &progress,
+        rate: None,
     };
     write_paced(&mut engine, device.clock(), buffers.pop().unwrap(), &job)
 }
@@ -174,6 +175,7 @@ fn each_interval_is_told_when_it_ends_and_the_rest_at_the_end() {
         dirty_bytes: &|| None,
         on_interval: &|interval| seen.borrow_mut().push(*interval),
         progress: &progress,
+        rate: None,
     };
     let outcome = write_paced(&mut engine, device.clock(), buffers.pop().unwrap(), &job);
     assert_eq!(outcome.intervals.len(), 3);
@@ -190,4 +192,41 @@ fn a_burst_is_late_once_it_begins_more_than_half_a_period_after_it_was_due() {
         assert_eq!((outcome.bursts, outcome.late_bursts), (2, late_bursts), "{packets} packets");
         assert_eq!(outcome.lateness_ns_max, lateness_ns);
     }
+}
+
+/// A writer that gives way holds packets back before it writes them: the write time stays that of the file, and the wait is in
+/// the response.
+#[test]
+fn a_packet_that_is_held_back_is_not_a_slow_write() {
+    let device = SimDevice::new(
+        SimConfig {
+            files: vec![SimFile::default()],
+            service_ns_base: 1_000_000,
+            service_ns_tail_mean: 0,
+            ..SimConfig::default()
+        },
+        ManualClock::new(),
+    );
+    let mut engine = SimEngine::new(device.clone(), 1);
+    let (_, mut buffers) = BufferPool::new(1, PACE.packet_bytes, Pages::Small).unwrap();
+    let progress = Progress::default();
+    // The pace asks for 3.3 MB/s, and a quarter of that passes.
+    let rate = RateLimit::adjustable(819_200, 1);
+    let job = PacedJob {
+        method: WriteMethod::Direct,
+        pace: PACE,
+        total_bytes: Some(100 * 8192),
+        duration_ns: None,
+        first_header: HeaderKind::MadeFile,
+        interval_bytes: 81_920,
+        dirty_bytes: &|| None,
+        on_interval: &|_| (),
+        progress: &progress,
+        rate: Some(&rate),
+    };
+    let outcome = write_paced(&mut engine, device.clock(), buffers.pop().unwrap(), &job);
+    assert_eq!((outcome.write_ns.max(), outcome.write_ns.count()), (Some(1_000_000), 100));
+    assert!((950_000_000..1_020_000_000).contains(&outcome.elapsed_ns), "{}", outcome.elapsed_ns);
+    assert_eq!(outcome.kept_pace(), Some(false));
+    assert_eq!(rate.taken_bytes(), 100 * 8192);
 }

@@ -180,6 +180,11 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
         self.aligns.get(usize::from(file.0)).copied().unwrap_or(1)
     }
 
+    /// The most requests in flight on each side, whatever the job and its sinks allow; at least 1.
+    fn in_flight_max(&self) -> u32 {
+        self.rate.map_or(u32::MAX, RateLimit::in_flight_max)
+    }
+
     fn writing(&self) -> u32 {
         self.sinks.iter().map(|sink| sink.writing).sum()
     }

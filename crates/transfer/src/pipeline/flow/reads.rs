@@ -10,7 +10,7 @@ use crate::pipeline::{PipelineError, Step};
 impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
     pub(super) fn start_reads(&mut self) {
         self.held_until_ns = None;
-        while self.reading < self.reads_max {
+        while self.reading < self.reads_max.min(self.in_flight_max()) {
             // Determined before taking a buffer: a source that has more is not at its end.
             let Some((sequence, origin)) = self.next_extent() else { return };
             if self.equipment.free.is_empty() {

@@ -44,12 +44,13 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
 
     /// Asks the sinks that have room, the least busy first.
     fn place(&mut self, at: usize) -> Answer {
+        let in_flight_max = self.in_flight_max();
         let Self { sinks, asked, ready, .. } = self;
         asked.sort_by_key(|sink| sinks[*sink].writing);
         let mut answer = Answer::AllAreFull;
         for index in asked.iter().copied() {
             let SinkState { sink, writing, .. } = &mut sinks[index];
-            if *writing >= sink.writes_max().max(1) {
+            if *writing >= sink.writes_max().clamp(1, in_flight_max) {
                 continue;
             }
             match sink.place(&mut ready[at]) {

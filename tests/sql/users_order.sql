@@ -1,0 +1,2 @@
+/* iostall:users_order */
+INSERT INTO orders DEFAULT VALUES;
