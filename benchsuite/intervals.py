@@ -23,12 +23,17 @@ def interval(ratios):
 
     A device that stalls for a second spoils one round by a factor of five: it moves a mean and its deviation, but hardly a rank.
     """
-    logs = [math.log(ratio) for ratio in ratios]
-    count = len(logs)
-    walsh = sorted((logs[i] + logs[j]) / 2 for i in range(count) for j in range(i, count))
+    middle, low, high = difference_interval([math.log(ratio) for ratio in ratios])
+    return math.exp(middle), math.exp(low), math.exp(high)
+
+
+def difference_interval(differences):
+    """The same of paired differences."""
+    count = len(differences)
+    walsh = sorted((differences[i] + differences[j]) / 2 for i in range(count) for j in range(i, count))
     spread = math.sqrt(count * (count + 1) * (2 * count + 1) / 24)
     cut = max(0, math.floor(count * (count + 1) / 4 - Z_95 * spread - 0.5))
-    return math.exp(statistics.median(walsh)), math.exp(walsh[cut]), math.exp(walsh[-1 - cut])
+    return statistics.median(walsh), walsh[cut], walsh[-1 - cut]
 
 
 def measure(peer, ours, rounds_max=ROUNDS_MAX, shown=lambda text: None):

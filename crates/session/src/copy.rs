@@ -3,6 +3,7 @@
 mod manifest_place;
 
 use std::fs::File;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use iostall_engine::{Input, files};
@@ -87,7 +88,7 @@ pub fn copy(
 ) -> Result<Copied, SessionError> {
     let CopyRequest { sources, destination, options, limit, log: log_file } = request;
     let options = options.giving_way(transfer.rate());
-    let (planned, dry_run, log) = transfer.work(observer, |progress| {
+    let (planned, dry_run, mut log) = transfer.work(observer, |progress| {
         let mut copier = Copier::new(&options, progress);
         if let Some(file) = &log_file {
             copier.record_to(file.records());
@@ -108,15 +109,15 @@ pub fn copy(
     let ended = planned?.err();
     observer.on(&Event::NotCopied(&log.failures[log.failed_at_start..]));
     let is_whole = ended.is_none() && log.is_whole();
-    let files = log.files.iter().filter_map(Option::<ManifestFile>::from).collect();
+    let files = mem::take(&mut log.files).into_iter().map(ManifestFile::from).collect();
     let name = destination.file_name().unwrap_or(destination.as_os_str()).to_string_lossy().into_owned();
     let (gave_way, of_giving_way) = transfer.gave_way();
     Ok(Copied {
         log_lost,
         warnings: warnings(&log).into_iter().chain(of_giving_way).collect(),
         list: Manifest { files, is_partial: !is_whole },
-        has_nothing: log.files.is_empty() && !log.failures.is_empty(),
-        targets: log.files.first().and_then(|file| first_target(&file.path)).into_iter().collect(),
+        has_nothing: log.first_file.is_none() && !log.failures.is_empty(),
+        targets: log.first_file.as_deref().and_then(first_target).into_iter().collect(),
         outcome: CopyOutcome {
             dry_run,
             gave_way,

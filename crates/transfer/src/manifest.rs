@@ -64,17 +64,11 @@ pub struct ManifestFile {
     pub block_bytes: u64,
 }
 
-impl From<&CopiedFile> for Option<ManifestFile> {
-    fn from(file: &CopiedFile) -> Self {
-        let digest = file.digest.clone()?;
-        let block_bytes = if file.blocks.is_empty() { 0 } else { file.block_bytes };
-        Some(ManifestFile {
-            path: file.path.clone(),
-            bytes: Some(file.bytes),
-            digest,
-            blocks: file.blocks.clone(),
-            block_bytes,
-        })
+impl From<CopiedFile> for ManifestFile {
+    fn from(file: CopiedFile) -> Self {
+        let CopiedFile { path, bytes, digest, blocks, block_bytes } = file;
+        let block_bytes = if blocks.is_empty() { 0 } else { block_bytes };
+        Self { path, bytes: Some(bytes), digest, blocks, block_bytes }
     }
 }
 

@@ -53,8 +53,8 @@ pub fn remove_unfinished(continues: impl FnMut() -> bool) -> (usize, usize) {
 
 struct Listed {
     path: PathBuf,
-    /// Identifies the file, so that a different file put in its place is kept.
-    stamp: FileStamp,
+    /// Device and inode, so that a different file put in its place is kept.
+    identity: (u64, u64),
     /// If this file exists, the listed one is kept.
     journal: Option<PathBuf>,
 }
@@ -62,8 +62,12 @@ struct Listed {
 impl Listed {
     fn is_to_go(&self) -> bool {
         let is_kept = self.journal.as_ref().is_some_and(|journal| journal.exists());
-        !is_kept && stamp_of_link(&self.path).is_ok_and(|there| there.is_same_file(&self.stamp))
+        !is_kept && stamp_of_link(&self.path).is_ok_and(|there| identity(&there) == self.identity)
     }
+}
+
+fn identity(stamp: &FileStamp) -> (u64, u64) {
+    (stamp.device, stamp.inode)
 }
 
 struct Files {
@@ -83,7 +87,8 @@ impl Files {
         let (last, listed) = &mut *guard;
         *last += 1;
         if let Some(stamp) = stamp {
-            let one = Listed { path: path.to_owned(), stamp, journal: journal.map(Path::to_owned) };
+            let (identity, journal) = (identity(&stamp), journal.map(Path::to_owned));
+            let one = Listed { path: path.to_owned(), identity, journal };
             listed.insert(*last, one);
         }
         *last

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use iostall_engine::files;
 
@@ -13,14 +13,14 @@ use super::error::CopyError;
 pub(super) struct FileSystems(Vec<(PathBuf, File)>);
 
 impl FileSystems {
-    pub(super) fn of<'p>(directories: impl Iterator<Item = &'p Path>) -> Result<Self, CopyError> {
+    pub(super) fn of(directories: impl Iterator<Item = PathBuf>) -> Result<Self, CopyError> {
         let mut devices = HashSet::new();
         let mut opened = Vec::new();
         for directory in directories {
-            let stat = files::stamp_of_path(directory).map_err(CopyError::system("look at", directory))?;
+            let stat = files::stamp_of_path(&directory).map_err(CopyError::system("look at", &directory))?;
             if devices.insert(stat.device) {
-                let open = File::open(directory).map_err(CopyError::system("open", directory))?;
-                opened.push((directory.to_owned(), open));
+                let open = File::open(&directory).map_err(CopyError::system("open", &directory))?;
+                opened.push((directory, open));
             }
         }
         Ok(Self(opened))

@@ -138,7 +138,8 @@ impl Extras {
                 log.counts.deleted += 1;
                 log.record(Recorded::Deleted, &extra.target, extra.stat.size_bytes);
             }
-            log.note(context.options, (&self.source.join(&extra.relative), &extra.target), removed)?;
+            let paths = || (self.source.join(&extra.relative), extra.target.clone());
+            log.note(context.options, paths, removed)?;
         }
         Ok(())
     }

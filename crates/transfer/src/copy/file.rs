@@ -11,6 +11,7 @@ use iostall_model::transfer::{Reflink, VerifyMode};
 use super::beside::journal_path;
 use super::context::CopyContext;
 use super::endpoint::Endpoint;
+use super::entry::Entry;
 use super::error::CopyError;
 use super::journal::{DurableRange, FileJournal, remove_journal};
 use super::log::{CopyLog, Filled};
@@ -20,7 +21,6 @@ use super::read_back::{BLOCK_BYTES, compare};
 use super::recheck::{Copied, Recheck, expect_no_writers};
 use super::resume::{clear_holes, joined, kept_where_cancelled, resumed_ranges};
 use super::target::check_target;
-use super::walk::Entry;
 use crate::pipeline::FileHashes;
 use crate::plan::Plan;
 
@@ -78,10 +78,10 @@ impl FileCopier<'_, '_> {
         if self.context.progress.is_cancelled() {
             // Files that share blocks with the source bypass the pipeline, which would notice the
             // cancellation.
-            return Err(CopyError::cancelled(&entry.source, &entry.target, false));
+            return Err(CopyError::cancelled(&entry.source(), &entry.target(), false));
         }
-        let copied = self.copy(&entry.source, &entry.target);
-        self.log.note(self.context.options, entry.paths(), copied)
+        let copied = self.copy(&entry.source(), &entry.target());
+        self.log.note(self.context.options, || entry.paths(), copied)
     }
 
     /// `None` if the destination was read back and differs.

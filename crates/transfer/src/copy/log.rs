@@ -17,8 +17,7 @@ use crate::pipeline::FileHashes;
 pub struct CopiedFile {
     pub path: PathBuf,
     pub bytes: u64,
-    /// Its checksum, if requested.
-    pub digest: Option<Digest>,
+    pub digest: Digest,
     /// XXH3 of each block of [`Self::block_bytes`], if it was read back.
     pub blocks: Vec<u64>,
     pub block_bytes: u64,
@@ -94,7 +93,9 @@ pub struct CopyLog {
     pub losses: Vec<(PathBuf, Loss)>,
     /// Sources that another process had open for writing while they were read.
     pub in_use: Vec<PathBuf>,
-    /// In the order in which they were finished.
+    /// The first file that was finished.
+    pub first_file: Option<PathBuf>,
+    /// Files with a checksum, in the order in which they were finished.
     pub files: Vec<CopiedFile>,
     /// Gets each record at once.
     pub(super) records: Option<Sender<CopyRecord>>,
@@ -137,9 +138,12 @@ impl CopyLog {
 
     /// Records a file with its checksums.
     pub(super) fn add_checked(&mut self, target: &Path, bytes: u64, hashes: FileHashes) {
-        let FileHashes { whole: digest, blocks } = hashes;
-        let (path, block_bytes) = (target.to_owned(), BLOCK_BYTES);
-        self.files.push(CopiedFile { path, bytes, digest, blocks, block_bytes });
+        self.first_file.get_or_insert_with(|| target.to_owned());
+        let FileHashes { whole, blocks } = hashes;
+        self.files.extend(whole.map(|digest| {
+            let (path, block_bytes) = (target.to_owned(), BLOCK_BYTES);
+            CopiedFile { path, bytes, digest, blocks, block_bytes }
+        }));
     }
 
     /// Records the result of comparing a copy with its source; returns whether they are equal.
@@ -153,34 +157,35 @@ impl CopyLog {
         is_equal
     }
 
+    /// Records a small file that has its final name.
+    pub(super) fn add_small_file(&mut self, target: &Path, bytes: u64, digest: Option<&Digest>) {
+        self.counts.files += 1;
+        self.counts.small_files += 1;
+        self.bytes += bytes;
+        self.record(Recorded::Copied, target, bytes);
+        self.first_file.get_or_insert_with(|| target.to_owned());
+        self.files.extend(digest.map(|digest| {
+            let (path, digest) = (target.to_owned(), digest.clone());
+            CopiedFile { path, bytes, digest, blocks: Vec::new(), block_bytes: 0 }
+        }));
+    }
+
     /// Adds the results of a batch of small files.
-    pub(super) fn add_batch(&mut self, mut batch: CopyLog) {
-        let files = batch.files.len() as u64;
-        for file in &batch.files {
-            self.record(Recorded::Copied, &file.path, file.bytes);
-        }
+    pub(super) fn add_batch(&mut self, batch: CopyLog) {
         for failure in &batch.failures {
             self.record(Recorded::Failed(failure.error.to_string()), &failure.source, 0);
         }
         for mismatch in &batch.mismatches {
             self.record(Recorded::Different, Path::new(&mismatch.path), 0);
         }
-        self.counts.files += files;
-        self.counts.small_files += files;
-        self.bytes += batch.files.iter().map(|file| file.bytes).sum::<u64>();
-        self.verified_files += batch.verified_files;
-        self.sync_ns += batch.sync_ns;
-        self.losses.append(&mut batch.losses);
-        self.mismatches.append(&mut batch.mismatches);
-        self.failures.append(&mut batch.failures);
-        self.in_use.append(&mut batch.in_use);
-        self.files.append(&mut batch.files);
+        self.merge(batch);
     }
 
     /// Adds what another thread has copied.
     pub(super) fn merge(&mut self, mut other: CopyLog) {
         let (all, counts) = (&mut self.counts, other.counts);
         all.files += counts.files;
+        all.small_files += counts.small_files;
         all.reflinked_files += counts.reflinked_files;
         all.resumed_files += counts.resumed_files;
         self.bytes += other.bytes;
@@ -190,6 +195,7 @@ impl CopyLog {
         self.sync_ns += other.sync_ns;
         self.verify_ns += other.verify_ns;
         self.verified_files += other.verified_files;
+        self.first_file = self.first_file.take().or(other.first_file);
         self.mismatches.append(&mut other.mismatches);
         self.failures.append(&mut other.failures);
         self.losses.append(&mut other.losses);
@@ -201,15 +207,16 @@ impl CopyLog {
     pub(super) fn note(
         &mut self,
         options: &CopyOptions,
-        (source, target): (&Path, &Path),
+        paths: impl FnOnce() -> (PathBuf, PathBuf),
         done: Result<(), CopyError>,
     ) -> Result<(), CopyError> {
         let Err(error) = done else { return Ok(()) };
         if !options.continues_after(&error) {
             return Err(error);
         }
-        self.record(Recorded::Failed(error.to_string()), source, 0);
-        self.failures.push(CopyFailure { source: source.to_owned(), target: target.to_owned(), error });
+        let (source, target) = paths();
+        self.record(Recorded::Failed(error.to_string()), &source, 0);
+        self.failures.push(CopyFailure { source, target, error });
         Ok(())
     }
 

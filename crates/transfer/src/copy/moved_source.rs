@@ -8,10 +8,11 @@ use iostall_engine::files::{self, FileKind, OpenDirectory, Writers};
 use iostall_engine::guard::Removes;
 
 use super::context::CopyContext;
+use super::entry::{Action, Entry};
 use super::error::CopyError;
 use super::log::{CopyLog, Recorded};
 use super::part::directory_of;
-use super::walk::{Action, Entry, Inventory};
+use super::walk::Inventory;
 
 /// Removes every source that the destination has. Everything must be verified and durable by now; what does
 /// not look as it did when it was copied stays, and is a failure.
@@ -27,28 +28,29 @@ pub(super) fn remove_sources(
             continue;
         }
         if context.progress.is_cancelled() {
-            return Err(CopyError::cancelled(&entry.source, &entry.target, false));
+            return Err(CopyError::cancelled(&entry.source(), &entry.target(), false));
         }
         let removed = remove_one(context, entry);
         if removed.is_ok() {
             log.counts.removed_sources += 1;
-            log.record(Recorded::SourceRemoved, &entry.source, entry.stat.size_bytes);
+            log.record(Recorded::SourceRemoved, &entry.source(), entry.size_bytes());
         }
-        log.note(context.options, entry.paths(), removed)?;
+        log.note(context.options, || entry.paths(), removed)?;
     }
     for entry in inventory.directories().rev() {
-        let removed = match fs::remove_dir(&entry.source) {
+        let source = entry.source();
+        let removed = match fs::remove_dir(&source) {
             // What was left out, or came meanwhile, stays with its directory.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
-            removed => removed.map_err(CopyError::system("remove", &entry.source)),
+            removed => removed.map_err(CopyError::system("remove", &source)),
         };
-        log.note(context.options, entry.paths(), removed)?;
+        log.note(context.options, || entry.paths(), removed)?;
     }
     Ok(())
 }
 
 fn remove_one(context: &CopyContext<'_>, entry: &Entry) -> Result<(), CopyError> {
-    let Entry { source, target, stat, .. } = entry;
+    let (source, target, stat) = (&entry.source(), &entry.target(), &entry.stat());
     let refused = |how| CopyError::NotRemoved { path: source.clone(), how };
     let name = source.file_name().unwrap_or(OsStr::new(""));
     let failed = |error| CopyError::system("remove", source)(error);

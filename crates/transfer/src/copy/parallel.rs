@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use iostall_model::transfer::TransferShape;
 
 use super::context::CopyContext;
+use super::entry::Entry;
 use super::error::CopyError;
 use super::file::FileCopier;
 use super::log::CopyLog;
 use super::mover::Mover;
-use super::walk::Entry;
 
 /// What one thread has done.
 struct Done {

@@ -105,6 +105,16 @@ impl Part {
         &self.path
     }
 
+    /// Its final name.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Whether it has been renamed to that.
+    pub(super) fn has_its_name(&self) -> bool {
+        !self.armed.load(Ordering::Relaxed)
+    }
+
     pub(super) fn file(&self) -> &File {
         &self.file
     }

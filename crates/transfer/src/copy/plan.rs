@@ -7,6 +7,7 @@ use iostall_engine::guard::check_new_file;
 use iostall_model::transfer::VerifyMode;
 
 use super::context::CopyContext;
+use super::entry::{Action, Entry};
 use super::error::CopyError;
 use super::extra::Extras;
 use super::image::ImagePlan;
@@ -16,7 +17,7 @@ use super::part::directory_of;
 use super::room::check_room;
 use super::same_content::resolve_compared;
 use super::stream::StreamPlan;
-use super::walk::{Action, Inventory};
+use super::walk::Inventory;
 
 /// The plan of a copy. Nothing is written until it is carried out.
 #[derive(Debug, Default)]
@@ -78,16 +79,17 @@ impl CopyPlan {
 
     fn announce(&self, context: &CopyContext<'_>) {
         let CopyContext { options, progress, .. } = context;
+        progress.add_total(self.inventory.small.files, self.inventory.small.bytes);
         let passes = if options.verify == VerifyMode::ReadBack { 2 } else { 1 };
         for entry in self.inventory.files() {
             // A small file is read back within its batch and not counted twice.
             let passes = if entry.is_small(options) { 1 } else { passes };
-            progress.add_total(1, entry.stat.size_bytes * passes);
+            progress.add_total(1, entry.size_bytes() * passes);
         }
         if options.verify != VerifyMode::None {
             let up_to_date = self.inventory.up_to_date();
-            for entry in up_to_date.filter(|entry| entry.stat.kind == FileKind::Regular) {
-                progress.add_total(1, entry.stat.size_bytes * passes);
+            for entry in up_to_date.filter(|entry| entry.kind() == FileKind::Regular) {
+                progress.add_total(1, entry.size_bytes() * passes);
             }
         }
     }
@@ -146,8 +148,9 @@ fn find_extras(
         return Ok(Extras::default());
     };
     let extras = Extras::find(context, (source, target), &mut inventory.failures)?;
+    let is_file = |entry: &Entry| entry.action != Action::Directory;
     let has_files =
-        inventory.excluded > 0 || inventory.entries.iter().any(|entry| entry.action != Action::Directory);
+        inventory.excluded > 0 || !inventory.small.is_empty() || inventory.entries.iter().any(is_file);
     if !extras.all.is_empty() && !has_files {
         return Err(CopyError::EmptySource { from: source.clone(), to: target.clone() });
     }

@@ -3,9 +3,9 @@
 use iostall_engine::files;
 use iostall_model::transfer::{DryRun, PlannedAction, PlannedEntry};
 
+use super::entry::{Action, Entry};
 use super::options::CopyOptions;
 use super::plan::CopyPlan;
-use super::walk::{Action, Entry};
 
 impl CopyPlan {
     /// What carrying it out would do. If some files cannot be copied, nothing would be deleted or removed.
@@ -31,7 +31,7 @@ impl CopyPlan {
             let removed = self.inventory.entries.iter().filter(|entry| entry.action != Action::Directory);
             let removed = removed.filter(|entry| entry.action != Action::NewerThere);
             entries.extend(removed.map(|entry| {
-                planned_entry(PlannedAction::RemoveSource, &entry.source, entry.stat.size_bytes)
+                planned_entry(PlannedAction::RemoveSource, &entry.source(), entry.size_bytes())
             }));
         }
         DryRun::new(entries)
@@ -39,17 +39,18 @@ impl CopyPlan {
 }
 
 fn planned(entry: &Entry) -> Option<PlannedEntry> {
-    let exists = || files::stamp_of_link(&entry.target).is_ok();
+    let target = entry.target();
+    let exists = || files::stamp_of_link(&target).is_ok();
     let made = |action| if exists() { PlannedAction::Replace } else { action };
     let (action, bytes) = match entry.action {
         Action::Directory if exists() => return None,
         Action::Directory => (PlannedAction::Create, 0),
-        Action::File | Action::Compare => (made(PlannedAction::Copy), entry.stat.size_bytes),
+        Action::File | Action::Compare => (made(PlannedAction::Copy), entry.size_bytes()),
         Action::HardLink(_) | Action::Symlink | Action::Special => (made(PlannedAction::Create), 0),
-        Action::UpToDate => (PlannedAction::KeepEqual, entry.stat.size_bytes),
-        Action::NewerThere => (PlannedAction::KeepNewer, entry.stat.size_bytes),
+        Action::UpToDate => (PlannedAction::KeepEqual, entry.size_bytes()),
+        Action::NewerThere => (PlannedAction::KeepNewer, entry.size_bytes()),
     };
-    Some(planned_entry(action, &entry.target, bytes))
+    Some(planned_entry(action, &target, bytes))
 }
 
 fn planned_entry(action: PlannedAction, path: &std::path::Path, bytes: u64) -> PlannedEntry {

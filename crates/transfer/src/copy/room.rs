@@ -1,115 +1,35 @@
 //! Checks before the first byte whether a copy fits its destination.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::mem;
 
-use iostall_engine::files;
-use iostall_host as host;
-use iostall_model::transfer::Reflink;
-
-use super::beside::part_path;
+use super::entry::Action;
 use super::error::CopyError;
 use super::log::CopyFailure;
 use super::options::CopyOptions;
-use super::part::directory_of;
-use super::walk::{Action, Entry, Inventory};
-
-/// File systems on which a byte of data takes a byte of space: no compression, no remote storage.
-const PLAIN: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "tmpfs", "vfat", "exfat", "fuseblk"];
-/// A destination file system.
-struct Place {
-    directory: PathBuf,
-    device: u64,
-    largest_bytes: Option<u64>,
-    /// Whether files on it may share blocks.
-    shares: bool,
-    /// Beyond what is there; negative if more is replaced than added.
-    needed_bytes: i128,
-}
-
-/// The destination file systems of a copy.
-#[derive(Default)]
-struct Places {
-    all: Vec<Place>,
-    /// The file system of each directory; one that does not exist yet is on its parent's.
-    of_directory: HashMap<PathBuf, usize>,
-}
-
-impl Places {
-    fn of(&mut self, directory: &Path) -> Option<usize> {
-        if let Some(at) = self.of_directory.get(directory) {
-            return Some(*at);
-        }
-        let at = match files::stamp_of_path(directory) {
-            Ok(stat) => self.on_device(directory, stat.device)?,
-            Err(_) => self.of(directory_of(directory))?,
-        };
-        self.of_directory.insert(directory.to_owned(), at);
-        Some(at)
-    }
-
-    fn on_device(&mut self, directory: &Path, device: u64) -> Option<usize> {
-        if let Some(at) = self.all.iter().position(|place| place.device == device) {
-            return Some(at);
-        }
-        let largest_bytes = files::largest_file_bytes(directory).ok()?;
-        let kind = host::file_system_of(directory).map(|found| found.kind);
-        let shares = kind.is_none_or(|kind| kind == "xfs" || !PLAIN.contains(&&*kind));
-        let directory = directory.to_owned();
-        self.all.push(Place { directory, device, largest_bytes, shares, needed_bytes: 0 });
-        Some(self.all.len() - 1)
-    }
-}
+use super::walk::Inventory;
 
 /// Skips files that are too large for their file system, and refuses the copy if the rest does not fit.
 /// Compression, quotas and other writers cannot be predicted and fail when they occur.
 pub(super) fn check_room(options: &CopyOptions, inventory: &mut Inventory) -> Result<(), CopyError> {
-    let mut places = Places::default();
+    // What is planned by its name was added when it was found.
+    let mut places = mem::take(&mut inventory.places);
     let mut too_large = Vec::new();
     for (index, entry) in inventory.entries.iter().enumerate() {
-        if entry.action != Action::File {
-            continue;
-        }
-        let Some(place) = places.of(directory_of(&entry.target)) else { continue };
-        let place = &mut places.all[place];
-        match place.largest_bytes.filter(|largest| entry.stat.size_bytes > *largest) {
-            Some(largest_bytes) => too_large.push((index, largest_bytes, place.directory.clone())),
-            None => place.needed_bytes += more_bytes(options, entry, place),
+        if entry.action == Action::File
+            && let Err(found) = places.add(options, &entry.stat(), &entry.target())
+        {
+            too_large.push((index, found));
         }
     }
-    for (index, largest_bytes, directory) in too_large.into_iter().rev() {
+    for (index, found) in too_large.into_iter().rev() {
         let entry = inventory.entries.remove(index);
-        let (path, size_bytes) = (entry.source.clone(), entry.stat.size_bytes);
+        let (path, size_bytes) = (entry.source(), entry.size_bytes());
+        let (directory, largest_bytes) = (found.directory, found.largest_bytes);
         let error = CopyError::TooLarge { path, size_bytes, directory, largest_bytes };
         if !options.continues_after(&error) {
             return Err(error);
         }
         inventory.failures.push(CopyFailure::of(&entry, error));
     }
-    places.all.iter().try_for_each(check_fits)
-}
-
-/// Space that a file needs beyond what it replaces and what an earlier attempt left of it.
-fn more_bytes(options: &CopyOptions, entry: &Entry, place: &Place) -> i128 {
-    if place.shares && options.reflink != Reflink::Never && entry.stat.device == place.device {
-        return 0;
-    }
-    let there = |path: &Path| files::stamp_of_link(path).map_or(0, |stat| i128::from(stat.allocated_bytes));
-    let data_bytes = entry.stat.size_bytes.min(entry.stat.allocated_bytes);
-    i128::from(data_bytes) - there(&entry.target) - there(&part_path(&entry.target))
-}
-
-fn check_fits(place: &Place) -> Result<(), CopyError> {
-    let Ok(needed_bytes) = u64::try_from(place.needed_bytes) else { return Ok(()) };
-    let Some(found) = host::file_system_of(&place.directory) else { return Ok(()) };
-    // A file system without a size (a tmpfs without a limit) does not report free space.
-    if !PLAIN.contains(&&*found.kind) || found.total_bytes == 0 {
-        return Ok(());
-    }
-    let free_bytes = files::free_bytes(&place.directory)
-        .map_err(CopyError::system("ask for free space at", &place.directory))?;
-    if needed_bytes <= free_bytes {
-        return Ok(());
-    }
-    Err(CopyError::NoRoom { directory: place.directory.clone(), free_bytes, needed_bytes })
+    places.check()
 }

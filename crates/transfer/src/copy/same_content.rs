@@ -1,15 +1,15 @@
 //! Decides by content whether a file at the destination is equal.
 
 use std::fs::File;
-use std::mem;
 
 use iostall_engine::files;
 
 use super::context::CopyContext;
+use super::entry::{Action, Entry};
 use super::error::CopyError;
 use super::log::CopyFailure;
 use super::target::check_target;
-use super::walk::{Action, Entry, Inventory};
+use super::walk::Inventory;
 
 /// Bytes compared at a time.
 const COMPARED_BYTES: usize = 1 << 20;
@@ -19,25 +19,22 @@ pub(super) fn resolve_compared(
     context: &CopyContext<'_>,
     inventory: &mut Inventory,
 ) -> Result<(), CopyError> {
-    let entries = mem::take(&mut inventory.entries);
-    for mut entry in entries {
-        if entry.action == Action::Compare {
-            match decide(context, &entry) {
-                Ok(action) => entry.action = action,
-                Err(error) if context.options.continues_after(&error) => {
-                    inventory.failures.push(CopyFailure::of(&entry, error));
-                    continue;
-                }
-                Err(error) => return Err(error),
+    for entry in inventory.entries.iter_mut().filter(|entry| entry.action == Action::Compare) {
+        match decide(context, entry) {
+            Ok(action) => entry.action = action,
+            Err(error) if context.options.continues_after(&error) => {
+                inventory.failures.push(CopyFailure::of(entry, error));
             }
+            Err(error) => return Err(error),
         }
-        inventory.entries.push(entry);
     }
+    // Those that could not be compared.
+    inventory.entries.retain(|entry| entry.action != Action::Compare);
     Ok(())
 }
 
 fn decide(context: &CopyContext<'_>, entry: &Entry) -> Result<Action, CopyError> {
-    let Entry { source, target, stat, .. } = entry;
+    let (source, target, stat) = (&entry.source(), &entry.target(), &entry.stat());
     if is_same_content(context, entry)? {
         return Ok(Action::UpToDate);
     }
@@ -50,7 +47,7 @@ fn decide(context: &CopyContext<'_>, entry: &Entry) -> Result<Action, CopyError>
 }
 
 fn is_same_content(context: &CopyContext<'_>, entry: &Entry) -> Result<bool, CopyError> {
-    let Entry { source, target, stat, .. } = entry;
+    let (source, target, stat) = (&entry.source(), &entry.target(), &entry.stat());
     context.progress.begin_file(target, stat.size_bytes, "comparing");
     let from = File::open(source).map_err(CopyError::system("open", source))?;
     let to = File::open(target).map_err(CopyError::system("open", target))?;

@@ -4,11 +4,12 @@
 //! flush per file; so one call per file system makes a batch of unfinished files durable, and only then are
 //! they renamed.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
@@ -18,11 +19,11 @@ use iostall_model::transfer::{Mismatch, VerifyMode};
 
 use super::context::CopyContext;
 use super::durable::FileSystems;
+use super::entry::Entry;
 use super::error::CopyError;
-use super::log::{CopiedFile, CopyFailure, CopyLog};
-use super::part::{Part, directory_of};
+use super::log::{CopyFailure, CopyLog, CopyRecord};
+use super::part::Part;
 use super::steady::read_steady;
-use super::walk::Entry;
 use crate::hash::{Digest, Hasher};
 
 const BATCH_FILES_MAX: usize = 16_384;
@@ -32,12 +33,14 @@ const BATCH_BYTES: u64 = 1 << 30;
 pub(super) struct SmallFiles<'a> {
     pub(super) context: &'a CopyContext<'a>,
     pub(super) file_systems: &'a FileSystems,
+    /// Gets a record of each file at once.
+    pub(super) records: Option<Sender<CopyRecord>>,
 }
 
 /// An unfinished small file. It stays open, and therefore locked, until it is renamed or removed: otherwise
 /// another copy to the same name could take its place and be renamed instead.
-struct Unfinished<'e> {
-    entry: &'e Entry,
+struct Unfinished {
+    entry: Entry,
     part: Part,
     digest: Option<Digest>,
 }
@@ -48,34 +51,34 @@ fn batch_files_max() -> usize {
     usize::try_from(each).unwrap_or(usize::MAX).clamp(16, BATCH_FILES_MAX)
 }
 
-pub(super) fn batches<'e>(entries: &'e [&'e Entry]) -> Vec<&'e [&'e Entry]> {
+/// The entries in groups that share one sync.
+pub(super) fn batches(entries: impl Iterator<Item = Entry>) -> impl Iterator<Item = Vec<Entry>> {
     let files_max = batch_files_max();
-    let mut batches = Vec::new();
-    let (mut start, mut bytes) = (0, 0);
-    for (at, entry) in entries.iter().enumerate() {
-        if at > start && (at - start >= files_max || bytes + entry.stat.size_bytes > BATCH_BYTES) {
-            batches.push(&entries[start..at]);
-            (start, bytes) = (at, 0);
+    let mut entries = entries.peekable();
+    iter::from_fn(move || {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        let fits = |batch: &[Entry], bytes: u64| {
+            batch.is_empty() || (batch.len() < files_max && bytes <= BATCH_BYTES)
+        };
+        while let Some(entry) = entries.next_if(|entry| fits(&batch, bytes + entry.size_bytes())) {
+            bytes += entry.size_bytes();
+            batch.push(entry);
         }
-        bytes += entry.stat.size_bytes;
-    }
-    if start < entries.len() {
-        batches.push(&entries[start..]);
-    }
-    batches
+        (!batch.is_empty()).then_some(batch)
+    })
 }
 
 /// A file of a batch that has been written, with what to log about it.
-struct Written<'e> {
-    part: Unfinished<'e>,
+struct Written {
+    part: Unfinished,
     losses: Vec<Loss>,
     is_in_use: bool,
 }
 
 /// A batch whose files are written but neither durable nor renamed.
 #[derive(Default)]
-pub(super) struct WrittenBatch<'e> {
-    parts: Vec<Unfinished<'e>>,
+pub(super) struct WrittenBatch {
+    parts: Vec<Unfinished>,
     losses: Vec<(PathBuf, Loss)>,
     in_use: Vec<PathBuf>,
     failures: Vec<CopyFailure>,
@@ -88,9 +91,9 @@ impl SmallFiles<'_> {
     ///
     /// While one batch is being synced, the next is written: a sync waits for the device, occupies one CPU
     /// with file system work, and leaves the others idle.
-    pub(super) fn copy_batches<'e>(
+    pub(super) fn copy_batches(
         &self,
-        batches: &[&'e [&'e Entry]],
+        batches: impl Iterator<Item = Vec<Entry>>,
         mut note: impl FnMut(CopyLog),
     ) -> Result<(), CopyError> {
         std::thread::scope(|scope| {
@@ -98,14 +101,11 @@ impl SmallFiles<'_> {
             let mut result = Ok(());
             for batch in batches {
                 if let Some(entry) = batch.first() {
-                    let bytes = batch.iter().map(|entry| entry.stat.size_bytes).sum();
-                    self.context.progress.begin_file(
-                        directory_of(&entry.target),
-                        bytes,
-                        "copying small files in",
-                    );
+                    let bytes = batch.iter().map(Entry::size_bytes).sum();
+                    let directory = entry.target_directory();
+                    self.context.progress.begin_file(directory, bytes, "copying small files in");
                 }
-                let (written, ended) = self.write_batch(batch);
+                let (written, ended) = self.write_batch(&batch);
                 if let Some(before) = before.take() {
                     result = noted(before, &mut note);
                 }
@@ -120,7 +120,7 @@ impl SmallFiles<'_> {
     }
 
     /// Writes the unfinished files of one batch, or as many as it can.
-    fn write_batch<'e>(&self, batch: &'e [&'e Entry]) -> (WrittenBatch<'e>, Result<(), CopyError>) {
+    fn write_batch(&self, batch: &[Entry]) -> (WrittenBatch, Result<(), CopyError>) {
         let unfinished = Mutex::new(Vec::with_capacity(batch.len()));
         let (failures, ended) = self.for_each(
             batch,
@@ -136,17 +136,18 @@ impl SmallFiles<'_> {
         for Written { part, losses, is_in_use } in
             unfinished.into_inner().unwrap_or_else(PoisonError::into_inner)
         {
-            whole.losses.extend(losses.into_iter().map(|loss| (part.entry.target.clone(), loss)));
-            whole.in_use.extend(is_in_use.then(|| part.entry.source.clone()));
+            whole.losses.extend(losses.into_iter().map(|loss| (part.entry.target(), loss)));
+            whole.in_use.extend(is_in_use.then(|| part.entry.source()));
             whole.parts.push(part);
         }
         (whole, ended)
     }
 
     /// Makes a batch durable, verifies it if requested, and renames its files.
-    fn finish_batch(&self, batch: WrittenBatch<'_>) -> (CopyLog, Result<(), CopyError>) {
+    fn finish_batch(&self, batch: WrittenBatch) -> (CopyLog, Result<(), CopyError>) {
         let WrittenBatch { parts, losses, in_use, failures } = batch;
-        let mut log = CopyLog { failures, losses, in_use, ..CopyLog::default() };
+        let records = self.records.clone();
+        let mut log = CopyLog { failures, losses, in_use, records, ..CopyLog::default() };
         let begun_ns = self.context.clock.now_ns();
         let synced = self.file_systems.sync();
         log.sync_ns += self.context.clock.now_ns() - begun_ns;
@@ -157,37 +158,23 @@ impl SmallFiles<'_> {
 
     /// Verifies the durable files, if requested, and renames each. What was renamed is logged, whatever
     /// happens to the others.
-    fn finish(&self, parts: &[Unfinished<'_>], log: &mut CopyLog) -> Result<(), CopyError> {
-        let results = Mutex::new(Vec::with_capacity(parts.len()));
+    fn finish(&self, parts: &[Unfinished], log: &mut CopyLog) -> Result<(), CopyError> {
+        let mismatches = Mutex::new(Vec::new());
         let (mut failures, ended) = self.for_each(
             parts,
-            |part| part.entry,
+            |part| &part.entry,
             |buffer, part| {
-                let mismatch = self.check_and_name(buffer, part)?;
-                results.lock().unwrap_or_else(PoisonError::into_inner).push((&part.entry.target, mismatch));
+                let found = self.check_and_name(buffer, part)?;
+                mismatches.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
                 Ok(())
             },
         );
         log.failures.append(&mut failures);
+        log.mismatches.append(&mut mismatches.into_inner().unwrap_or_else(PoisonError::into_inner));
         let checked = self.context.options.verify == VerifyMode::ReadBack;
-        let mut named = HashSet::with_capacity(parts.len());
-        for (target, mismatch) in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            match mismatch {
-                Some(mismatch) => log.mismatches.push(mismatch),
-                None => {
-                    named.insert(target);
-                }
-            }
-        }
-        for part in parts.iter().filter(|part| named.contains(&part.entry.target)) {
+        for Unfinished { entry, part, digest } in parts.iter().filter(|part| part.part.has_its_name()) {
             log.verified_files += u64::from(checked);
-            log.files.push(CopiedFile {
-                path: part.entry.target.clone(),
-                bytes: part.entry.stat.size_bytes,
-                digest: part.digest.clone(),
-                blocks: Vec::new(),
-                block_bytes: 0,
-            });
+            log.add_small_file(part.target(), entry.size_bytes(), digest.as_ref());
         }
         ended
     }
@@ -241,8 +228,8 @@ impl SmallFiles<'_> {
     }
 
     /// Reads a source and writes its unfinished file.
-    fn write_part<'e>(&self, buffer: &mut Vec<u8>, entry: &'e Entry) -> Result<Written<'e>, CopyError> {
-        let Entry { source, target, stat, .. } = entry;
+    fn write_part(&self, buffer: &mut Vec<u8>, entry: &Entry) -> Result<Written, CopyError> {
+        let (source, target, stat) = (&entry.source(), &entry.target(), &entry.stat());
         if !self.context.wait_for_rate(stat.size_bytes) {
             return Err(CopyError::cancelled(source, target, false));
         }
@@ -256,7 +243,7 @@ impl SmallFiles<'_> {
         self.context.progress.add_done(bytes);
         let hashed = self.context.options.verify != VerifyMode::None;
         let digest = hashed.then(|| self.digest(buffer));
-        let part = Unfinished { entry, part, digest };
+        let part = Unfinished { entry: entry.clone(), part, digest };
         Ok(Written { part, losses, is_in_use: writers == Writers::Some })
     }
 
@@ -266,26 +253,21 @@ impl SmallFiles<'_> {
         hasher.finish()
     }
 
-    fn check_and_name(
-        &self,
-        buffer: &mut Vec<u8>,
-        part: &Unfinished<'_>,
-    ) -> Result<Option<Mismatch>, CopyError> {
+    fn check_and_name(&self, buffer: &mut Vec<u8>, part: &Unfinished) -> Result<Option<Mismatch>, CopyError> {
         let path = part.part.path();
         if self.context.options.verify == VerifyMode::ReadBack {
-            let Entry { source, target, stat, .. } = part.entry;
-            if !self.context.wait_to_read_back(stat.size_bytes) {
-                return Err(CopyError::cancelled(source, target, false));
+            if !self.context.wait_to_read_back(part.entry.size_bytes()) {
+                return Err(CopyError::cancelled(&part.entry.source(), part.part.target(), false));
             }
             files::drop_from_cache(path).map_err(CopyError::system("drop from the page cache", path))?;
             buffer.clear();
             let mut copy = File::open(path).map_err(CopyError::system("open", path))?;
             copy.read_to_end(buffer).map_err(CopyError::system("read", path))?;
             if Some(self.digest(buffer)) != part.digest {
-                return Ok(Some(differs(&part.entry.source, &part.entry.target, buffer)));
+                return Ok(Some(differs(&part.entry.source(), part.part.target(), buffer)));
             }
             // Reading has changed its access time. A failure to set times was recorded the first time.
-            let _ = files::set_times(part.part.file(), &part.entry.stat);
+            let _ = files::set_times(part.part.file(), &part.entry.stat());
         }
         part.part.name(self.context.replace())?;
         self.context.progress.end_file();
@@ -319,17 +301,16 @@ fn differs(source: &Path, target: &Path, found: &[u8]) -> Mismatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::copy::walk::Action;
+    use crate::copy::entry::{Action, Location};
 
     fn entry(size_bytes: u64) -> Entry {
         let stat = files::stamp_of_path(Path::new("/")).unwrap();
         let stat = files::FileStamp { size_bytes, ..stat };
-        Entry { source: "/a".into(), target: "/b".into(), stat, action: Action::File }
+        Entry::new(Location::of_root(Path::new("/a"), Path::new("/b")), &stat, Action::File)
     }
 
     fn lengths(sizes: &[u64]) -> Vec<usize> {
-        let entries: Vec<Entry> = sizes.iter().map(|size| entry(*size)).collect();
-        batches(&entries.iter().collect::<Vec<_>>()).iter().map(|batch| batch.len()).collect()
+        batches(sizes.iter().map(|size| entry(*size))).map(|batch| batch.len()).collect()
     }
 
     /// Each batch costs a sync of the whole file system. With a batch for each file, a tree of small ones took as many flushes of the

@@ -8,19 +8,22 @@ use iostall_engine::files;
 
 use super::beside::part_path;
 use super::durable::FileSystems;
+use super::entry::{Action, Entry};
 use super::error::CopyError;
 use super::file::FileCopier;
 use super::journal::remove_journal;
 use super::links::LinkMaker;
+use super::log::CopyFailure;
 use super::moved_source::remove_sources;
 use super::parallel::copy_large;
 use super::part::Part;
 use super::plan::CopyPlan;
 use super::retry::{as_it_is_now, take_failed};
 use super::small::{SmallFiles, batches};
+use super::small_plan::SmallPlan;
 use super::tree_mark;
 use super::up_to_date::confirm_up_to_date;
-use super::walk::{Action, Entry, Inventory, refuse_other_kind};
+use super::walk::{Inventory, refuse_other_kind};
 
 /// Copies files and trees. Small files first, in parallel; then large ones, usually one after another at full
 /// device speed; then links; then what a mirror deletes; directory times; and last what a move removes.
@@ -37,11 +40,12 @@ impl TreeCopier<'_, '_> {
             return stream.write(&mut self.files);
         }
         let before = self.files.log.completed();
-        let expected = plan.inventory.entries.len() - plan.inventory.directories().count();
+        let entries = plan.inventory.entries.len() - plan.inventory.directories().count();
+        let expected = entries as u64 + plan.inventory.small.files;
         let result = self.in_order(plan);
         let failed = result.as_ref().is_err_and(|error| !error.is_cancelled());
         let completed = self.files.log.completed() - before + u64::from(failed);
-        self.files.log.remaining = (expected as u64).saturating_sub(completed);
+        self.files.log.remaining = expected.saturating_sub(completed);
         result
     }
 
@@ -51,8 +55,7 @@ impl TreeCopier<'_, '_> {
             return Ok(());
         }
         self.make_directories(&mut inventory)?;
-        let targets = inventory.directories().map(|entry| entry.target.as_path());
-        let file_systems = FileSystems::of(targets.chain(into.iter().map(PathBuf::as_path)))?;
+        let file_systems = FileSystems::of(inventory.directories().map(Entry::target).chain(into))?;
         self.copy_and_retry(&inventory, &file_systems)?;
         confirm_up_to_date(&mut self.files, &inventory)?;
         let mut links = LinkMaker::new(&mut self.files, &inventory);
@@ -73,16 +76,16 @@ impl TreeCopier<'_, '_> {
     /// Removes the sources, and then the marks: until the last source is gone, the same command must find the
     /// same destination again.
     fn finish_move(&mut self, inventory: &Inventory) -> Result<(), CopyError> {
-        let roots = inventory.directories().filter(|entry| inventory.roots.contains(&entry.target));
+        let roots = inventory.directories().filter(|entry| inventory.roots.contains(&entry.target()));
         let marked: Vec<&Entry> =
-            roots.filter(|entry| tree_mark::is_of(&entry.target, &entry.source)).collect();
+            roots.filter(|entry| tree_mark::is_of(&entry.target(), &entry.source())).collect();
         remove_sources(self.files.context, inventory, self.files.log)?;
         for entry in marked.into_iter().filter(|_| self.files.log.is_whole()) {
-            let tree = entry.target.as_path();
+            let tree = &entry.target();
             tree_mark::remove(tree).map_err(CopyError::system("take the mark out of", tree))?;
             // Without its mark the directory is as it was in the source. A failure to set times was recorded
             // the first time.
-            let _ = fs::File::open(tree).and_then(|open| files::set_times(&open, &entry.stat));
+            let _ = fs::File::open(tree).and_then(|open| files::set_times(&open, &entry.stat()));
         }
         Ok(())
     }
@@ -90,26 +93,45 @@ impl TreeCopier<'_, '_> {
     /// Copies the files, and those that failed for a reason that may pass once more, as often as wanted.
     fn copy_and_retry(&mut self, inventory: &Inventory, file_systems: &FileSystems) -> Result<(), CopyError> {
         let options = self.files.context.options;
-        self.copy_files(&inventory.files().collect::<Vec<_>>(), file_systems)?;
+        let failed_before = self.files.log.failures.len();
+        self.copy_files(inventory.files(), &inventory.small, file_systems)?;
         for _ in 0..options.retries {
-            let failed = take_failed(self.files.log, inventory);
+            let failed = take_failed(self.files.log, failed_before);
             let Some(first) = failed.first() else { return Ok(()) };
             if !self.files.context.pause(options.retry_wait_ns) {
                 return Err(CopyError::cancelled(&first.source, &first.target, false));
             }
-            let again: Vec<Entry> = failed.into_iter().map(as_it_is_now).collect();
-            self.copy_files(&again.iter().collect::<Vec<_>>(), file_systems)?;
+            let mut again = Vec::with_capacity(failed.len());
+            for failure in failed {
+                let now = as_it_is_now(&failure).map(|entry| again.push(entry));
+                self.files.log.note(options, || (failure.source, failure.target), now)?;
+            }
+            self.copy_files(again.iter(), &SmallPlan::default(), file_systems)?;
         }
         Ok(())
     }
 
-    fn copy_files(&mut self, entries: &[&Entry], file_systems: &FileSystems) -> Result<(), CopyError> {
+    fn copy_files<'e>(
+        &mut self,
+        entries: impl Iterator<Item = &'e Entry>,
+        by_name: &SmallPlan,
+        file_systems: &FileSystems,
+    ) -> Result<(), CopyError> {
         let context = self.files.context;
         let (small, large): (Vec<&Entry>, Vec<&Entry>) =
-            entries.iter().copied().partition(|entry| entry.is_small(context.options));
+            entries.partition(|entry| entry.is_small(context.options));
+        let mut by_name = by_name.entries(context.options);
         let log = &mut *self.files.log;
-        let workers = SmallFiles { context, file_systems };
-        workers.copy_batches(&batches(&small), |batch| log.add_batch(batch))?;
+        let workers = SmallFiles { context, file_systems, records: log.records.clone() };
+        let small = small.into_iter().cloned().chain(&mut by_name);
+        let copied = workers.copy_batches(batches(small), |batch| log.add_batch(batch));
+        let (grown, failures) = by_name.into_rest();
+        for failure in failures {
+            let CopyFailure { source, target, error } = failure;
+            log.note(context.options, || (source, target), Err(error))?;
+        }
+        copied?;
+        let large: Vec<&Entry> = large.into_iter().chain(&grown).collect();
         let copiers = context.options.large_files_at_once as usize;
         if copiers > 1 && large.len() > 1 {
             return copy_large(context, (&mut *self.files.mover, &mut *self.files.log), &large, copiers);
@@ -118,25 +140,29 @@ impl TreeCopier<'_, '_> {
     }
 
     fn note(&mut self, entry: &Entry, done: Result<(), CopyError>) -> Result<(), CopyError> {
-        self.files.log.note(self.files.context.options, entry.paths(), done)
+        self.files.log.note(self.files.context.options, || entry.paths(), done)
     }
 
     /// Creates the directories. If one fails, its content is left out of the copy.
     fn make_directories(&mut self, inventory: &mut Inventory) -> Result<(), CopyError> {
         let mut failed: Vec<PathBuf> = Vec::new();
         for entry in inventory.directories() {
-            if failed.iter().any(|above| entry.target.starts_with(above)) {
+            if failed.iter().any(|above| entry.target().starts_with(above)) {
                 continue;
             }
-            match make_directory(entry, inventory.roots.contains(&entry.target)) {
+            match make_directory(entry, inventory.roots.contains(&entry.target())) {
                 Ok(()) => self.files.log.counts.directories += 1,
                 Err(error) => {
                     self.note(entry, Err(error))?;
-                    failed.push(entry.target.clone());
+                    failed.push(entry.target());
                 }
             }
         }
-        inventory.entries.retain(|entry| !failed.iter().any(|above| entry.target.starts_with(above)));
+        if !failed.is_empty() {
+            let is_left_out = |target: &Path| failed.iter().any(|above| target.starts_with(above));
+            inventory.entries.retain(|entry| !is_left_out(&entry.target()));
+            inventory.small.leave_out(is_left_out);
+        }
         Ok(())
     }
 
@@ -151,12 +177,13 @@ impl TreeCopier<'_, '_> {
             self.note(entry, finished)?;
         }
         let options = self.files.context.options;
-        if inventory.entries.iter().all(|entry| entry.action == Action::File && !entry.is_small(options)) {
+        let is_large = |entry: &Entry| entry.action == Action::File && !entry.is_small(options);
+        if inventory.small.is_empty() && inventory.entries.iter().all(is_large) {
             // Each large file and its directory were synced when it was renamed.
             return Ok(());
         }
         for entry in inventory.up_to_date() {
-            let forgotten = forget_unfinished(&entry.target);
+            let forgotten = forget_unfinished(&entry.target());
             self.note(entry, forgotten)?;
         }
         file_systems.sync()
@@ -164,10 +191,11 @@ impl TreeCopier<'_, '_> {
 
     fn finish_directory(
         &mut self,
-        Entry { source, target, stat, .. }: &Entry,
+        entry: &Entry,
         inventory: &Inventory,
         file_systems: &FileSystems,
     ) -> Result<(), CopyError> {
+        let (source, target, stat) = (&entry.source(), &entry.target(), &entry.stat());
         if inventory.roots.contains(target) {
             self.finish_tree(source, target, file_systems)?;
         }
@@ -192,15 +220,15 @@ impl TreeCopier<'_, '_> {
 /// Creates a directory. The root of a tree gets a mark, by which the same command finds it again.
 fn make_directory(entry: &Entry, is_root: bool) -> Result<(), CopyError> {
     // Writable for us until it is complete; its own mode is set at the end.
-    match files::create_new_directory_private(&entry.target) {
-        Ok(()) if is_root => tree_mark::set(&entry.target, &entry.source)
-            .map_err(CopyError::system("put a mark into", &entry.target)),
+    let (source, target) = (&entry.source(), &entry.target());
+    match files::create_new_directory_private(target) {
+        Ok(()) if is_root => {
+            tree_mark::set(target, source).map_err(CopyError::system("put a mark into", target))
+        }
         Ok(()) => Ok(()),
         // Check an existing one again: a link may have taken its place since the inventory.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            refuse_other_kind(&entry.source, &entry.target)
-        }
-        Err(error) => Err(CopyError::system("create", &entry.target)(error)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => refuse_other_kind(source, target),
+        Err(error) => Err(CopyError::system("create", target)(error)),
     }
 }
 

@@ -6,12 +6,13 @@ use iostall_engine::files::FileKind;
 use iostall_model::transfer::VerifyMode;
 
 use super::endpoint::Endpoint;
+use super::entry::Entry;
 use super::error::CopyError;
 use super::file::FileCopier;
 use super::log::Recorded;
 use super::read_back::{BLOCK_BYTES, compare};
 use super::recheck::source_is_unmodified;
-use super::walk::{Entry, Inventory};
+use super::walk::Inventory;
 
 /// Counts up-to-date files. Name, size and time prove that a copy finished them. If checksums were requested,
 /// they are computed from the source, and with `read-back` the destination is compared.
@@ -22,10 +23,10 @@ pub(super) fn confirm_up_to_date(
     let options = copier.context.options;
     for entry in inventory.up_to_date() {
         copier.log.counts.already_there += 1;
-        copier.log.record(Recorded::UpToDate, &entry.target, entry.stat.size_bytes);
-        if entry.stat.kind == FileKind::Regular && options.verify != VerifyMode::None {
+        copier.log.record(Recorded::UpToDate, &entry.target(), entry.size_bytes());
+        if entry.kind() == FileKind::Regular && options.verify != VerifyMode::None {
             let confirmed = confirm(copier, entry);
-            copier.log.note(options, entry.paths(), confirmed)?;
+            copier.log.note(options, || entry.paths(), confirmed)?;
             copier.context.progress.end_file();
         }
     }
@@ -34,7 +35,7 @@ pub(super) fn confirm_up_to_date(
 
 fn confirm(copier: &mut FileCopier<'_, '_>, entry: &Entry) -> Result<(), CopyError> {
     let (context, mover) = (copier.context, &mut *copier.mover);
-    let Entry { source, target, .. } = entry;
+    let (source, target) = (&entry.source(), &entry.target());
     let from = Endpoint::open(source, Access::Read, context.options.source_caching)?;
     let size_bytes = from.stat.size_bytes;
     context.progress.begin_file(target, size_bytes, "reading again for");

@@ -1,73 +1,47 @@
 //! Takes inventory of the sources before anything is written.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use iostall_engine::files::{self, FileKind, FileStamp};
 use iostall_engine::guard::Destinations;
-use iostall_model::transfer::Reflink;
 
 use super::beside::is_part_name;
+use super::entry::{Action, Entry, Location, is_small, locate};
 use super::error::CopyError;
 use super::journal::is_unfinished;
 use super::kept_time::TimeSteps;
 use super::log::CopyFailure;
 use super::options::{CopyOptions, Equality, Resume, Specials, Symlinks};
 use super::part::directory_of;
+use super::places::Places;
 use super::selection::FileList;
+use super::small_plan::{SmallNames, SmallPlan};
 use super::target::check_target;
 use super::tree_mark;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
-    /// Created, with its metadata set once everything in it is there.
-    Directory,
-    File,
-    /// A hard link to a file that is copied under this name.
-    HardLink(PathBuf),
-    Symlink,
-    Special,
-    /// Equal at the destination, from an earlier attempt or copy.
-    UpToDate,
-    /// A file of the same size is at the destination, and its content decides whether it is copied.
-    Compare,
-    /// The destination has a newer one, which stays.
-    NewerThere,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) source: PathBuf,
-    pub(super) target: PathBuf,
-    pub(super) stat: FileStamp,
-    pub(super) action: Action,
-}
-
 impl CopyFailure {
     pub(super) fn of(entry: &Entry, error: CopyError) -> Self {
-        Self { source: entry.source.clone(), target: entry.target.clone(), error }
+        let (source, target) = entry.paths();
+        Self { source, target, error }
     }
 }
 
-impl Entry {
-    pub(super) fn paths(&self) -> (&Path, &Path) {
-        (&self.source, &self.target)
-    }
-
-    /// Whether a file is copied as a small file. Files with holes, and those that must share blocks, are not.
-    pub(super) fn is_small(&self, options: &CopyOptions) -> bool {
-        let FileStamp { size_bytes, allocated_bytes, .. } = self.stat;
-        // A file of up to one block has no holes, or is stored in its inode.
-        let has_holes = size_bytes > 4096 && allocated_bytes + 4096 <= size_bytes;
-        size_bytes < options.small_file_bytes && !has_holes && options.reflink != Reflink::Always
-    }
-}
+/// As many entries of a directory share what leads to them.
+const TOGETHER: usize = 4096;
 
 /// Everything to copy; a directory comes before its content.
 #[derive(Debug, Default)]
 pub(super) struct Inventory {
     pub(super) entries: Vec<Entry>,
+    /// Small files, which are not among the entries.
+    pub(super) small: SmallPlan,
+    /// The room that they need.
+    pub(super) places: Places,
     pub(super) skipped_specials: u64,
     /// Entries left out by the selection; a directory counts once.
     pub(super) excluded: u64,
@@ -79,7 +53,7 @@ pub(super) struct Inventory {
     leaves_finished: bool,
     time_steps: TimeSteps,
     /// First names of files with several hard links, by device and inode.
-    first_names: HashMap<(u64, u64), PathBuf>,
+    first_names: HashMap<(u64, u64), Arc<PathBuf>>,
 }
 
 impl Inventory {
@@ -100,20 +74,21 @@ impl Inventory {
         let mut inventory = Self { leaves_finished, time_steps, ..Self::default() };
         for (source, target) in pairs {
             let walk = Walk { options, destinations, root: source, device: None };
-            let taken = inventory.take_source(source, target, &walk);
+            let taken = inventory.take_source((source, target), &walk);
             inventory.noted(source, target, options, taken)?;
         }
         Ok(inventory)
     }
 
-    fn take_source(&mut self, source: &Path, target: &Path, walk: &Walk<'_>) -> Result<(), CopyError> {
+    fn take_source(&mut self, (source, target): (&Path, &Path), walk: &Walk<'_>) -> Result<(), CopyError> {
+        let at = Location::of_root(source, target);
         // A link on the command line is followed, as with `cp -H`.
         let stat = files::stamp_of_path(source).map_err(CopyError::system("find", source))?;
         if stat.kind == FileKind::Directory {
             refuse_into_itself(source, &stat, target)?;
             self.roots.insert(target.to_owned());
             let walk = Walk { device: Some(stat.device), ..*walk };
-            walk.directory(self, source, target, stat, &mut Vec::new())?;
+            walk.directory(self, at, (source, target), stat, &mut Vec::new())?;
             return self.note_unlisted(source, target, walk.options);
         }
         let name = source.file_name().map_or(source, Path::new);
@@ -125,7 +100,10 @@ impl Inventory {
         if stat.kind == FileKind::Special && walk.options.specials == Specials::Skip {
             return Err(CopyError::Special { path: source.to_owned() });
         }
-        self.add(source, target, stat, walk)
+        if let Some(action) = self.action_of((source, target), &stat, walk)? {
+            self.entries.push(Entry::new(at, &stat, action));
+        }
+        Ok(())
     }
 
     /// Records names of the list that the source does not have.
@@ -174,46 +152,64 @@ impl Inventory {
         self.entries.iter().filter(|entry| entry.action == Action::File)
     }
 
-    fn add(
+    /// What is to be done with an entry; `None` if it is skipped.
+    fn action_of(
         &mut self,
-        source: &Path,
-        target: &Path,
-        stat: FileStamp,
+        (source, target): (&Path, &Path),
+        stat: &FileStamp,
         walk: &Walk<'_>,
-    ) -> Result<(), CopyError> {
+    ) -> Result<Option<Action>, CopyError> {
         let options = walk.options;
         let action = match stat.kind {
-            FileKind::Directory => Action::Directory,
-            FileKind::Symlink if options.symlinks == Symlinks::Skip => return Ok(()),
+            FileKind::Directory => return Ok(Some(Action::Directory)),
+            FileKind::Symlink if options.symlinks == Symlinks::Skip => return Ok(None),
             FileKind::Symlink => Action::Symlink,
             FileKind::Special => match options.specials {
                 Specials::Skip => {
                     self.skipped_specials += 1;
-                    return Ok(());
+                    return Ok(None);
                 }
                 Specials::Keep => Action::Special,
                 Specials::Refuse => return Err(CopyError::Special { path: source.to_owned() }),
             },
             FileKind::Regular => Action::File,
         };
-        let action = match self.existing(&stat, target, options) {
+        let action = match self.existing(stat, target, options) {
             Existing::Equal => {
-                self.file_action(&stat, target);
+                self.file_action(stat, target);
                 Action::UpToDate
             }
             Existing::Newer => Action::NewerThere,
             Existing::SameSize => {
-                self.file_action(&stat, target);
+                self.file_action(stat, target);
                 Action::Compare
             }
-            Existing::NoneOrOther if action == Action::File => self.file_action(&stat, target),
+            Existing::NoneOrOther if action == Action::File => self.file_action(stat, target),
             Existing::NoneOrOther => action,
         };
-        if !matches!(action, Action::UpToDate | Action::NewerThere | Action::Compare | Action::Directory) {
-            check_target(source, &stat, target, options.overwrite, walk.destinations)?;
+        if !matches!(action, Action::UpToDate | Action::NewerThere | Action::Compare) {
+            check_target(source, stat, target, options.overwrite, walk.destinations)?;
         }
-        self.entries.push(Entry { source: source.to_owned(), target: target.to_owned(), stat, action });
-        Ok(())
+        Ok(Some(action))
+    }
+
+    /// Adds a file to `small` if its name is all that the plan must hold of it: whoever previews or moves
+    /// needs more, and so does a file that others are linked to.
+    fn is_held_by_name(
+        &mut self,
+        small: &mut SmallNames,
+        (name, target): (&Path, &Path),
+        stat: &FileStamp,
+        action: &Action,
+        options: &CopyOptions,
+    ) -> bool {
+        *action == Action::File
+            && stat.links < 2
+            && !options.dry_run
+            && !options.remove_sources
+            && is_small((stat.size_bytes, stat.allocated_bytes), options)
+            && self.places.add(options, stat, target).is_ok()
+            && small.add(name, stat.size_bytes)
     }
 
     /// Compares an entry with what the destination has under its name.
@@ -247,9 +243,9 @@ impl Inventory {
             return Action::File;
         }
         if let Some(first) = self.first_names.get(&(stat.device, stat.inode)) {
-            return Action::HardLink(first.clone());
+            return Action::HardLink(Arc::clone(first));
         }
-        self.first_names.insert((stat.device, stat.inode), target.to_owned());
+        self.first_names.insert((stat.device, stat.inode), Arc::new(target.to_owned()));
         Action::File
     }
 }
@@ -317,8 +313,8 @@ impl Walk<'_> {
     fn directory(
         &self,
         inventory: &mut Inventory,
-        source: &Path,
-        target: &Path,
+        at: Location,
+        (source, target): (&Path, &Path),
         stat: FileStamp,
         above: &mut Vec<(FileStamp, PathBuf)>,
     ) -> Result<(), CopyError> {
@@ -330,16 +326,34 @@ impl Walk<'_> {
             self.destinations.check_directory(target)?;
         }
         // Before the directory is created at the destination: an unreadable one must not become an empty one.
-        let listed: Result<Vec<_>, _> = fs::read_dir(source).and_then(Iterator::collect);
-        let listed = listed.map_err(CopyError::system("read the directory", source))?;
-        inventory.add(source, target, stat, self)?;
+        let names = names_in(source).map_err(CopyError::system("read the directory", source))?;
+        inventory.entries.push(Entry::new(at, &stat, Action::Directory));
         above.push((stat, source.to_owned()));
-        let mut names: Vec<_> = listed.into_iter().map(|entry| entry.file_name()).collect();
-        // Sorted, so that the order of a copy does not depend on the file system.
-        names.sort_unstable();
-        for name in names.iter().filter(|name| !is_part_name(name)) {
+        let mut found = Found::default();
+        for name in names {
+            let name = Path::new(&name);
             let (path, copy) = (source.join(name), target.join(name));
-            let taken = self.entry(inventory, &path, &copy, above);
+            match self.entry(inventory, &path, &copy) {
+                Ok(Some((stat, Action::Directory))) => found.directories.push((name.to_owned(), stat)),
+                Ok(Some((stat, action))) => {
+                    let small = &mut found.small;
+                    if !inventory.is_held_by_name(small, (name, &copy), &stat, &action, self.options) {
+                        found.others.push((name.to_owned(), stat, action));
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => inventory.noted(&path, &copy, self.options, Err(error))?,
+            }
+            if found.others.len() >= TOGETHER {
+                found.move_others(inventory, source, target);
+            }
+        }
+        found.move_others(inventory, source, target);
+        inventory.small.add(source, target, found.small);
+        let (names, stats): (Vec<PathBuf>, Vec<FileStamp>) = found.directories.into_iter().unzip();
+        for (at, stat) in locate(source, target, names).into_iter().zip(stats) {
+            let (path, copy) = (at.source(), at.target());
+            let taken = self.directory(inventory, at, (&path, &copy), stat, above);
             inventory.noted(&path, &copy, self.options, taken)?;
         }
         above.pop();
@@ -351,8 +365,7 @@ impl Walk<'_> {
         inventory: &mut Inventory,
         path: &Path,
         copy: &Path,
-        above: &mut Vec<(FileStamp, PathBuf)>,
-    ) -> Result<(), CopyError> {
+    ) -> Result<Option<(FileStamp, Action)>, CopyError> {
         let stat = match self.options.symlinks {
             Symlinks::Follow => files::stamp_of_path(path),
             Symlinks::Keep | Symlinks::Skip => files::stamp_of_link(path),
@@ -360,14 +373,46 @@ impl Walk<'_> {
         let stat = stat.map_err(CopyError::system("look at", path))?;
         if !self.options.selection.admits(path.strip_prefix(self.root).unwrap_or(path), &stat) {
             inventory.excluded += 1;
-            return Ok(());
+            return Ok(None);
         }
-        if stat.kind != FileKind::Directory {
-            return inventory.add(path, copy, stat, self);
+        let is_elsewhere = self.options.one_file_system
+            && stat.kind == FileKind::Directory
+            && self.device.is_some_and(|device| device != stat.device);
+        if is_elsewhere {
+            return Ok(None);
         }
-        if self.options.one_file_system && self.device.is_some_and(|device| device != stat.device) {
-            return Ok(());
-        }
-        self.directory(inventory, path, copy, stat, above)
+        Ok(inventory.action_of((path, copy), &stat, self)?.map(|action| (stat, action)))
     }
+}
+
+/// What is in a directory.
+#[derive(Default)]
+struct Found {
+    small: SmallNames,
+    directories: Vec<(PathBuf, FileStamp)>,
+    others: Vec<(PathBuf, FileStamp, Action)>,
+}
+
+impl Found {
+    /// Moves all but small files and directories to the entries of the plan.
+    fn move_others(&mut self, inventory: &mut Inventory, source: &Path, target: &Path) {
+        let mut names = Vec::with_capacity(self.others.len());
+        let mut rest = Vec::with_capacity(self.others.len());
+        for (name, stat, action) in self.others.drain(..) {
+            names.push(name);
+            rest.push((stat, action));
+        }
+        let located = locate(source, target, names).into_iter().zip(rest);
+        inventory.entries.extend(located.map(|(at, (stat, action))| Entry::new(at, &stat, action)));
+    }
+}
+
+/// The names in a directory that are not of an unfinished copy, sorted, so that the order of a copy does not
+/// depend on the file system.
+fn names_in(directory: &Path) -> io::Result<Vec<OsString>> {
+    let names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name()));
+    let is_wanted = |name: &io::Result<OsString>| name.as_ref().map_or(true, |name| !is_part_name(name));
+    let mut names = names.filter(is_wanted).collect::<io::Result<Vec<OsString>>>()?;
+    names.sort_unstable();
+    Ok(names)
 }
