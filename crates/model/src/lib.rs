@@ -1,6 +1,7 @@
 //! The data types that iostall stores and shows. No I/O, no clock, no formatting.
 
 pub mod alert;
+pub mod backup;
 pub mod capacity;
 mod capacity_record;
 pub mod comparable;
