@@ -30,6 +30,7 @@ pub use null::NullEngine;
 pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
 pub use pacing::Schedule;
 pub use psync::PsyncEngine;
+pub use random::random_bytes;
 pub use report::EngineReport;
 pub use request::{Completion, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
 pub use sim::{SimConfig, SimDevice, SimEngine};

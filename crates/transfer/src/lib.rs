@@ -8,6 +8,7 @@ pub use copy::fuzzing;
 pub mod hash;
 pub mod manifest;
 pub mod paced;
+mod page_cache;
 pub mod pipeline;
 pub mod plan;
 pub mod progress;

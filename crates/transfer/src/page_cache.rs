@@ -13,13 +13,13 @@ use crate::plan::{Plan, SOURCE};
 const WINDOW_BYTES: u64 = 64 << 20;
 
 /// The steps of a plan; drops pages of a buffered source after reading them.
-pub(super) struct PlannedSource {
+pub(crate) struct PlannedSource {
     plan: Plan,
     buffered: Option<File>,
 }
 
 impl PlannedSource {
-    pub(super) fn new(plan: Plan, buffered: Option<File>) -> Self {
+    pub(crate) fn new(plan: Plan, buffered: Option<File>) -> Self {
         Self { plan, buffered }
     }
 }
@@ -37,18 +37,18 @@ impl Source for PlannedSource {
 }
 
 /// Starts write-back of a buffered destination, and drops its pages a little later.
-pub(super) struct PageCacheDropper {
+pub(crate) struct PageCacheDropper {
     file: File,
     on_the_way: VecDeque<Extent>,
     bytes_on_the_way: u64,
 }
 
 impl PageCacheDropper {
-    pub(super) fn new(file: File) -> Self {
+    pub(crate) fn new(file: File) -> Self {
         Self { file, on_the_way: VecDeque::new(), bytes_on_the_way: 0 }
     }
 
-    pub(super) fn was_written(&mut self, at: Extent) {
+    pub(crate) fn was_written(&mut self, at: Extent) {
         files::start_writeback(&self.file, &(at.offset..at.offset + u64::from(at.length)));
         self.on_the_way.push_back(at);
         self.bytes_on_the_way += u64::from(at.length);
