@@ -4,11 +4,12 @@ mod cgroup;
 mod diskstats;
 mod pressure;
 
+use iostall_connect::SourceError;
 use iostall_host::System;
 use iostall_model::{Epoch, Row, Sample, Warning};
 
 use crate::sample_time;
-use crate::source::{Source, SourceError};
+use crate::source::Source;
 
 /// The host that iostall runs on.
 pub(crate) struct LinuxSource {

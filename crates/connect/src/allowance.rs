@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use iostall_measure::ByteCount;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::source::SourceError;
+use crate::error::SourceError;
 
 /// Until login: settings, keys and a certificate take a few kilobytes. It is low because data at this stage
 /// is kept in small pieces that take many times their size.
@@ -22,7 +22,7 @@ const READING_ROWS: u64 = 200_000;
 
 /// The limits shared by all connections of a source.
 #[derive(Clone, Debug)]
-pub(crate) struct Allowance(Arc<Shared>);
+pub struct Allowance(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -32,8 +32,8 @@ struct Shared {
 }
 
 impl Allowance {
-    /// For one reading.
-    pub(crate) fn new() -> Self {
+    /// What a server may send for one reading.
+    pub fn for_one_reading() -> Self {
         Self(Arc::new(Shared {
             bytes: READING_BYTES.into(),
             rows: READING_ROWS.into(),
@@ -42,19 +42,19 @@ impl Allowance {
     }
 
     /// A reading begins.
-    pub(crate) fn renew(&self) {
+    pub fn renew(&self) {
         self.0.bytes.store(READING_BYTES, Ordering::Relaxed);
         self.0.rows.store(READING_ROWS, Ordering::Relaxed);
         self.0.is_exceeded.store(false, Ordering::Relaxed);
     }
 
     /// Counts a row; an error if there are too many.
-    pub(crate) fn take_row(&self) -> io::Result<()> {
+    pub fn take_row(&self) -> io::Result<()> {
         self.take(&self.0.rows, 1)
     }
 
     /// Counts bytes read by a driver that does not expose its socket.
-    pub(crate) fn take_bytes(&self, bytes: u64) -> io::Result<()> {
+    pub fn take_bytes(&self, bytes: u64) -> io::Result<()> {
         self.take(&self.0.bytes, bytes)
     }
 
@@ -74,7 +74,7 @@ impl Allowance {
     }
 
     /// An error if more was sent than allowed: drivers report only that the connection ended.
-    pub(crate) fn check(&self, source_name: &str) -> Result<(), SourceError> {
+    pub fn check(&self, source_name: &str) -> Result<(), SourceError> {
         if !self.0.is_exceeded.load(Ordering::Relaxed) {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use iostall_engine::Input;
 use iostall_measure::ByteCount;
 
 use crate::address::PasswordFrom;
-use crate::source::SourceError;
+use crate::error::SourceError;
 
 /// One line, possibly with notes below it.
 const PASSWORD: Input = Input { what: "password file", limit: ByteCount(64 << 10) };

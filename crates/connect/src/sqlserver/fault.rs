@@ -4,7 +4,7 @@ use iostall_measure::foreign;
 use tiberius::error::Error;
 
 use crate::address::Address;
-use crate::source::SourceError;
+use crate::error::SourceError;
 use crate::tls;
 
 /// Login errors: password, trust, disabled, locked or expired; and a database that the login cannot open.

@@ -8,7 +8,7 @@ use iostall_measure::foreign::shown;
 use tokio::net::{UdpSocket, lookup_host};
 
 use crate::address::Address;
-use crate::source::SourceError;
+use crate::error::SourceError;
 
 /// Where it listens.
 pub(super) const PORT: u16 = 1434;

@@ -23,8 +23,8 @@ use self::failure::Failure;
 use self::identity::Endpoint;
 use self::token::{Token, without_tokens};
 use crate::address::{Address, Entra, TokenFrom};
+use crate::error::SourceError;
 use crate::secret::Secret;
-use crate::source::SourceError;
 
 /// A token takes some kilobytes.
 const TOKEN: Input = Input { what: "token file", limit: ByteCount(64 << 10) };

@@ -14,7 +14,7 @@ use rustls::{AlertDescription, ClientConfig, DigitallySignedStruct, Error, RootC
 
 use self::pinned::Named;
 use crate::address::{Address, Tls};
-use crate::source::SourceError;
+use crate::error::SourceError;
 
 pub(crate) use words::of_text;
 

@@ -15,18 +15,18 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::messages::{Inside, Messages};
 use crate::address::{Address, Tls};
 use crate::allowance::{Allowance, Metered};
+use crate::error::SourceError;
 use crate::remote;
 use crate::secret::Secret;
-use crate::source::SourceError;
 use crate::tls;
 
 /// What is needed to connect to any database of a server.
 #[derive(Clone)]
-pub(super) struct Login {
+pub struct Login {
     /// For messages.
-    pub(super) name: String,
+    pub name: String,
     /// The limits shared by its connections.
-    pub(super) allowance: Allowance,
+    pub allowance: Allowance,
     address: Address,
     config: Config,
     tls: Option<MakeRustlsConnect>,
@@ -40,7 +40,8 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Login {
-    pub(super) fn new(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
+    /// Logs in as `address` says. `limit` is the timeout of every statement.
+    pub fn new(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
         let mut config = Config::new();
         config
             .user(&address.user)
@@ -56,16 +57,13 @@ impl Login {
         }
         // Read once and not for every connection: there may be one per database and second.
         let tls = tls::client(address)?.map(MakeRustlsConnect::new);
-        let (name, address, allowance) = (address.to_string(), address.clone(), Allowance::new());
+        let (name, address, allowance) = (address.to_string(), address.clone(), Allowance::for_one_reading());
         Ok(Self { name, allowance, address, config, tls })
     }
 
     /// Connects to the database of the URL, or to `database`. The task drives the connection whenever this
     /// thread waits, and ends after the client is dropped.
-    pub(super) async fn connect(
-        &self,
-        database: Option<&str>,
-    ) -> Result<(Client, JoinHandle<()>), SourceError> {
+    pub async fn connect(&self, database: Option<&str>) -> Result<(Client, JoinHandle<()>), SourceError> {
         let refused = |error: tokio_postgres::Error| self.refused(&error);
         let socket = self.socket().await.map_err(|error| self.unreachable(&error))?;
         let (stream, let_in) = Metered::new(socket, self.allowance.clone());
@@ -106,7 +104,7 @@ impl Login {
     }
 
     /// Who logs in.
-    pub(super) fn user(&self) -> &str {
+    pub fn user(&self) -> &str {
         self.config.get_user().unwrap_or_default()
     }
 
@@ -146,7 +144,7 @@ fn is_about_login(error: &tokio_postgres::Error) -> bool {
 }
 
 /// The driver's message is "db error"; the actual error is its cause.
-pub(super) fn explain(error: &tokio_postgres::Error) -> String {
+pub fn explain(error: &tokio_postgres::Error) -> String {
     foreign::said(&match error.as_db_error() {
         Some(db_error) => db_error.message().to_owned(),
         None => std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string),

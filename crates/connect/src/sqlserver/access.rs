@@ -7,19 +7,19 @@ use tiberius::{AuthMethod, Config, EncryptionLevel};
 
 use crate::address::{Address, Auth, Tls};
 use crate::entra::Tokens;
+use crate::error::SourceError;
 use crate::secret::Secret;
-use crate::source::SourceError;
 use crate::tls;
 
 /// Read once and not for every connection, except an access token, which expires.
-pub(super) struct Access {
+pub struct Access {
     config: Config,
     tokens: Option<Arc<Tokens>>,
 }
 
 impl Access {
     /// As `address` says. Half of `limit`, the timeout of a reading, is for getting a token.
-    pub(super) fn new(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
+    pub fn new(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
         let mut config = Config::new();
         config.application_name("iostall");
         // In another database the query would be parsed at that database's compatibility level.

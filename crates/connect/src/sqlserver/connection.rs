@@ -12,14 +12,14 @@ use super::access::Access;
 use super::{browser, fault};
 use crate::address::Address;
 use crate::allowance::{Allowance, Metered};
+use crate::error::SourceError;
 use crate::remote::{self, Value};
-use crate::source::SourceError;
 
 /// Azure's gateway sends a client on to the node with its database; nobody is sent on for ever.
 const REDIRECTS_MAX: usize = 3;
 
 /// A client, with the limits for its server.
-pub(super) struct Connection {
+pub struct Connection {
     client: Client<Compat<Metered<TcpStream>>>,
     allowance: Allowance,
 }
@@ -54,7 +54,7 @@ async fn log_in(address: &Address, config: Config, host: &str, port: u16) -> Res
         source_name: address.to_string(),
         reason: error.to_string(),
     })?;
-    let allowance = Allowance::new();
+    let allowance = Allowance::for_one_reading();
     let (stream, let_in) = Metered::new(stream, allowance.clone());
     let connected = Box::pin(Client::connect(config, stream.compat_write())).await;
     allowance.check(&address.to_string())?;
@@ -70,7 +70,7 @@ async fn log_in(address: &Address, config: Config, host: &str, port: u16) -> Res
 
 /// What `work` gives over the connection that was kept, or over a new one where there is none or it has broken meanwhile:
 /// firewalls cut those that are idle.
-pub(super) async fn with_connection<T>(
+pub async fn with_connection<T>(
     address: &Address,
     access: &Access,
     kept: Option<Connection>,
@@ -91,14 +91,15 @@ pub(super) async fn with_connection<T>(
 
 /// The answer of `work`, where it comes within `limit`; `None` means that it did not, and that the connection is of no use
 /// any more.
-pub(super) async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+pub async fn within<T>(limit: Duration, work: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(limit, work).await.ok()
 }
 
 /// A result row as named columns, independent of the driver.
-pub(super) type Columns = Vec<(String, Value)>;
+pub type Columns = Vec<(String, Value)>;
 
-pub(super) async fn query(
+/// The rows that the statement `text`, which carries `tag`, returns.
+pub async fn query(
     address: &Address,
     connection: &mut Connection,
     tag: &'static str,
@@ -115,7 +116,7 @@ pub(super) async fn query(
 }
 
 /// The same with values for `@P1`, `@P2` and so on.
-pub(super) async fn query_with(
+pub async fn query_with(
     address: &Address,
     connection: &mut Connection,
     tag: &'static str,
@@ -165,7 +166,7 @@ fn columns(row: tiberius::Row) -> Columns {
 
 /// A handle is a bit pattern, and `sample_ms` has only 32 bits before 2016. Any other negative number would be
 /// corrupt and is left out.
-pub(super) fn whole(name: &str, number: i64) -> Value {
+pub fn whole(name: &str, number: i64) -> Value {
     if matches!(name, "handle" | "sample_ms") {
         return Value::Number(number.cast_unsigned());
     }

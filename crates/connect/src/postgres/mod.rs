@@ -1,0 +1,6 @@
+//! Connections to PostgreSQL.
+
+mod login;
+mod messages;
+
+pub use login::{Login, explain};
