@@ -11,7 +11,7 @@ use crate::profile::Profile;
 use crate::summary::Summary;
 use crate::transfer::{
     BufferTime, CopyCounts, CopySettings, DeviceImage, DryRun, Mismatch, NotCopied, TransferPoint,
-    TransferShape,
+    TransferShape, is_zero,
 };
 
 /// A copy.
@@ -58,11 +58,6 @@ pub struct CopyOutcome {
     /// What would have been done. Nothing was, if this is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<DryRun>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl CopyOutcome {
