@@ -20,6 +20,7 @@ mod report;
 mod request;
 pub mod sim;
 mod target;
+pub mod terminal;
 mod tokens;
 pub mod uring;
 

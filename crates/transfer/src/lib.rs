@@ -1,6 +1,7 @@
 //! Moves large files: one pipeline from a source through stages to any number of sinks, with a bounded buffer
 //! pool.
 
+pub mod backup;
 mod buffers;
 pub mod copy;
 #[cfg(feature = "fuzzing")]

@@ -69,16 +69,14 @@ enum Spelled {
 
 impl Serialize for StoredName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match std::str::from_utf8(&self.0) {
-            Ok(text) => serializer.serialize_str(text),
-            Err(_) => {
-                let mut hex = String::with_capacity(self.0.len() * 2);
-                for byte in &self.0 {
-                    let _ = write!(hex, "{byte:02x}");
-                }
-                Hex { hex }.serialize(serializer)
-            }
+        if let Ok(text) = std::str::from_utf8(&self.0) {
+            return serializer.serialize_str(text);
         }
+        let mut hex = String::with_capacity(self.0.len() * 2);
+        for byte in &self.0 {
+            let _ = write!(hex, "{byte:02x}");
+        }
+        Hex { hex }.serialize(serializer)
     }
 }
 
