@@ -96,6 +96,10 @@ pub enum WarningCode {
     SourceInUse,
     /// A manifest does not list the whole copy.
     PartialList,
+    /// Only one key opens an encrypted backup.
+    OneRecipient,
+    /// Something in a tree has no content that could be backed up.
+    LeftOut,
     /// A missing privilege hides part of what should be watched.
     MissingGrant,
     /// A setting of the server disables some of the counters.
@@ -147,6 +151,7 @@ impl WarningCode {
             | Self::MetadataLost
             | Self::SourceInUse
             | Self::PartialList
+            | Self::OneRecipient
             | Self::MissingGrant
             | Self::SettingOff
             | Self::CountersLost
@@ -156,6 +161,7 @@ impl WarningCode {
             | Self::EngineFallback
             | Self::RequestsSplit
             | Self::CacheUnverified
+            | Self::LeftOut
             | Self::NotCounted => Rank::Note,
         }
     }

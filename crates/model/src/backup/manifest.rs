@@ -16,6 +16,9 @@ pub struct Manifest {
     pub set: SetId,
     /// Version of iostall that made it.
     pub tool_version: String,
+    /// Name of the machine that made it; two machines may back up the same path to one place.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
     pub started_utc: Timestamp,
     pub ended_utc: Timestamp,
     pub settings: BackupSettings,

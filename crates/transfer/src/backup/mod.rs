@@ -6,5 +6,6 @@
 //! ```
 
 pub mod codec;
+pub mod create;
 pub mod format;
 pub mod manifest_file;

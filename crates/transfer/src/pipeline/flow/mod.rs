@@ -50,6 +50,8 @@ struct ReadPart {
     origin: Extent,
     /// Bytes read before, now at the end of the buffer.
     filled: u32,
+    /// The most that tries have read of the next block, which may be the file's last; it is at the beginning of the buffer.
+    partial: u32,
     tries: u32,
 }
 

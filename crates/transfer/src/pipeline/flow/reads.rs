@@ -26,7 +26,9 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
             let Some(buffer) = self.equipment.free.pop() else { return };
             self.next_read = None;
             match next {
-                NextFrame::Read(_) => self.read(ReadPart { sequence, origin, filled: 0, tries: 0 }, buffer),
+                NextFrame::Read(_) => {
+                    self.read(ReadPart { sequence, origin, filled: 0, partial: 0, tries: 0 }, buffer);
+                }
                 NextFrame::Fill(_) => self.pass_on(Frame::to_fill(sequence, origin, buffer), 0),
             }
         }
@@ -72,7 +74,7 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         mut buffer: Buffer,
         result: Result<u32, IoFailure>,
     ) {
-        let ReadPart { sequence, origin, filled, tries } = part;
+        let ReadPart { sequence, origin, filled, tries, .. } = part;
         let (offset, length) = (origin.offset + u64::from(filled), origin.length - filled);
         let again = ReadPart { tries: tries + 1, ..part };
         let moved = match result {
@@ -87,12 +89,13 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         };
         // A read of a whole block at the end of the file returns more than requested only if the file grew;
         // the size for this job was fixed at its start.
+        let partial = part.partial.max(moved);
         let usable = if moved >= length { length } else { whole_blocks(moved, self.align(origin.file)) };
         if usable == 0 && (moved == 0 || tries >= TRIES_MAX) {
             // A partial block before the end: either the file now ends here, or the rest comes with the next
             // read.
-            if self.source.ended_early(&origin, filled + moved) {
-                return self.pass_on_shorter(&part, moved, buffer);
+            if self.source.ended_early(&origin, filled + partial) {
+                return self.pass_on_shorter(&part, partial, buffer);
             }
             let offset = offset + u64::from(moved);
             return self.fail(buffer, PipelineError::SourceShrank { offset });
@@ -106,8 +109,8 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
             // A request always starts at the beginning of its buffer: move what is there to the end, after
             // what was moved before. Short reads are rare enough for that.
             buffer.rotate_left(usable as usize);
-            let part = ReadPart { filled: filled + usable, tries: 0, ..part };
-            return self.read(if usable == 0 { again } else { part }, buffer);
+            let more = ReadPart { filled: filled + usable, partial: 0, tries: 0, ..part };
+            return self.read(if usable == 0 { ReadPart { partial, ..again } } else { more }, buffer);
         }
         gather(&mut buffer, usable, filled);
         self.source.was_read(&origin);
