@@ -1,0 +1,3 @@
+//! Striped backups.
+
+pub mod create;
