@@ -12,6 +12,7 @@ mod pooler;
 pub mod postgres;
 mod remote;
 mod secret;
+pub mod sqlite;
 pub mod sqlserver;
 mod tls;
 

@@ -143,6 +143,14 @@ fn is_about_login(error: &tokio_postgres::Error) -> bool {
     }
 }
 
+/// SQLSTATE of a missing privilege.
+const DENIED: &str = "42501";
+
+/// Whether a statement was refused because the login lacks a privilege.
+pub(super) fn is_denied(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|state| state.code() == DENIED)
+}
+
 /// The driver's message is "db error"; the actual error is its cause.
 pub fn explain(error: &tokio_postgres::Error) -> String {
     foreign::said(&match error.as_db_error() {

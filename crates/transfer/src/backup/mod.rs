@@ -9,3 +9,4 @@ pub mod codec;
 pub mod create;
 pub mod format;
 pub mod manifest_file;
+pub mod pages;
