@@ -6,6 +6,7 @@ pub mod autocorrelation;
 pub mod change;
 pub mod compare;
 pub mod confidence;
+pub mod halving;
 pub mod knee;
 #[cfg(test)]
 mod noise;
