@@ -19,8 +19,8 @@ use jiff::tz::TimeZone;
 
 use crate::cli::Command;
 use crate::commands::{
-    alerts, collect, compare, completions, copy, diskspd, fsync, load, man, matrix, profile, reference,
-    report, runs, store as store_command, sweep, top, verify, write,
+    alerts, backup, collect, compare, completions, copy, diskspd, fsync, load, man, matrix, profile,
+    reference, report, runs, store as store_command, sweep, top, verify, write,
 };
 use crate::failure::Status;
 use crate::printer::Printer;
@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Command::Copy(args) => copy::run(args, &cli.global, &printer),
         Command::Top(args) => top::run(args, &cli.global, &printer),
         Command::Verify(args) => verify::run(args, &cli.global, &printer),
+        Command::Backup(args) => backup::run(args, &printer),
         Command::Write(args) => write::run(args, &cli.global, &printer),
         Command::Presets(args) => profile::presets_by_old_name(args, &printer),
         Command::Profile(args) => profile::run(args, &printer),

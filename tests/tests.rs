@@ -3,6 +3,7 @@
 mod alerts;
 mod alerts_kept;
 mod answer;
+mod backup;
 mod cli;
 mod collect;
 mod compare;

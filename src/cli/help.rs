@@ -6,7 +6,7 @@ use clap::Command;
 pub(super) const GROUPS: [(&str, &[&str]); 4] = [
     ("Measure", &["load", "diskspd", "sweep", "matrix", "fsync", "compare", "runs", "profile"]),
     ("Watch", &["collect", "top", "report", "alerts"]),
-    ("Move", &["copy", "verify", "write"]),
+    ("Move", &["copy", "verify", "write", "backup"]),
     ("Fleet", &["store"]),
 ];
 

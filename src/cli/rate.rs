@@ -7,7 +7,7 @@ const BARE_RATE_MIN: u64 = 1 << 20;
 
 /// `200MB/s` or `200MB`. A bare number is refused where it is more likely to mean megabytes than bytes: a copy at 200 bytes a
 /// second would look like one that hangs.
-pub(super) fn bytes_per_second(text: &str) -> Result<u64, String> {
+pub(in crate::cli) fn bytes_per_second(text: &str) -> Result<u64, String> {
     let size: ByteCount = text.trim_end_matches("/s").parse().map_err(|_| {
         format!("{text:?} is not a rate: write bytes a second with a unit, such as 200MB/s or 1GiB/s")
     })?;

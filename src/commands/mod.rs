@@ -1,6 +1,7 @@
 //! One command per file (or folder). Commands never import each other.
 
 pub(crate) mod alerts;
+pub(crate) mod backup;
 pub(crate) mod collect;
 pub(crate) mod compare;
 pub(crate) mod completions;

@@ -1,6 +1,6 @@
 //! The minimum privileges of a login, as statements that an administrator can review and run.
 
-use crate::address::Engine;
+use iostall_connect::Engine;
 
 /// The statements for `engine`.
 pub fn text(engine: Engine) -> &'static str {

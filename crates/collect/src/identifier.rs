@@ -1,8 +1,7 @@
 //! Quotes names in statements that are shown to an administrator.
 
+use iostall_connect::Engine;
 use iostall_measure::foreign::shown;
-
-use crate::address::Engine;
 
 /// `name` quoted for `engine`, whatever it contains; `None` if it has invisible characters, so that nobody
 /// could see what would be run.

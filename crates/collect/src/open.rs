@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::address::{Address, Engine};
+use iostall_connect::{Address, Engine, Secret, SourceError};
+
 use crate::linux::LinuxSource;
 use crate::mysql::MysqlSource;
 use crate::postgres::PostgresSource;
-use crate::secret::Secret;
-use crate::source::{Source, SourceError};
+use crate::source::Source;
 use crate::sqlserver::SqlServerSource;
 
 /// Opens a source without connecting: the first reading connects. `limit` is the timeout of every reading.

@@ -20,6 +20,7 @@ mod report;
 mod request;
 pub mod sim;
 mod target;
+pub mod terminal;
 mod tokens;
 pub mod uring;
 
@@ -30,6 +31,7 @@ pub use null::NullEngine;
 pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
 pub use pacing::Schedule;
 pub use psync::PsyncEngine;
+pub use random::random_bytes;
 pub use report::EngineReport;
 pub use request::{Completion, Engine, EngineError, FileIndex, IoFailure, Request, RequestOp, Wait};
 pub use sim::{SimConfig, SimDevice, SimEngine};

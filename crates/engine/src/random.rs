@@ -1,5 +1,7 @@
 //! Random numbers for schedules and the simulated device.
 
+use std::io;
+
 use rand_core::Rng;
 
 /// Uniform in [0, 1), with the 53 bits that an `f64` holds.
@@ -21,4 +23,12 @@ pub(crate) fn below(rng: &mut impl Rng, bound: u64) -> u64 {
     let product = u128::from(rng.next_u64()) * u128::from(bound);
     // The high half of a product of two `u64`.
     u64::try_from(product >> 64).unwrap_or(0)
+}
+
+/// Random bytes of the system, for ids that nobody can guess.
+pub fn random_bytes<const LENGTH: usize>() -> io::Result<[u8; LENGTH]> {
+    let mut bytes = [0; LENGTH];
+    // A short answer is possible only for more than 256 bytes.
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes)
 }

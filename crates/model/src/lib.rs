@@ -1,6 +1,8 @@
 //! The data types that iostall stores and shows. No I/O, no clock, no formatting.
 
 pub mod alert;
+pub mod backup;
+pub mod backup_plan;
 pub mod capacity;
 mod capacity_record;
 pub mod comparable;
@@ -24,6 +26,7 @@ pub mod point;
 pub mod profile;
 pub mod requirement;
 pub mod reset;
+pub mod retention;
 pub mod rollup;
 pub mod run;
 mod run_id;
@@ -32,6 +35,7 @@ pub mod scope;
 pub mod slots;
 mod spelling;
 mod step;
+pub mod stripe;
 pub mod summary;
 pub mod sync;
 pub mod totals;
@@ -49,8 +53,9 @@ pub use gap::Gap;
 pub use give_way::GiveWay;
 pub use kind::Kind;
 pub use kinds::{
-    AskedFormat, AskedProfile, CopyOutcome, EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome,
-    MatrixPlan, MaxRateOutcome, Outcome, PacedOutcome, RunBody, SweepOutcome, VerifyOutcome,
+    AskedFormat, AskedProfile, BackupOutcome, BackupVerifyOutcome, CopyOutcome, EarlierCells, FsyncOutcome,
+    LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome, RestoreOutcome,
+    RunBody, SweepOutcome, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

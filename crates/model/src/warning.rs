@@ -100,6 +100,10 @@ pub enum WarningCode {
     FloorMissed,
     /// A manifest does not list the whole copy.
     PartialList,
+    /// Only one key opens an encrypted backup.
+    OneRecipient,
+    /// Something in a tree has no content that could be backed up.
+    LeftOut,
     /// A missing privilege hides part of what should be watched.
     MissingGrant,
     /// A setting of the server disables some of the counters.
@@ -153,6 +157,7 @@ impl WarningCode {
             | Self::SourceSilent
             | Self::FloorMissed
             | Self::PartialList
+            | Self::OneRecipient
             | Self::MissingGrant
             | Self::SettingOff
             | Self::CountersLost
@@ -162,6 +167,7 @@ impl WarningCode {
             | Self::EngineFallback
             | Self::RequestsSplit
             | Self::CacheUnverified
+            | Self::LeftOut
             | Self::NotCounted => Rank::Note,
         }
     }

@@ -6,6 +6,7 @@
 
 pub mod alerts;
 pub mod answer;
+pub mod backups;
 pub mod capacity;
 pub mod card;
 pub mod chart;

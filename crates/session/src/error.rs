@@ -11,6 +11,7 @@ use iostall_load::{OverrideError, PresetError, ProfileError, RunError};
 use iostall_measure::foreign::shell_path;
 use iostall_store::StoreError;
 use iostall_transfer::CopyError;
+use iostall_transfer::backup::create::CreateError;
 use iostall_transfer::copy::FileListError;
 use iostall_transfer::manifest::ManifestError;
 use thiserror::Error;
@@ -53,6 +54,8 @@ pub enum SessionError {
     Priority(#[source] io::Error),
     #[error(transparent)]
     Copy(#[from] CopyError),
+    #[error(transparent)]
+    Backup(#[from] CreateError),
     #[error("--manifest {}", path.display())]
     ManifestHash { path: PathBuf, source: ManifestError },
     #[error("cannot use the manifest {}", path.display())]
@@ -178,6 +181,7 @@ impl SessionError {
             Self::Input(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
             Self::Copy(error) => return error.hint(),
+            Self::Backup(error) => return error.hint(),
             Self::ManifestHash { .. } => {
                 "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"
             }

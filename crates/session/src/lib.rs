@@ -4,6 +4,7 @@
 //! carry their hints as data.
 
 pub mod analysis;
+pub mod backup;
 pub mod comparison;
 pub mod copy;
 mod depth_search;

@@ -7,6 +7,7 @@ pub mod change;
 pub mod compare;
 pub mod confidence;
 pub mod governor;
+pub mod halving;
 pub mod knee;
 #[cfg(test)]
 mod noise;

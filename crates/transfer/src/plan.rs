@@ -228,6 +228,7 @@ mod tests {
             for step in steps(Plan::new(size, &data, &resumed, transfer)) {
                 let (offset, length, what) = match step {
                     Step::Hole { offset, length, .. } => (offset, length, 'h'),
+                    Step::Fill(_) => unreachable!("a plan fills nothing"),
                     Step::Read(Extent { file, offset, length }) => {
                         prop_assert!(length <= transfer);
                         prop_assert_eq!(offset % PLAN_ALIGN, 0);

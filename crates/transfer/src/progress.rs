@@ -62,6 +62,11 @@ impl Progress {
         Self { cancel, ..Self::default() }
     }
 
+    /// The flag that cancels it, for whoever waits elsewhere.
+    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancel)
+    }
+
     /// Whether the transfer was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)

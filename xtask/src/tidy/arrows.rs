@@ -3,11 +3,12 @@
 use super::{Finding, SourceFile, Tree};
 
 /// A crate may use those on earlier lines, never a neighbour on its own line.
-const ORDER: [&[&str]; 8] = [
+const ORDER: [&[&str]; 9] = [
     &["measure"],
     &["stats", "model"],
     &["host"],
     &["engine"],
+    &["connect"],
     &["load", "diskspd", "transfer", "collect", "store", "notify"],
     &["session", "watch"],
     &["report"],

@@ -4,11 +4,12 @@ mod cgroup;
 mod diskstats;
 mod pressure;
 
+use iostall_connect::SourceError;
 use iostall_host::{System, Topology};
 use iostall_model::{Epoch, Kind, Row, Sample, Warning};
 
 use crate::sample_time;
-use crate::source::{Filter, Source, SourceError};
+use crate::source::{Filter, Source};
 
 /// The host that iostall runs on.
 pub(crate) struct LinuxSource {

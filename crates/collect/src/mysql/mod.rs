@@ -6,20 +6,18 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use iostall_connect::mysql::Login;
+use iostall_connect::{Address, Allowance, Secret, SourceError, bounded, runtime};
 use iostall_host::{System, Volumes};
 use iostall_measure::foreign;
 use iostall_model::{Counter, Counters, Epoch, Kind, Row, Sample, Scope, Subject, Warning, WarningCode};
+use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, DriverError, Opts, OptsBuilder, SslOpts};
 use tokio::runtime::Runtime;
 
-use crate::address::{Address, Tls};
-use crate::allowance::Allowance;
-use crate::remote::{self, Columns, Plan};
+use crate::remote::{Columns, Plan};
 use crate::sample_time;
-use crate::secret::Secret;
-use crate::source::{Source, SourceError};
-use crate::tls;
+use crate::source::Source;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
 const FILES: &str = include_str!("sql/files.sql");
@@ -30,19 +28,10 @@ const TABLE_ACCESS_DENIED: u16 = 1142;
 /// Server error: no such table.
 const NO_SUCH_TABLE: u16 = 1146;
 
-/// Server errors about a login, password, database or host: missing privilege on the database, access denied,
-/// no such database, host not allowed, host blocked, old passwords, unknown method, password expired (two),
-/// account locked (MySQL, MariaDB), encryption required.
-const LOGIN: [u16; 12] = [1044, 1045, 1049, 1130, 1129, 1251, 1698, 1820, 1862, 3118, 4151, 3159];
-
-/// Our rows have a few hundred bytes.
-const PACKET_BYTES_MAX: usize = 4 << 20;
-
 /// A MariaDB or MySQL server.
 pub(crate) struct MysqlSource {
     address: Address,
-    password: Secret,
-    ssl: Option<SslOpts>,
+    login: Login,
     allowance: Allowance,
     limit: Duration,
     runtime: Runtime,
@@ -52,12 +41,11 @@ pub(crate) struct MysqlSource {
 
 impl MysqlSource {
     pub(crate) fn new(address: Address, password: Secret, limit: Duration) -> Result<Self, SourceError> {
-        let runtime = remote::runtime(&address)?;
-        let (ssl, allowance) = (ssl(&address)?, Allowance::new());
+        let runtime = runtime(&address)?;
+        let (login, allowance) = (Login::new(address.clone(), password)?, Allowance::for_one_reading());
         Ok(Self {
             address,
-            password,
-            ssl,
+            login,
             allowance,
             limit,
             runtime,
@@ -65,42 +53,6 @@ impl MysqlSource {
             volumes: Volumes::of_system(System::here()),
         })
     }
-
-    fn options(&self) -> Opts {
-        let mut options = OptsBuilder::default()
-            .user(Some(&self.address.user))
-            .prefer_socket(false)
-            .max_allowed_packet(Some(PACKET_BYTES_MAX))
-            .pass((!self.password.is_empty()).then(|| self.password.reveal()));
-        options = if self.address.is_socket() {
-            options.socket(Some(&self.address.host))
-        } else {
-            options.ip_or_hostname(&self.address.host).tcp_port(self.address.port)
-        };
-        if !self.address.database.is_empty() {
-            options = options.db_name(Some(&self.address.database));
-        }
-        options.ssl_opts(self.ssl.clone()).into()
-    }
-}
-
-/// Read once and not for every connection.
-fn ssl(address: &Address) -> Result<Option<SslOpts>, SourceError> {
-    Ok(match address.tls {
-        Tls::Off => None,
-        Tls::Verify => Some(SslOpts::default()),
-        Tls::VerifyWith(_) => {
-            let named = tls::authorities(address)?.into_iter();
-            let named = named.map(|certificate| certificate.to_vec().into()).collect();
-            // Named certificates replace the built-in ones.
-            Some(SslOpts::default().with_root_certs(named).with_disable_built_in_roots(true))
-        }
-        Tls::Unverified => Some(
-            SslOpts::default()
-                .with_danger_accept_invalid_certs(true)
-                .with_danger_skip_domain_validation(true),
-        ),
-    })
 }
 
 impl Source for MysqlSource {
@@ -110,34 +62,18 @@ impl Source for MysqlSource {
         let work = async {
             let mut connection = match kept {
                 Some(connection) => connection,
-                None => Conn::new(self.options()).await.map_err(|error| refused(&self.address, &error))?,
+                None => self.login.connect().await?,
             };
             let sample = read(&self.address, &mut connection, &self.allowance).await;
             self.allowance.check(&self.address.to_string())?;
             Ok((connection, sample?))
         };
-        let (connection, (mut sample, host)) =
-            remote::bounded(&self.runtime, &self.address, self.limit, work)?;
+        let (connection, (mut sample, host)) = bounded(&self.runtime, &self.address, self.limit, work)?;
         self.connection = Some(connection);
         if self.address.is_local() && System::here().is_called(&host) {
             place(&mut sample.rows, &mut self.volumes);
         }
         Ok(sample)
-    }
-}
-
-/// Why connecting failed.
-fn refused(address: &Address, error: &mysql_async::Error) -> SourceError {
-    let source_name = address.to_string();
-    match error {
-        mysql_async::Error::Server(said) if LOGIN.contains(&said.code) => {
-            let reason = format!("{} (error {})", foreign::said(&said.message), said.code);
-            SourceError::Login { source_name, user: address.user.clone(), reason }
-        }
-        mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => {
-            SourceError::Tls { source_name, reason: "the server does not offer it".into() }
-        }
-        other => tls::connect_error(source_name, foreign::said(&other.to_string()), other),
     }
 }
 

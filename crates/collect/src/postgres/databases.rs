@@ -9,14 +9,13 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use iostall_connect::postgres::Login;
+use iostall_connect::{Engine, SourceError};
 use iostall_model::{Row, Warning, WarningCode};
 use tokio_postgres::Client;
 
-use super::login::Login;
 use super::queries::{self, CONNECTABLE, RELATIONS};
-use crate::address::Engine;
 use crate::identifier;
-use crate::source::SourceError;
 
 /// Parallel sessions besides the permanent one.
 const SESSIONS_MAX: usize = 4;

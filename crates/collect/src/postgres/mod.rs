@@ -5,25 +5,21 @@
 //! from the host. The queries for each version are in `*.sql`, named after the first version they apply to.
 
 mod databases;
-mod login;
-mod messages;
 mod queries;
 
 use std::time::Duration;
 
+use iostall_connect::postgres::Login;
+use iostall_connect::{Address, Secret, SourceError};
 use iostall_host::{System, Volumes};
 use iostall_model::{Epoch, Row, Sample, Warning, WarningCode};
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 
 use self::databases::Databases;
-use self::login::Login;
 use self::queries::{DIRECTORY, INSTANCE, PLACE, RELATIONS, SERVER, TIMING, VERSION};
-use crate::address::Address;
-use crate::remote;
 use crate::sample_time;
-use crate::secret::Secret;
-use crate::source::{Filter, Source, SourceError};
+use crate::source::{Filter, Source};
 
 /// The oldest supported version.
 const OLDEST: u32 = 12;
@@ -47,7 +43,7 @@ struct Server {
 
 impl PostgresSource {
     pub(crate) fn new(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
-        let runtime = remote::runtime(&address)?;
+        let runtime = iostall_connect::runtime(&address)?;
         let login = Login::new(&address, password, limit)?;
         let server =
             Server { login, client: None, databases: Databases::default(), wanted: Filter::default() };
@@ -58,7 +54,7 @@ impl PostgresSource {
 impl Source for PostgresSource {
     fn read(&mut self) -> Result<Sample, SourceError> {
         let (mut sample, backend) =
-            remote::bounded(&self.runtime, &self.address, self.limit, self.server.read())?;
+            iostall_connect::bounded(&self.runtime, &self.address, self.limit, self.server.read())?;
         if self.address.is_local() && System::here().runs(backend, "postgres") {
             place(&mut sample.rows, &mut self.volumes);
         }

@@ -3,13 +3,13 @@
 use std::pin::pin;
 
 use futures_util::TryStreamExt as _;
+use iostall_connect::SourceError;
+use iostall_connect::postgres::{Login, explain};
 use iostall_model::{Kind, Row};
 use tokio_postgres::Client;
 use tokio_postgres::types::{FromSql, Type};
 
-use super::login::{Login, explain};
 use crate::remote::{Columns, Plan, for_version};
-use crate::source::SourceError;
 
 /// A statement, tagged so that a DBA can see where it comes from, with its text by the first version it
 /// applies to.

@@ -4,16 +4,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use iostall_connect::sqlserver::{Access, Columns, Connection, query, query_with, with_connection};
+use iostall_connect::{Address, Secret, SourceError, Value, runtime};
 use iostall_model::{Epoch, Gap, Kind, Row, Sample, SampleTime};
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
-use super::access::Access;
-use super::connection::{Columns, Connection, query, query_with, with_connection};
-use crate::address::Address;
-use crate::remote::{self, Value};
-use crate::secret::Secret;
-use crate::source::SourceError;
+use crate::remote;
 
 const FILTERS: &str = include_str!("sql/history_filters.sql");
 const SAMPLES: &str = include_str!("sql/history_samples.sql");
@@ -70,7 +67,7 @@ impl History {
     /// The history at `address`, whose database is the management database. `limit` is the timeout of every
     /// reading.
     pub fn open(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
-        let (runtime, access) = (remote::runtime(&address)?, Access::new(&address, password, limit)?);
+        let (runtime, access) = (runtime(&address)?, Access::new(&address, password, limit)?);
         Ok(Self { address, access, limit, runtime, connection: None })
     }
 
@@ -115,7 +112,7 @@ impl History {
     ) -> Result<T, SourceError> {
         let kept = self.connection.take();
         let all = with_connection(&self.address, &self.access, kept, work);
-        let (connection, answer) = remote::bounded(&self.runtime, &self.address, self.limit, all)?;
+        let (connection, answer) = iostall_connect::bounded(&self.runtime, &self.address, self.limit, all)?;
         self.connection = Some(connection);
         Ok(answer)
     }

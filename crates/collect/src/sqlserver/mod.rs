@@ -3,28 +3,22 @@
 //! Times are whole milliseconds, counted when an I/O completes. The length of an interval comes from the
 //! computer's tick counter, read together with the counters.
 
-mod access;
-mod browser;
-mod connection;
-mod fault;
 mod history;
 mod volumes;
 
 use std::time::Duration;
 
+use iostall_connect::sqlserver::{Access, Columns, Connection, query, with_connection};
+use iostall_connect::{Address, Secret, SourceError, Value, bounded, runtime};
 use iostall_host::System;
 use iostall_model::{Epoch, Kind, Sample, SampleTime, Warning, WarningCode};
 use tokio::runtime::Runtime;
 
 pub use history::{Batch, History, Position};
 
-use crate::address::Address;
-use crate::remote::{self, Value, for_version};
+use crate::remote::{self, for_version};
 use crate::sample_time;
-use crate::secret::Secret;
-use crate::source::{Source, SourceError};
-use access::Access;
-use connection::{Columns, Connection, query, with_connection};
+use crate::source::Source;
 use volumes::Volumes;
 
 const INSTANCE: &str = include_str!("sql/instance.sql");
@@ -50,7 +44,7 @@ pub(crate) struct SqlServerSource {
 
 impl SqlServerSource {
     pub(crate) fn new(address: Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
-        let (runtime, access) = (remote::runtime(&address)?, Access::new(&address, password, limit)?);
+        let (runtime, access) = (runtime(&address)?, Access::new(&address, password, limit)?);
         Ok(Self { address, access, limit, runtime, connection: None, volumes: Volumes::new() })
     }
 }
@@ -72,7 +66,7 @@ impl Source for SqlServerSource {
             sample.warnings.extend(volumes.warning());
             Ok((is_usable.then_some(connection), sample))
         };
-        let (usable, sample) = remote::bounded(runtime, address, *limit, work)?;
+        let (usable, sample) = bounded(runtime, address, *limit, work)?;
         *connection = usable;
         Ok(sample)
     }

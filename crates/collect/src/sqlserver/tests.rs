@@ -1,8 +1,8 @@
 //! No SQL Server runs here. `testdata/sqlserver/*.tsv` holds result sets written by hand from the documented
 //! columns and types of each version; the first line of each file says so.
 
-use super::connection::whole;
 use super::*;
+use iostall_connect::sqlserver::whole;
 use iostall_model::{Change, Counter, ResetReason, delta};
 
 /// Reads a hand-written result set: a note, the column names, the rows. `\N` is NULL.

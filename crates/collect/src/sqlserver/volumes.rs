@@ -6,12 +6,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use iostall_connect::sqlserver::{Connection, query, within};
+use iostall_connect::{Address, SourceError, Value};
 use iostall_host::{System, Volumes as HostVolumes};
 use iostall_model::{Row, Warning, WarningCode};
-
-use super::connection::{Connection, query, within};
-use crate::address::Address;
-use crate::remote::Value;
 
 const VOLUMES: &str = include_str!("sql/volumes.sql");
 /// A file seldom moves.
@@ -61,7 +59,7 @@ impl Volumes {
                 return true;
             }
             Some(Err(error)) => {
-                let is_usable = !matches!(error, crate::SourceError::Connect { .. });
+                let is_usable = !matches!(error, SourceError::Connect { .. });
                 (error.to_string(), is_usable)
             }
             None => (format!("no answer within {limit:?}; a volume may hang"), false),

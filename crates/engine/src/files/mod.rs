@@ -14,6 +14,7 @@ mod presence;
 mod priority;
 mod removal;
 mod stamp;
+mod standard_input;
 mod unfinished;
 mod writers;
 
@@ -27,8 +28,9 @@ pub use creation::{
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
 pub use metadata::{Loss, copy_metadata, copy_symlink_metadata, set_times};
 pub use names::{
-    effective_user, free_bytes, has_no_links, has_no_locks, is_direct, largest_file_bytes, make_special,
-    raise_open_file_limit, rename_new, rename_over, sync_directory, sync_file_system, usable_bytes,
+    effective_group, effective_user, free_bytes, has_no_links, has_no_locks, is_direct, largest_file_bytes,
+    make_special, raise_open_file_limit, rename_new, rename_over, sync_directory, sync_file_system,
+    usable_bytes,
 };
 pub use page_cache::{drop_from_cache, has_dirty_pages, page_cache_share};
 pub use path_bytes::{path_bytes, path_from_bytes};
@@ -37,5 +39,6 @@ pub use presence::{FileNow, PathNow};
 pub use priority::{Niceness, set_niceness};
 pub use removal::OpenDirectory;
 pub use stamp::{FileKind, FileStamp, is_block_device, stamp, stamp_of_link, stamp_of_path};
+pub use standard_input::StandardInput;
 pub use unfinished::{UnfinishedFile, remove_unfinished};
 pub use writers::{Writers, writers};

@@ -106,6 +106,11 @@ pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// The effective group id of this process.
+pub fn effective_group() -> u32 {
+    rustix::process::getegid().as_raw()
+}
+
 /// Whether the file is open with `O_DIRECT`.
 pub fn is_direct(file: impl AsFd) -> bool {
     rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))

@@ -12,7 +12,7 @@ use crate::profile::Profile;
 use crate::summary::Summary;
 use crate::transfer::{
     BufferTime, CopyCounts, CopySettings, DeviceImage, DryRun, Mismatch, NotCopied, TransferPoint,
-    TransferShape,
+    TransferShape, is_zero,
 };
 
 /// A copy.
@@ -62,11 +62,6 @@ pub struct CopyOutcome {
     /// How it gave way to a database, if it was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gave_way: Option<GiveWay>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl CopyOutcome {

@@ -1,11 +1,14 @@
 //! The run kinds, one file each.
 
+mod backup;
+mod backup_verify;
 mod copy;
 mod fsync;
 mod load;
 mod matrix;
 mod max_rate;
 mod outcome;
+mod restore;
 mod sweep;
 mod verify;
 mod write;
@@ -14,12 +17,15 @@ use std::any::Any;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::backup::BackupOutcome;
+pub use self::backup_verify::{BackupVerifyOutcome, Newest};
 pub use self::copy::CopyOutcome;
 pub use self::fsync::FsyncOutcome;
 pub use self::load::{AskedFormat, AskedProfile, LoadOutcome};
 pub use self::matrix::{EarlierCells, MatrixOutcome, MatrixPlan};
 pub use self::max_rate::MaxRateOutcome;
 pub use self::outcome::Outcome;
+pub use self::restore::RestoreOutcome;
 pub use self::sweep::SweepOutcome;
 pub use self::verify::VerifyOutcome;
 pub use self::write::{PacedOutcome, SweetSpot};
@@ -45,6 +51,12 @@ pub enum RunBody {
     Write(PacedOutcome),
     /// `iostall fsync`.
     Fsync(FsyncOutcome),
+    /// `iostall backup create`.
+    Backup(Box<BackupOutcome>),
+    /// `iostall backup restore`.
+    Restore(Box<RestoreOutcome>),
+    /// `iostall backup verify`.
+    BackupVerify(Box<BackupVerifyOutcome>),
 }
 
 impl RunBody {
@@ -59,6 +71,9 @@ impl RunBody {
             Self::Verify(outcome) => outcome,
             Self::Write(outcome) => outcome,
             Self::Fsync(outcome) => outcome,
+            Self::Backup(outcome) => &**outcome,
+            Self::Restore(outcome) => &**outcome,
+            Self::BackupVerify(outcome) => &**outcome,
         }
     }
 
@@ -78,7 +93,10 @@ impl RunBody {
             | Self::Matrix(_)
             | Self::MaxRate(_)
             | Self::Verify(_)
-            | Self::Fsync(_) => None,
+            | Self::Fsync(_)
+            | Self::Backup(_)
+            | Self::Restore(_)
+            | Self::BackupVerify(_) => None,
         }
     }
 

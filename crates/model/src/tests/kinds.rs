@@ -176,13 +176,31 @@ fn all() -> Vec<Run> {
         run(RunBody::Verify(verify())),
         run(RunBody::Write(paced())),
         run(RunBody::Fsync(fsync())),
+        run(RunBody::Backup(Box::default())),
+        run(RunBody::Restore(Box::default())),
+        run(RunBody::BackupVerify(Box::default())),
     ]
 }
 
 #[test]
 fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
     let words: Vec<&str> = all().iter().map(|run| run.body.kind()).collect();
-    assert_eq!(words, ["load", "sweep", "matrix", "max-rate", "copy", "verify", "write", "fsync"]);
+    assert_eq!(
+        words,
+        [
+            "load",
+            "sweep",
+            "matrix",
+            "max-rate",
+            "copy",
+            "verify",
+            "write",
+            "fsync",
+            "backup",
+            "restore",
+            "backup-verify"
+        ]
+    );
     let answers: Vec<(bool, usize, usize)> = all()
         .iter()
         .map(|run| {
@@ -190,11 +208,8 @@ fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
             (outcome.profile().is_some(), outcome.engines().len(), outcome.points().len())
         })
         .collect();
-    let moved = (false, 0, 0);
-    assert_eq!(
-        answers,
-        [(true, 1, 0), (true, 1, 3), (false, 1, 3), (true, 1, 5), moved, moved, moved, moved]
-    );
+    assert_eq!(answers[..4], [(true, 1, 0), (true, 1, 3), (false, 1, 3), (true, 1, 5)]);
+    assert!(answers[4..].iter().all(|moved| *moved == (false, 0, 0)), "{answers:?}");
 }
 
 #[test]
@@ -214,7 +229,8 @@ fn an_outcome_is_found_by_its_kind_and_by_no_other() {
 #[test]
 fn what_was_used_of_a_target_is_what_the_run_says_or_all_of_it() {
     let used: Vec<u64> = all().iter().map(|run| run.used_bytes(0) / MIB).collect();
-    assert_eq!(used, [600, 600, 300, 600, 1024, 1024, 1024, 1024]);
+    assert_eq!(used[..4], [600, 600, 300, 600]);
+    assert!(used[4..].iter().all(|used| *used == 1024), "{used:?}");
     assert_eq!(
         run(RunBody::Matrix(Box::new(matrix(Some(5_000 * MIB))))).used_bytes(0),
         1024 * MIB,
@@ -234,7 +250,7 @@ fn what_can_be_compared_has_the_names_that_another_run_gives_it_too() {
     assert_eq!(names(&all[0]), ["data read"]);
     assert_eq!((names(&all[1]), names(&all[2])), (points.to_vec(), points.to_vec()));
     assert_eq!(names(&all[3]).len(), 5);
-    assert!(all[4..7].iter().all(|run| names(run).is_empty()));
+    assert!(all[4..7].iter().chain(&all[8..]).all(|run| names(run).is_empty()));
     let RunBody::Load(mut of_load) = load("").body else { unreachable!() };
     of_load.profile.spans.push(of_load.profile.spans[0].clone());
     of_load.spans.push(of_load.spans[0].clone());

@@ -1,5 +1,7 @@
 //! The reports of the run kinds, one module each.
 
+mod backup;
+mod backup_verify;
 mod copy;
 mod fsync;
 mod give_way;
@@ -8,6 +10,8 @@ mod matrix;
 mod max_rate;
 mod moved;
 mod points;
+mod restore;
+mod striped;
 mod sweep;
 mod verify;
 mod write;
@@ -29,6 +33,9 @@ impl<'a> Report<'a> {
             RunBody::Verify(outcome) => verify::report(run, outcome),
             RunBody::Write(outcome) => write::report(run, outcome),
             RunBody::Fsync(outcome) => fsync::report(run, outcome),
+            RunBody::Backup(outcome) => backup::report(run, outcome),
+            RunBody::Restore(outcome) => restore::report(run, outcome),
+            RunBody::BackupVerify(outcome) => backup_verify::report(run, outcome),
         }
     }
 }

@@ -1,11 +1,14 @@
 //! What each kind of run gives to judge, one file a kind: its parts with their figures, and what went wrong.
 
+mod backup;
+mod backup_verify;
 mod copy;
 mod fsync;
 mod load;
 mod matrix;
 mod max_rate;
 mod points;
+mod restore;
 mod sweep;
 mod verify;
 mod write;
@@ -24,6 +27,9 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::Verify(outcome) => verify::parts(outcome),
         RunBody::Write(outcome) => write::parts(outcome),
         RunBody::Fsync(outcome) => fsync::parts(outcome),
+        RunBody::Backup(outcome) => backup::parts(outcome),
+        RunBody::Restore(outcome) => restore::parts(outcome),
+        RunBody::BackupVerify(outcome) => backup_verify::parts(outcome),
     }
 }
 
@@ -38,5 +44,8 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         RunBody::Verify(outcome) => verify::failures(run, outcome),
         RunBody::Write(outcome) => write::failures(outcome),
         RunBody::Fsync(outcome) => fsync::failures(outcome),
+        RunBody::Backup(outcome) => backup::failures(outcome),
+        RunBody::Restore(outcome) => restore::failures(outcome),
+        RunBody::BackupVerify(outcome) => backup_verify::failures(outcome),
     }
 }

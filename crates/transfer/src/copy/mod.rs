@@ -22,7 +22,6 @@ mod moved_source;
 mod mover;
 mod names;
 mod options;
-mod page_cache;
 mod parallel;
 mod part;
 mod places;

@@ -9,8 +9,8 @@ use iostall_model::transfer::Mismatch;
 
 use super::endpoint::Endpoint;
 use super::error::CopyError;
-use super::page_cache::PlannedSource;
 use crate::buffers::BufferSet;
+use crate::page_cache::PlannedSource;
 use crate::pipeline::{Checksums, FileHashes, HashWanted, Job, Pipeline, PipelineError, StageWorkers};
 use crate::plan::Plan;
 use crate::progress::Progress;

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::journal::{DurableRange, FileJournal};
-use super::page_cache::PageCacheDropper;
+use crate::page_cache::PageCacheDropper;
 use crate::pipeline::{Checkpoint, Extent, Frame, Placement, Sink, Written};
 use crate::plan::TARGET;
 

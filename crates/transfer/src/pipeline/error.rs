@@ -1,6 +1,6 @@
 //! Errors of a job.
 
-use iostall_engine::{EngineError, IoFailure};
+use iostall_engine::{EngineError, FileIndex, IoFailure};
 use thiserror::Error;
 
 use super::stage::StageFailure;
@@ -9,9 +9,9 @@ use super::stage::StageFailure;
 #[derive(Debug, Error)]
 pub enum PipelineError {
     #[error("reading {length} bytes at offset {offset}: {cause}")]
-    Read { offset: u64, length: u32, cause: IoFailure },
+    Read { file: FileIndex, offset: u64, length: u32, cause: IoFailure },
     #[error("writing {length} bytes at offset {offset}: {cause}")]
-    Write { offset: u64, length: u32, cause: IoFailure },
+    Write { file: FileIndex, offset: u64, length: u32, cause: IoFailure },
     #[error("making written data durable: {0}")]
     Sync(IoFailure),
     #[error("the source became shorter while it was read: nothing at offset {offset}")]

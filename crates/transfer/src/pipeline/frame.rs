@@ -26,6 +26,8 @@ pub(super) struct Head {
     pub(super) origin: Extent,
     pub(super) length: u32,
     pub(super) checksum: u64,
+    /// Its bytes come from the first stage instead of a file of the engine.
+    pub(super) is_filled: bool,
 }
 
 impl Frame {
@@ -35,7 +37,13 @@ impl Frame {
     /// If the buffer is smaller.
     pub fn new(sequence: u64, origin: Extent, buffer: Buffer) -> Self {
         assert!(origin.length as usize <= buffer.len(), "a frame is larger than its buffer");
-        Self { head: Head { sequence, origin, length: origin.length, checksum: 0 }, buffer }
+        let head = Head { sequence, origin, length: origin.length, checksum: 0, is_filled: false };
+        Self { head, buffer }
+    }
+
+    /// A frame without bytes, for the first stage to fill.
+    pub(super) fn to_fill(sequence: u64, origin: Extent, buffer: Buffer) -> Self {
+        Self { head: Head { sequence, origin, length: 0, checksum: 0, is_filled: true }, buffer }
     }
 
     /// Its position in the source, from 0, including holes.
@@ -71,6 +79,20 @@ impl Frame {
     /// Its bytes, to be changed in place.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.buffer[..self.head.length as usize]
+    }
+
+    /// The whole buffer, to be filled. Its content is arbitrary; [`Self::set_length`] says how much of it counts.
+    pub fn room(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
+
+    /// Makes the first `length` bytes of the buffer the frame's bytes. A frame without bytes is passed on too.
+    ///
+    /// # Panics
+    /// If the buffer is smaller.
+    pub fn set_length(&mut self, length: u32) {
+        assert!(length as usize <= self.buffer.len(), "a frame is larger than its buffer");
+        self.head.length = length;
     }
 
     /// Makes the first `length` bytes of `spare` the frame's bytes; `spare` becomes the old buffer. Nothing

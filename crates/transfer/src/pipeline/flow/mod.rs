@@ -36,6 +36,13 @@ enum Slot {
     Sync { sink: usize },
 }
 
+/// Where the next frame gets its bytes.
+#[derive(Clone, Copy, Debug)]
+enum NextFrame {
+    Read(Extent),
+    Fill(Extent),
+}
+
 /// A read of the missing rest of a frame.
 #[derive(Clone, Copy, Debug)]
 struct ReadPart {
@@ -43,6 +50,8 @@ struct ReadPart {
     origin: Extent,
     /// Bytes read before, now at the end of the buffer.
     filled: u32,
+    /// The most that tries have read of the next block, which may be the file's last; it is at the beginning of the buffer.
+    partial: u32,
     tries: u32,
 }
 
@@ -79,8 +88,8 @@ pub(super) struct Flow<'p, 'j, E, C> {
     progress: &'j Progress,
     slots: Vec<Slot>,
     next_sequence: u64,
-    /// The next extent to read, with its sequence number.
-    next_read: Option<(u64, Extent)>,
+    /// The next extent to read or to fill, with its sequence number.
+    next_read: Option<(u64, NextFrame)>,
     /// Frames whose write has not started.
     ready: VecDeque<Frame>,
     /// Sinks in the order in which they are asked.
@@ -273,7 +282,14 @@ impl<'p, 'j, E: Engine, C: Clock> Flow<'p, 'j, E, C> {
             while let Some(Finished { frame, result }) = self.stages[index].take(wait) {
                 wait = false;
                 match result {
-                    Ok(()) => self.pass_on(frame, index + 1),
+                    Ok(()) => {
+                        if index == 0 && frame.head.is_filled {
+                            let read_bytes = u64::from(frame.origin().length);
+                            self.moved.read_bytes += read_bytes;
+                            self.progress.note_moved(self.accounted_ns, read_bytes, 0);
+                        }
+                        self.pass_on(frame, index + 1);
+                    }
                     Err(cause) => {
                         let offset = frame.origin().offset;
                         self.fail(frame.buffer, PipelineError::Stage { offset, cause });

@@ -97,7 +97,9 @@ impl<E: Engine, C: Clock> Flow<'_, '_, E, C> {
         let moved = match result {
             Ok(moved) => moved,
             Err(cause) if cause.is_transient() && tries < TRIES_MAX && self.failure.is_none() => 0,
-            Err(cause) => return self.fail(buffer, PipelineError::Write { offset, length, cause }),
+            Err(cause) => {
+                return self.fail(buffer, PipelineError::Write { file: part.file, offset, length, cause });
+            }
         };
         if moved >= length {
             self.equipment.free.push(buffer);

@@ -1,0 +1,160 @@
+//! Connections to the databases of a server.
+
+use std::io;
+use std::time::Duration;
+
+use iostall_measure::foreign;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::UnixStream;
+use tokio::task::JoinHandle;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::messages::{Inside, Messages};
+use crate::address::{Address, Tls};
+use crate::allowance::{Allowance, Metered};
+use crate::error::SourceError;
+use crate::remote;
+use crate::secret::Secret;
+use crate::tls;
+
+/// What is needed to connect to any database of a server.
+#[derive(Clone)]
+pub struct Login {
+    /// For messages.
+    pub name: String,
+    /// The limits shared by its connections.
+    pub allowance: Allowance,
+    address: Address,
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+/// A local or a network connection.
+type Socket = Box<dyn Stream>;
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+impl Login {
+    /// Logs in as `address` says. `limit` is the timeout of every statement.
+    pub fn new(address: &Address, password: &Secret, limit: Duration) -> Result<Self, SourceError> {
+        let mut config = Config::new();
+        config
+            .user(&address.user)
+            .dbname(if address.database.is_empty() { "postgres" } else { &address.database })
+            .application_name("iostall")
+            .ssl_mode(if address.tls == Tls::Off { SslMode::Disable } else { SslMode::Require })
+            .options(format!(
+                "-c statement_timeout={} -c default_transaction_read_only=on",
+                limit.as_millis()
+            ));
+        if !password.is_empty() {
+            config.password(password.reveal());
+        }
+        // Read once and not for every connection: there may be one per database and second.
+        let tls = tls::client(address)?.map(MakeRustlsConnect::new);
+        let (name, address, allowance) = (address.to_string(), address.clone(), Allowance::for_one_reading());
+        Ok(Self { name, allowance, address, config, tls })
+    }
+
+    /// Connects to the database of the URL, or to `database`. The task drives the connection whenever this
+    /// thread waits, and ends after the client is dropped.
+    pub async fn connect(&self, database: Option<&str>) -> Result<(Client, JoinHandle<()>), SourceError> {
+        let refused = |error: tokio_postgres::Error| self.refused(&error);
+        let socket = self.socket().await.map_err(|error| self.unreachable(&error))?;
+        let (stream, let_in) = Metered::new(socket, self.allowance.clone());
+        let mut config = self.config.clone();
+        if let Some(database) = database {
+            config.dbname(database);
+        }
+        // A broken connection is reported by the query that fails.
+        let connected = match self.tls.clone() {
+            None => {
+                let stream = Messages::new(stream, self.allowance.clone());
+                let (client, connection) = config.connect_raw(stream, NoTls).await.map_err(refused)?;
+                (client, tokio::spawn(async { drop(connection.await) }))
+            }
+            Some(mut tls) => {
+                let tls = MakeTlsConnect::<Metered<Socket>>::make_tls_connect(&mut tls, &self.address.host);
+                let tls = tls.map_err(|error| self.unreachable(&error))?;
+                let tls = Inside::new(tls, self.allowance.clone());
+                let (client, connection) = config.connect_raw(stream, tls).await.map_err(refused)?;
+                (client, tokio::spawn(async { drop(connection.await) }))
+            }
+        };
+        let_in.done();
+        Ok(connected)
+    }
+
+    fn unreachable(&self, error: &dyn std::error::Error) -> SourceError {
+        let reason = foreign::said(&error.to_string());
+        SourceError::Connect { source_name: self.name.clone(), reason }
+    }
+
+    async fn socket(&self) -> io::Result<Socket> {
+        if self.address.is_socket() {
+            let path = format!("{}/.s.PGSQL.{}", self.address.host, self.address.port);
+            return Ok(Box::new(UnixStream::connect(path).await?));
+        }
+        Ok(Box::new(remote::reach(&self.address.host, self.address.port).await?))
+    }
+
+    /// Who logs in.
+    pub fn user(&self) -> &str {
+        self.config.get_user().unwrap_or_default()
+    }
+
+    fn refused(&self, error: &tokio_postgres::Error) -> SourceError {
+        let (source_name, reason) = (self.name.clone(), explain(error));
+        if error.code().is_some_and(|state| state.code() == FULL) {
+            return SourceError::Full { source_name, reason };
+        }
+        if is_about_login(error) {
+            let user = self.user().to_owned();
+            return SourceError::Login { source_name, user, reason };
+        }
+        match tls::connect_error(source_name, reason, error) {
+            SourceError::Connect { source_name, reason } if error.to_string() == TLS => {
+                SourceError::Tls { source_name, reason }
+            }
+            other => other,
+        }
+    }
+}
+
+/// SQL states about the login, its password, its database or its right to connect: retrying is useless.
+const LOGIN: [&str; 5] = ["28000", "28P01", "3D000", "42501", "55000"];
+/// SQLSTATE when the server, the database or the role has reached its session limit.
+const FULL: &str = "53300";
+/// The driver's messages if it has no password, or no authentication method that the server accepts.
+const LOGIN_HERE: [&str; 2] = ["invalid configuration", "authentication error"];
+/// The driver's message if the server does not support our encryption.
+const TLS: &str = "error performing TLS handshake";
+
+/// Whether the server, or the driver beforehand, rejected the login.
+fn is_about_login(error: &tokio_postgres::Error) -> bool {
+    match error.code() {
+        Some(state) => LOGIN.contains(&state.code()),
+        None => LOGIN_HERE.contains(&error.to_string().as_str()),
+    }
+}
+
+/// SQLSTATE of a missing privilege.
+const DENIED: &str = "42501";
+
+/// Whether a statement was refused because the login lacks a privilege.
+pub(super) fn is_denied(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|state| state.code() == DENIED)
+}
+
+/// The driver's message is "db error"; the actual error is its cause.
+pub fn explain(error: &tokio_postgres::Error) -> String {
+    foreign::said(&match error.as_db_error() {
+        Some(db_error) => db_error.message().to_owned(),
+        None => std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string),
+    })
+}

@@ -1,0 +1,142 @@
+//! Copies of SQLite databases that programs have open.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iostall_engine::input::head;
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use thiserror::Error;
+
+const SNAPSHOT: &str = include_str!("sqlite/sql/snapshot.sql");
+const UNPROTECTED: &str = include_str!("sqlite/sql/unprotected.sql");
+
+/// What a database begins with.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// Where its header says whether it has a write-ahead log.
+const READ_VERSION: usize = 19;
+const HEADER_BYTES: usize = 100;
+const READ_VERSION_LOG: u8 = 2;
+/// Pages between two looks at whether the copy is still wanted.
+const PAGES_AT_ONCE: std::ffi::c_int = 4096;
+/// `SQLITE_READONLY_ROLLBACK` and `SQLITE_READONLY_RECOVERY`: the last program has left a transaction half written.
+const UNFINISHED: [std::ffi::c_int; 2] = [776, 264];
+
+/// A copy that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqliteCopy {
+    /// Version of the library that made it.
+    pub version: String,
+    pub page_bytes: u32,
+    /// Whether writers could go on meanwhile: with a write-ahead log they do, otherwise they wait.
+    pub has_log: bool,
+}
+
+/// Why a database was not copied.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SqliteError {
+    #[error("cannot read {}", path.display())]
+    Look { path: PathBuf, source: std::io::Error },
+    #[error("{} is not a database of SQLite", path.display())]
+    NotDatabase { path: PathBuf },
+    #[error("cannot copy the database {}", path.display())]
+    Source { path: PathBuf, source: rusqlite::Error },
+    #[error("cannot write the copy {}", path.display())]
+    Copy { path: PathBuf, source: rusqlite::Error },
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl SqliteError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NotDatabase { .. } => {
+                Some("name the database's own file; one that is encrypted is backed up as a file")
+            }
+            Self::Source { source, .. } if is_unfinished(source) => Some(
+                "the last program that wrote to it ended in the middle: open the database once with it, which repairs it",
+            ),
+            Self::Source { source, .. } => match source.sqlite_error_code() {
+                Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Some(
+                    "another program keeps it locked: end its transaction, or set journal_mode to wal, where readers never wait",
+                ),
+                Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Some(
+                    "run iostall under the account of the program that writes to it: a reader locks its -shm file too",
+                ),
+                _ => None,
+            },
+            Self::Copy { .. } => Some("check the free space there"),
+            Self::Look { .. } | Self::Cancelled => None,
+        }
+    }
+}
+
+fn is_unfinished(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| UNFINISHED.contains(&error.extended_code))
+}
+
+/// Copies the database at `source` into the empty file `into`, as it is at one point in time. `limit` is how long to wait for a
+/// lock.
+///
+/// Everything is read in one transaction: without it, each change by another program would begin the copy again, and beside a
+/// steady writer it would never end.
+pub fn copy(
+    source: &Path,
+    into: &Path,
+    limit: Duration,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<SqliteCopy, SqliteError> {
+    let failed = |error| SqliteError::Source { path: source.to_owned(), source: error };
+    let has_log = has_log(source)?;
+    let from = open(source, has_log).map_err(failed)?;
+    from.busy_timeout(limit).map_err(failed)?;
+    from.execute_batch("BEGIN").map_err(failed)?;
+    let page_bytes =
+        from.query_row(SNAPSHOT, [], |row| row.get(0)).map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => SqliteError::NotDatabase { path: source.to_owned() },
+            _ => failed(error),
+        })?;
+    let unwritten = |error| SqliteError::Copy { path: into.to_owned(), source: error };
+    let mut to = Connection::open_with_flags(into, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unwritten)?;
+    to.execute_batch(UNPROTECTED).map_err(unwritten)?;
+    let backup = Backup::new(&from, &mut to).map_err(unwritten)?;
+    loop {
+        if is_cancelled() {
+            return Err(SqliteError::Cancelled);
+        }
+        match backup.step(PAGES_AT_ONCE) {
+            Ok(StepResult::Done) => break,
+            Ok(_) => {}
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+                return Err(unwritten(error));
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(SqliteCopy { version: rusqlite::version().to_owned(), page_bytes, has_log })
+}
+
+/// Whether the database has a write-ahead log, from its header.
+fn has_log(source: &Path) -> Result<bool, SqliteError> {
+    let header = head(source, HEADER_BYTES)
+        .map_err(|error| SqliteError::Look { path: source.to_owned(), source: error })?;
+    if !header.starts_with(MAGIC) || header.len() < HEADER_BYTES {
+        return Err(SqliteError::NotDatabase { path: source.to_owned() });
+    }
+    Ok(header[READ_VERSION] == READ_VERSION_LOG)
+}
+
+/// Read-only, so that nothing of the source changes, not even by repairs. The exception is a database with a write-ahead log
+/// that nobody has open: a reader creates the log's files, and only who may write removes them again at the end.
+fn open(source: &Path, has_log: bool) -> rusqlite::Result<Connection> {
+    let mut log = source.as_os_str().to_owned();
+    log.push("-wal");
+    let is_idle = has_log && !Path::new(&log).exists();
+    let access = if is_idle { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
+    Connection::open_with_flags(source, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! TDS: connections to SQL Server and Azure SQL, and their logins.
+
+mod access;
+mod browser;
+mod connection;
+mod fault;
+
+pub use access::Access;
+pub use connection::{Columns, Connection, query, query_with, whole, with_connection, within};

@@ -1,0 +1,152 @@
+//! TLS: one configuration for all drivers.
+
+mod certificates;
+mod pinned;
+mod words;
+
+use std::io;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{AlertDescription, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use self::pinned::Named;
+use crate::address::{Address, Tls};
+use crate::error::SourceError;
+
+pub(crate) use words::of_text;
+
+/// The TLS configuration that `address` asks for; `None` without TLS.
+pub(crate) fn client(address: &Address) -> Result<Option<ClientConfig>, SourceError> {
+    let fail = |reason: String| SourceError::Tls { source_name: address.to_string(), reason };
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| fail(error.to_string()))?;
+    let verifier: Arc<dyn ServerCertVerifier> = match &address.tls {
+        Tls::Off => return Ok(None),
+        Tls::Unverified => Arc::new(BelieveAnyone(provider)),
+        Tls::Verify => {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            if roots.is_empty() {
+                let reason =
+                    "this machine trusts no certificate authorities; name a file of them with ?ca=PATH";
+                return Err(fail(reason.into()));
+            }
+            return Ok(Some(builder.with_root_certificates(roots).with_no_client_auth()));
+        }
+        Tls::VerifyWith(_) => Arc::new(Named::new(authorities(address)?, provider).map_err(fail)?),
+    };
+    Ok(Some(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth()))
+}
+
+/// The certificates that `address` names with `?ca=`; empty if there are none.
+pub(crate) fn authorities(address: &Address) -> Result<Vec<CertificateDer<'static>>, SourceError> {
+    let Tls::VerifyWith(path) = &address.tls else { return Ok(Vec::new()) };
+    certificates::read(path).map_err(|reason| SourceError::Tls { source_name: address.to_string(), reason })
+}
+
+/// Why connecting failed: `reason`, or the certificate error if there is a rustls error among the causes of
+/// `error`.
+pub(crate) fn connect_error(
+    source_name: String,
+    reason: String,
+    error: &(dyn std::error::Error + 'static),
+) -> SourceError {
+    match cause(error) {
+        Some(Error::InvalidCertificate(fault)) => {
+            SourceError::Certificate { source_name, reason: words::of(fault), hint: words::advice(fault) }
+        }
+        Some(Error::AlertReceived(alert)) if NOTHING_IN_COMMON.contains(alert) => {
+            SourceError::Tls { source_name, reason: NO_COMMON_CIPHER.into() }
+        }
+        _ => SourceError::Connect { source_name, reason },
+    }
+}
+
+/// The alerts of a server that has no cipher or version that we offer.
+const NOTHING_IN_COMMON: [AlertDescription; 3] = [
+    AlertDescription::HandshakeFailure,
+    AlertDescription::ProtocolVersion,
+    AlertDescription::InsufficientSecurity,
+];
+/// MySQL 8.0.15 and before offer RSA and DHE alone, which today's libraries no longer have.
+const NO_COMMON_CIPHER: &str = "the server accepts neither TLS 1.3 nor a cipher of TLS 1.2 with ECDHE, and iostall has no \
+                                other; a newer version of the server does (MySQL: 8.0.16)";
+
+/// The rustls error in the chain. `io::Error` skips the error it contains, and `mysql_async` has one without
+/// a source, so both are unpacked.
+fn cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Error> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<Error>() {
+            return Some(found);
+        }
+        if let Some(mysql_async::TlsError::Tls(found)) = error.downcast_ref() {
+            return Some(found);
+        }
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = held.map(|held| held as &'a (dyn std::error::Error + 'static)).or_else(|| error.source());
+    }
+    None
+}
+
+/// The verifier of `tls=unverified`: encryption without authentication. Signatures are still checked.
+#[derive(Debug)]
+struct BelieveAnyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for BelieveAnyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_authority_file_is_an_error_that_names_it() {
+        let address: Address = "postgres://u@db1/x?ca=/nowhere/ca.pem".parse().unwrap();
+        let message = client(&address).unwrap_err().to_string();
+        assert!(message.contains("/nowhere/ca.pem"), "{message}");
+    }
+
+    #[test]
+    fn no_configuration_is_made_where_none_is_wanted() {
+        let address: Address = "postgres://u@localhost/x".parse().unwrap();
+        assert!(client(&address).unwrap().is_none());
+    }
+}

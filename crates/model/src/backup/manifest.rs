@@ -1,0 +1,65 @@
+//! The manifest of a stripe set.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::bytes::{Digest32, StoredName};
+use super::entry::FileEntry;
+use super::set_id::SetId;
+use super::settings::BackupSettings;
+use super::source::SourceRecord;
+
+/// What makes stripes a backup: it names every stripe and every file. It is written last, so a set without
+/// one was not completed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub set: SetId,
+    /// Version of iostall that made it.
+    pub tool_version: String,
+    /// Name of the machine that made it; two machines may back up the same path to one place.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
+    pub started_utc: Timestamp,
+    pub ended_utc: Timestamp,
+    pub settings: BackupSettings,
+    pub sources: Vec<SourceRecord>,
+    /// By number.
+    pub stripes: Vec<StripeRecord>,
+    pub totals: Totals,
+    /// What may be wrong with it, such as files that changed while they were read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// By number.
+    pub files: Vec<FileEntry>,
+}
+
+/// One stripe of a set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StripeRecord {
+    /// From 0.
+    pub number: u16,
+    /// Its file name, without a directory.
+    pub name: StoredName,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Frames in it before the end frame, those of the index included.
+    pub frames: u64,
+    /// BLAKE3 of its whole end frame as it lies in the file: header, stored bytes and padding.
+    pub end_digest: Digest32,
+}
+
+/// Sums over all files and stripes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    pub files: u64,
+    /// Sizes of all files, bytes.
+    pub bytes: u64,
+    /// Of these, in holes, which are not stored.
+    pub hole_bytes: u64,
+    /// Bytes read from the sources.
+    pub source_bytes: u64,
+    /// What these became before they were padded to blocks: compressed and encrypted bytes.
+    pub compressed_bytes: u64,
+    /// Bytes of all stripes together.
+    pub stored_bytes: u64,
+}

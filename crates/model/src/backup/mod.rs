@@ -1,0 +1,17 @@
+//! Backups: what a stripe set is made of, and how it was made.
+
+mod bytes;
+mod compression;
+mod entry;
+mod manifest;
+mod set_id;
+mod settings;
+mod source;
+
+pub use bytes::{Digest32, StoredName};
+pub use compression::{Compression, CompressionError};
+pub use entry::{FileEntry, FileKind, FileMetadata};
+pub use manifest::{Manifest, StripeRecord, Totals};
+pub use set_id::{SetId, SetIdError};
+pub use settings::BackupSettings;
+pub use source::{PostgresRecord, SourceKind, SourceRecord};

@@ -1,0 +1,49 @@
+//! What was backed up.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::bytes::StoredName;
+
+/// One source of a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRecord {
+    /// As it was named on the command line, without a password. Invalid UTF-8 is replaced.
+    pub named: String,
+    /// What its entries' names begin with; empty if it was the only source, and a directory.
+    pub prefix: StoredName,
+    #[serde(flatten)]
+    pub kind: SourceKind,
+    /// When the last of it was read.
+    pub read_until_utc: Timestamp,
+}
+
+/// What kind of source it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "source", rename_all = "kebab-case")]
+pub enum SourceKind {
+    File,
+    Directory,
+    BlockDevice,
+    Stream,
+    Postgresql(PostgresRecord),
+    Sqlite {
+        /// Version of the library that made the copy.
+        version: String,
+    },
+}
+
+/// A PostgreSQL cluster that was backed up while it was running.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PostgresRecord {
+    /// As `server_version` says.
+    pub version: String,
+    pub system_identifier: u64,
+    pub timeline: u32,
+    /// Where recovery must begin, as PostgreSQL writes a position: `16/B374D848`.
+    pub start_lsn: String,
+    /// What recovery must reach for a consistent state.
+    pub stop_lsn: String,
+    /// Whether a standby was the source.
+    pub from_standby: bool,
+}

@@ -1,0 +1,108 @@
+//! `iostall backup create`.
+
+use serde::{Deserialize, Serialize};
+
+use super::outcome::Outcome;
+use crate::capacity::Capacity;
+use crate::measured::Measured;
+use crate::outcome::EngineUse;
+use crate::point::Point;
+use crate::profile::Profile;
+use crate::stripe::{BackupShape, StripeUse};
+use crate::summary::Summary;
+use crate::transfer::{BufferTime, TransferPoint, is_zero};
+
+/// A backup.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BackupOutcome {
+    /// Id of the stripe set, in hexadecimal digits; `None` if nothing was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
+    /// Where the manifest is, which makes the stripes a backup. `None` if there is none: nothing was written, or it was
+    /// not completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub manifest: Option<String>,
+    /// What was backed up, as named. Invalid UTF-8 is replaced, and passwords are left out.
+    pub sources: Vec<String>,
+    /// Page size of the database that was backed up, bytes; `None` for anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_bytes: Option<u32>,
+    pub shape: BackupShape,
+    pub files: u64,
+    /// Total size of the files without their holes: what was read.
+    pub bytes: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub hole_bytes: u64,
+    /// What all stripes have together; for `null:`, what they would have.
+    pub stored_bytes: u64,
+    pub stripes: Vec<StripeUse>,
+    /// From the first byte until the manifest was durable, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Of this, the final sync calls, nanoseconds.
+    pub sync_ns: u64,
+    /// Where buffers spent their time. Its hashing is everything that workers do: checksums, compression and encryption.
+    pub buffer_time: BufferTime,
+    /// Throughput over time.
+    pub series: Vec<TransferPoint>,
+    /// User CPU time of this process, nanoseconds.
+    pub cpu_user_ns: u64,
+    pub cpu_system_ns: u64,
+    /// Pages of the database whose own checksum was compared; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages_checked: Option<u64>,
+    /// Pages whose checksum is wrong, one sentence each. They are in the backup as they were read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bad_pages: Vec<String>,
+}
+
+impl BackupOutcome {
+    /// Size of the source as a multiple of what was written; `None` if one of them is nothing.
+    pub fn ratio(&self) -> Option<f64> {
+        (self.stored_bytes > 0 && self.bytes > 0).then(|| self.bytes as f64 / self.stored_bytes as f64)
+    }
+
+    /// Pages of the database.
+    pub fn pages(&self) -> Option<u64> {
+        self.page_bytes.map(|size| self.bytes / u64::from(size.max(1)))
+    }
+
+    /// Whether something was left that can be restored.
+    pub fn is_whole(&self) -> bool {
+        self.manifest.is_some()
+    }
+}
+
+impl Outcome for BackupOutcome {
+    fn kind(&self) -> &'static str {
+        "backup"
+    }
+
+    fn used_bytes(&self, _index: usize, _whole_bytes: u64) -> Option<u64> {
+        None
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
+    // It opens files in several ways, and its own report says how.
+    fn engines(&self) -> Vec<&EngineUse> {
+        Vec::new()
+    }
+
+    fn points(&self) -> &[Point] {
+        &[]
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        Vec::new()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
+        Vec::new()
+    }
+
+    fn summary(&self) -> Summary {
+        Summary::of_moved(self.bytes, self.elapsed_ns)
+    }
+}

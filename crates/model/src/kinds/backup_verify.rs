@@ -1,0 +1,101 @@
+//! `iostall backup verify`.
+
+use serde::{Deserialize, Serialize};
+
+use super::outcome::Outcome;
+use crate::capacity::Capacity;
+use crate::measured::Measured;
+use crate::outcome::EngineUse;
+use crate::point::Point;
+use crate::profile::Profile;
+use crate::stripe::{BackupDamage, StripeUse};
+use crate::summary::Summary;
+use crate::transfer::{BufferTime, TransferPoint};
+
+/// A check of a backup, without restoring it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BackupVerifyOutcome {
+    /// Id of the stripe set, in hexadecimal digits.
+    pub set: String,
+    /// The manifest or stripe that was named.
+    pub from: String,
+    /// Only headers, index and ends were read: nothing is known about the data itself.
+    pub headers_only: bool,
+    pub newest: Newest,
+    pub files: u64,
+    pub frames: u64,
+    /// Of these, as they should be.
+    pub good_frames: u64,
+    /// What the checked frames hold.
+    pub bytes: u64,
+    /// What was read from all stripes together.
+    pub stored_bytes: u64,
+    pub stripes: Vec<StripeUse>,
+    pub elapsed_ns: u64,
+    /// Where buffers spent their time. Its hashing is everything that workers do: checksums, decryption and decompression.
+    pub buffer_time: BufferTime,
+    /// Throughput over time.
+    pub series: Vec<TransferPoint>,
+    /// User CPU time of this process, nanoseconds.
+    pub cpu_user_ns: u64,
+    pub cpu_system_ns: u64,
+    /// What is damaged, in the order of stripes and positions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub damage: Vec<BackupDamage>,
+}
+
+/// Whether the set is the newest of its source, which a set cannot tell by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Newest {
+    /// Nothing says which is.
+    #[default]
+    Unknown,
+    /// It is the one that was expected.
+    Expected,
+    /// Another one was expected, or the store knows a newer one.
+    Other { set: String, because: String },
+}
+
+impl BackupVerifyOutcome {
+    /// Frames that were neither good nor bad, because the check was stopped.
+    pub fn unchecked(&self) -> u64 {
+        let bad = self.damage.iter().filter(|damage| damage.frame.is_some()).count() as u64;
+        self.frames.saturating_sub(self.good_frames).saturating_sub(bad)
+    }
+}
+
+impl Outcome for BackupVerifyOutcome {
+    fn kind(&self) -> &'static str {
+        "backup-verify"
+    }
+
+    fn used_bytes(&self, _index: usize, _whole_bytes: u64) -> Option<u64> {
+        None
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
+    // It opens files in several ways, and its own report says how.
+    fn engines(&self) -> Vec<&EngineUse> {
+        Vec::new()
+    }
+
+    fn points(&self) -> &[Point] {
+        &[]
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        Vec::new()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
+        Vec::new()
+    }
+
+    fn summary(&self) -> Summary {
+        Summary::of_moved(self.bytes, self.elapsed_ns)
+    }
+}

@@ -1,0 +1,54 @@
+//! The periods of a calendar, in a time zone.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+/// A period of which the newest backup is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Period {
+    Hour,
+    Day,
+    /// From Monday to Sunday.
+    Week,
+    Month,
+    Year,
+}
+
+impl Period {
+    /// All of them, the shortest first.
+    pub const ALL: [Self; 5] = [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Year];
+
+    /// In words, for a sentence.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
+    /// Equal for two times in the same period of `zone`, as a clock on the wall shows it.
+    pub(super) fn key(self, at: Timestamp, zone: &TimeZone) -> [i32; 4] {
+        let local = zone.to_datetime(at);
+        let (year, month, day) = (local.year().into(), local.month().into(), local.day().into());
+        match self {
+            // The hour that comes twice when the clock is set back is two hours.
+            Self::Hour => {
+                let offset = zone.to_offset(at).seconds();
+                let day_of_year: i32 = local.day_of_year().into();
+                [year, day_of_year, local.hour().into(), offset]
+            }
+            Self::Day => [year, month, day, 0],
+            Self::Week => {
+                let week = local.date().iso_week_date();
+                [week.year().into(), week.week().into(), 0, 0]
+            }
+            Self::Month => [year, month, 0, 0],
+            Self::Year => [year, 0, 0, 0],
+        }
+    }
+}

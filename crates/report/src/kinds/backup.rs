@@ -1,0 +1,237 @@
+//! The report of a backup.
+
+use iostall_measure::Rate;
+use iostall_model::figures::per_second;
+use iostall_model::stripe::BackupShape;
+use iostall_model::transfer::LimitSide;
+use iostall_model::{BackupOutcome, Run};
+
+use super::moved::{self, NoSpans};
+use super::striped::{self, each, limit_fact, limit_name, processed};
+use crate::fact::Fact;
+use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
+use crate::report::Report;
+use crate::section::{Layout, Note, Section, Tile};
+use crate::table::Severity;
+
+/// How many wrong pages a report lists.
+const PAGES_LISTED: usize = 100;
+
+/// What the target is called where it sets the pace.
+const TARGET: &str = "slowest stripe";
+
+pub(super) fn report<'a>(run: &'a Run, backup: &'a BackupOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: String::new(),
+        headline: line(backup),
+        line: Box::new(|| line(backup)),
+        answer: Box::new(|| answer(backup)),
+        judgement: Box::new(|| None),
+        card: Box::new(|| card(backup)),
+        asked: None,
+        opens_one_way: false,
+        sections: Box::new(|| vec![section(backup)]),
+        when_empty: "",
+        charts: Box::new(|| vec![moved::charts(&backup.series)]),
+        series: Box::new(|| striped::series(&backup.series)),
+        summary: Box::new(|| Box::new(NoSpans::new())),
+    }
+}
+
+fn ratio(backup: &BackupOutcome) -> Option<String> {
+    backup.ratio().map(|ratio| format!("{ratio:.2} : 1"))
+}
+
+/// In the form of BACKUP's last message, with the rates of source and target apart.
+fn line(backup: &BackupOutcome) -> String {
+    let mut parts = vec![format!("processed {}", processed(backup.pages(), backup.bytes, backup.elapsed_ns))];
+    if backup.shape.compression != "none" {
+        parts.extend(ratio(backup).map(|ratio| format!("compressed {ratio}")));
+    }
+    let rate = |amount: u64| maybe_throughput(per_second(amount as f64, backup.elapsed_ns));
+    let mut rates = format!("source {}, stored {}", rate(backup.bytes), rate(backup.stored_bytes));
+    if let Some(each) = each(&backup.stripes, backup.elapsed_ns).filter(|_| backup.stripes.len() > 1) {
+        rates.push_str(&format!(", {each}"));
+    }
+    parts.push(rates);
+    parts.join("; ")
+}
+
+/// The same, with whether there is a backup now and what set the pace.
+fn answer(backup: &BackupOutcome) -> String {
+    let state = match &backup.manifest {
+        Some(manifest) => format!("whole and durable: {}", shown(manifest)),
+        None if is_to_null(backup) => "to null, so nothing was kept".to_owned(),
+        None => "NOT COMPLETED: there is no backup".to_owned(),
+    };
+    let bad = backup.bad_pages.len() as u64;
+    let bad = (bad > 0).then(|| format!("{} with a wrong checksum in the database", pages(bad)));
+    let limit = match backup.buffer_time.limit() {
+        None | Some(LimitSide::Both) => None,
+        Some(LimitSide::Rate) => Some(match backup.shape.limit_bytes_per_second {
+            Some(limit) => format!("its --limit of {} set the pace", Rate::BytesPerSecond(limit as f64)),
+            None => "its --limit set the pace".to_owned(),
+        }),
+        Some(LimitSide::Hash) => Some("the CPU set the pace".to_owned()),
+        Some(side) => Some(format!("the {} set the pace", limit_name(side, TARGET))),
+    };
+    [Some(line(backup)), Some(state), bad, limit].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// Whether it measured everything but the targets.
+fn is_to_null(backup: &BackupOutcome) -> bool {
+    backup.stripes.iter().any(|stripe| stripe.path == "null:")
+}
+
+fn pages(number: u64) -> String {
+    if number == 1 { "1 page".to_owned() } else { format!("{} pages", count(number)) }
+}
+
+fn card(backup: &BackupOutcome) -> Vec<Tile> {
+    let bad = backup.bad_pages.len() as u64;
+    let severity = if bad > 0 { Severity::Bad } else { Severity::Plain };
+    let rate = |amount: u64| maybe_throughput(per_second(amount as f64, backup.elapsed_ns));
+    let limit = backup.buffer_time.limit().map_or("", |side| limit_name(side, TARGET));
+    let checked = backup.pages_checked.map_or_else(|| NONE.to_owned(), count);
+    vec![
+        Tile::plain("source", rate(backup.bytes), if limit.is_empty() { "" } else { "read" }),
+        Tile::plain("stored", rate(backup.stored_bytes), "on all stripes together"),
+        Tile::plain(
+            "ratio",
+            ratio(backup).unwrap_or_else(|| NONE.to_owned()),
+            shown(&backup.shape.compression),
+        ),
+        Tile::plain("time", duration(backup.elapsed_ns as f64), "until all was durable"),
+        Tile::plain("read", bytes(backup.bytes), ""),
+        Tile::plain("written", bytes(backup.stored_bytes), ""),
+        Tile::plain("limit", if limit.is_empty() { NONE } else { limit }, "what set the pace"),
+        Tile { severity, ..Tile::plain("bad pages", count(bad), format!("of {checked} checked")) },
+    ]
+}
+
+fn section(backup: &BackupOutcome) -> Section {
+    Section {
+        title: "Result".to_owned(),
+        subtitle: line(backup),
+        layout: Layout::Facts,
+        notes: notes(backup),
+        facts: facts(backup),
+        tables: striped::stripes(&backup.stripes, backup.elapsed_ns).into_iter().collect(),
+        ..Section::default()
+    }
+}
+
+fn facts(backup: &BackupOutcome) -> Vec<Fact> {
+    let sources = backup.sources.iter().map(|source| Fact::new("source", shown(source)));
+    let mut facts: Vec<Fact> = sources.collect();
+    facts.extend(backup.set.as_ref().map(|set| Fact::new("set", shown(set))));
+    facts.extend(backup.manifest.as_ref().map(|manifest| Fact::new("manifest", shown(manifest))));
+    facts.push(Fact::new("moved", moved_by(&backup.shape)));
+    facts.extend(backup.shape.caching_reasons.iter().map(|reason| Fact::new("buffered", shown(reason))));
+    let encryption = backup.shape.encryption.as_ref();
+    facts.push(Fact::new("encryption", encryption.map_or_else(|| "none".to_owned(), |words| shown(words))));
+    facts.extend(limit_fact(&backup.buffer_time, TARGET));
+    let holes = (backup.hole_bytes > 0).then(|| format!(" · {} of holes left out", bytes(backup.hole_bytes)));
+    let files =
+        if backup.files == 1 { "1 file".to_owned() } else { format!("{} files", count(backup.files)) };
+    facts.push(Fact::new(
+        "size",
+        format!(
+            "{} in {files}, stored as {}{}",
+            bytes(backup.bytes),
+            bytes(backup.stored_bytes),
+            holes.unwrap_or_default()
+        ),
+    ));
+    let (all, sync) = (duration(backup.elapsed_ns as f64), duration(backup.sync_ns as f64));
+    facts.push(Fact::new("time", format!("{all} in all · {sync} making durable")));
+    facts.push(striped::cpu(backup.cpu_user_ns, backup.cpu_system_ns, backup.bytes));
+    if let Some(checked) = backup.pages_checked {
+        let bad = backup.bad_pages.len() as u64;
+        facts.push(Fact::new("pages", format!("{} checked, {} wrong", count(checked), count(bad))));
+    }
+    facts
+}
+
+fn moved_by(shape: &BackupShape) -> String {
+    let caching = |is_direct| if is_direct { "direct" } else { "buffered" };
+    format!(
+        "{} a transfer, {} a frame, {} buffers, {} worker{}, compression {}; read {}, written {}",
+        bytes(shape.transfer_bytes.into()),
+        bytes(shape.frame_bytes.into()),
+        shape.buffer_count,
+        shape.worker_count,
+        if shape.worker_count == 1 { "" } else { "s" },
+        shown(&shape.compression),
+        caching(shape.reads_directly),
+        caching(shape.writes_directly),
+    )
+}
+
+fn notes(backup: &BackupOutcome) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if !backup.is_whole() && !is_to_null(backup) {
+        notes.push(Note::bad(
+            "NOT COMPLETED: there is no manifest, so nothing of it can be taken for a backup. Run it again: nothing \
+             has to be cleaned up first.",
+        ));
+    }
+    let bad = backup.bad_pages.iter();
+    notes.extend(bad.take(PAGES_LISTED).map(|page| Note::bad(format!("WRONG PAGE {}", shown(page)))));
+    let more = backup.bad_pages.len().saturating_sub(PAGES_LISTED) as u64;
+    if more > 0 {
+        notes.push(Note::bad(format!("WRONG PAGE: {} more, which JSON lists.", count(more))));
+    }
+    if let (Some(manifest), true) = (&backup.manifest, backup.is_whole()) {
+        let manifest = iostall_measure::foreign::shell_word(manifest);
+        notes.push(Note::plain(format!(
+            "`iostall backup verify {}` reads it back and checks every frame.",
+            shown(&manifest)
+        )));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_model::stripe::StripeUse;
+
+    use super::*;
+
+    fn backup() -> BackupOutcome {
+        BackupOutcome {
+            set: Some("00ff".into()),
+            manifest: Some("/b1/shop.iob.manifest".into()),
+            page_bytes: Some(8192),
+            bytes: 1 << 30,
+            stored_bytes: 1 << 29,
+            elapsed_ns: 2_000_000_000,
+            shape: BackupShape { compression: "zstd:1".into(), ..BackupShape::default() },
+            ..BackupOutcome::default()
+        }
+    }
+
+    /// The story: the published 618 MB/s counted 150 GB of source, of which 25 were written, and nobody could tell.
+    #[test]
+    fn the_rates_of_source_and_target_are_apart() {
+        assert_eq!(
+            line(&backup()),
+            "processed 131072 pages (1 GiB) in 2.000 seconds (512.000 MB/sec); compressed 2.00 : 1; \
+             source 512 MiB/s, stored 256 MiB/s"
+        );
+    }
+
+    #[test]
+    fn the_answer_says_whether_there_is_a_backup_now() {
+        assert!(answer(&backup()).ends_with("; whole and durable: /b1/shop.iob.manifest"));
+        let stopped = BackupOutcome { set: None, manifest: None, ..backup() };
+        assert!(answer(&stopped).ends_with("; NOT COMPLETED: there is no backup"));
+        assert!(notes(&stopped)[0].text.contains("Run it again"));
+        let stripe = StripeUse { path: "null:".into(), ..StripeUse::default() };
+        let null = BackupOutcome { set: None, manifest: None, stripes: vec![stripe], ..backup() };
+        assert!(answer(&null).ends_with("; to null, so nothing was kept"));
+        assert!(notes(&null).is_empty());
+    }
+}

@@ -1,0 +1,174 @@
+//! The report of a check of a backup.
+
+use iostall_model::figures::per_second;
+use iostall_model::{BackupVerifyOutcome, Newest, Run};
+
+use super::moved::{self, NoSpans};
+use super::striped::{self, limit_fact};
+use crate::fact::Fact;
+use crate::format::{bytes, count, duration, maybe_throughput, shown};
+use crate::report::Report;
+use crate::section::{Layout, Note, Section, Tile};
+use crate::table::Severity;
+
+pub(super) fn report<'a>(run: &'a Run, verify: &'a BackupVerifyOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: String::new(),
+        headline: line(verify),
+        line: Box::new(|| line(verify)),
+        answer: Box::new(|| answer(run, verify)),
+        judgement: Box::new(|| None),
+        card: Box::new(|| card(verify)),
+        asked: None,
+        opens_one_way: false,
+        sections: Box::new(|| vec![section(verify)]),
+        when_empty: "",
+        charts: Box::new(|| vec![moved::charts(&verify.series)]),
+        series: Box::new(|| striped::series(&verify.series)),
+        summary: Box::new(|| Box::new(NoSpans::new())),
+    }
+}
+
+fn rate(verify: &BackupVerifyOutcome) -> String {
+    maybe_throughput(per_second(verify.stored_bytes as f64, verify.elapsed_ns))
+}
+
+fn line(verify: &BackupVerifyOutcome) -> String {
+    format!(
+        "{} of {} frames as they were written; {} read in {}, {}",
+        count(verify.good_frames),
+        count(verify.frames),
+        bytes(verify.stored_bytes),
+        duration(verify.elapsed_ns as f64),
+        rate(verify),
+    )
+}
+
+/// Whether somebody may rely on it, and on what.
+fn answer(run: &Run, verify: &BackupVerifyOutcome) -> String {
+    let damaged = verify.damage.len() as u64;
+    let state = match damaged {
+        0 if run.interrupted => "NOT CHECKED to the end".to_owned(),
+        0 if verify.headers_only => {
+            "complete by its headers: every frame is there, but what is in them was not read".to_owned()
+        }
+        0 => "the backup is whole: every byte of it was read and is as it was written".to_owned(),
+        1 => "THE BACKUP IS DAMAGED in 1 place".to_owned(),
+        _ => format!("THE BACKUP IS DAMAGED in {} places", count(damaged)),
+    };
+    let newest = match &verify.newest {
+        Newest::Unknown => "whether it is the newest cannot be told from it",
+        Newest::Expected => "it is the one that was expected",
+        Newest::Other { .. } => "it is NOT the one that was expected",
+    };
+    [line(verify), state, newest.to_owned()].join("; ")
+}
+
+fn card(verify: &BackupVerifyOutcome) -> Vec<Tile> {
+    let damaged = verify.damage.len() as u64;
+    let severity = if damaged > 0 { Severity::Bad } else { Severity::Good };
+    vec![
+        Tile { severity, ..Tile::plain("damaged", count(damaged), "places") },
+        Tile::plain("good", count(verify.good_frames), "frames"),
+        Tile::plain("not checked", count(verify.unchecked()), "frames"),
+        Tile::plain("throughput", rate(verify), "of the stripes"),
+        Tile::plain("read", bytes(verify.stored_bytes), "from all stripes together"),
+        Tile::plain("holds", bytes(verify.bytes), format!("in {} files", count(verify.files))),
+        Tile::plain("stripes", count(verify.stripes.len() as u64), ""),
+        Tile::plain("time", duration(verify.elapsed_ns as f64), ""),
+    ]
+}
+
+fn section(verify: &BackupVerifyOutcome) -> Section {
+    Section {
+        title: "Result".to_owned(),
+        subtitle: line(verify),
+        layout: Layout::Facts,
+        notes: notes(verify),
+        facts: facts(verify),
+        tables: striped::stripes(&verify.stripes, verify.elapsed_ns).into_iter().collect(),
+        ..Section::default()
+    }
+}
+
+fn facts(verify: &BackupVerifyOutcome) -> Vec<Fact> {
+    let depth = if verify.headers_only {
+        "headers, index and ends"
+    } else {
+        "every byte: checksums of what is stored, and of what comes out of it"
+    };
+    let holds = format!("{} in {} files", bytes(verify.bytes), count(verify.files));
+    let mut facts = vec![
+        Fact::new("backup", shown(&verify.from)),
+        Fact::new("set", shown(&verify.set)),
+        Fact::new("checked", depth.to_owned()),
+        Fact::new("holds", holds),
+    ];
+    facts.extend(limit_fact(&verify.buffer_time, "destination"));
+    facts.push(striped::cpu(verify.cpu_user_ns, verify.cpu_system_ns, verify.stored_bytes));
+    facts
+}
+
+fn notes(verify: &BackupVerifyOutcome) -> Vec<Note> {
+    let mut notes = striped::damage(&verify.damage);
+    match &verify.newest {
+        Newest::Other { set, because } => notes.push(Note::bad(format!(
+            "NOT THE EXPECTED SET: {}. Expected was {}.",
+            shown(because),
+            shown(set)
+        ))),
+        Newest::Unknown => notes.push(Note::caution(
+            "A backup cannot tell whether there is a newer one. With --expect SETID it is compared with the one that \
+             you mean.",
+        )),
+        Newest::Expected => {}
+    }
+    if verify.headers_only {
+        notes.push(Note::caution(
+            "Only headers were read. They prove that all stripes belong together, that no frame is missing and that \
+             each stripe was completed. They prove nothing about the data in the frames: leave --headers out for that.",
+        ));
+    }
+    if verify.unchecked() > 0 {
+        let (left, all) = (count(verify.unchecked()), count(verify.frames));
+        notes.push(Note::caution(format!("{left} of {all} frames were NOT CHECKED: it was stopped before.")));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    /// The story: `--headers` took a second, said that all was well, and a restore failed on a rotten frame.
+    #[test]
+    fn headers_alone_are_no_proof_of_the_data_and_the_answer_says_so() {
+        let verify = BackupVerifyOutcome {
+            headers_only: true,
+            frames: 10,
+            good_frames: 10,
+            ..BackupVerifyOutcome::default()
+        };
+        let run = fixture::judged();
+        assert!(answer(&run, &verify).contains("what is in them was not read"));
+        assert!(notes(&verify).iter().any(|note| note.text.contains("nothing about the data")));
+        let all = BackupVerifyOutcome { headers_only: false, ..verify };
+        assert!(answer(&run, &all).contains("every byte of it was read"), "{}", answer(&run, &all));
+    }
+
+    /// The story: last month's set was put in the place of yesterday's, and it was whole.
+    #[test]
+    fn whether_a_whole_backup_is_the_newest_is_said_or_said_to_be_unknown() {
+        let run = fixture::judged();
+        let mut verify = BackupVerifyOutcome { frames: 1, good_frames: 1, ..BackupVerifyOutcome::default() };
+        assert!(answer(&run, &verify).ends_with("cannot be told from it"));
+        verify.newest = Newest::Other { set: "0a".into(), because: "run 7 made a newer one".into() };
+        assert!(answer(&run, &verify).ends_with("NOT the one that was expected"));
+        assert!(notes(&verify)[0].text.contains("run 7 made a newer one"));
+        verify.newest = Newest::Expected;
+        assert!(notes(&verify).is_empty());
+    }
+}

@@ -1,0 +1,155 @@
+//! The report of a restored backup.
+
+use iostall_model::figures::per_second;
+use iostall_model::transfer::LimitSide;
+use iostall_model::{RestoreOutcome, Run};
+
+use super::moved::{self, NoSpans};
+use super::striped::{self, each, limit_fact, limit_name, processed};
+use crate::fact::Fact;
+use crate::format::{NONE, bytes, count, duration, maybe_throughput, shown};
+use crate::report::Report;
+use crate::section::{Layout, Note, Section, Tile};
+use crate::table::Severity;
+
+pub(super) fn report<'a>(run: &'a Run, restore: &'a RestoreOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: String::new(),
+        headline: line(restore),
+        line: Box::new(|| line(restore)),
+        answer: Box::new(|| answer(restore)),
+        judgement: Box::new(|| None),
+        card: Box::new(|| card(restore)),
+        asked: None,
+        opens_one_way: false,
+        sections: Box::new(|| vec![section(restore)]),
+        when_empty: "",
+        charts: Box::new(|| vec![moved::charts(&restore.series)]),
+        series: Box::new(|| striped::series(&restore.series)),
+        summary: Box::new(|| Box::new(NoSpans::new())),
+    }
+}
+
+/// In the form of RESTORE's last message.
+fn line(restore: &RestoreOutcome) -> String {
+    let rate = |amount: u64| maybe_throughput(per_second(amount as f64, restore.elapsed_ns));
+    let mut text = format!(
+        "processed {}; read {}, written {}",
+        processed(restore.pages(), restore.bytes, restore.elapsed_ns),
+        rate(restore.stored_bytes),
+        rate(restore.bytes)
+    );
+    if let Some(each) = each(&restore.stripes, restore.elapsed_ns).filter(|_| restore.stripes.len() > 1) {
+        text.push_str(&format!(", {each}"));
+    }
+    text
+}
+
+/// The same, with whether it is whole.
+fn answer(restore: &RestoreOutcome) -> String {
+    let state = match (restore.damage.len(), restore.is_whole) {
+        (0, true) => format!("every frame as it was written; {} is whole and durable", shown(&restore.to)),
+        (0, false) => format!("NOT COMPLETED: {} is not whole", shown(&restore.to)),
+        (1, _) => format!("THE BACKUP IS DAMAGED in 1 place: {} is not whole", shown(&restore.to)),
+        (many, _) => {
+            let many = count(many as u64);
+            format!("THE BACKUP IS DAMAGED in {many} places: {} is not whole", shown(&restore.to))
+        }
+    };
+    let limit = match restore.buffer_time.limit() {
+        None | Some(LimitSide::Both) => None,
+        Some(side) => Some(format!("the {} set the pace", limit_name(side, "destination"))),
+    };
+    [Some(line(restore)), Some(state), limit].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+fn card(restore: &RestoreOutcome) -> Vec<Tile> {
+    let damaged = restore.damage.len() as u64;
+    let severity = if damaged > 0 { Severity::Bad } else { Severity::Plain };
+    let rate = |amount: u64| maybe_throughput(per_second(amount as f64, restore.elapsed_ns));
+    let limit = restore.buffer_time.limit().map_or(NONE, |side| limit_name(side, "destination"));
+    vec![
+        Tile::plain("written", rate(restore.bytes), "to the destination"),
+        Tile::plain("time", duration(restore.elapsed_ns as f64), "until all was durable"),
+        Tile::plain("restored", bytes(restore.bytes), ""),
+        Tile::plain("files", count(restore.files), ""),
+        Tile { severity, ..Tile::plain("damaged", count(damaged), "places in the backup") },
+        Tile::plain("read", rate(restore.stored_bytes), "from all stripes together"),
+        Tile::plain("stripes", count(restore.stripes.len() as u64), ""),
+        Tile::plain("limit", limit, "what set the pace"),
+    ]
+}
+
+fn section(restore: &RestoreOutcome) -> Section {
+    Section {
+        title: "Result".to_owned(),
+        subtitle: line(restore),
+        layout: Layout::Facts,
+        notes: notes(restore),
+        facts: facts(restore),
+        tables: striped::stripes(&restore.stripes, restore.elapsed_ns).into_iter().collect(),
+        ..Section::default()
+    }
+}
+
+fn facts(restore: &RestoreOutcome) -> Vec<Fact> {
+    let mut facts = vec![
+        Fact::new("backup", shown(&restore.from)),
+        Fact::new("set", shown(&restore.set)),
+        Fact::new("destination", shown(&restore.to)),
+    ];
+    facts.extend(restore.only.as_ref().map(|only| Fact::new("only", shown(only))));
+    facts.push(Fact::new(
+        "moved",
+        format!(
+            "at most {} reads in flight, {} worker{}",
+            restore.reads_max,
+            restore.worker_count,
+            if restore.worker_count == 1 { "" } else { "s" }
+        ),
+    ));
+    facts.extend(limit_fact(&restore.buffer_time, "destination"));
+    let (all, sync) = (duration(restore.elapsed_ns as f64), duration(restore.sync_ns as f64));
+    facts.push(Fact::new("time", format!("{all} in all · {sync} making durable")));
+    facts.push(striped::cpu(restore.cpu_user_ns, restore.cpu_system_ns, restore.bytes));
+    facts
+}
+
+fn notes(restore: &RestoreOutcome) -> Vec<Note> {
+    let mut notes = striped::damage(&restore.damage);
+    if let Some(left) = &restore.left {
+        notes.push(Note::bad(format!("NOT COMPLETED: what was restored so far is in {}.", shown(left))));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_model::stripe::BackupDamage;
+
+    use super::*;
+
+    /// The story: a restore stopped at a damaged frame, and its last line said how fast it had been.
+    #[test]
+    fn the_answer_of_a_restore_says_whether_it_is_whole() {
+        let whole = RestoreOutcome {
+            to: "/scratch/shop".into(),
+            is_whole: true,
+            bytes: 1 << 30,
+            stored_bytes: 1 << 29,
+            elapsed_ns: 2_000_000_000,
+            ..RestoreOutcome::default()
+        };
+        assert_eq!(
+            answer(&whole),
+            "processed 1073741824 bytes (1 GiB) in 2.000 seconds (512.000 MB/sec); read 256 MiB/s, written 512 MiB/s; \
+             every frame as it was written; /scratch/shop is whole and durable"
+        );
+        let stopped = RestoreOutcome { is_whole: false, ..whole.clone() };
+        assert!(answer(&stopped).ends_with("NOT COMPLETED: /scratch/shop is not whole"));
+        let damaged = RestoreOutcome { damage: vec![BackupDamage::default()], ..stopped };
+        assert!(answer(&damaged).contains("THE BACKUP IS DAMAGED in 1 place"), "{}", answer(&damaged));
+    }
+}

@@ -1,0 +1,323 @@
+//! Makes a backup: finds what the sources consist of, writes the stripes, and returns a run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use iostall_engine::files::StandardInput;
+use iostall_host::System;
+use iostall_model::backup::Compression;
+use iostall_model::stripe::{BackupShape, StripeUse};
+use iostall_model::{BackupOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_transfer::Progress;
+use iostall_transfer::backup::codec::Lock;
+use iostall_transfer::backup::create::{
+    self, CreateError, CreateOptions, Made, PreparedSource, SourceRequest,
+};
+use iostall_transfer::rate::RateLimit;
+
+use crate::error::SessionError;
+use crate::event::Observer;
+use crate::transfer::{Transfer, target};
+
+/// What to back up, where, and how. What is `None` is chosen.
+pub struct CreateRequest {
+    pub sources: Vec<BackupSource>,
+    /// One file for each stripe; none for `null:`, which measures everything but the targets.
+    pub targets: Vec<PathBuf>,
+    pub compression: Compression,
+    pub frame_bytes: Option<u32>,
+    pub transfer_bytes: Option<u32>,
+    pub buffers: Option<u32>,
+    pub workers: Option<u32>,
+    /// Bytes a second that are read at most.
+    pub limit: Option<u64>,
+    /// Who can read the backup; anybody if `None`.
+    pub lock: Option<Lock>,
+}
+
+/// A source as the user named it.
+pub enum BackupSource {
+    /// A file, a directory or a block device.
+    Path(PathBuf),
+    StandardInput,
+    /// A database, whose files were found by its own use case.
+    Prepared(Box<PreparedSource>),
+}
+
+impl BackupSource {
+    /// For the record.
+    fn named(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::StandardInput => "-".to_owned(),
+            Self::Prepared(source) => source.record.named.clone(),
+        }
+    }
+}
+
+/// The result of a backup that has begun.
+pub struct Created {
+    pub outcome: BackupOutcome,
+    pub warnings: Vec<Warning>,
+    /// Why there is no backup, if there is none although one was wanted.
+    pub ended: Option<CreateError>,
+    name: String,
+    targets: Vec<iostall_measure::platform::Target>,
+    transfer: Transfer,
+}
+
+impl Created {
+    /// As a run.
+    pub fn into_run(self) -> Run {
+        let body = RunBody::Backup(Box::new(self.outcome));
+        self.transfer.finish(self.name, self.targets, self.warnings, body)
+    }
+}
+
+/// Makes a backup.
+///
+/// # Errors
+/// If it could not start. A later error is part of [`Created`]; whatever had been written is then gone, except where the error
+/// says how to go on.
+pub fn create(
+    request: CreateRequest,
+    transfer: Transfer,
+    observer: &dyn Observer,
+) -> Result<Created, SessionError> {
+    let name = request.sources.first().map_or_else(String::new, BackupSource::named);
+    let sources: Vec<String> = request.sources.iter().map(BackupSource::named).collect();
+    let first_file = request.sources.first().and_then(|source| match source {
+        BackupSource::Path(path) => Some(path.clone()),
+        BackupSource::StandardInput | BackupSource::Prepared(_) => None,
+    });
+    let options = options(&request);
+    let done = transfer.work(observer, |progress| {
+        let requests = request.sources.into_iter().map(|source| requested(source, progress));
+        let requests = requests.collect::<io::Result<Vec<_>>>().map_err(CreateError::standard_input)?;
+        let prepared = create::prepare(requests, &options.targets)?;
+        create::create(&options, prepared, progress)
+    });
+    let has_begun = transfer.progress().now().bytes_done > 0;
+    let (made, ended) = match done {
+        Ok(made) => (Some(made), None),
+        Err(error) if has_begun || error.is_cancelled() => (None, Some(error)),
+        Err(error) => return Err(error.into()),
+    };
+    let warnings = made.as_ref().map(|made| warnings(made, &options)).unwrap_or_default();
+    let outcome = BackupOutcome { sources, ..outcome(made.as_ref(), &options, &transfer) };
+    let targets = first_file.and_then(|path| target(&path)).into_iter().collect();
+    Ok(Created { outcome, warnings, ended, name, targets, transfer })
+}
+
+fn options(request: &CreateRequest) -> CreateOptions {
+    CreateOptions {
+        targets: request.targets.clone(),
+        compression: request.compression,
+        frame_bytes: request.frame_bytes,
+        transfer_bytes: request.transfer_bytes,
+        buffers: request.buffers,
+        workers: request.workers,
+        rate: request.limit.map(|limit| Arc::new(RateLimit::new(limit))),
+        limit_bytes_per_second: request.limit,
+        lock: request.lock.clone(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: System::here().host().hostname,
+    }
+}
+
+fn requested(source: BackupSource, progress: &Progress) -> io::Result<SourceRequest> {
+    Ok(match source {
+        BackupSource::Path(path) => SourceRequest::Path(path),
+        BackupSource::Prepared(source) => SourceRequest::Prepared(*source),
+        BackupSource::StandardInput => {
+            let cancel = progress.cancel_flag();
+            let is_over = move || cancel.load(std::sync::atomic::Ordering::Relaxed);
+            SourceRequest::Stream {
+                named: "standard input".to_owned(),
+                stream: Box::new(StandardInput::open(is_over)?),
+            }
+        }
+    })
+}
+
+fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) -> BackupOutcome {
+    let cpu = transfer.cpu();
+    let now = transfer.progress().now();
+    let moved = BackupOutcome {
+        bytes: now.bytes_done,
+        elapsed_ns: transfer.elapsed_ns(),
+        buffer_time: now.buffer_time,
+        series: transfer.progress().series(),
+        cpu_user_ns: cpu.user_ns,
+        cpu_system_ns: cpu.system_ns,
+        ..BackupOutcome::default()
+    };
+    let Some(made) = made else { return moved };
+    let Made { manifest, manifest_path, stripes, sync_ns, page_bytes, .. } = made;
+    let is_kept = manifest_path.is_some();
+    let path = |path: &Option<PathBuf>| path.as_deref().map_or("null:".into(), Path::to_string_lossy).into();
+    let stripe = |stripe: &create::MadeStripe| StripeUse {
+        path: path(&stripe.path),
+        bytes: stripe.bytes,
+        frames: stripe.frames,
+        busy_ns: 0,
+    };
+    BackupOutcome {
+        set: is_kept.then(|| manifest.set.to_string()),
+        manifest: manifest_path.as_ref().map(|path| path.display().to_string()),
+        page_bytes: *page_bytes,
+        shape: shape(made, options),
+        files: manifest.totals.files,
+        bytes: manifest.totals.source_bytes,
+        hole_bytes: manifest.totals.hole_bytes,
+        stored_bytes: manifest.totals.stored_bytes,
+        stripes: stripes.iter().map(stripe).collect(),
+        sync_ns: *sync_ns,
+        ..moved
+    }
+}
+
+fn shape(made: &Made, options: &CreateOptions) -> BackupShape {
+    let settings = &made.manifest.settings;
+    let encryption = options.lock.as_ref().map(|lock| match lock {
+        Lock::Passphrase(_) => "with a passphrase".to_owned(),
+        Lock::Recipients(all) if all.len() == 1 => "for 1 recipient".to_owned(),
+        Lock::Recipients(all) => format!("for {} recipients", all.len()),
+    });
+    BackupShape {
+        block_bytes: settings.block_bytes,
+        frame_bytes: settings.frame_bytes,
+        transfer_bytes: settings.transfer_bytes,
+        buffer_count: settings.buffer_count,
+        worker_count: settings.workers,
+        compression: settings.compression.to_string(),
+        encryption,
+        limit_bytes_per_second: settings.limit_bytes_per_second,
+        reads_directly: made.reads_directly,
+        writes_directly: made.writes_directly,
+        caching_reasons: made.caching_reasons.clone(),
+    }
+}
+
+fn warnings(made: &Made, options: &CreateOptions) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = made
+        .manifest
+        .warnings
+        .iter()
+        .map(|message| {
+            Warning::new(WarningCode::SourceInUse, message.clone())
+                .hint("back up a snapshot, or name the database itself instead of its files")
+        })
+        .collect();
+    if options.lock.as_ref().is_some_and(Lock::is_one_recipient) {
+        let message = "only one key opens this backup: who loses that key loses the backup".to_owned();
+        let warning = Warning::new(WarningCode::OneRecipient, message);
+        warnings.push(warning.hint("name a second recipient with another --encrypt-to"));
+    }
+    if made.counts.skipped_specials > 0 {
+        let message = format!(
+            "left out {} pipes, sockets or device nodes, which have no content",
+            made.counts.skipped_specials
+        );
+        warnings.push(Warning::new(WarningCode::LeftOut, message));
+    }
+    if made.removed_bytes > 0 {
+        let message = format!(
+            "removed {} that a killed backup to the same names had left",
+            iostall_measure::ByteCount(made.removed_bytes)
+        );
+        warnings.push(Warning::new(WarningCode::LeftOut, message));
+    }
+    warnings.extend(made.caching_reasons.iter().map(|reason| {
+        Warning::new(WarningCode::DirectRefused, format!("direct I/O is not in use: {reason}"))
+    }));
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_load::window::StopToken;
+    use iostall_measure::RunClock;
+
+    use super::*;
+    use crate::recorder::Program;
+
+    fn transfer(stop: &StopToken) -> Transfer {
+        let program = Program { version: "test".to_owned(), command_line: Vec::new() };
+        Transfer::begin(program, RunClock::of_machine(), stop, None).unwrap()
+    }
+
+    fn request(source: &Path, targets: &[PathBuf]) -> CreateRequest {
+        CreateRequest {
+            sources: vec![BackupSource::Path(source.to_owned())],
+            targets: targets.to_vec(),
+            compression: Compression::Zstd(1),
+            frame_bytes: Some(64 << 10),
+            transfer_bytes: Some(256 << 10),
+            buffers: None,
+            workers: Some(1),
+            limit: None,
+            lock: None,
+        }
+    }
+
+    /// A tree of half a megabyte, with a pipe that has no content.
+    fn tree(directory: &Path) -> PathBuf {
+        let data = directory.join("data");
+        std::fs::create_dir(&data).unwrap();
+        std::fs::write(data.join("file"), b"row after row; ".repeat(40_000)).unwrap();
+        data
+    }
+
+    #[test]
+    fn a_backup_is_a_run_that_says_where_it_is_and_how_fast_each_part_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = tree(directory.path());
+        let targets = ["a.iob", "b.iob"].map(|name| directory.path().join(name));
+        let stop = StopToken::default();
+        let created = create(request(&data, &targets), transfer(&stop), &()).unwrap();
+        assert!(created.ended.is_none());
+        let run = created.into_run();
+        let backup = run.body.as_kind::<BackupOutcome>().unwrap();
+        assert_eq!((backup.bytes, backup.files), (600_000, 1));
+        assert!(backup.stored_bytes < 100_000 && backup.ratio().unwrap() > 6.0);
+        assert_eq!(backup.stripes.len(), 2);
+        assert_eq!(backup.stripes[1].path, targets[1].display().to_string());
+        let sizes: u64 = targets.iter().map(|path| std::fs::metadata(path).unwrap().len()).sum();
+        assert_eq!(sizes, backup.stored_bytes);
+        assert_eq!(backup.manifest, Some(format!("{}.manifest", targets[0].display())));
+        assert_eq!((backup.shape.compression.as_str(), backup.shape.worker_count), ("zstd:1", 1));
+        assert!(backup.sync_ns > 0 && backup.sync_ns <= backup.elapsed_ns);
+        assert!(!run.interrupted);
+    }
+
+    #[test]
+    fn to_null_nothing_is_kept_and_that_is_no_failure() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = tree(directory.path());
+        let stop = StopToken::default();
+        let created = create(request(&data, &[]), transfer(&stop), &()).unwrap();
+        assert!(created.ended.is_none());
+        let backup = &created.outcome;
+        assert_eq!((&backup.set, &backup.manifest), (&None, &None));
+        assert_eq!(backup.stripes[0].path, "null:");
+        assert!(backup.stored_bytes > 0);
+    }
+
+    #[test]
+    fn a_backup_that_cannot_start_is_an_error_and_a_cancelled_one_is_a_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = tree(directory.path());
+        let target = directory.path().join("a.iob");
+        let stop = StopToken::default();
+        let inside = create(request(&data, &[data.join("x")]), transfer(&stop), &()).err().unwrap();
+        assert!(matches!(inside, SessionError::Backup(CreateError::IntoItself { .. })));
+        assert!(inside.hint().unwrap().contains("outside"));
+        stop.raise(0);
+        let created = create(request(&data, std::slice::from_ref(&target)), transfer(&stop), &()).unwrap();
+        assert!(created.ended.as_ref().is_some_and(CreateError::is_cancelled));
+        assert!(created.into_run().interrupted);
+        assert!(!target.exists());
+    }
+}

@@ -1,0 +1,163 @@
+//! A running PostgreSQL server as the source of a backup.
+//!
+//! The server is put into backup mode, its files are read from its data directory on this host while it goes on writing to
+//! them, and the log that makes them consistent is added at the end. What is restored is a data directory that recovers
+//! to the end of the backup when a server is started on it, and that no server starts on without the label.
+
+mod control;
+mod error;
+mod exclusions;
+mod inspect;
+mod label;
+mod place;
+mod tablespace;
+mod wal;
+mod walk;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use iostall_connect::postgres::{BackupServer, BackupSession, BackupStop, Lsn};
+use iostall_connect::{Address, Secret};
+use iostall_engine::files;
+use iostall_measure::clock::utc_now;
+use iostall_model::backup::{FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName};
+use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PreparedSource, What, metadata_of};
+use iostall_transfer::pipeline::StageFailure;
+
+pub use self::error::PostgresBackupError;
+
+use self::control::ControlFile;
+use self::inspect::{Layout, PageInspector};
+use self::label::Label;
+use self::wal::Needed;
+
+/// What the server's functions and its log call the backup.
+const LABEL: &str = "iostall backup";
+/// The file that recovery begins from.
+const LABEL_NAME: &str = "backup_label";
+/// A file that every data directory has, with the owner and mode of all of them.
+const OWNER: &str = "PG_VERSION";
+
+/// Which server to back up, and how.
+#[derive(Clone, Debug)]
+pub struct PostgresRequest {
+    pub address: Address,
+    pub password: Secret,
+    /// How long connecting may take.
+    pub limit: Duration,
+    /// Whether the checkpoint at the beginning is made at once, which costs the server a burst of writes, or spread as the
+    /// server's own, which may take minutes.
+    pub fast_checkpoint: bool,
+}
+
+/// Puts the server into backup mode and lists its files. The mode ends when the result is dropped.
+pub fn prepare(request: &PostgresRequest) -> Result<PreparedSource, PostgresBackupError> {
+    let named = request.address.to_string();
+    let mut session = BackupSession::open(&request.address, &request.password, request.limit)?;
+    let data = place::prove(session.server(), session.slot(), &named)?;
+    let start = session.start(LABEL, request.fast_checkpoint)?;
+    let server = session.server().clone();
+    let pages = server.has_checksums.then(|| Arc::new(PageInspector::new(&data, layout(&server, start))));
+    let inspect = pages.clone().map(|pages| pages as Arc<dyn Inspect>);
+    let listing = walk::listing(&data, server.version, inspect.as_ref())?;
+    let owner =
+        files::stamp_of_path(&data.join(OWNER)).map_err(PostgresBackupError::read(&data.join(OWNER)))?;
+    let mut warnings = listing.warnings;
+    warnings.extend(settings_elsewhere(&server, &data));
+    let record = SourceRecord {
+        named,
+        prefix: StoredName::default(),
+        kind: SourceKind::Postgresql(record(&server, start)),
+        read_until_utc: utc_now(),
+    };
+    let live = PostgresLive { session, data, owner: metadata_of(&owner), pages, start, warnings };
+    Ok(PreparedSource {
+        record,
+        items: listing.items,
+        last: Vec::new(),
+        live: Some(Box::new(live)),
+        page_bytes: Some(server.block_bytes),
+        skipped_specials: listing.skipped_specials,
+    })
+}
+
+fn layout(server: &BackupServer, start: Lsn) -> Layout {
+    Layout { page_bytes: server.block_bytes as usize, pages_per_segment: server.blocks_per_segment, start }
+}
+
+/// What is known at the start; the end adds the rest.
+fn record(server: &BackupServer, start: Lsn) -> PostgresRecord {
+    PostgresRecord {
+        version: server.version_text.clone(),
+        system_identifier: server.system_identifier,
+        start_lsn: start.to_string(),
+        from_standby: server.is_standby,
+        ..PostgresRecord::default()
+    }
+}
+
+/// A server whose settings are not in its data directory cannot be started from the backup alone.
+fn settings_elsewhere(server: &BackupServer, data: &Path) -> Option<String> {
+    let directory = server.config_file.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
+    (directory.as_deref() != Some(data)).then(|| {
+        let path = server.config_file.display();
+        format!(
+            "the settings of the server are in {path}, outside its data directory: back up that directory too"
+        )
+    })
+}
+
+/// A server in backup mode.
+struct PostgresLive {
+    session: BackupSession,
+    data: PathBuf,
+    owner: FileMetadata,
+    pages: Option<Arc<PageInspector>>,
+    start: Lsn,
+    warnings: Vec<String>,
+}
+
+impl PostgresLive {
+    fn stop(&mut self) -> Result<LiveEnd, PostgresBackupError> {
+        // Before backup mode ends: on a standby this file says how far the log must be replayed.
+        let control = ControlFile::read(&self.data)?;
+        let stop = self.session.stop()?;
+        let label = Label::parse(&stop.label)?;
+        let server = self.session.server();
+        let needed = Needed::between(label.start, stop.lsn, server.wal_segment_bytes);
+        let mut items = vec![self.generated(LABEL_NAME, stop.label.clone().into_bytes())];
+        items.extend(wal::items(&self.data, needed, label.timeline, self.owner)?);
+        // Last, so that a restore that breaks off has none.
+        items.push(self.generated(control::NAME, control.without_checkpoint()));
+        let record = PostgresRecord {
+            timeline: label.timeline,
+            stop_lsn: stop.lsn.to_string(),
+            ..record(server, self.start)
+        };
+        Ok(LiveEnd { items, kind: SourceKind::Postgresql(record), warnings: self.all_warnings(&stop) })
+    }
+
+    fn generated(&self, name: &str, bytes: Vec<u8>) -> Item {
+        Item::new(name.into(), What::Generated(bytes), self.owner)
+    }
+
+    fn all_warnings(&mut self, stop: &BackupStop) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.warnings);
+        match &self.pages {
+            Some(pages) => warnings.extend(pages.warnings(stop.lsn)),
+            None => warnings.push(
+                "the cluster has no page checksums, so damaged pages cannot be found (pg_checksums --enable)"
+                    .into(),
+            ),
+        }
+        warnings
+    }
+}
+
+impl Live for PostgresLive {
+    fn end(&mut self) -> Result<LiveEnd, StageFailure> {
+        Ok(self.stop()?)
+    }
+}

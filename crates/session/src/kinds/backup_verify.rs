@@ -1,0 +1,31 @@
+//! A check of a backup: its throughput, and what is damaged.
+
+use iostall_model::figures::per_second;
+use iostall_model::part::Part;
+use iostall_model::stripe::BackupDamage;
+use iostall_model::{BackupVerifyOutcome, Newest};
+
+pub(super) fn parts(outcome: &BackupVerifyOutcome) -> Vec<Part> {
+    let rate = per_second(outcome.stored_bytes as f64, outcome.elapsed_ns);
+    vec![Part { bytes_per_s: rate, failed: Some(outcome.damage.len() as u64), ..Part::default() }]
+}
+
+/// A whole backup of last month is not the one that somebody wants to rely on today.
+pub(super) fn failures(outcome: &BackupVerifyOutcome) -> Vec<String> {
+    let other = match &outcome.newest {
+        Newest::Other { because, .. } => Some(format!("it is not the backup that was expected: {because}")),
+        Newest::Unknown | Newest::Expected => None,
+    };
+    damaged(&outcome.damage).into_iter().chain(other).collect()
+}
+
+/// How much is damaged; `None` if nothing is.
+pub(super) fn damaged(damage: &[BackupDamage]) -> Option<String> {
+    match damage {
+        [] => None,
+        [one] => Some(format!("the backup is damaged: {}", one.message)),
+        [first, ..] => {
+            Some(format!("the backup is damaged in {} places, the first: {}", damage.len(), first.message))
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Backups of real PostgreSQL servers: what is restored starts, is whole, and holds every committed transaction.
+
+mod load;
+mod restored;
+#[path = "."]
+mod servers {
+    #[path = "../../../collect/tests/watch/servers/postgres.rs"]
+    #[allow(dead_code, reason = "sources of samples use more of it")]
+    pub(crate) mod postgres;
+    #[path = "../../../collect/tests/watch/servers/process.rs"]
+    #[allow(dead_code, reason = "sources of samples use more of it")]
+    mod process;
+
+    pub(crate) use process::*;
+}
+mod statements;
+mod traps;
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use iostall_connect::Secret;
+use iostall_session::backup::postgres::{PostgresBackupError, PostgresRequest, prepare};
+use iostall_transfer::backup::create::PreparedSource;
+
+use load::Load;
+use restored::{Restored, restore};
+use servers::postgres::Postgres;
+use servers::{directory, skip};
+use statements::{sql, sql_with};
+
+fn prepared(port: u16) -> Result<PreparedSource, PostgresBackupError> {
+    prepare(&PostgresRequest {
+        address: format!("postgres://postgres@127.0.0.1:{port}/postgres?tls=off").parse().unwrap(),
+        password: Secret::default(),
+        limit: Duration::from_secs(600),
+        fast_checkpoint: true,
+    })
+}
+
+/// A place for a restore below a directory of its own.
+fn place() -> tempfile::TempDir {
+    let place = directory();
+    fs::create_dir(place.path().join("data")).unwrap();
+    servers::chown_to_nobody(&place.path().join("data"));
+    place
+}
+
+/// Starts a server on what was restored below `place`.
+fn started(place: tempfile::TempDir, version: u32, settings: &[&str]) -> Postgres {
+    let mut server = Postgres::of(place, version, settings).unwrap();
+    server.resume();
+    server
+}
+
+/// Checks the content of the database with the server's own means, and that transfers up to `committed` are there.
+fn check(server: &Postgres, version: u32, committed: u64) {
+    let there = sql_with("committed", &[("last", &committed)]);
+    assert_eq!(server.number(&there), committed, "transactions are missing");
+    assert_eq!(server.number(sql("balances")), 0);
+    assert_eq!(server.number(sql("gaps")), 0, "a transaction is there without one before it");
+    server.sql(sql("amcheck"));
+    server.sql(sql("check_indexes"));
+    if version >= 14 {
+        assert_eq!(server.number(sql("check_heaps")), 0, "verify_heapam found damage");
+    }
+}
+
+/// Checks every page of a cluster that is down.
+fn check_pages(server: &Postgres) {
+    let mut tool = server.tool("pg_checksums");
+    tool.arg("--check").arg("-D").arg(server.data());
+    servers::made(&mut tool);
+}
+
+/// Waits for what a query returns.
+fn wait_until(server: &Postgres, query: &str, expected: u64) {
+    servers::until(query, || (server.number(query) == expected).then_some(()));
+}
+
+/// A copy that was made while transactions went on was of no point in time: it lacked some that were committed, and had
+/// pages that no server could read.
+fn under_load(version: u32) {
+    let Some(mut server) = Postgres::start(version, None) else {
+        return skip(&format!("backups of PostgreSQL {version}: it cannot be had"));
+    };
+    if version == 15 {
+        server.stop();
+        servers::made(server.tool("pg_checksums").arg("--enable").arg("-D").arg(server.data()));
+        server.resume();
+    }
+    server.sql(sql("schema"));
+    let load = Load::on(server.port);
+    load.wait_for(20);
+    let source = prepared(server.port).unwrap();
+    let place = place();
+    let mut committed = 0;
+    let restored = restore(
+        source,
+        &place.path().join("data"),
+        || load.wait_for(50),
+        || {
+            load.wait_for(20);
+            committed = load.committed();
+        },
+    );
+    let Restored { record, warnings } = restored;
+    assert!(
+        record.start_lsn != record.stop_lsn && record.timeline == 1 && !record.from_standby,
+        "{record:?}"
+    );
+    assert!(record.version.starts_with(&version.to_string()), "{record:?}");
+    assert!(!warnings.iter().any(|warning| warning.contains("wrong checksum")), "{warnings:?}");
+    // The server goes on, with nothing left of the backup.
+    wait_until(&server, sql("slots"), 0);
+    drop(load);
+    let mut copy = started(place, version, &[]);
+    check(&copy, version, committed);
+    copy.stop();
+    if version == 15 {
+        check_pages(&copy);
+    }
+}
+
+#[test]
+fn a_restored_15_holds_what_was_committed_before_the_end() {
+    under_load(15);
+}
+
+#[test]
+fn a_restored_12_holds_what_was_committed_before_the_end() {
+    under_load(12);
+}
+
+#[test]
+fn a_restored_13_holds_what_was_committed_before_the_end() {
+    under_load(13);
+}
+
+#[test]
+fn a_restored_14_holds_what_was_committed_before_the_end() {
+    under_load(14);
+}
+
+#[test]
+fn a_restored_16_holds_what_was_committed_before_the_end() {
+    under_load(16);
+}
+
+#[test]
+fn a_restored_17_holds_what_was_committed_before_the_end() {
+    under_load(17);
+}
+
+#[test]
+fn a_restored_18_holds_what_was_committed_before_the_end() {
+    under_load(18);
+}
+
+/// Someone removed the label, as the server's own hint suggests for a crashed server: the copy started at a later point of the
+/// log than its files were of, and lost data without a word.
+#[test]
+fn without_its_label_a_copy_does_not_start() {
+    let Some(server) = Postgres::start(15, None) else { return skip("PostgreSQL 15: it is not installed") };
+    server.sql(sql("schema"));
+    let place = place();
+    restore(prepared(server.port).unwrap(), &place.path().join("data"), || {}, || {});
+    let copy = Postgres::of(place, 15, &[]).unwrap();
+    let label = copy.data().join("backup_label");
+    let kept = fs::read(&label).unwrap();
+    fs::remove_file(&label).unwrap();
+    let mut postgres = copy.tool("postgres");
+    postgres.arg("-D").arg(copy.data()).arg("-k").arg(copy.data()).args(["-p", &copy.port.to_string()]);
+    let output = postgres.stderr(Stdio::piped()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("could not locate a valid checkpoint record"),
+        "{said}"
+    );
+    // With the label it does: nothing was lost by the attempt.
+    fs::write(&label, kept).unwrap();
+    servers::chown_to_nobody(&label);
+    let mut copy = copy;
+    copy.resume();
+    assert_eq!(copy.number(sql("accounts")), 30_000);
+}
+
+/// A backup that broke off left the server in backup mode, and its log grew until the disk was full.
+#[test]
+fn a_backup_that_is_dropped_leaves_the_server_as_it_was() {
+    let Some(server) = Postgres::start(15, None) else { return skip("PostgreSQL 15: it is not installed") };
+    let source = prepared(server.port).unwrap();
+    assert_eq!(server.number(sql("temporary_slots")), 1);
+    drop(source);
+    wait_until(&server, sql("slots"), 0);
+    wait_until(&server, sql("sessions"), 0);
+    assert!(!server.data().join("backup_label").exists());
+}
+
+fn has_files(directory: &Path) -> bool {
+    directory.is_dir() && fs::read_dir(directory).unwrap().next().is_some()
+}

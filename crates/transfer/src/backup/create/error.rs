@@ -1,0 +1,116 @@
+//! Errors of making a backup.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::guard::Refusal;
+use iostall_engine::{EngineError, OpenError};
+use iostall_measure::foreign::shell_path;
+use thiserror::Error;
+
+use crate::backup::codec::KeyError;
+use crate::pipeline::{PipelineError, StageFailure};
+
+/// Why a backup was not made.
+#[derive(Debug, Error)]
+pub enum CreateError {
+    #[error("cannot {verb} {}: {source}", path.display())]
+    System { verb: &'static str, path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error("{0}")]
+    Settings(String),
+    #[error("{} exists, and a backup replaces nothing", path.display())]
+    Exists {
+        path: PathBuf,
+        /// Whether no manifest belongs to it, as after a backup that was killed.
+        is_left_over: bool,
+    },
+    #[error("{} and {} are the same file", one.display(), other.display())]
+    SameTarget { one: PathBuf, other: PathBuf },
+    #[error("{} lies inside {}: the backup would contain itself", target.display(), source_path.display())]
+    IntoItself { target: PathBuf, source_path: PathBuf },
+    #[error("two sources would be stored as {name}")]
+    SameName { name: String },
+    #[error("{} is a pipe, a socket or a character device", path.display())]
+    Special { path: PathBuf },
+    #[error("{} is mounted or in use otherwise, and its image would mix states", path.display())]
+    Held { path: PathBuf },
+    #[error("cannot read {}: {cause}", path.display())]
+    Reading { path: PathBuf, cause: PipelineError },
+    #[error("cannot write {}: {cause}", path.display())]
+    Writing { path: PathBuf, cause: PipelineError },
+    #[error("cannot map {buffers} buffers of {bytes} bytes: {source}")]
+    Buffers { buffers: u32, bytes: u32, source: io::Error },
+    #[error(transparent)]
+    Moving(PipelineError),
+    /// A file could not be read, or a stream.
+    #[error("{0}")]
+    Stage(StageFailure),
+    #[error("{named}: {cause}")]
+    Live { named: String, cause: StageFailure },
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Everything but the manifest is there.
+    #[error("the stripes are complete and durable, but the manifest {} could not be written: {source}", path.display())]
+    Manifest { path: PathBuf, stripes: Vec<PathBuf>, source: io::Error },
+    #[error("cancelled; what had been written was removed")]
+    Cancelled,
+}
+
+impl CreateError {
+    /// For `map_err`: a system call on `path` failed.
+    pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
+        move |source| Self::System { verb, path: path.to_owned(), source }
+    }
+
+    /// For `map_err`: standard input cannot be used.
+    pub fn standard_input(source: io::Error) -> Self {
+        Self::System { verb: "use", path: "standard input".into(), source }
+    }
+
+    /// Whether the user ended it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled)
+    }
+
+    /// What the user can do about it, if anything.
+    pub fn hint(&self) -> Option<String> {
+        let text = match self {
+            Self::Refused(refusal) => return Some(refusal.hint()),
+            Self::Key(error) => return error.hint(),
+            Self::Exists { path, is_left_over: true } => {
+                return Some(format!(
+                    "no manifest belongs to it: a backup that was killed at its end may have left it; \
+                     `iostall backup rebuild {}` writes the manifest if its set is whole, otherwise remove it",
+                    shell_path(path)
+                ));
+            }
+            Self::Exists { .. } => "name a new file for each stripe",
+            Self::SameTarget { .. } => "name a file of its own for each stripe",
+            Self::IntoItself { .. } => "name a place outside the source",
+            Self::SameName { .. } => "back them up separately, or name the directory above them",
+            Self::Special { .. } => "name files, directories or block devices, or - for standard input",
+            Self::Held { .. } => "unmount it, or back up a snapshot",
+            Self::Writing { cause: PipelineError::Write { cause, .. }, .. }
+                if matches!(cause.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) =>
+            {
+                "free space there, or name a stripe on another file system; nothing of this backup was left"
+            }
+            Self::Buffers { .. } => "lower --buffers or --transfer",
+            Self::Manifest { stripes, .. } => {
+                let names: Vec<String> = stripes.iter().map(|path| shell_path(path)).collect();
+                return Some(format!("`iostall backup rebuild {}` writes it again", names.join(" ")));
+            }
+            Self::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "a backup needs everything of its source: run it as the owner of the files, or name less"
+            }
+            _ => return None,
+        };
+        Some(text.to_owned())
+    }
+}

@@ -1,0 +1,137 @@
+//! What a backup consists of.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use iostall_engine::files::FileStamp;
+use iostall_model::backup::{FileMetadata, SourceKind, SourceRecord, StoredName};
+
+use crate::pipeline::StageFailure;
+
+/// One entry of a backup: a file, a directory, a link, or content without a file.
+pub struct Item {
+    /// Its name in the set, relative to the place of a restore.
+    pub name: StoredName,
+    pub what: What,
+    pub metadata: FileMetadata,
+    pub on_change: OnChange,
+    /// Sees the content on its way, as it was read.
+    pub inspect: Option<Arc<dyn Inspect>>,
+}
+
+/// What an entry is, and where its content comes from.
+pub enum What {
+    Directory,
+    Symlink {
+        /// Where it leads to.
+        to: StoredName,
+    },
+    /// A further name of a file that is an item before it.
+    HardLink {
+        /// The name of that item.
+        to: StoredName,
+    },
+    /// A regular file. It is opened when its turn comes.
+    File {
+        path: PathBuf,
+        /// Its size when it was found, bytes.
+        size_bytes: u64,
+    },
+    BlockDevice {
+        path: PathBuf,
+        size_bytes: u64,
+    },
+    /// A file with this content, which need not exist anywhere.
+    Generated(Vec<u8>),
+    /// What is read until its end.
+    Stream(Box<dyn Read + Send>),
+}
+
+/// What it means that a file changes or vanishes while it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnChange {
+    /// It is named in a warning, because its content may be of no single point in time.
+    #[default]
+    Warn,
+    /// A database in backup mode repairs it from its log: what is there is stored, and a file that vanished is
+    /// left out.
+    Expected,
+}
+
+/// Looks at the content of files on its way into a backup, for example at the checksums of pages. Called by any worker, in any
+/// order, with ranges that begin at a multiple of 4096.
+pub trait Inspect: Send + Sync {
+    /// `bytes` of the file `name`, from `offset` on.
+    fn inspect(&self, name: &StoredName, offset: u64, bytes: &[u8]);
+}
+
+/// A source that must be ended, such as a database in backup mode. If it is dropped without [`Self::end`], it
+/// must leave that mode by itself.
+pub trait Live: Send {
+    /// Called once, after everything else of the source was read.
+    fn end(&mut self) -> Result<LiveEnd, StageFailure>;
+}
+
+/// What is known only at the end of a live source.
+pub struct LiveEnd {
+    /// What belongs to the backup and exists only now, such as a label file and the log.
+    pub items: Vec<Item>,
+    /// What it was, with its end.
+    pub kind: SourceKind,
+    /// What the manifest should warn of.
+    pub warnings: Vec<String>,
+}
+
+/// A source whose items are known.
+pub struct PreparedSource {
+    pub record: SourceRecord,
+    /// Parents before what is in them. Large and small files are read in different ways, and so not in this order.
+    pub items: Vec<Item>,
+    /// Read after all of `items`.
+    pub last: Vec<Item>,
+    pub live: Option<Box<dyn Live>>,
+    /// Bytes of a database page, if it is a database.
+    pub page_bytes: Option<u32>,
+    /// Pipes, sockets and device nodes that were left out.
+    pub skipped_specials: u64,
+}
+
+impl Item {
+    /// A directory, a link or a generated file.
+    pub fn new(name: StoredName, what: What, metadata: FileMetadata) -> Self {
+        Self { name, what, metadata, on_change: OnChange::default(), inspect: None }
+    }
+
+    /// A regular file with this stamp.
+    pub fn file(name: StoredName, path: PathBuf, stamp: &FileStamp) -> Self {
+        Self::new(name, What::File { path, size_bytes: stamp.size_bytes }, metadata_of(stamp))
+    }
+
+    /// The same item, with what its changes mean.
+    pub fn on_change(mut self, on_change: OnChange) -> Self {
+        self.on_change = on_change;
+        self
+    }
+
+    /// The same item, with someone who sees its content.
+    pub fn inspected_by(mut self, inspect: Arc<dyn Inspect>) -> Self {
+        self.inspect = Some(inspect);
+        self
+    }
+
+    /// Bytes to be read, as far as they are known.
+    pub fn size_bytes(&self) -> u64 {
+        match &self.what {
+            What::File { size_bytes, .. } | What::BlockDevice { size_bytes, .. } => *size_bytes,
+            What::Generated(bytes) => bytes.len() as u64,
+            What::Directory | What::Symlink { .. } | What::HardLink { .. } | What::Stream(_) => 0,
+        }
+    }
+}
+
+/// What a stamp says that a restore sets again.
+pub fn metadata_of(stamp: &FileStamp) -> FileMetadata {
+    let modified_ns = i64::try_from(stamp.modified_ns).unwrap_or(0);
+    FileMetadata { mode: stamp.mode, uid: stamp.uid, gid: stamp.gid, modified_ns }
+}

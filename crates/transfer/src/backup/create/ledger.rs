@@ -1,0 +1,153 @@
+//! The entries of a set while it is made, and what happened to files meanwhile.
+
+use iostall_engine::files::FileStamp;
+use iostall_model::backup::{FileEntry, FileKind, FileMetadata, StoredName};
+
+use super::item::{OnChange, metadata_of};
+
+/// How many changed files are named; the rest are counted.
+const NAMED_MAX: usize = 20;
+
+/// One entry, or the place of one that vanished.
+struct Line {
+    entry: Option<FileEntry>,
+    on_change: OnChange,
+}
+
+/// All entries by number.
+#[derive(Default)]
+pub(super) struct Ledger {
+    lines: Vec<Line>,
+    /// Files that changed unexpectedly, in words.
+    changes: Vec<String>,
+    /// How many there were.
+    pub(super) changed: u64,
+}
+
+impl Ledger {
+    /// The number of the next entry.
+    pub(super) fn next_number(&self) -> u64 {
+        self.lines.len() as u64 + 1
+    }
+
+    /// Adds an entry without content so far; returns its number.
+    pub(super) fn add(
+        &mut self,
+        name: StoredName,
+        kind: FileKind,
+        source: u32,
+        metadata: FileMetadata,
+        on_change: OnChange,
+    ) -> u64 {
+        let number = self.next_number();
+        let entry = FileEntry { number, name, kind, size_bytes: 0, data_bytes: 0, source, metadata };
+        self.lines.push(Line { entry: Some(entry), on_change });
+        number
+    }
+
+    fn line(&mut self, number: u64) -> Option<&mut Line> {
+        self.lines.get_mut(usize::try_from(number.checked_sub(1)?).ok()?)
+    }
+
+    /// A file was stored: what there was of it when it was opened, if that is known.
+    pub(super) fn stored(
+        &mut self,
+        number: u64,
+        size_bytes: u64,
+        data_bytes: u64,
+        stamp: Option<&FileStamp>,
+    ) {
+        if let Some(entry) = self.line(number).and_then(|line| line.entry.as_mut()) {
+            entry.size_bytes = size_bytes;
+            entry.data_bytes = data_bytes;
+            if let Some(stamp) = stamp {
+                entry.metadata = metadata_of(stamp);
+            }
+        }
+    }
+
+    /// A file changed while it was read.
+    pub(super) fn changed(&mut self, number: u64, how: &str) {
+        self.note(number, |name| format!("{name} changed while it was read: {how}"));
+    }
+
+    /// A file was gone before it could be read: it is left out.
+    pub(super) fn vanished(&mut self, number: u64) {
+        self.note(number, |name| format!("{name} vanished before it was read, and is not in the backup"));
+        if let Some(line) = self.line(number) {
+            line.entry = None;
+        }
+    }
+
+    fn note(&mut self, number: u64, say: impl FnOnce(&StoredName) -> String) {
+        let Some(Line { entry: Some(entry), on_change: OnChange::Warn }) = self.line(number) else { return };
+        let said = say(&entry.name);
+        self.changed += 1;
+        if self.changes.len() < NAMED_MAX {
+            self.changes.push(said);
+        }
+    }
+
+    /// The entries, without further names of files that vanished; and what to warn of.
+    pub(super) fn finish(self) -> (Vec<FileEntry>, Vec<String>) {
+        let more = self.changed - self.changes.len() as u64;
+        let mut warnings = self.changes;
+        if more > 0 {
+            warnings.push(format!("{more} more files changed or vanished while they were read"));
+        }
+        let has_vanished = self.lines.iter().any(|line| line.entry.is_none());
+        let mut entries: Vec<_> = self.lines.into_iter().filter_map(|line| line.entry).collect();
+        if has_vanished {
+            let names: std::collections::HashSet<_> = entries
+                .iter()
+                .filter(|entry| entry.kind == FileKind::File)
+                .map(|entry| entry.name.clone())
+                .collect();
+            entries.retain(|entry| match &entry.kind {
+                FileKind::HardLink { to } => names.contains(to),
+                _ => true,
+            });
+        }
+        (entries, warnings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vanished_file_goes_with_its_further_names_and_a_database_s_is_no_warning() {
+        let mut ledger = Ledger::default();
+        let mut add = |name: &str, kind, on_change| {
+            ledger.add(name.into(), kind, 0, FileMetadata::default(), on_change)
+        };
+        let link = |to: &str| FileKind::HardLink { to: to.into() };
+        let gone = add("gone", FileKind::File, OnChange::Warn);
+        add("gone too", link("gone"), OnChange::Warn);
+        add("kept", FileKind::File, OnChange::Warn);
+        add("kept too", link("kept"), OnChange::Warn);
+        let relation = add("base/1/2", FileKind::File, OnChange::Expected);
+        let temporary = add("base/1/3", FileKind::File, OnChange::Expected);
+        ledger.vanished(gone);
+        ledger.changed(relation, "its size changed");
+        ledger.vanished(temporary);
+        let (entries, warnings) = ledger.finish();
+        let names: Vec<_> = entries.iter().map(|entry| entry.name.to_string()).collect();
+        assert_eq!(names, ["kept", "kept too", "base/1/2"]);
+        assert_eq!(warnings, ["gone vanished before it was read, and is not in the backup"]);
+    }
+
+    #[test]
+    fn of_many_changes_some_are_named_and_all_are_counted() {
+        let mut ledger = Ledger::default();
+        for number in 1..=30 {
+            ledger.add("x".into(), FileKind::File, 0, FileMetadata::default(), OnChange::Warn);
+            ledger.changed(number, "its content was modified");
+        }
+        assert_eq!(ledger.changed, 30);
+        let (_, warnings) = ledger.finish();
+        assert_eq!(warnings.len(), 21);
+        assert_eq!(warnings[20], "10 more files changed or vanished while they were read");
+    }
+}

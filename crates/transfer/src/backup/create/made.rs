@@ -1,0 +1,87 @@
+//! What a backup has made.
+
+use std::path::PathBuf;
+
+use iostall_engine::EngineReport;
+use iostall_model::backup::{FileKind, Manifest, Totals};
+
+use super::stripe::Stripe;
+use super::writer::SetWriter;
+
+/// A backup that was made.
+#[derive(Debug)]
+pub struct Made {
+    /// Also of a backup to `null:`, which has no stripes.
+    pub manifest: Manifest,
+    /// Where it is; `None` for `null:`.
+    pub manifest_path: Option<PathBuf>,
+    pub stripes: Vec<MadeStripe>,
+    pub counts: Counts,
+    /// Time for making stripes and manifest durable, nanoseconds.
+    pub sync_ns: u64,
+    /// Why direct I/O was not used although it was wanted.
+    pub caching_reasons: Vec<String>,
+    pub reads_directly: bool,
+    pub writes_directly: bool,
+    pub engine: Option<EngineReport>,
+    /// Bytes of a database page, if a source is a database.
+    pub page_bytes: Option<u32>,
+    /// Bytes that killed backups to the same names had left, and that were removed.
+    pub removed_bytes: u64,
+}
+
+/// One stripe of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeStripe {
+    /// `None` for `null:`.
+    pub path: Option<PathBuf>,
+    pub bytes: u64,
+    pub frames: u64,
+}
+
+/// Numbers of entries by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Regular files, devices and streams.
+    pub files: u64,
+    /// Of these, stored together with others.
+    pub small_files: u64,
+    pub directories: u64,
+    /// Symbolic links and further names of files.
+    pub links: u64,
+    /// Pipes, sockets and device nodes, which were left out.
+    pub skipped_specials: u64,
+    /// Files that changed or vanished unexpectedly.
+    pub changed: u64,
+}
+
+/// The stripes of a set that is complete.
+pub(super) fn stripes(writer: &SetWriter<'_>) -> Vec<MadeStripe> {
+    let stripes = (0..).zip(writer.stripes());
+    let made = |(number, stripe): (usize, &Stripe)| MadeStripe {
+        path: writer.path(number),
+        bytes: stripe.end,
+        frames: stripe.frames,
+    };
+    stripes.map(made).collect()
+}
+
+/// Sums for the manifest.
+pub(super) fn totals(manifest: &Manifest, writer: &SetWriter<'_>) -> Totals {
+    let contents = || {
+        let has_content =
+            |kind: &FileKind| matches!(kind, FileKind::File | FileKind::BlockDevice | FileKind::Stream);
+        manifest.files.iter().filter(move |entry| has_content(&entry.kind))
+    };
+    let bytes: u64 = contents().map(|entry| entry.size_bytes).sum();
+    let data_bytes: u64 = contents().map(|entry| entry.data_bytes).sum();
+    let stripes = writer.stripes();
+    Totals {
+        files: contents().count() as u64,
+        bytes,
+        hole_bytes: bytes.saturating_sub(data_bytes),
+        source_bytes: stripes.iter().map(|stripe| stripe.source_bytes).sum(),
+        compressed_bytes: stripes.iter().map(|stripe| stripe.compressed_bytes).sum(),
+        stored_bytes: stripes.iter().map(|stripe| stripe.end).sum(),
+    }
+}

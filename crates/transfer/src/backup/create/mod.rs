@@ -1,0 +1,31 @@
+//! Makes a backup: from sources through frames onto stripes, and a manifest at the end.
+//!
+//! ```text
+//! items ─┬─ large files ──► direct reads ─┐
+//!        ├─ small files ──► bundles ──────┼─► encode on N workers ──► stripes ──► index, end ──► names ──► manifest
+//!        └─ streams ──────► ordered ──────┘
+//! ```
+
+mod encode;
+mod error;
+mod item;
+mod ledger;
+mod made;
+mod open;
+mod options;
+mod run;
+mod small;
+mod source;
+mod stripe;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod writer;
+
+pub use error::CreateError;
+pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PreparedSource, What, metadata_of};
+pub use made::{Counts, Made, MadeStripe};
+pub use options::CreateOptions;
+pub use run::create;
+pub use tree::{SourceRequest, prepare};

@@ -1,0 +1,314 @@
+//! Writes a set: job after job through the pipeline onto the stripes, then their indexes and ends.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use iostall_engine::files::path_bytes;
+use iostall_engine::{Engine, EngineReport, FileHandle, FileIndex, OpenTarget};
+use iostall_measure::{Clock, MonotonicClock};
+use iostall_model::backup::{FileEntry, SetId, StoredName, StripeRecord};
+
+use super::encode::{Content, EncodeJob, Encoder, Part};
+use super::error::CreateError;
+use super::options::{CreateOptions, Shape};
+use super::source::{CountedSource, Fills, StreamReader};
+use super::stripe::Stripe;
+use super::targets::{Targets, align_of};
+use crate::backup::codec::{Compressor, Sealer};
+use crate::backup::format::{End, FormatError, FrameKind, put_entry_line, put_index};
+use crate::buffers::BufferSet;
+use crate::pipeline::{Job, Moved, Pipeline, PipelineError, Sink, Stage, StageWorkers};
+use crate::progress::Progress;
+use crate::rate::RateLimit;
+
+/// Entries are turned into frames this many bytes at a time, so that a million of them take no memory for long.
+const ENTRIES_BYTES: usize = 16 << 20;
+
+/// What all jobs of one backup share.
+pub(super) struct SetWriter<'a> {
+    shape: Shape,
+    rate: Option<&'a RateLimit>,
+    progress: &'a Progress,
+    clock: MonotonicClock,
+    buffers: BufferSet,
+    encoders: Vec<Encoder>,
+    /// `None` for `null:`.
+    targets: Option<Targets>,
+    stripes: Vec<Stripe>,
+    /// Transfers so far.
+    transfers: u64,
+    /// Which engine did the I/O.
+    pub(super) engine: Option<EngineReport>,
+    pub(super) read_bytes: u64,
+}
+
+/// Everything that one job needs, on any engine.
+pub(super) struct JobParts<'j> {
+    pub(super) source: &'j mut dyn CountedSource,
+    /// Fills the frames, if they come from a stream.
+    pub(super) reader: Option<&'j mut StreamReader>,
+    pub(super) encoders: &'j mut [Encoder],
+    pub(super) stripes: &'j mut [Stripe],
+    pub(super) aligns: &'j [u32],
+    pub(super) reads_max: u32,
+    pub(super) rate: Option<&'j RateLimit>,
+    pub(super) progress: &'j Progress,
+}
+
+/// Runs one job; returns what it moved, and the sequence numbers it took.
+pub(super) fn run_job<E: Engine, C: Clock>(
+    pipeline: &mut Pipeline<E, C>,
+    job: &Arc<EncodeJob>,
+    parts: JobParts<'_>,
+) -> (Result<Moved, PipelineError>, u64) {
+    let JobParts { source, reader, encoders, stripes, aligns, reads_max, rate, progress } = parts;
+    for encoder in encoders.iter_mut() {
+        encoder.begin(job);
+    }
+    let mut stages = Vec::with_capacity(2);
+    if let Some(reader) = reader {
+        // On a thread of its own: it waits for whoever writes the stream.
+        stages.push(StageWorkers::in_order(reader).on_threads());
+    }
+    stages.push(StageWorkers::any_order(encoders.iter_mut().map(|encoder| encoder as &mut dyn Stage)));
+    let sinks = stripes.iter_mut().map(|stripe| stripe as &mut dyn Sink).collect();
+    let moved = pipeline.run(Job { source, stages, sinks, aligns, reads_max, rate, progress });
+    encoders.iter_mut().for_each(Encoder::end);
+    (moved, source.steps())
+}
+
+impl<'a> SetWriter<'a> {
+    pub(super) fn new(
+        set: SetId,
+        shape: Shape,
+        options: &'a CreateOptions,
+        sealer: Option<Sealer>,
+        targets: Option<Targets>,
+        progress: &'a Progress,
+    ) -> Result<Self, CreateError> {
+        let Shape { buffers, buffer_bytes, block_bytes, writes_max, .. } = shape;
+        let sealer = sealer.map(Arc::new);
+        let encoder = |_| {
+            let compressor = Compressor::new(options.compression)
+                .map_err(|error| CreateError::Settings(format!("{}: {error}", options.compression)))?;
+            Ok(Encoder::new(set, shape, compressor, sealer.clone()))
+        };
+        let encoders = (0..shape.fillers).map(encoder).collect::<Result<Vec<_>, CreateError>>()?;
+        let stripe = |(number, (header_bytes, buffered))| {
+            Stripe::new(number, Some(FileIndex(number)), header_bytes, block_bytes, writes_max)
+                .drop_from_cache(buffered)
+        };
+        let stripes = match &targets {
+            Some(targets) => (0..).zip(targets.begins()).map(stripe).collect(),
+            None => vec![Stripe::new(0, None, block_bytes.into(), block_bytes, writes_max)],
+        };
+        let failed = |source| CreateError::Buffers { buffers, bytes: buffer_bytes, source };
+        Ok(Self {
+            shape,
+            rate: options.rate.as_deref(),
+            progress,
+            clock: MonotonicClock::new(),
+            buffers: BufferSet::new(buffers, buffer_bytes).map_err(failed)?,
+            encoders,
+            targets,
+            stripes,
+            transfers: 0,
+            engine: None,
+            read_bytes: 0,
+        })
+    }
+
+    /// Index of the first file of a job among the engine's files.
+    pub(super) fn first_file(&self) -> u16 {
+        if self.targets.is_none() { 0 } else { u16::try_from(self.stripes.len()).unwrap_or(u16::MAX) }
+    }
+
+    pub(super) fn stripes(&self) -> &[Stripe] {
+        &self.stripes
+    }
+
+    /// Moves one job's content from `files`, or from `source` alone, through `encoders` workers.
+    pub(super) fn run(
+        &mut self,
+        content: Content,
+        source: &mut dyn CountedSource,
+        reader: Option<&mut StreamReader>,
+        files: &[&OpenTarget],
+        workers: u32,
+    ) -> Result<Content, CreateError> {
+        if self.progress.is_cancelled() {
+            return Err(CreateError::Cancelled);
+        }
+        let job = Arc::new(EncodeJob { base: self.transfers, content });
+        let targets = self.targets.iter().flat_map(Targets::handles);
+        let handles: Vec<_> = targets.chain(files.iter().map(|file| FileHandle::from(*file))).collect();
+        let target_aligns = self.targets.iter().flat_map(Targets::aligns);
+        let aligns: Vec<_> = target_aligns.chain(files.iter().map(|file| align_of(file))).collect();
+        let engine = self.buffers.engine(&handles)?;
+        if self.engine.is_none() {
+            self.engine = Some(engine.report());
+        }
+        drop(handles);
+        let mut pipeline = Pipeline::new(engine, self.clock.clone(), self.buffers.take());
+        let workers = (workers as usize).min(self.encoders.len());
+        let (moved, steps) = run_job(
+            &mut pipeline,
+            &job,
+            JobParts {
+                source,
+                reader,
+                encoders: &mut self.encoders[..workers],
+                stripes: &mut self.stripes,
+                aligns: &aligns,
+                reads_max: self.shape.reads_max,
+                rate: self.rate,
+                progress: self.progress,
+            },
+        );
+        self.transfers += steps;
+        let Shape { buffers, buffer_bytes: bytes, .. } = self.shape;
+        self.buffers.put_back(pipeline.into_buffers()).map_err(|source| CreateError::Buffers {
+            buffers,
+            bytes,
+            source,
+        })?;
+        match moved {
+            // A producer that was stopped by the same signal ends its stream early.
+            _ if self.progress.is_cancelled() => return Err(CreateError::Cancelled),
+            Ok(moved) => self.read_bytes += moved.read_bytes,
+            Err(cause) => return Err(self.explain(cause, files)),
+        }
+        // Nobody else has it any more.
+        Arc::into_inner(job)
+            .map(|job| job.content)
+            .ok_or_else(|| CreateError::Settings("a worker still has its job".to_owned()))
+    }
+
+    /// Names the file of a failed request.
+    fn explain(&self, cause: PipelineError, files: &[&OpenTarget]) -> CreateError {
+        let first = usize::from(self.first_file());
+        match cause {
+            PipelineError::Cancelled => CreateError::Cancelled,
+            PipelineError::Stage { cause, .. } => CreateError::Stage(cause),
+            PipelineError::Read { file, .. } => {
+                let open = usize::from(file.0).checked_sub(first).and_then(|at| files.get(at));
+                match open {
+                    Some(open) => CreateError::Reading { path: open.path.clone(), cause },
+                    None => CreateError::Moving(cause),
+                }
+            }
+            PipelineError::Write { file, .. } => {
+                let path = self.targets.as_ref().and_then(|targets| targets.path(file.0.into()));
+                match path {
+                    Some(path) => CreateError::Writing { path: path.to_owned(), cause },
+                    None => CreateError::Moving(cause),
+                }
+            }
+            other => CreateError::Moving(other),
+        }
+    }
+
+    /// Moves bytes that are in memory, one frame each.
+    pub(super) fn parts(&mut self, parts: Vec<Part>) -> Result<(), CreateError> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let mut fills = Fills::new(parts.iter().map(Part::source_bytes).collect());
+        let workers = self.shape.workers;
+        self.run(Content::Parts(parts), &mut fills, None, &[], workers).map(drop)
+    }
+
+    /// Writes the entries of all files, so that a lost manifest can be made again.
+    pub(super) fn entries(&mut self, entries: &[FileEntry]) -> Result<(), CreateError> {
+        let frame_bytes = self.shape.frame_bytes as usize;
+        let part = |bytes| Part { kind: FrameKind::Entries, file: 0, offset: 0, stripe: 0, bytes };
+        let (mut parts, mut lines, mut line) = (Vec::new(), Vec::new(), Vec::new());
+        for entry in entries {
+            line.clear();
+            put_entry_line(entry, &mut line).map_err(unreadable)?;
+            if lines.len() + line.len() > frame_bytes && !lines.is_empty() {
+                parts.push(part(std::mem::take(&mut lines)));
+                if parts.len() * frame_bytes >= ENTRIES_BYTES {
+                    self.parts(std::mem::take(&mut parts))?;
+                }
+            }
+            lines.extend_from_slice(&line);
+        }
+        if !lines.is_empty() {
+            parts.push(part(lines));
+        }
+        self.parts(parts)
+    }
+
+    /// Writes index and end of each stripe and makes all stripes durable.
+    pub(super) fn end(&mut self) -> Result<(), CreateError> {
+        let Some(_) = &self.targets else { return Ok(()) };
+        let index_positions: Vec<u64> = self.stripes.iter().map(|stripe| stripe.end).collect();
+        // One stripe at a time: the index of a large set is long.
+        for number in 0..self.stripes.len() {
+            let parts = index_parts(&self.stripes[number], number, self.shape.frame_bytes);
+            self.parts(parts)?;
+            self.stripes[number].index = Vec::new();
+        }
+        let ends = self.stripes.iter().zip(index_positions).zip(0..).map(|((stripe, position), number)| {
+            let end = End {
+                frames: stripe.frames,
+                source_bytes: stripe.source_bytes,
+                position: stripe.end,
+                index_position: position,
+                headers_hash: stripe.headers_hash(),
+            };
+            Part { kind: FrameKind::End, file: 0, offset: 0, stripe: number, bytes: end.encode().to_vec() }
+        });
+        self.parts(ends.collect())?;
+        self.targets.as_ref().map_or(Ok(()), Targets::sync)
+    }
+
+    /// What the manifest says of the stripes.
+    pub(super) fn records(&self) -> Vec<StripeRecord> {
+        let Some(targets) = &self.targets else { return Vec::new() };
+        let record = |(number, stripe): (u16, &Stripe)| {
+            let name = targets.path(number.into()).and_then(|path| path.file_name()).unwrap_or_default();
+            let name = path_bytes(Path::new(name)).to_vec();
+            StripeRecord {
+                number,
+                name: StoredName(name),
+                bytes: stripe.end,
+                frames: stripe.frames,
+                end_digest: stripe.end_digest,
+            }
+        };
+        (0..).zip(&self.stripes).map(record).collect()
+    }
+
+    /// Where a stripe goes.
+    pub(super) fn path(&self, number: usize) -> Option<PathBuf> {
+        self.targets.as_ref()?.path(number).map(Path::to_owned)
+    }
+
+    /// Why direct I/O is not in use on stripes.
+    pub(super) fn reasons(&self) -> Vec<String> {
+        self.targets.iter().flat_map(Targets::reasons).collect()
+    }
+
+    /// Gives everything its name; returns where the manifest is, if there is one.
+    pub(super) fn publish(self, manifest: &[u8]) -> Result<Option<PathBuf>, CreateError> {
+        self.targets.map(|targets| targets.publish(manifest)).transpose()
+    }
+}
+
+/// The frames of a stripe's index.
+fn index_parts(stripe: &Stripe, number: usize, frame_bytes: u32) -> Vec<Part> {
+    let stripe_number = u16::try_from(number).unwrap_or(u16::MAX);
+    let (mut parts, mut left) = (Vec::new(), &stripe.index[..]);
+    while !left.is_empty() {
+        let (bytes, rest) = put_index(left, frame_bytes);
+        parts.push(Part { kind: FrameKind::Index, file: 0, offset: 0, stripe: stripe_number, bytes });
+        left = rest;
+    }
+    parts
+}
+
+fn unreadable(error: FormatError) -> CreateError {
+    CreateError::Stage(Box::new(error))
+}

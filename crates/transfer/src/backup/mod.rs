@@ -1,0 +1,12 @@
+//! Striped backups: their format, making them, and reading them.
+//!
+//! ```text
+//! create:   source ── transfers ──► compress, encrypt ──► stripes, then the manifest
+//! restore:  stripes ── runs of frames ──► check, decrypt, decompress ──► files
+//! ```
+
+pub mod codec;
+pub mod create;
+pub mod format;
+pub mod manifest_file;
+pub mod pages;

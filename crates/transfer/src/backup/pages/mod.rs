@@ -1,0 +1,7 @@
+//! PostgreSQL's pages and the files they are in: what a file's name says, and whether a page is as it was written.
+
+mod checksum;
+mod relation_file;
+
+pub use checksum::{PageState, checksum, state_of};
+pub use relation_file::{Fork, RelationFile};

@@ -1,0 +1,102 @@
+//! The names of relations' files.
+
+/// A part of a relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fork {
+    Main,
+    FreeSpaceMap,
+    VisibilityMap,
+    /// What an unlogged relation is after a crash.
+    Init,
+}
+
+/// What the name of a relation's file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelationFile {
+    pub file_node: u32,
+    pub fork: Fork,
+    /// Which of the fork's files it is, from 0.
+    pub segment: u32,
+    /// Of a temporary relation, which no other session sees.
+    pub is_temporary: bool,
+}
+
+impl RelationFile {
+    /// The file called `name` in the directory of a database, such as `16384_vm.1` or `t3_16390`; `None` if it is no
+    /// relation's.
+    pub fn parse(name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?;
+        let (whole, segment) = match name.split_once('.') {
+            Some((whole, segment)) => (whole, number(segment).filter(|segment| *segment > 0)?),
+            None => (name, 0),
+        };
+        let (is_temporary, rest) = match whole.strip_prefix('t') {
+            Some(temporary) => {
+                let (backend, rest) = temporary.split_once('_')?;
+                number(backend)?;
+                (true, rest)
+            }
+            None => (false, whole),
+        };
+        let (node, fork) = match rest.split_once('_') {
+            None => (rest, Fork::Main),
+            Some((node, "fsm")) => (node, Fork::FreeSpaceMap),
+            Some((node, "vm")) => (node, Fork::VisibilityMap),
+            Some((node, "init")) => (node, Fork::Init),
+            Some(_) => return None,
+        };
+        let file_node = number(node).filter(|node| *node > 0)?;
+        Some(Self { file_node, fork, segment, is_temporary })
+    }
+}
+
+fn number(digits: &str) -> Option<u32> {
+    let is_plain = digits.bytes().all(|digit| digit.is_ascii_digit()) && !digits.starts_with('0');
+    (digits == "0" || is_plain).then(|| digits.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relations_forks_segments_and_temporary_ones_are_known_by_name() {
+        let file = |file_node, fork, segment, is_temporary| {
+            Some(RelationFile { file_node, fork, segment, is_temporary })
+        };
+        for (name, expected) in [
+            ("1259", file(1259, Fork::Main, 0, false)),
+            ("16384.1", file(16384, Fork::Main, 1, false)),
+            ("16384_fsm", file(16384, Fork::FreeSpaceMap, 0, false)),
+            ("16384_vm.12", file(16384, Fork::VisibilityMap, 12, false)),
+            ("16384_init", file(16384, Fork::Init, 0, false)),
+            ("t3_16390", file(16390, Fork::Main, 0, true)),
+            ("t0_16390_vm.2", file(16390, Fork::VisibilityMap, 2, true)),
+            ("4294967295", file(u32::MAX, Fork::Main, 0, false)),
+        ] {
+            assert_eq!(RelationFile::parse(name.as_bytes()), expected, "{name}");
+        }
+        for other in [
+            "",
+            "PG_VERSION",
+            "pg_filenode.map",
+            "pg_internal.init",
+            "16384_",
+            "16384_x",
+            "16384.",
+            "16384.0",
+            "016384",
+            "0",
+            "t_16384",
+            "t3",
+            "4294967296",
+            "16384.1.2",
+            "16384_vm_1",
+            "+1",
+            "pg_control",
+        ] {
+            assert_eq!(RelationFile::parse(other.as_bytes()), None, "{other}");
+        }
+        assert_eq!(RelationFile::parse(b"16384\xff"), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! `iostall backup plan`.
+
+use iostall_measure::clock::utc_now;
+use iostall_model::backup_plan::plan;
+use iostall_report::backups::{plan_json, plan_sections, plan_title};
+use iostall_report::forms::write_figures;
+use jiff::tz::TimeZone;
+
+use crate::cli::PlanArgs;
+use crate::failure::{Status, hinted};
+use crate::output::{text_of_sections, to_stdout};
+use crate::printer::Printer;
+
+/// Calculates and prints.
+pub(super) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let plan = plan(args.input(), utc_now(), &TimeZone::system())
+        .map_err(|error| hinted(error, "a shorter --for, or a longer --every"))?;
+    if args.json {
+        to_stdout(printer, &|out| write_figures(&plan_json(&plan), out))?;
+    } else {
+        printer.result(&text_of_sections(&plan_title(&plan), &plan_sections(&plan), printer))?;
+    }
+    Ok(if plan.full_utc.is_some() { Status::No } else { Status::Done })
+}

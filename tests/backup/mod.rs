@@ -1,0 +1,3 @@
+//! `iostall backup` end to end.
+
+mod plan;
