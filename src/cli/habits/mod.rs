@@ -3,6 +3,7 @@
 //! `tests/habits.txt` has the lines and the answers that are right; whoever misses one adds it there.
 
 mod answer;
+mod backup;
 mod copying;
 mod load;
 
@@ -46,6 +47,7 @@ pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
         "diskspd" => Some(Answer::line(format!("iostall diskspd {}", quoted(rest)), Vec::new())),
         "sqlio" => load::sqlio(rest),
         "copy" => copying::answer(copying::Tool::Any, rest),
+        "backup" => backup::answer(rest),
         "cp" => copying::answer(copying::Tool::Cp, rest),
         "mv" => copying::moved(copying::Tool::Cp, rest),
         "rsync" => copying::answer(copying::Tool::Rsync, rest),
