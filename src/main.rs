@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Command::Copy(args) => copy::run(args, &cli.global, &printer),
         Command::Top(args) => top::run(args, &cli.global, &printer),
         Command::Verify(args) => verify::run(args, &cli.global, &printer),
-        Command::Backup(args) => backup::run(args, &printer),
+        Command::Backup(args) => backup::run(args, &cli.global, &printer),
         Command::Write(args) => write::run(args, &cli.global, &printer),
         Command::Presets(args) => profile::presets_by_old_name(args, &printer),
         Command::Profile(args) => profile::run(args, &printer),

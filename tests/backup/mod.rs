@@ -1,3 +1,5 @@
 //! `iostall backup` end to end.
 
+mod create;
+mod keep;
 mod plan;

@@ -2,6 +2,7 @@
 
 pub mod alert;
 pub mod backup;
+pub mod backup_entry;
 pub mod backup_plan;
 pub mod capacity;
 mod capacity_record;

@@ -1,15 +1,23 @@
 //! `iostall backup`.
 
+mod create;
 mod keep;
+mod keys;
+mod list;
 mod plan;
 
 use clap::{Args, Subcommand};
 
+pub(crate) use create::CreateArgs;
+pub(crate) use list::{BackupListArgs, PruneArgs};
 pub(crate) use plan::PlanArgs;
 
-/// Back up, restore, check and keep.
+/// Back up and keep.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
+    iostall backup create --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
+    iostall backup list /b1 /b2\n  \
+    iostall backup prune --dry-run --keep-daily 7 --keep-weekly 4 /b1 /b2\n  \
     iostall backup plan --size 5T --ratio 5 --keep-daily 7    room and time that backups will take\n\n\
     docs/backup.md is the guide.")]
 pub(crate) struct BackupArgs {
@@ -20,6 +28,12 @@ pub(crate) struct BackupArgs {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BackupCommand {
+    /// Back up files, trees, a device or a stream onto several stripes at once
+    Create(Box<CreateArgs>),
+    /// List the backups in directories, or those that the store knows
+    List(BackupListArgs),
+    /// Delete the backups that no rule keeps
+    Prune(Box<PruneArgs>),
     /// Say how much room and time backups will take: size, ratio, growth and what is kept
     Plan(Box<PlanArgs>),
 }

@@ -3,6 +3,7 @@
 //! `tests/habits.txt` has the lines and the answers that are right; whoever misses one adds it there.
 
 mod answer;
+mod backup;
 mod copying;
 mod load;
 
@@ -48,6 +49,7 @@ pub(crate) fn answer(words: &[OsString]) -> Option<Answer> {
         // What makes SQLIO's table here, before SQLIO's line.
         "matrix" | "sweep" if rest.first().is_some_and(|word| word == "sqlio") => load::sqlio(&rest[1..]),
         "copy" => copying::answer(copying::Tool::Any, rest),
+        "backup" => backup::answer(rest),
         "cp" => copying::answer(copying::Tool::Cp, rest),
         "mv" => copying::moved(copying::Tool::Cp, rest),
         "rsync" => copying::answer(copying::Tool::Rsync, rest),

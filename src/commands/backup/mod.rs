@@ -1,14 +1,29 @@
 //! `iostall backup`.
 
+mod create;
+mod list;
 mod plan;
+mod stats;
 
-use crate::cli::{BackupArgs, BackupCommand};
-use crate::failure::Status;
+use iostall_transfer::backup::codec::KeyError;
+
+use crate::cli::{BackupArgs, BackupCommand, GlobalArgs};
+use crate::failure::{Status, hinted};
 use crate::printer::Printer;
 
 /// Does what the verb says.
-pub(crate) fn run(args: &BackupArgs, printer: &Printer) -> anyhow::Result<Status> {
+pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
-        BackupCommand::Plan(plan_args) => plan::run(plan_args, printer),
+        BackupCommand::Create(args) => create::run(args, global, printer),
+        BackupCommand::List(args) => list::list(args, global, printer),
+        BackupCommand::Prune(args) => list::prune(args, global, printer),
+        BackupCommand::Plan(args) => plan::run(args, printer),
+    }
+}
+
+fn key_error(error: KeyError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => hinted(error, hint),
+        None => error.into(),
     }
 }

@@ -184,13 +184,6 @@ fn notes(backup: &BackupOutcome) -> Vec<Note> {
     if more > 0 {
         notes.push(Note::bad(format!("WRONG PAGE: {} more, which JSON lists.", count(more))));
     }
-    if let (Some(manifest), true) = (&backup.manifest, backup.is_whole()) {
-        let manifest = iostall_measure::foreign::shell_word(manifest);
-        notes.push(Note::plain(format!(
-            "`iostall backup verify {}` reads it back and checks every frame.",
-            shown(&manifest)
-        )));
-    }
     notes
 }
 

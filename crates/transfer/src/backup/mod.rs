@@ -5,6 +5,7 @@
 //! restore:  stripes ── runs of frames ──► check, decrypt, decompress ──► files
 //! ```
 
+pub mod catalog;
 pub mod codec;
 pub mod create;
 pub mod format;

@@ -120,6 +120,11 @@ impl Item {
         self
     }
 
+    /// Whether it has content of its own, as a file has and a link has not.
+    pub fn has_content(&self) -> bool {
+        !matches!(self.what, What::Directory | What::Symlink { .. } | What::HardLink { .. })
+    }
+
     /// Bytes to be read, as far as they are known.
     pub fn size_bytes(&self) -> u64 {
         match &self.what {

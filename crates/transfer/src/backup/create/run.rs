@@ -71,8 +71,7 @@ pub fn create(
     let (made, removed_bytes) = Targets::create(set, &options.targets, header)?;
     let made = (!options.targets.is_empty()).then_some(made);
     for source in &sources {
-        let items = source.items.iter().chain(&source.last);
-        progress.add_total(0, items.map(Item::size_bytes).sum());
+        add_total(progress, source.items.iter().chain(&source.last));
     }
     let mut backup = Backup {
         shape,
@@ -166,7 +165,7 @@ impl Backup<'_> {
         if let Some(live) = &mut live {
             let named = record.named.clone();
             let end = live.end().map_err(|cause| CreateError::Live { named, cause })?;
-            self.progress.add_total(0, end.items.iter().map(Item::size_bytes).sum());
+            add_total(self.progress, &end.items);
             self.store(index, &record.prefix, end.items)?;
             record.kind = end.kind;
             warnings.extend(end.warnings);
@@ -216,7 +215,7 @@ impl Backup<'_> {
         match item.what {
             What::Directory | What::Symlink { .. } | What::HardLink { .. } => {}
             // Nothing to store but the entry.
-            What::File { .. } | What::Generated(_) if size_bytes == 0 => {}
+            What::File { .. } | What::Generated(_) if size_bytes == 0 => self.progress.end_file(),
             What::File { path, .. } if is_small => {
                 sorted.small.push(small(SmallSource::Path(path), inspect));
             }
@@ -228,6 +227,7 @@ impl Backup<'_> {
             }
             What::Generated(bytes) => {
                 self.ledger.stored(number, size_bytes, size_bytes, None);
+                self.progress.end_file();
                 let frame_bytes = self.shape.frame_bytes as usize;
                 let part = |(index, bytes): (usize, &[u8])| {
                     let offset = (index * frame_bytes) as u64;
@@ -257,6 +257,7 @@ impl Backup<'_> {
         };
         for result in results.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let bytes = u64::from(result.read_bytes);
+            self.progress.end_file();
             self.ledger.stored(result.number, bytes, bytes, result.stamp.as_ref());
             match result.change {
                 Some(Change::Vanished) => self.ledger.vanished(result.number),
@@ -272,6 +273,7 @@ impl Backup<'_> {
         let (mut files, mut reads, mut opened) = (Vec::new(), Vec::new(), Vec::new());
         for (file, path) in batch {
             let Some((open, stamp)) = open(&path)? else {
+                self.progress.end_file();
                 self.ledger.vanished(file.number);
                 continue;
             };
@@ -322,6 +324,7 @@ impl Backup<'_> {
         let workers = self.shape.workers;
         self.writer.run(Content::Stream(file), &mut fills, Some(&mut reader), &[], workers)?;
         self.ledger.stored(number, reader.bytes, reader.bytes, None);
+        self.progress.end_file();
         Ok(())
     }
 
@@ -368,6 +371,13 @@ impl Backup<'_> {
             removed_bytes: 0,
         })
     }
+}
+
+/// Adds what is to be read to what the display counts towards.
+fn add_total<'i>(progress: &Progress, items: impl IntoIterator<Item = &'i Item>) {
+    let contents = items.into_iter().filter(|item| item.has_content());
+    let (files, bytes) = contents.fold((0, 0), |(files, bytes), item| (files + 1, bytes + item.size_bytes()));
+    progress.add_total(files, bytes);
 }
 
 fn join(prefix: &StoredName, name: &StoredName) -> StoredName {

@@ -22,8 +22,9 @@ const NAME_BYTES_MAX: usize = 255;
 /// What a temporary name has beside the name: a point before it, and the set and `.partial` after it.
 const PARTIAL_BYTES: usize = 1 + 1 + 32 + PARTIAL_SUFFIX.len();
 const PARTIAL_SUFFIX: &str = ".partial";
-/// What a stripe begins with.
-const MARK: &[u8] = b"IOSTRIPE";
+/// What a stripe and a manifest begin with.
+const MARKS: [&[u8]; 2] = [b"IOSTRIPE", b"IOSMANIF"];
+const MARK_BYTES: u64 = 8;
 
 /// All stripes of a set.
 pub(super) struct Targets {
@@ -98,6 +99,7 @@ fn refuse_existing(path: &Path, targets: &[PathBuf]) -> Result<(), CreateError> 
         Ok(there) => {
             let manifest = targets.first().map(|first| manifest_path(first));
             let is_left_over = there.kind == FileKind::Regular
+                && there.size_bytes > 0
                 && begins_with_mark(path).unwrap_or(false)
                 && manifest.is_none_or(|manifest| files::stamp_of_link(&manifest).is_err());
             Err(CreateError::Exists { path: path.to_owned(), is_left_over })
@@ -107,10 +109,11 @@ fn refuse_existing(path: &Path, targets: &[PathBuf]) -> Result<(), CreateError> 
     }
 }
 
+/// Whether a file begins like a part of a backup; also one that is too short to tell.
 fn begins_with_mark(path: &Path) -> io::Result<bool> {
     let mut begin = Vec::new();
-    files::open_in_shared_directory(path)?.take(MARK.len() as u64).read_to_end(&mut begin)?;
-    Ok(begin == MARK)
+    files::open_in_shared_directory(path)?.take(MARK_BYTES).read_to_end(&mut begin)?;
+    Ok(MARKS.iter().any(|mark| mark.starts_with(&begin)))
 }
 
 fn directory_of(path: &Path) -> &Path {
@@ -146,7 +149,7 @@ fn remove_left_over(target: &Path) -> u64 {
     bytes
 }
 
-/// Removes a stripe under a temporary name unless a living process has it.
+/// Removes a stripe or a manifest under a temporary name unless a living process has it.
 fn remove_dead(path: &Path) -> io::Result<u64> {
     let file = files::open_to_lock(path)?;
     let there = files::stamp(&file)?;
@@ -158,7 +161,7 @@ fn remove_dead(path: &Path) -> io::Result<u64> {
         Err(TryLockError::WouldBlock) => return Ok(0),
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    if there.size_bytes > 0 && !begins_with_mark(path)? {
+    if !begins_with_mark(path)? {
         return Ok(0);
     }
     std::fs::remove_file(path)?;
@@ -174,9 +177,8 @@ impl Targets {
         header: impl Fn(u16) -> StripeHeader,
     ) -> Result<(Self, u64), CreateError> {
         let mut made = Self { set, stripes: Vec::with_capacity(targets.len()) };
-        let mut left_bytes = 0;
+        let left_bytes = targets.iter().chain(&manifests(targets)).map(|path| remove_left_over(path)).sum();
         for (number, target) in (0..).zip(targets) {
-            left_bytes += remove_left_over(target);
             made.stripes.push(TargetFile::create(target, set, &header(number))?);
         }
         Ok((made, left_bytes))
@@ -256,6 +258,8 @@ fn write_new(path: &Path, set: SetId, bytes: &[u8]) -> io::Result<()> {
     let partial = partial_path(path, set);
     let mut file = files::create_new_private(&partial)?;
     let listed = UnfinishedFile::at(&partial);
+    // Only says that somebody has it; where there are no locks, nothing can.
+    let _ = file.try_lock();
     let written = file
         .write_all(bytes)
         .and_then(|()| file.sync_all())

@@ -1,6 +1,7 @@
 //! Backups of real files and of simulated ones, read back frame by frame with the decoder of the format.
 
 mod files;
+mod killed;
 mod read_back;
 mod refusals;
 mod simulated;

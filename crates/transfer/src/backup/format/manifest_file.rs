@@ -67,6 +67,15 @@ impl ManifestHeader {
         bytes
     }
 
+    /// The set whose manifest begins with `head`, which may be damaged elsewhere; `None` if no manifest does.
+    pub fn set_of(head: &[u8]) -> Option<SetId> {
+        let mut fields = Fields::of(PART, head);
+        fields.mark(MARK).ok()?;
+        fields.version(VERSION).ok()?;
+        fields.take(6).ok()?;
+        fields.array().ok().map(SetId)
+    }
+
     /// From the whole file. The checksum is not checked: its key may have to be derived from the wrapped keys first.
     pub fn decode(file: &[u8]) -> Result<Self, FormatError> {
         let mut fields = Fields::of(PART, file);

@@ -236,7 +236,13 @@ fn a_live_source_is_looked_at_and_ended_after_everything_was_read() {
 fn to_nowhere_everything_is_counted_and_nothing_is_written() {
     let place = Place::new();
     fill_with_everything(&place);
-    let made = back_up(&[&place.path("data")], &options(&[])).unwrap();
+    let sources = prepare(vec![SourceRequest::Path(place.path("data"))], &[]).unwrap();
+    let progress = Progress::default();
+    let made = create(&options(&[]), sources, &progress).unwrap();
+    let now = progress.now();
+    // The display had counted none of the small files as done.
+    assert_eq!((now.files_done, now.bytes_done), (now.files_total, now.bytes_total));
+    assert_eq!(now.files_total, made.counts.files);
     let totals = made.manifest.totals;
     assert_eq!(made.manifest_path, None);
     assert!(totals.source_bytes > 1_500_000 && totals.compressed_bytes < totals.source_bytes);

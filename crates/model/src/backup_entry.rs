@@ -1,0 +1,120 @@
+//! A backup as a list shows it.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::entry::RunNumber;
+use crate::retention::{Proof, Reason};
+
+/// One backup.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BackupEntry {
+    /// Id of the stripe set, in hexadecimal digits.
+    pub set: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_utc: Option<Timestamp>,
+    /// What it is a backup of; `None` if neither an open manifest nor the store says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    pub state: BackupState,
+    /// What is wrong with it, in words; empty if nothing is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub wrong: String,
+    pub proof: Proof,
+    pub is_encrypted: bool,
+    /// Size of the source, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Size of its files, bytes.
+    pub stored_bytes: u64,
+    /// Stripes that it has.
+    pub stripes: u16,
+    /// Its manifest, or one of its stripes if it has none; `None` if only the store knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// All of its files that were found.
+    pub files: Vec<String>,
+    /// The run that made it, if the store has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunOf>,
+}
+
+/// The number of a run in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct RunOf(pub u32);
+
+impl From<RunNumber> for RunOf {
+    fn from(number: RunNumber) -> Self {
+        Self(number.0)
+    }
+}
+
+/// Whether it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackupState {
+    /// Complete by its headers and lengths.
+    Whole,
+    /// It has no manifest: it was not completed, or is being written.
+    NotCompleted,
+    /// Its deletion was begun and not ended.
+    BeingDeleted,
+    Damaged,
+    /// Some of its stripes are in other directories.
+    Elsewhere,
+    /// The store has the run that made it; its files were not looked for.
+    OnRecord,
+}
+
+impl BackupState {
+    /// In words, for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "complete",
+            Self::NotCompleted => "NOT COMPLETED",
+            Self::BeingDeleted => "being deleted",
+            Self::Damaged => "DAMAGED",
+            Self::Elsewhere => "stripes elsewhere",
+            Self::OnRecord => "on record",
+        }
+    }
+}
+
+/// What happens to a backup.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pruned {
+    pub backup: BackupEntry,
+    pub action: PruneAction,
+    /// Why it is kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Reason>,
+    /// Why it was not touched, or could not be deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// Whether a backup is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PruneAction {
+    Keep,
+    /// No rule keeps it.
+    Delete,
+    /// Nothing can be said about it, so it stays.
+    Leave,
+    /// It should have been deleted.
+    Failed,
+}
+
+impl PruneAction {
+    /// In words, for a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Delete => "delete",
+            Self::Leave => "leave",
+            Self::Failed => "FAILED",
+        }
+    }
+}

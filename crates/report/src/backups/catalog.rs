@@ -1,0 +1,168 @@
+//! Which backups there are, and which are kept.
+
+use iostall_model::backup_entry::{BackupEntry, BackupState, PruneAction, Pruned};
+use iostall_model::retention::{Proof, Reason, Rules};
+use serde_json::{Value, json};
+
+use super::plan::rules as rules_in_words;
+use crate::fact::Fact;
+use crate::format::{NONE, bytes, shown};
+use crate::section::{Layout, Note, Section};
+use crate::table::{Column, Severity, Table, TableCell};
+use crate::zone::{column, heading};
+
+/// Digits of a set's id in a table; those of `--json` are all of them.
+const SET_DIGITS: usize = 8;
+
+/// The backups as a table.
+pub fn list_sections(entries: &[BackupEntry]) -> Vec<Section> {
+    let mut table = Table::new("Backups", columns(&["state"]));
+    for entry in entries {
+        let severity = severity(entry.state);
+        let state = match entry.wrong.as_str() {
+            "" => entry.state.name().to_owned(),
+            wrong => format!("{}: {}", entry.state.name(), shown(wrong)),
+        };
+        let mut cells = cells(entry);
+        cells.push(TableCell::from(state).severity(severity));
+        table.row(cells);
+    }
+    let incomplete = entries.iter().filter(|entry| entry.state == BackupState::NotCompleted).count();
+    let notes = (incomplete > 0).then(|| {
+        Note::caution(
+            "NOT COMPLETED: without a manifest it cannot be restored. It is being written, or it was interrupted; then \
+             its files can be deleted.",
+        )
+    });
+    let results = (!entries.is_empty()).then_some(table);
+    vec![Section {
+        results,
+        notes: notes.into_iter().collect(),
+        layout: Layout::Figures,
+        ..Section::default()
+    }]
+}
+
+fn columns(last: &[&str]) -> Vec<Column> {
+    let mut columns = vec![
+        Column::words("set"),
+        Column::words(&heading("created")),
+        Column::words("source"),
+        Column::numbers("size").droppable(2),
+        Column::numbers("stored"),
+        Column::numbers("ratio").droppable(1),
+        Column::numbers("stripes").droppable(3),
+        Column::words("proof"),
+    ];
+    columns.extend(last.iter().map(|name| Column::words(name)));
+    columns
+}
+
+fn cells(entry: &BackupEntry) -> Vec<TableCell> {
+    let size = entry.size_bytes;
+    let ratio = size.filter(|size| *size > 0 && entry.stored_bytes > 0);
+    let ratio = ratio.map(|size| format!("{:.2}", size as f64 / entry.stored_bytes as f64));
+    let source = match (&entry.source, entry.is_encrypted) {
+        (Some(source), _) => shown(source),
+        (None, true) => "(encrypted)".to_owned(),
+        (None, false) => NONE.to_owned(),
+    };
+    let none = || NONE.to_owned();
+    vec![
+        TableCell::from(entry.set.chars().take(SET_DIGITS).collect::<String>()),
+        TableCell::from(entry.created_utc.map_or_else(none, column)),
+        TableCell::from(source),
+        TableCell::from(size.map_or_else(none, bytes)),
+        TableCell::from(bytes(entry.stored_bytes)),
+        TableCell::from(ratio.unwrap_or_else(none)),
+        TableCell::from(entry.stripes.to_string()),
+        proof_cell(entry.proof),
+    ]
+}
+
+fn proof_cell(proof: Proof) -> TableCell {
+    match proof {
+        Proof::Damaged => TableCell::from("DAMAGED").severity(Severity::Bad),
+        Proof::Unproven => TableCell::from("not verified").severity(Severity::Caution),
+        Proof::Verified => TableCell::from("verified").severity(Severity::Good),
+        Proof::Drilled => TableCell::from("drilled").severity(Severity::Good),
+    }
+}
+
+fn severity(state: BackupState) -> Severity {
+    match state {
+        BackupState::Whole | BackupState::OnRecord => Severity::Plain,
+        BackupState::Elsewhere | BackupState::BeingDeleted => Severity::Caution,
+        BackupState::NotCompleted | BackupState::Damaged => Severity::Bad,
+    }
+}
+
+/// The backups for scripts.
+pub fn list_json(entries: &[BackupEntry]) -> Value {
+    json!(entries)
+}
+
+/// What is kept and what is deleted, with the reasons.
+pub fn prune_sections(pruned: &[Pruned], rules: &Rules, is_dry_run: bool) -> Vec<Section> {
+    let mut table = Table::new("Backups", columns(&["action", "because"]));
+    for one in pruned {
+        let severity = match one.action {
+            PruneAction::Keep => Severity::Plain,
+            PruneAction::Delete | PruneAction::Leave => Severity::Caution,
+            PruneAction::Failed => Severity::Bad,
+        };
+        let mut cells = cells(&one.backup);
+        cells.push(TableCell::from(one.action.name()).severity(severity));
+        let reasons: Vec<String> = one.reasons.iter().map(reason).collect();
+        let because = one.because.as_deref().map_or_else(|| reasons.join(", "), shown);
+        cells.push(TableCell::from(because));
+        table.row(cells);
+    }
+    let results = (!pruned.is_empty()).then_some(table);
+    let facts = vec![Fact::new("rules", rules_in_words(rules))];
+    let notes = vec![result(pruned, is_dry_run)];
+    vec![Section { results, facts, notes, layout: Layout::Facts, ..Section::default() }]
+}
+
+fn result(pruned: &[Pruned], is_dry_run: bool) -> Note {
+    let of = |action| pruned.iter().filter(move |one| one.action == action);
+    let freed = bytes(of(PruneAction::Delete).map(|one| one.backup.stored_bytes).sum());
+    let deleted = number(of(PruneAction::Delete).count());
+    let kept = of(PruneAction::Keep).count() + of(PruneAction::Leave).count();
+    let failed = of(PruneAction::Failed).count();
+    if failed > 0 {
+        return Note::bad(format!(
+            "{} could not be deleted; {deleted} deleted, {freed} freed. Run it again: it goes on where it stopped.",
+            number(failed)
+        ));
+    }
+    let verb = if is_dry_run { "would be deleted" } else { "deleted" };
+    let frees = if is_dry_run { "would be freed" } else { "freed" };
+    Note::strong(format!("{deleted} {verb}, {freed} {frees}; {kept} kept"))
+}
+
+fn number(count: usize) -> String {
+    if count == 1 { "1 backup".to_owned() } else { format!("{count} backups") }
+}
+
+fn reason(reason: &Reason) -> String {
+    match reason {
+        Reason::Last => "one of the last".to_owned(),
+        Reason::NewestOf(period) => format!("newest of its {}", period.name()),
+        Reason::Within => "recent".to_owned(),
+        Reason::LastGood => "the last good one".to_owned(),
+        Reason::LastVerified => "the last verified one".to_owned(),
+        Reason::LastDrilled => "the last that a drill started from".to_owned(),
+        Reason::NothingBetter => "there is no better one".to_owned(),
+        Reason::InTheFuture => "its time is in the future".to_owned(),
+        Reason::BaseOf(set) => {
+            let digits: String = set.chars().take(SET_DIGITS).collect();
+            format!("{} is based on it", shown(&digits))
+        }
+    }
+}
+
+/// What is kept and deleted for scripts.
+pub fn prune_json(pruned: &[Pruned], rules: &Rules, is_dry_run: bool) -> Value {
+    json!({"dry_run": is_dry_run, "rules": rules, "backups": pruned})
+}

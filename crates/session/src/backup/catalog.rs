@@ -1,0 +1,73 @@
+//! The backups in directories, with what the store knows of them.
+
+use std::path::{Path, PathBuf};
+
+use iostall_model::backup_entry::{BackupEntry, BackupState};
+use iostall_transfer::backup::catalog::{FoundSet, ScanError, SetState, scan};
+use iostall_transfer::backup::codec::Unlock;
+use jiff::Timestamp;
+
+use super::known::{KnownSets, source_name};
+
+/// A backup and its files.
+#[derive(Clone, Debug)]
+pub struct CatalogEntry {
+    pub entry: BackupEntry,
+    pub(super) found: FoundSet,
+}
+
+/// The backups in `directories`, oldest first.
+pub fn catalog(
+    directories: &[PathBuf],
+    unlock: Option<&Unlock>,
+    known: &KnownSets,
+) -> Result<Vec<CatalogEntry>, ScanError> {
+    let found = scan(directories, unlock)?;
+    Ok(found.into_iter().map(|found| CatalogEntry { entry: entry(&found, known), found }).collect())
+}
+
+fn entry(found: &FoundSet, known: &KnownSets) -> BackupEntry {
+    let set = found.set.to_string();
+    let (state, wrong) = match found.state() {
+        SetState::Whole => (BackupState::Whole, String::new()),
+        SetState::NotCompleted => (BackupState::NotCompleted, String::new()),
+        SetState::BeingDeleted => (BackupState::BeingDeleted, String::new()),
+        SetState::Damaged(why) => (BackupState::Damaged, why),
+        SetState::Elsewhere(missing) => (BackupState::Elsewhere, missing_words(&missing)),
+    };
+    let manifest = found.manifest.as_ref();
+    let of_manifest = manifest.map(|manifest| {
+        let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
+        source_name(&manifest.host, &named)
+    });
+    let source = of_manifest.or_else(|| known.source(&set).map(str::to_owned));
+    let stripes = found.stripes.iter().map(|stripe| stripe.path.as_path());
+    let manifests = found.manifests.iter().chain(&found.removed).map(PathBuf::as_path);
+    let files: Vec<String> = manifests.chain(stripes).map(shown).collect();
+    let created = found.created_unix_ns.and_then(|ns| Timestamp::from_nanosecond(ns.into()).ok());
+    BackupEntry {
+        created_utc: created,
+        source,
+        state,
+        wrong,
+        proof: known.proof(&set),
+        is_encrypted: found.is_encrypted,
+        size_bytes: manifest.map(|manifest| manifest.totals.bytes),
+        stored_bytes: found.stripes.iter().map(|stripe| stripe.bytes).sum(),
+        stripes: found.stripe_count.unwrap_or_default(),
+        path: files.first().cloned(),
+        files,
+        run: known.run(&set).map(Into::into),
+        set,
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn missing_words(missing: &[u16]) -> String {
+    let numbers: Vec<String> = missing.iter().map(|number| (number + 1).to_string()).collect();
+    let plural = if numbers.len() == 1 { "stripe" } else { "stripes" };
+    format!("{plural} {} not found here", numbers.join(", "))
+}

@@ -1,0 +1,134 @@
+//! What the store knows of backups.
+
+use std::collections::BTreeMap;
+
+use iostall_model::backup_entry::{BackupEntry, BackupState};
+use iostall_model::retention::Proof;
+use iostall_model::{BackupOutcome, BackupVerifyOutcome, RestoreOutcome, Run, RunNumber};
+use iostall_store::{Filter, Selector, Store, StoreError};
+
+/// The sets of the store's runs.
+#[derive(Debug, Default)]
+pub struct KnownSets {
+    sets: BTreeMap<String, Known>,
+}
+
+/// One set.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// The run that made it, with its result.
+    made: Option<(RunNumber, Made)>,
+    /// The newest proof or doubt.
+    proof: Proof,
+}
+
+#[derive(Clone, Debug)]
+struct Made {
+    source: String,
+    entry: BackupEntry,
+}
+
+impl KnownSets {
+    /// Reads the runs of backups, restores and checks. One that cannot be read, such as that of a newer iostall, is passed over.
+    pub fn read(store: &dyn Store) -> Result<Self, StoreError> {
+        let mut known = Self::default();
+        for kind in ["backup", "restore", "backup-verify"] {
+            let filter = Filter { kind: Some(kind.to_owned()), ..Filter::default() };
+            let mut entries = store.list(&filter)?;
+            // Oldest first: what was found last counts.
+            entries.reverse();
+            for entry in entries {
+                if let Ok(stored) = store.get(&Selector::Number(entry.number.0)) {
+                    known.add(stored.number, &stored.run);
+                }
+            }
+        }
+        Ok(known)
+    }
+
+    fn add(&mut self, number: RunNumber, run: &Run) {
+        if let Some(outcome) = run.body.as_kind::<BackupOutcome>() {
+            self.add_made(number, run, outcome);
+        } else if let Some(outcome) = run.body.as_kind::<RestoreOutcome>() {
+            // Where a part was asked for, the rest of the stripes was not read.
+            let all = outcome.is_whole && outcome.only.is_none();
+            self.prove(&outcome.set, all, !outcome.damage.is_empty());
+        } else if let Some(outcome) = run.body.as_kind::<BackupVerifyOutcome>() {
+            let all = !outcome.headers_only && !run.interrupted;
+            self.prove(&outcome.set, all, !outcome.damage.is_empty());
+        }
+    }
+
+    fn add_made(&mut self, number: RunNumber, run: &Run, outcome: &BackupOutcome) {
+        let Some(set) = outcome.set.clone().filter(|_| outcome.is_whole()) else { return };
+        let source = source_name(&run.host.hostname, &outcome.sources);
+        let entry = BackupEntry {
+            set: set.clone(),
+            created_utc: Some(run.started_utc),
+            source: Some(source.clone()),
+            state: BackupState::OnRecord,
+            wrong: String::new(),
+            proof: Proof::Unproven,
+            is_encrypted: outcome.shape.encryption.is_some(),
+            size_bytes: Some(outcome.bytes),
+            stored_bytes: outcome.stored_bytes,
+            stripes: u16::try_from(outcome.stripes.len()).unwrap_or(u16::MAX),
+            path: outcome.manifest.clone(),
+            files: outcome.stripes.iter().map(|stripe| stripe.path.clone()).collect(),
+            run: Some(number.into()),
+        };
+        self.sets.entry(set).or_default().made = Some((number, Made { source, entry }));
+    }
+
+    fn prove(&mut self, set: &str, all: bool, is_damaged: bool) {
+        let known = self.sets.entry(set.to_owned()).or_default();
+        match (is_damaged, all) {
+            (true, _) => known.proof = Proof::Damaged,
+            (false, true) => known.proof = Proof::Verified,
+            // A glance at a part neither proves the whole nor takes a proof back.
+            (false, false) => {}
+        }
+    }
+
+    /// What was found out about the set.
+    pub fn proof(&self, set: &str) -> Proof {
+        self.sets.get(set).map_or(Proof::Unproven, |known| known.proof)
+    }
+
+    /// What it is a backup of, as the run that made it says.
+    pub fn source(&self, set: &str) -> Option<&str> {
+        Some(&self.sets.get(set)?.made.as_ref()?.1.source)
+    }
+
+    /// The run that made it.
+    pub fn run(&self, set: &str) -> Option<RunNumber> {
+        Some(self.sets.get(set)?.made.as_ref()?.0)
+    }
+
+    /// A newer set of the same source, which a run made: its id, and the run.
+    pub fn newer_than(&self, set: &str) -> Option<(&str, RunNumber)> {
+        let own = &self.sets.get(set)?.made.as_ref()?.1;
+        let newer = self.sets.iter().filter_map(|(id, known)| {
+            let (number, made) = known.made.as_ref()?;
+            let is_newer = made.source == own.source && made.entry.created_utc > own.entry.created_utc;
+            is_newer.then_some((made.entry.created_utc, id.as_str(), *number))
+        });
+        newer.max().map(|(_, id, number)| (id, number))
+    }
+
+    /// Every backup that a run made, oldest first.
+    pub fn entries(&self) -> Vec<BackupEntry> {
+        let made = self.sets.values().filter_map(|known| {
+            let entry = known.made.as_ref()?.1.entry.clone();
+            Some(BackupEntry { proof: known.proof, ..entry })
+        });
+        let mut entries: Vec<BackupEntry> = made.collect();
+        entries.sort_by(|one, other| (one.created_utc, &one.set).cmp(&(other.created_utc, &other.set)));
+        entries
+    }
+}
+
+/// What a backup is of: two hosts may have a database of the same name.
+pub(super) fn source_name(host: &str, sources: &[String]) -> String {
+    format!("{host}: {}", sources.join(", "))
+}

@@ -1,0 +1,99 @@
+//! A set as its files show it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use iostall_model::backup::{Manifest, SetId};
+
+/// A file with the header of a stripe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundStripe {
+    pub path: PathBuf,
+    /// From 0.
+    pub number: u16,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Under the name that it has before it is whole.
+    pub is_unfinished: bool,
+}
+
+/// What was found of one set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundSet {
+    pub set: SetId,
+    /// When it was started, Unix time.
+    pub created_unix_ns: Option<u64>,
+    pub is_encrypted: bool,
+    /// How many stripes it has, by their headers.
+    pub stripe_count: Option<u16>,
+    /// By number, then by path. More than one of a number: somebody copied the set.
+    pub stripes: Vec<FoundStripe>,
+    /// The manifest and its copies.
+    pub manifests: Vec<PathBuf>,
+    /// What is in them, if it can be read.
+    pub manifest: Option<Manifest>,
+    /// Why it cannot.
+    pub unreadable: Option<String>,
+    /// Manifests of a set whose deletion has begun.
+    pub removed: Vec<PathBuf>,
+}
+
+/// Whether a set can be restored, as far as headers and lengths tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetState {
+    /// A manifest, and every stripe with the length that it names.
+    Whole,
+    /// No manifest: it was not completed, or it is being written.
+    NotCompleted,
+    /// Its deletion has begun.
+    BeingDeleted,
+    /// What is missing or wrong, in words.
+    Damaged(String),
+    /// Some stripes are in directories that were not looked through.
+    Elsewhere(Vec<u16>),
+}
+
+impl FoundSet {
+    pub(super) fn of(set: SetId) -> Self {
+        Self { set, ..Self::default() }
+    }
+
+    pub fn state(&self) -> SetState {
+        if !self.removed.is_empty() {
+            return SetState::BeingDeleted;
+        }
+        if self.manifests.is_empty() {
+            return SetState::NotCompleted;
+        }
+        if let Some(why) = self.unreadable.as_ref().filter(|_| self.manifest.is_none()) {
+            return SetState::Damaged(why.clone());
+        }
+        let missing = self.missing();
+        if !missing.is_empty() {
+            return SetState::Elsewhere(missing);
+        }
+        self.wrong_length().map_or(SetState::Whole, SetState::Damaged)
+    }
+
+    /// Numbers of the stripes that were not found.
+    fn missing(&self) -> Vec<u16> {
+        let of_manifest = self.manifest.as_ref().map(|manifest| manifest.stripes.len());
+        let count =
+            of_manifest.and_then(|count| u16::try_from(count).ok()).or(self.stripe_count).unwrap_or(1);
+        let whole = self.stripes.iter().filter(|stripe| !stripe.is_unfinished);
+        let there: BTreeSet<u16> = whole.map(|stripe| stripe.number).collect();
+        (0..count).filter(|number| !there.contains(number)).collect()
+    }
+
+    fn wrong_length(&self) -> Option<String> {
+        let manifest = self.manifest.as_ref()?;
+        manifest.stripes.iter().find_map(|record| {
+            let is_it = |stripe: &&FoundStripe| stripe.number == record.number && !stripe.is_unfinished;
+            let lengths: Vec<u64> = self.stripes.iter().filter(is_it).map(|stripe| stripe.bytes).collect();
+            let is_there = lengths.is_empty() || lengths.contains(&record.bytes);
+            let number = record.number + 1;
+            (!is_there)
+                .then(|| format!("stripe {number} has {} bytes instead of {}", lengths[0], record.bytes))
+        })
+    }
+}

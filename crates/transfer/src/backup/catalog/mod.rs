@@ -1,0 +1,11 @@
+//! The sets in directories: found by what is in the files, not by their names.
+
+mod found;
+mod remove;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+pub use found::{FoundSet, FoundStripe, SetState};
+pub use remove::{RemoveError, remove};
+pub use scan::{ScanError, scan};

@@ -1,0 +1,94 @@
+//! `iostall backup create`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use iostall_measure::ByteCount;
+use iostall_model::backup::Compression;
+
+use super::keys::LockArgs;
+use crate::cli::copy::{NiceChoice, bytes_per_second};
+use crate::cli::load::OutputArgs;
+
+/// Most stripes of a set.
+const STRIPES_MAX: usize = 64;
+
+/// What to back up, and onto what.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup create --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
+    iostall backup create --to /b1/shop.iob --compress zstd:3 --encrypt-to age1… --encrypt-to age1… /var/lib/shop\n  \
+    iostall backup create --to /b1/disk.iob /dev/mapper/shop-snapshot    a block device\n  \
+    mysqldump shop | iostall backup create --to /b1/shop.iob -           standard input\n  \
+    iostall backup create --to null: --compress none /var/lib/shop       how fast can it be read?\n  \
+    iostall backup create --to /b1/shop.iob --stats 10 --limit 200MB/s /var/lib/shop\n\n\
+    Each --to is a stripe, written at the same time as the others: put them on different devices. An existing file is\n\
+    refused. Until the end everything has the name .NAME.SETID.partial; the manifest, NAME.manifest beside the first\n\
+    stripe, comes last. No manifest: no backup.")]
+pub(crate) struct CreateArgs {
+    /// Files, directories, a block device, or `-` for standard input
+    #[arg(value_name = "SOURCE", required = true)]
+    pub(crate) sources: Vec<PathBuf>,
+
+    /// A new file for a stripe; repeat it for more, at most 64. `null:` writes nothing
+    #[arg(long, value_name = "FILE", required = true, help_heading = "What")]
+    pub(crate) to: Vec<PathBuf>,
+    /// zstd, zstd:LEVEL (-7 to 22), lz4 or none
+    #[arg(long, value_name = "HOW", default_value = "zstd:1", help_heading = "What")]
+    pub(crate) compress: Compression,
+    #[command(flatten)]
+    pub(crate) lock: LockArgs,
+
+    /// Unit of checksum, compression and encryption, a power of two [default: 1 MiB]
+    #[arg(long, value_name = "SIZE", value_parser = power_of_two, help_heading = "How")]
+    pub(crate) frame: Option<ByteCount>,
+    /// Bytes per request, a power of two and a multiple of --frame [default: 4 MiB]
+    #[arg(long, value_name = "SIZE", value_parser = power_of_two, help_heading = "How")]
+    pub(crate) transfer: Option<ByteCount>,
+    /// Buffers of one transfer each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=4096), help_heading = "How")]
+    pub(crate) buffers: Option<u32>,
+    /// Threads that compress and encrypt [default: the number of CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
+    pub(crate) workers: Option<u32>,
+    /// Maximum rate in bytes of the source a second, such as 200MB/s
+    #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]
+    pub(crate) limit: Option<u64>,
+    /// Run at lower CPU and disk priority: low or idle
+    #[arg(long, value_name = "LEVEL", help_heading = "How")]
+    pub(crate) nice: Option<NiceChoice>,
+
+    /// Print a line after every N percent, as BACKUP … WITH STATS = N does
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Output")]
+    pub(crate) stats: Option<u8>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Do not store the run
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_store: bool,
+}
+
+impl CreateArgs {
+    /// The stripes; none for `null:`.
+    pub(crate) fn stripes(&self) -> Result<Vec<PathBuf>, String> {
+        let is_null = |path: &PathBuf| matches!(path.to_str(), Some("null:" | "NUL" | "NUL:" | "/dev/null"));
+        let nulls = self.to.iter().filter(|path| is_null(path)).count();
+        match nulls {
+            0 if self.to.len() > STRIPES_MAX => {
+                Err(format!("{} stripes are too many: a set has at most {STRIPES_MAX}", self.to.len()))
+            }
+            0 => Ok(self.to.clone()),
+            _ if nulls == self.to.len() => Ok(Vec::new()),
+            _ => Err("null: writes nothing, so it cannot be one stripe of several".to_owned()),
+        }
+    }
+}
+
+fn power_of_two(text: &str) -> Result<ByteCount, String> {
+    let size: ByteCount = text.parse().map_err(|error| format!("{error}"))?;
+    if size.bytes().is_power_of_two() && (1 << 16..=1 << 26).contains(&size.bytes()) {
+        Ok(size)
+    } else {
+        Err("a power of two from 64K to 64M".to_owned())
+    }
+}

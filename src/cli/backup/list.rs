@@ -1,0 +1,50 @@
+//! `iostall backup list` and `prune`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::keep::KeepArgs;
+use super::keys::UnlockArgs;
+
+/// Which backups.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup list                    the backups that the store knows\n  \
+    iostall backup list /b1 /b2            those that are in these directories\n  \
+    iostall backup list --json /b1 /b2")]
+pub(crate) struct BackupListArgs {
+    /// Directories with stripes, all that a backup is spread over. None: what the store knows
+    #[arg(value_name = "DIR")]
+    pub(crate) directories: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) unlock: UnlockArgs,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which backups may go.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup prune --dry-run --keep-daily 7 --keep-weekly 4 --keep-monthly 12 /b1 /b2\n  \
+    iostall backup prune --keep-within 30d --keep-last 3 /b1 /b2\n\n\
+    Rules are applied to the backups of each source separately, on the calendar of this machine's time zone. The last good\n\
+    one, the last verified one and what a kept one is based on always stay; so does what cannot be judged, such as a\n\
+    backup without a manifest. The manifest goes first, so that what is left never looks like a backup; after an\n\
+    interruption the next call goes on.")]
+pub(crate) struct PruneArgs {
+    /// Directories with stripes, all that a backup is spread over
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) directories: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
+    #[command(flatten)]
+    pub(crate) unlock: UnlockArgs,
+    /// Show what would be deleted, and delete nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

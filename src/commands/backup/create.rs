@@ -1,0 +1,80 @@
+//! `iostall backup create`: backs up, and writes report and run.
+
+use std::path::{Path, PathBuf};
+
+use iostall_measure::ByteCount;
+use iostall_session::SessionError;
+use iostall_session::backup::create::{BackupSource, CreateRequest, create};
+
+use super::key_error;
+use super::stats::Stats;
+use crate::cli::{CreateArgs, GlobalArgs};
+use crate::failure::{Status, hinted};
+use crate::frame::{answer, begin_transfer};
+use crate::output::{self, Delivery, Shown};
+use crate::printer::Printer;
+use crate::store::{run_writer, taken};
+
+/// Backs up and reports.
+pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let targets = args.stripes().map_err(|error| {
+        hinted(
+            anyhow::anyhow!(error),
+            "`--to null:` alone measures how fast the source can be read and compressed",
+        )
+    })?;
+    let sources = args.sources.iter().map(|source| named(source)).collect::<anyhow::Result<Vec<_>>>()?;
+    let lock = args.lock.lock().map_err(key_error)?;
+    let files = args.sources.iter().chain(&targets).map(PathBuf::as_path);
+    let outputs = output::check(&args.output, &taken(global).targets(files))?;
+    let mut writer = run_writer(global, args.no_store, printer)?;
+    let transfer = begin_transfer(args.nice, printer)?;
+    let request = CreateRequest {
+        targets,
+        sources,
+        compression: args.compress,
+        frame_bytes: args.frame.map(size),
+        transfer_bytes: args.transfer.map(size),
+        buffers: args.buffers,
+        workers: args.workers,
+        limit: args.limit,
+        lock,
+    };
+    let stats = Stats::new(args.stats, printer);
+    let mut created = create(request, transfer, &stats)?;
+    let ended = created.ended.take();
+    let mut run = created.into_run();
+    let status = match &ended {
+        Some(error) if error.is_cancelled() => Status::Interrupted,
+        Some(_) => Status::CouldNot,
+        None => answer(&run),
+    };
+    match ended {
+        None => stats.complete(),
+        Some(error) => printer.error(&SessionError::from(error).into()),
+    }
+    let mut delivery = Delivery::new(&outputs, &args.output, printer);
+    if status == Status::CouldNot || (global.quiet && status == Status::Done) {
+        delivery.shown = Shown::Nothing;
+    }
+    Ok(delivery.give(&mut run, &mut writer, status))
+}
+
+fn size(size: ByteCount) -> u32 {
+    u32::try_from(size.bytes()).unwrap_or(u32::MAX)
+}
+
+fn named(source: &Path) -> anyhow::Result<BackupSource> {
+    let text = source.to_string_lossy();
+    if text == "-" {
+        return Ok(BackupSource::StandardInput);
+    }
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_owned());
+    match scheme {
+        Some(scheme) if !source.exists() => {
+            let error = anyhow::anyhow!("{scheme}:// is no source of a backup");
+            Err(hinted(error, "name files, directories, a block device or - for standard input"))
+        }
+        _ => Ok(BackupSource::Path(source.to_owned())),
+    }
+}
