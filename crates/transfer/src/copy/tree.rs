@@ -21,9 +21,10 @@ use super::plan::CopyPlan;
 use super::retry::{as_it_is_now, take_failed};
 use super::small::{SmallFiles, batches};
 use super::small_plan::SmallPlan;
+use super::target::refuse_other_kind;
 use super::tree_mark;
 use super::up_to_date::confirm_up_to_date;
-use super::walk::{Inventory, refuse_other_kind};
+use super::walk::Inventory;
 
 /// Copies files and trees. Small files first, in parallel; then large ones, usually one after another at full
 /// device speed; then links; then what a mirror deletes; directory times; and last what a move removes.

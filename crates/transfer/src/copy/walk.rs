@@ -17,11 +17,10 @@ use super::journal::is_unfinished;
 use super::kept_time::TimeSteps;
 use super::log::CopyFailure;
 use super::options::{CopyOptions, Equality, Resume, Specials, Symlinks};
-use super::part::directory_of;
 use super::places::Places;
 use super::selection::FileList;
 use super::small_plan::{SmallNames, SmallPlan};
-use super::target::check_target;
+use super::target::{check_target, refuse_into_itself, refuse_other_kind};
 use super::tree_mark;
 
 impl CopyFailure {
@@ -265,37 +264,6 @@ enum Existing {
 fn is_begun(source: &Path, target: &Path) -> bool {
     tree_mark::is_of(target, source)
         || files::stamp_of_path(source).is_ok_and(|stat| is_unfinished(target, &stat))
-}
-
-/// Refuses a destination inside the source: walks up from it, through any links and mounts.
-fn refuse_into_itself(source: &Path, stat: &FileStamp, target: &Path) -> Result<(), CopyError> {
-    let mut at = target.to_owned();
-    // The part of the path that does not exist yet will be created in the part that does.
-    while files::stamp_of_path(&at).is_err() {
-        at = directory_of(&at).to_owned();
-    }
-    let mut at = fs::canonicalize(&at).map_err(CopyError::system("resolve", target))?;
-    loop {
-        if files::stamp_of_path(&at).is_ok_and(|above| above.is_same_file(stat)) {
-            return Err(CopyError::IntoItself { from: source.to_owned(), to: target.to_owned() });
-        }
-        match at.parent() {
-            Some(parent) => at = parent.to_owned(),
-            None => return Ok(()),
-        }
-    }
-}
-
-/// Refuses an existing destination that is no directory. A link to one is refused too: what it leads to was
-/// not named and may be anywhere.
-pub(super) fn refuse_other_kind(source: &Path, target: &Path) -> Result<(), CopyError> {
-    let what = match files::stamp_of_link(target).map(|there| there.kind) {
-        Err(_) | Ok(FileKind::Directory) => return Ok(()),
-        Ok(FileKind::Symlink) => "is a link: name what it leads to, or remove it",
-        Ok(FileKind::Regular | FileKind::Special) => "is not",
-    };
-    let message = format!("{} is a directory, and {} {what}", source.display(), target.display());
-    Err(CopyError::Names { message })
 }
 
 /// State of a walk through the sources.
