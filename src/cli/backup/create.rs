@@ -7,8 +7,9 @@ use iostall_measure::ByteCount;
 use iostall_model::backup::Compression;
 
 use super::keys::LockArgs;
-use crate::cli::copy::{NiceChoice, bytes_per_second};
+use crate::cli::copy::NiceChoice;
 use crate::cli::load::OutputArgs;
+use crate::cli::rate::bytes_per_second;
 
 /// Most stripes of a set.
 const STRIPES_MAX: usize = 64;
