@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use iostall_engine::files::StandardInput;
 use iostall_host::System;
-use iostall_model::backup::Compression;
+use iostall_model::backup::{BackupSettings, Compression};
 use iostall_model::stripe::{BackupShape, StripeUse};
 use iostall_model::{BackupOutcome, Run, RunBody, Warning, WarningCode};
 use iostall_transfer::Progress;
@@ -153,7 +153,11 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
         cpu_system_ns: cpu.system_ns,
         ..BackupOutcome::default()
     };
-    let Some(made) = made else { return moved };
+    let Some(made) = made else {
+        // What was tried is worth knowing too.
+        let shape = options.settings().map(|settings| shape(&settings, options)).unwrap_or_default();
+        return BackupOutcome { shape, ..moved };
+    };
     let Made { manifest, manifest_path, stripes, sync_ns, page_bytes, .. } = made;
     let is_kept = manifest_path.is_some();
     let path = |path: &Option<PathBuf>| path.as_deref().map_or("null:".into(), Path::to_string_lossy).into();
@@ -167,7 +171,12 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
         set: is_kept.then(|| manifest.set.to_string()),
         manifest: manifest_path.as_ref().map(|path| path.display().to_string()),
         page_bytes: *page_bytes,
-        shape: shape(made, options),
+        shape: BackupShape {
+            reads_directly: made.reads_directly,
+            writes_directly: made.writes_directly,
+            caching_reasons: made.caching_reasons.clone(),
+            ..shape(&manifest.settings, options)
+        },
         files: manifest.totals.files,
         bytes: manifest.totals.source_bytes,
         hole_bytes: manifest.totals.hole_bytes,
@@ -178,8 +187,7 @@ fn outcome(made: Option<&Made>, options: &CreateOptions, transfer: &Transfer) ->
     }
 }
 
-fn shape(made: &Made, options: &CreateOptions) -> BackupShape {
-    let settings = &made.manifest.settings;
+fn shape(settings: &BackupSettings, options: &CreateOptions) -> BackupShape {
     let encryption = options.lock.as_ref().map(|lock| match lock {
         Lock::Passphrase(_) => "with a passphrase".to_owned(),
         Lock::Recipients(all) if all.len() == 1 => "for 1 recipient".to_owned(),
@@ -194,9 +202,7 @@ fn shape(made: &Made, options: &CreateOptions) -> BackupShape {
         compression: settings.compression.to_string(),
         encryption,
         limit_bytes_per_second: settings.limit_bytes_per_second,
-        reads_directly: made.reads_directly,
-        writes_directly: made.writes_directly,
-        caching_reasons: made.caching_reasons.clone(),
+        ..BackupShape::default()
     }
 }
 
@@ -317,6 +323,7 @@ mod tests {
         stop.raise(0);
         let created = create(request(&data, std::slice::from_ref(&target)), transfer(&stop), &()).unwrap();
         assert!(created.ended.as_ref().is_some_and(CreateError::is_cancelled));
+        assert_eq!(created.outcome.shape.transfer_bytes, 256 << 10, "what was tried");
         assert!(created.into_run().interrupted);
         assert!(!target.exists());
     }

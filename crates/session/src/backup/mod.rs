@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod create;
+pub mod database;
 pub mod known;
 pub mod postgres;
 pub mod prune;

@@ -57,13 +57,13 @@ pub fn prepare(request: &SqliteRequest<'_>) -> Result<PreparedSource, SqliteBack
     let copied = copy(request.path, &scratch.0, request.limit, request.is_cancelled)?;
     let stamp = files::stamp_of_path(&scratch.0).map_err(look)?;
     let stored = StoredName(path_bytes(Path::new(&name)).to_vec());
-    let mut item = Item::file(stored.clone(), scratch.0.clone(), &stamp);
+    let mut item = Item::file(stored, scratch.0.clone(), &stamp);
     // The file is the database's and not the copy's.
     item.metadata = iostall_transfer::backup::create::metadata_of(&original);
     let kind = SourceKind::Sqlite { version: copied.version.clone() };
     let record = SourceRecord {
         named: format!("sqlite:{}", request.path.display()),
-        prefix: stored,
+        prefix: StoredName::default(),
         kind: kind.clone(),
         read_until_utc: utc_now(),
     };

@@ -1,6 +1,7 @@
 //! Backups of real PostgreSQL servers: what is restored starts, is whole, and holds every committed transaction.
 
 mod load;
+mod made;
 mod restored;
 #[path = "."]
 mod servers {

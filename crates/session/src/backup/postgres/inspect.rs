@@ -35,6 +35,8 @@ pub(super) struct Layout {
 /// Sees the pages of all relations.
 pub(super) struct PageInspector {
     data: PathBuf,
+    /// What names begin with if there are other sources.
+    prefix: StoredName,
     layout: Layout,
     found: Mutex<Found>,
 }
@@ -64,8 +66,8 @@ enum Verdict {
 }
 
 impl PageInspector {
-    pub(super) fn new(data: &Path, layout: Layout) -> Self {
-        Self { data: data.to_owned(), layout, found: Mutex::default() }
+    pub(super) fn new(data: &Path, prefix: &StoredName, layout: Layout) -> Self {
+        Self { data: data.to_owned(), prefix: prefix.clone(), layout, found: Mutex::default() }
     }
 
     /// What to warn of, once the end of the backup in the log is known: a page whose position is beyond it is no page of this
@@ -108,7 +110,10 @@ impl PageInspector {
 
     /// Where the content of `name` was read from.
     fn path_of(&self, name: &StoredName) -> PathBuf {
-        self.data.join(path_from_bytes(tablespace::name_in_data_directory(name.as_bytes())))
+        let inside =
+            name.as_bytes().strip_prefix(self.prefix.as_bytes()).and_then(|rest| rest.strip_prefix(b"/"));
+        let name = inside.unwrap_or_else(|| name.as_bytes());
+        self.data.join(path_from_bytes(tablespace::name_in_data_directory(name)))
     }
 
     fn again(&self, path: &Path, number: u64, block: u32, tries: u32) -> Verdict {
@@ -203,7 +208,7 @@ mod tests {
         std::fs::write(directory.path().join("base/1/20"), pages.concat()).unwrap();
         std::fs::write(directory.path().join("base/1/20.1"), second).unwrap();
         let layout = Layout { page_bytes: PAGE, pages_per_segment: 3, start: Lsn(1000) };
-        let inspector = PageInspector::new(directory.path(), layout);
+        let inspector = PageInspector::new(directory.path(), &"main".into(), layout);
         Case { directory, inspector }
     }
 
@@ -234,10 +239,10 @@ mod tests {
         bytes[PAGE + 100] ^= 1;
         std::fs::write(case.directory.path().join(name), &bytes).unwrap();
         // The range begins in the middle of a page.
-        case.inspector.inspect(&name.into(), 4096, &bytes[4096..]);
+        case.inspector.inspect(&"main/base/1/20".into(), 4096, &bytes[4096..]);
         let warnings = case.inspector.warnings(Lsn(2000));
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(warnings[0].starts_with("base/1/20: page 1 (at offset 8192) "), "{warnings:?}");
+        assert!(warnings[0].starts_with("main/base/1/20: page 1 (at offset 8192) "), "{warnings:?}");
     }
 
     /// A page that was read while the server wrote it was reported as a broken disk.

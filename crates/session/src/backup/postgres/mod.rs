@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use iostall_connect::postgres::{BackupServer, BackupSession, BackupStop, Lsn};
 use iostall_connect::{Address, Secret};
-use iostall_engine::files;
+use iostall_engine::files::{self, path_bytes};
 use iostall_measure::clock::utc_now;
 use iostall_model::backup::{FileMetadata, PostgresRecord, SourceKind, SourceRecord, StoredName};
 use iostall_transfer::backup::create::{Inspect, Item, Live, LiveEnd, PreparedSource, What, metadata_of};
@@ -59,7 +59,12 @@ pub fn prepare(request: &PostgresRequest) -> Result<PreparedSource, PostgresBack
     let data = place::prove(session.server(), session.slot(), &named)?;
     let start = session.start(LABEL, request.fast_checkpoint)?;
     let server = session.server().clone();
-    let pages = server.has_checksums.then(|| Arc::new(PageInspector::new(&data, layout(&server, start))));
+    // Beside other sources it stands below this name.
+    let prefix = StoredName(
+        data.file_name().map_or_else(|| b"postgresql".to_vec(), |name| path_bytes(Path::new(name)).to_vec()),
+    );
+    let pages =
+        server.has_checksums.then(|| Arc::new(PageInspector::new(&data, &prefix, layout(&server, start))));
     let inspect = pages.clone().map(|pages| pages as Arc<dyn Inspect>);
     let listing = walk::listing(&data, server.version, inspect.as_ref())?;
     let owner =
@@ -68,7 +73,7 @@ pub fn prepare(request: &PostgresRequest) -> Result<PreparedSource, PostgresBack
     warnings.extend(settings_elsewhere(&server, &data));
     let record = SourceRecord {
         named,
-        prefix: StoredName::default(),
+        prefix: prefix.clone(),
         kind: SourceKind::Postgresql(record(&server, start)),
         read_until_utc: utc_now(),
     };

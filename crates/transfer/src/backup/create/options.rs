@@ -43,6 +43,13 @@ pub struct CreateOptions {
     pub host: String,
 }
 
+impl CreateOptions {
+    /// The settings that a backup with these options has.
+    pub fn settings(&self) -> Result<BackupSettings, CreateError> {
+        Ok(Shape::of(self)?.settings(self))
+    }
+}
+
 /// Sizes and numbers of one backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {

@@ -1,0 +1,151 @@
+//! Databases as they are named on a command line, such as `postgres://backup@localhost` and `sqlite:/srv/shop.db`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use iostall_connect::{Address, AddressError, Engine, Secret, SourceError};
+use iostall_transfer::backup::create::PreparedSource;
+use thiserror::Error;
+
+use super::postgres::{self, PostgresBackupError, PostgresRequest};
+use super::sqlite::{self, SqliteBackupError, SqliteRequest};
+
+const SQLITE: &str = "sqlite:";
+/// How long connecting, or waiting for a lock, may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Asks a person for the password of a server; `None` if nobody is there.
+pub type AskPassword<'a> = &'a dyn Fn(&str) -> io::Result<Option<String>>;
+
+/// A database, named and not yet touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DatabaseSource {
+    Postgres(Box<Address>),
+    Sqlite(PathBuf),
+}
+
+/// Why a database could not be a source.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DatabaseSourceError {
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    #[error("{} is no source of a backup: only the files of PostgreSQL and SQLite can be read while they are in use", engine.scheme())]
+    Engine { engine: Engine },
+    #[error(transparent)]
+    Password(SourceError),
+    #[error("cannot ask for the password of {name}")]
+    Terminal { name: String, source: io::Error },
+    #[error("the password of {name} is to be typed, and there is no terminal")]
+    NoTerminal { name: String },
+    #[error(transparent)]
+    Postgres(#[from] PostgresBackupError),
+    #[error(transparent)]
+    Sqlite(#[from] SqliteBackupError),
+}
+
+impl DatabaseSourceError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Address(error) => Some(error.hint()),
+            Self::Engine { .. } => {
+                Some("back up its files while it is stopped, or a snapshot of its volume".into())
+            }
+            Self::Password(error) => Some(error.hint()),
+            Self::Terminal { .. } | Self::NoTerminal { .. } => {
+                Some("write ?password-file=PATH behind the address".into())
+            }
+            Self::Postgres(error) => Some(error.hint()),
+            Self::Sqlite(error) => error.hint().map(ToOwned::to_owned),
+        }
+    }
+}
+
+impl DatabaseSource {
+    /// The database that `text` names; `None` if it is none, but a file.
+    pub fn parse(text: &str) -> Result<Option<Self>, DatabaseSourceError> {
+        if let Some(path) = text.strip_prefix(SQLITE) {
+            return Ok(Some(Self::Sqlite(path.into())));
+        }
+        if !text.contains("://") {
+            return Ok(None);
+        }
+        let address: Address = text.parse()?;
+        match address.engine {
+            Engine::Postgres => Ok(Some(Self::Postgres(Box::new(address)))),
+            engine => Err(DatabaseSourceError::Engine { engine }),
+        }
+    }
+
+    /// Begins to back it up: a server is put into backup mode, and a file is copied to `scratch`. Both end when the result is
+    /// dropped.
+    pub fn prepare(
+        self,
+        scratch: &Path,
+        ask: AskPassword<'_>,
+    ) -> Result<PreparedSource, DatabaseSourceError> {
+        match self {
+            Self::Sqlite(path) => {
+                let request = SqliteRequest { path: &path, scratch, limit: LIMIT, is_cancelled: &|| false };
+                Ok(sqlite::prepare(&request)?)
+            }
+            Self::Postgres(address) => {
+                let password = password(&address, ask)?;
+                let request =
+                    PostgresRequest { address: *address, password, limit: LIMIT, fast_checkpoint: true };
+                Ok(postgres::prepare(&request)?)
+            }
+        }
+    }
+}
+
+fn password(address: &Address, ask: AskPassword<'_>) -> Result<Secret, DatabaseSourceError> {
+    if let Some(secret) = Secret::of(&address.password).map_err(DatabaseSourceError::Password)? {
+        return Ok(secret);
+    }
+    let name = address.to_string();
+    match ask(&name) {
+        Ok(Some(typed)) => Ok(Secret::typed(typed)),
+        Ok(None) => Err(DatabaseSourceError::NoTerminal { name }),
+        Err(source) => Err(DatabaseSourceError::Terminal { name, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_and_databases_are_known_by_their_schemes_and_everything_else_is_a_file() {
+        let parse = |text: &str| DatabaseSource::parse(text);
+        assert_eq!(parse("sqlite:/srv/a b.db").unwrap(), Some(DatabaseSource::Sqlite("/srv/a b.db".into())));
+        let server = parse("postgres://backup@localhost:5433").unwrap();
+        let Some(DatabaseSource::Postgres(address)) = server else { panic!("{server:?}") };
+        assert_eq!((address.port, address.user.as_str()), (5433, "backup"));
+        for file in ["/srv/data", "-", "postgres", "sqlite", "a:b"] {
+            assert_eq!(parse(file).unwrap(), None, "{file}");
+        }
+        let error = parse("mysql://u@db1").unwrap_err();
+        assert!(error.to_string().starts_with("mysql is no source of a backup"), "{error}");
+        assert!(parse("ftp://db1").unwrap_err().hint().is_some());
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_refused_and_not_repeated() {
+        let error = DatabaseSource::parse("postgres://backup:geheim@localhost").unwrap_err();
+        assert!(!error.to_string().contains("geheim"), "{error}");
+    }
+
+    #[test]
+    fn a_database_of_sqlite_is_copied_and_the_copy_goes_with_its_source() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("shop.db");
+        std::fs::write(&path, "no database").unwrap();
+        let ask = |_: &str| Ok(None);
+        let error = DatabaseSource::Sqlite(path).prepare(directory.path(), &ask).err().unwrap();
+        assert!(error.to_string().contains("is not a database of SQLite"), "{error}");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "the copy was left behind");
+    }
+}

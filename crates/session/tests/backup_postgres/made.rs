@@ -1,0 +1,58 @@
+//! Backups as a command makes them: onto stripes, with a manifest.
+
+use iostall_load::window::StopToken;
+use iostall_measure::RunClock;
+use iostall_model::backup::{Compression, SourceKind};
+use iostall_session::backup::create::{BackupSource, CreateRequest, create};
+use iostall_session::recorder::Program;
+use iostall_session::transfer::Transfer;
+use iostall_transfer::backup::manifest_file;
+
+use super::load::Load;
+use super::servers::postgres::Postgres;
+use super::servers::skip;
+use super::statements::sql;
+use super::{prepared, wait_until};
+
+/// The parts that are known only at the end were missing in the manifest, and with them the backup was worth nothing.
+#[test]
+fn a_stripe_set_of_a_server_has_its_label_its_log_and_its_control_file() {
+    let Some(server) = Postgres::start(15, None) else { return skip("PostgreSQL 15: it is not installed") };
+    server.sql(sql("schema"));
+    let load = Load::on(server.port);
+    load.wait_for(20);
+    let directory = tempfile::tempdir().unwrap();
+    let targets = ["a.iob", "b.iob"].map(|name| directory.path().join(name));
+    let stop = StopToken::default();
+    let program = Program { version: "test".to_owned(), command_line: Vec::new() };
+    let transfer = Transfer::begin(program, RunClock::of_machine(), &stop, None).unwrap();
+    let request = CreateRequest {
+        sources: vec![BackupSource::Prepared(Box::new(prepared(server.port).unwrap()))],
+        targets: targets.to_vec(),
+        compression: Compression::Zstd(1),
+        frame_bytes: None,
+        transfer_bytes: None,
+        buffers: None,
+        workers: Some(1),
+        limit: None,
+        lock: None,
+    };
+    let created = create(request, transfer, &()).unwrap();
+    assert!(created.ended.is_none(), "{:?}", created.ended);
+    assert_eq!(created.outcome.page_bytes, Some(8192));
+    let manifest = std::fs::read(directory.path().join("a.iob.manifest")).unwrap();
+    let manifest = manifest_file::decode(manifest, None).unwrap().manifest;
+    let SourceKind::Postgresql(record) = &manifest.sources[0].kind else { panic!("{:?}", manifest.sources) };
+    assert!(record.stop_lsn.contains('/') && record.timeline == 1, "{record:?}");
+    let has = |part: &str| manifest.files.iter().any(|file| file.name.to_string().starts_with(part));
+    for part in
+        ["backup_label", "global/pg_control", "PG_VERSION", "pg_wal/0000000100000000", "base/5/", "pg_tblspc"]
+    {
+        assert!(has(part), "{part} is missing");
+    }
+    for part in ["postmaster", "base/pgsql_tmp", "pg_replslot/", "tablespace_map", "main/", "data/"] {
+        assert!(!has(part), "{part} is there");
+    }
+    // The server hears of the end of the session a little later.
+    wait_until(&server, sql("slots"), 0);
+}
