@@ -13,7 +13,7 @@ use iostall_engine::target_facts;
 use iostall_load::window::StopToken;
 use iostall_measure::clock::receive;
 use iostall_measure::platform::Target;
-use iostall_measure::{Nanos, RunClock};
+use iostall_measure::{Clock as _, Nanos, RunClock};
 use iostall_model::{GiveWay, Run, RunBody, Warning};
 use iostall_transfer::Progress;
 use iostall_transfer::rate::RateLimit;
@@ -90,6 +90,9 @@ impl Transfer {
             });
             let mut speedometer = Speedometer::default();
             while receive(&is_done, TICK) == Err(RecvTimeoutError::Timeout) {
+                if let Some(governed) = &self.governed {
+                    governed.check(self.recorder.clock().now_ns());
+                }
                 let now = self.progress.now();
                 let elapsed_ns = self.elapsed_ns();
                 let speed = speedometer.read(now.bytes_done, elapsed_ns);

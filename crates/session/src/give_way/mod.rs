@@ -8,6 +8,7 @@ mod figure;
 mod log;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub use self::error::GiveWayError;
 
 /// The longest time for a reading; a source that takes longer is silent.
 pub const READING_LIMIT: Duration = Duration::from_secs(2);
+/// A reading that lasts longer than this brings the floor before it is given up.
+const READING_PATIENCE_NS: u64 = 500_000_000;
 /// The rate of the floor if none is given, bytes a second.
 pub const FLOOR_BYTES_PER_S: u64 = 4 << 20;
 
@@ -66,6 +69,9 @@ pub struct GiveWayRequest {
 /// A transfer's pace under control.
 pub(crate) struct Governed {
     rate: Arc<RateLimit>,
+    floor_bytes_per_s: u64,
+    /// When the reading in progress began, on the clock of the run; 0 between readings.
+    reading_since_ns: AtomicU64,
     control: Mutex<Control>,
 }
 
@@ -113,7 +119,8 @@ impl Governed {
             taken_bytes: 0,
         };
         control.note(now_ns, Some(Why::Begin), None, None);
-        Ok(Self { rate, control: Mutex::new(control) })
+        let reading_since_ns = AtomicU64::new(0);
+        Ok(Self { rate, floor_bytes_per_s: floor, reading_since_ns, control: Mutex::new(control) })
     }
 
     /// The rate limit that it changes.
@@ -126,10 +133,22 @@ impl Governed {
         let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         let mut wait = Duration::from_nanos(control.interval_ns);
         while receive(stop, wait) == Err(RecvTimeoutError::Timeout) {
-            if let Some(decision) = control.tick(clock, &self.rate) {
+            self.reading_since_ns.store(clock.now_ns().max(1), Ordering::Relaxed);
+            let decision = control.tick(clock, &self.rate);
+            self.reading_since_ns.store(0, Ordering::Relaxed);
+            if let Some(decision) = decision {
                 observer.on(&Event::GaveWay(&decision));
             }
             wait = Duration::from_nanos(control.pause_ns);
+        }
+    }
+
+    /// Takes the floor while a reading lasts longer than it should: a server that hangs says nothing until the
+    /// reading is given up, and its users wait all that time.
+    pub(crate) fn check(&self, now_ns: u64) {
+        let since_ns = self.reading_since_ns.load(Ordering::Relaxed);
+        if since_ns > 0 && now_ns.saturating_sub(since_ns) > READING_PATIENCE_NS {
+            self.rate.set(self.floor_bytes_per_s, 1);
         }
     }
 
@@ -295,19 +314,16 @@ pub(crate) fn warnings(gave_way: &GiveWay) -> Vec<Warning> {
     let share = |ns: u64| ns as f64 / gave_way.governed_ns.max(1) as f64 * 100.0;
     let mut warnings = Vec::new();
     if gave_way.failed_readings > 0 {
+        let reason = gave_way.decisions.iter().rev().find_map(|decision| decision.reason.as_ref());
+        let reason = reason.map(|reason| format!("; the last reason was: {reason}")).unwrap_or_default();
         let message = format!(
             "{} did not answer for {:.0} s ({:.0} % of the time): the transfer went at its floor, and how long its users \
-             waited then is unknown",
+             waited then is unknown{reason}",
             gave_way.source,
             seconds(gave_way.silent_ns),
             share(gave_way.silent_ns),
         );
-        let reason = gave_way.decisions.iter().rev().find_map(|decision| decision.reason.clone());
-        let warning = Warning::new(WarningCode::SourceSilent, message).about(gave_way.source.clone());
-        warnings.push(match reason {
-            Some(reason) => warning.hint(format!("the last reason was: {reason}")),
-            None => warning,
-        });
+        warnings.push(Warning::new(WarningCode::SourceSilent, message).about(gave_way.source.clone()));
     }
     if gave_way.missed_at_floor_ns > 0 {
         let message = format!(

@@ -198,3 +198,24 @@ fn a_stall_that_is_not_reported_is_an_error_with_the_setting_to_change() {
     assert!(error.to_string().contains("track_wal_io_timing is off"), "{error}");
     assert!(error.hint().contains("ALTER SYSTEM"), "{}", error.hint());
 }
+
+/// A server that hangs answers neither its users nor us, and for the two seconds until the reading was given up the copy went on at full
+/// speed.
+#[test]
+fn a_reading_that_hangs_brings_the_floor_before_it_is_given_up() {
+    let bench = Bench::new([]);
+    let Governed { rate, reading_since_ns, .. } = &bench.governed;
+    rate.set(100 * MIB, 4);
+    bench.governed.check(9_000 * MS);
+    assert_eq!(rate.in_flight_max(), 4, "between readings there is nothing to wait for");
+    reading_since_ns.store(1_000 * MS, Ordering::Relaxed);
+    bench.governed.check(1_400 * MS);
+    assert_eq!(rate.in_flight_max(), 4);
+    bench.governed.check(1_600 * MS);
+    assert_eq!(rate.in_flight_max(), 1);
+    // The bucket is full, and then a byte takes as long as at the floor.
+    let now_ns = 5_000 * MS;
+    while rate.take(4 * MIB, now_ns).is_ok() {}
+    let due_ns = rate.take(1, now_ns).unwrap_err();
+    assert!((900 * MS..=1_000 * MS).contains(&(due_ns - now_ns)), "{due_ns}");
+}
