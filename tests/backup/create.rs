@@ -163,7 +163,7 @@ fn an_interrupted_backup_leaves_nothing_that_looks_whole() {
     let here = Workspace::new();
     shelves(&here);
     fs::write(here.path("data"), content(40_000_000)).unwrap();
-    let mut create =
+    let create =
         here.start(&["backup", "create", "--limit", "2MB/s", "--to", "b1/a.iob", "--to", "b2/a.iob", "data"]);
     until("an unfinished stripe", || {
         names(&here.path("b1")).iter().any(|name| name.ends_with(".partial")).then_some(())
