@@ -20,8 +20,28 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self { name: "alerts", check: readers::toml::alerts, seeds: &["docs/alerts.toml"] },
+        Self {
+            name: "backup-content",
+            check: iostall_transfer::backup::fuzzing::content,
+            seeds: &["fuzz/corpus/backup-content"],
+        },
+        Self {
+            name: "backup-frame",
+            check: iostall_transfer::backup::fuzzing::frame,
+            seeds: &["fuzz/corpus/backup-frame"],
+        },
+        Self {
+            name: "backup-manifest",
+            check: iostall_transfer::backup::fuzzing::manifest,
+            seeds: &["fuzz/corpus/backup-manifest"],
+        },
+        Self {
+            name: "backup-stripe",
+            check: iostall_transfer::backup::fuzzing::stripe_header,
+            seeds: &["fuzz/corpus/backup-stripe"],
+        },
         Self { name: "diskspd-line", check: readers::diskspd::line, seeds: &["fuzz/corpus/diskspd-line"] },
         Self { name: "diskspd-xml", check: readers::diskspd::xml, seeds: &["fuzz/corpus/diskspd-xml"] },
         Self { name: "fio", check: readers::fio::jobs, seeds: &["fuzz/corpus/fio"] },

@@ -28,7 +28,7 @@ pub use buffer::{Buffer, BufferPool, Pages};
 pub use handle::FileHandle;
 pub use input::{Input, InputError};
 pub use null::NullEngine;
-pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_target};
+pub use open::{Access, OpenError, OpenOptions, OpenTarget, open_again, open_target};
 pub use pacing::Schedule;
 pub use psync::PsyncEngine;
 pub use random::random_bytes;

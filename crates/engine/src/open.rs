@@ -143,6 +143,11 @@ pub fn open_target(path: &Path, options: &OpenOptions) -> Result<OpenTarget, Ope
     Ok(OpenTarget { path: path.to_owned(), kind, size_bytes, direct, file: File::from(file) })
 }
 
+/// Opens the file behind `file` once more, with other options; its path does not matter.
+pub fn open_again(file: &File, options: &OpenOptions) -> Result<OpenTarget, OpenError> {
+    open_target(&open_path(file), options)
+}
+
 fn kind_of(inode: &OwnedFd, path: &Path) -> Result<TargetKind, OpenError> {
     let stat = rustix::fs::fstat(inode).map_err(|source| OpenError::Refused {
         path: path.to_owned(),

@@ -12,6 +12,7 @@ use iostall_measure::foreign::shell_path;
 use iostall_store::StoreError;
 use iostall_transfer::CopyError;
 use iostall_transfer::backup::create::CreateError;
+use iostall_transfer::backup::read::ReadError;
 use iostall_transfer::copy::FileListError;
 use iostall_transfer::manifest::ManifestError;
 use thiserror::Error;
@@ -56,6 +57,8 @@ pub enum SessionError {
     Copy(#[from] CopyError),
     #[error(transparent)]
     Backup(#[from] CreateError),
+    #[error(transparent)]
+    ReadBackup(#[from] ReadError),
     #[error("--manifest {}", path.display())]
     ManifestHash { path: PathBuf, source: ManifestError },
     #[error("cannot use the manifest {}", path.display())]
@@ -182,6 +185,7 @@ impl SessionError {
             Self::Store(error) => return error.hint(),
             Self::Copy(error) => return error.hint(),
             Self::Backup(error) => return error.hint(),
+            Self::ReadBackup(error) => return error.hint(),
             Self::ManifestHash { .. } => {
                 "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"
             }

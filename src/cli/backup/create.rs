@@ -27,7 +27,7 @@ const STRIPES_MAX: usize = 64;
     refused. Until the end everything has the name .NAME.SETID.partial; the manifest, NAME.manifest beside the first\n\
     stripe, comes last. No manifest: no backup.")]
 pub(crate) struct CreateArgs {
-    /// Files, directories, a block device, or `-` for standard input
+    /// Files, directories, a block device, postgres://USER@HOST, sqlite:PATH, or `-` for standard input
     #[arg(value_name = "SOURCE", required = true)]
     pub(crate) sources: Vec<PathBuf>,
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use iostall_measure::ByteCount;
 use iostall_session::SessionError;
 use iostall_session::backup::create::{BackupSource, CreateRequest, create};
+use iostall_session::backup::database::{DatabaseSource, DatabaseSourceError};
 
 use super::key_error;
 use super::stats::Stats;
@@ -23,11 +24,13 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
             "`--to null:` alone measures how fast the source can be read and compressed",
         )
     })?;
-    let sources = args.sources.iter().map(|source| named(source)).collect::<anyhow::Result<Vec<_>>>()?;
     let lock = args.lock.lock().map_err(key_error)?;
     let files = args.sources.iter().chain(&targets).map(PathBuf::as_path);
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
     let mut writer = run_writer(global, args.no_store, printer)?;
+    let scratch = targets.first().and_then(|target| target.parent()).unwrap_or(Path::new(""));
+    let sources =
+        args.sources.iter().map(|source| named(source, scratch)).collect::<anyhow::Result<Vec<_>>>()?;
     let transfer = begin_transfer(args.nice, printer)?;
     let request = CreateRequest {
         targets,
@@ -64,17 +67,34 @@ fn size(size: ByteCount) -> u32 {
     u32::try_from(size.bytes()).unwrap_or(u32::MAX)
 }
 
-fn named(source: &Path) -> anyhow::Result<BackupSource> {
+/// A database is prepared here; the copy of one of SQLite is made in `scratch`.
+fn named(source: &Path, scratch: &Path) -> anyhow::Result<BackupSource> {
     let text = source.to_string_lossy();
     if text == "-" {
         return Ok(BackupSource::StandardInput);
+    }
+    if !source.exists()
+        && let Some(database) = DatabaseSource::parse(&text).map_err(refused)?
+    {
+        let prepared = database.prepare(scratch, &Printer::ask_password).map_err(refused)?;
+        return Ok(BackupSource::Prepared(Box::new(prepared)));
     }
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_owned());
     match scheme {
         Some(scheme) if !source.exists() => {
             let error = anyhow::anyhow!("{scheme}:// is no source of a backup");
-            Err(hinted(error, "name files, directories, a block device or - for standard input"))
+            Err(hinted(
+                error,
+                "name files, directories, a block device, postgres://USER@HOST, sqlite:PATH, or - for standard input",
+            ))
         }
         _ => Ok(BackupSource::Path(source.to_owned())),
+    }
+}
+
+fn refused(error: DatabaseSourceError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => hinted(anyhow::anyhow!(error), &hint),
+        None => anyhow::anyhow!(error),
     }
 }

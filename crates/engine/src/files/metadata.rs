@@ -1,8 +1,9 @@
 //! Metadata of a file: owner, mode, times, extended attributes.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
@@ -31,7 +32,7 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
     let mut losses = Vec::new();
     let there = rustix::fs::fstat(target).ok();
     if there.is_none_or(|stat| (stat.st_uid, stat.st_gid) != (stamp.uid, stamp.gid)) {
-        set_owner(target, stamp, &mut losses);
+        set_owner(target, stamp.uid, stamp.gid, &mut losses);
     }
     let owner_is_lost = !losses.is_empty();
     copy_attributes(source, target, &mut losses);
@@ -51,14 +52,64 @@ pub fn copy_metadata(source: &File, stamp: &FileStamp, target: &File) -> Vec<Los
 
 /// Only root can change a file's owner, but any user can set a group that they belong to, and the group
 /// decides who may read the file.
-fn set_owner(target: &File, stamp: &FileStamp, losses: &mut Vec<Loss>) {
-    let (user, group) = (Uid::from_raw(stamp.uid), Gid::from_raw(stamp.gid));
-    let Err(errno) = rustix::fs::fchown(target, Some(user), Some(group)) else { return };
-    let what = match rustix::fs::fchown(target, None, Some(group)) {
+fn set_owner(target: impl AsFd, uid: u32, gid: u32, losses: &mut Vec<Loss>) {
+    let (user, group) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    let Err(errno) = rustix::fs::fchown(&target, Some(user), Some(group)) else { return };
+    let what = match rustix::fs::fchown(&target, None, Some(group)) {
         Ok(()) => "owner",
         Err(_) => "owner and group",
     };
     losses.push(loss(what, errno));
+}
+
+/// Metadata that a backup keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewMetadata {
+    /// Permission bits, including set-id and sticky.
+    pub mode: u32,
+    pub uid: u32,
+    pub gid: u32,
+    /// Last change of the content, nanoseconds since 1970.
+    pub modified_ns: i128,
+}
+
+impl NewMetadata {
+    /// The time of the last access is not kept: that of the last change is a better guess than the time of the restore.
+    fn times(&self) -> Timestamps {
+        let time = time(self.modified_ns);
+        Timestamps { last_access: time, last_modification: time }
+    }
+}
+
+/// Sets owner, mode and times of an open file or directory. Returns what could not be set.
+pub fn set_metadata(target: impl AsFd, metadata: &NewMetadata) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    let there = rustix::fs::fstat(&target).ok();
+    if there.is_none_or(|stat| (stat.st_uid, stat.st_gid) != (metadata.uid, metadata.gid)) {
+        set_owner(&target, metadata.uid, metadata.gid, &mut losses);
+    }
+    let mode = if losses.is_empty() { metadata.mode & 0o7777 } else { metadata.mode & 0o1777 };
+    if let Err(errno) = rustix::fs::fchmod(&target, Mode::from_raw_mode(mode)) {
+        losses.push(loss("mode", errno));
+    }
+    if let Err(errno) = rustix::fs::futimens(&target, &metadata.times()) {
+        losses.push(loss("times", errno));
+    }
+    losses
+}
+
+/// Sets owner and times of the symbolic link `name` in an open directory.
+pub(super) fn link_losses(directory: impl AsFd, name: &OsStr, metadata: &NewMetadata) -> Vec<Loss> {
+    let mut losses = Vec::new();
+    let owner = (Some(Uid::from_raw(metadata.uid)), Some(Gid::from_raw(metadata.gid)));
+    if let Err(errno) = rustix::fs::chownat(&directory, name, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW) {
+        losses.push(loss("owner", errno));
+    }
+    if let Err(errno) = rustix::fs::utimensat(&directory, name, &metadata.times(), AtFlags::SYMLINK_NOFOLLOW)
+    {
+        losses.push(loss("times", errno));
+    }
+    losses
 }
 
 fn copy_attributes(source: &File, target: &File, losses: &mut Vec<Loss>) {
@@ -118,13 +169,16 @@ pub fn set_times(target: &File, stamp: &FileStamp) -> io::Result<()> {
 }
 
 fn times(stamp: &FileStamp) -> Timestamps {
+    Timestamps { last_access: time(stamp.accessed_ns), last_modification: time(stamp.modified_ns) }
+}
+
+fn time(ns: i128) -> Timespec {
     const SECOND_NS: i128 = 1_000_000_000;
     // Before 1970 the seconds are negative, but the nanoseconds still count forward.
-    let time = |ns: i128| Timespec {
+    Timespec {
         tv_sec: i64::try_from(ns.div_euclid(SECOND_NS)).unwrap_or(0),
         tv_nsec: i64::try_from(ns.rem_euclid(SECOND_NS)).unwrap_or(0),
-    };
-    Timestamps { last_access: time(stamp.accessed_ns), last_modification: time(stamp.modified_ns) }
+    }
 }
 
 /// Copies owner and times from a stamp to the symbolic link `target` (or device node, pipe or socket).

@@ -9,6 +9,7 @@ mod metadata;
 mod names;
 mod page_cache;
 mod path_bytes;
+mod placing;
 mod positioned;
 mod presence;
 mod priority;
@@ -26,7 +27,7 @@ pub use creation::{
     open_in_shared_directory, open_or_create_private, open_to_lock,
 };
 pub use extents::{clone_blocks, data_ranges, preallocate, punch_hole};
-pub use metadata::{Loss, copy_metadata, copy_symlink_metadata, set_times};
+pub use metadata::{Loss, NewMetadata, copy_metadata, copy_symlink_metadata, set_metadata, set_times};
 pub use names::{
     effective_group, effective_user, free_bytes, has_no_links, has_no_locks, is_direct, largest_file_bytes,
     make_special, raise_open_file_limit, rename_new, rename_over, sync_directory, sync_file_system,

@@ -13,7 +13,7 @@ use super::stamp::{FileStamp, stamp, stamp_in};
 
 /// A directory that is held open.
 #[derive(Debug)]
-pub struct OpenDirectory(OwnedFd);
+pub struct OpenDirectory(pub(super) OwnedFd);
 
 impl OpenDirectory {
     /// Opens the directory `path`. Its last component must not be a link.

@@ -40,6 +40,9 @@ pub struct StripeRecord {
     pub number: u16,
     /// Its file name, without a directory.
     pub name: StoredName,
+    /// Where it was written: two stripes may have one name in two directories. A reader looks beside the manifest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<StoredName>,
     /// Length of the file.
     pub bytes: u64,
     /// Frames in it before the end frame, those of the index included.

@@ -3,7 +3,11 @@
 pub mod catalog;
 pub mod create;
 pub mod database;
+mod damage;
 pub mod known;
 pub mod postgres;
 pub mod prune;
+pub mod rebuild;
+pub mod restore;
 pub mod sqlite;
+pub mod verify;

@@ -9,5 +9,14 @@ pub mod catalog;
 pub mod codec;
 pub mod create;
 pub mod format;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod manifest_file;
 pub mod pages;
+pub mod read;
+pub mod rebuild;
+pub mod restore;
+pub mod verify;
+
+#[cfg(test)]
+mod tests;

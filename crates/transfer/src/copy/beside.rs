@@ -53,6 +53,16 @@ pub(super) fn trial_path(target: &Path) -> PathBuf {
     beside(target, "trial")
 }
 
+/// Name of the directory in which a backup is restored, until all of it is there.
+pub(crate) fn restore_path(target: &Path) -> PathBuf {
+    beside(target, "restore")
+}
+
+/// Name of what a restore replaces, until the new one has its name.
+pub(crate) fn replaced_path(target: &Path) -> PathBuf {
+    beside(target, "before")
+}
+
 /// Name of the mark in an unfinished tree.
 pub(super) fn mark_path(tree: &Path) -> PathBuf {
     beside(&tree.join("unfinished"), "tree")
@@ -61,7 +71,8 @@ pub(super) fn mark_path(tree: &Path) -> PathBuf {
 /// Whether a name belongs to an unfinished copy. Such files are skipped when a tree is copied.
 pub fn is_part_name(name: &OsStr) -> bool {
     let name = path_bytes(Path::new(name));
-    let suffixes: [&[u8]; 5] = [b".part", b".journal", b".fresh", b".trial", b".tree"];
+    let suffixes: [&[u8]; 7] =
+        [b".part", b".journal", b".fresh", b".trial", b".tree", b".restore", b".before"];
     let Some(stem) = suffixes.iter().find_map(|suffix| name.strip_suffix(*suffix)) else { return false };
     let Some(at) = stem.len().checked_sub(8 + b".iostall-".len()) else { return false };
     stem.first() == Some(&b'.')
@@ -77,8 +88,16 @@ mod tests {
     fn an_unfinished_destination_is_recognised_by_its_name() {
         let long = "x".repeat(255);
         for name in ["data.mdf", "a", long.as_str()] {
-            for made in [part_path, journal_path, new_journal_path, trial_path, mark_path]
-                .map(|of| of(Path::new(name)))
+            for made in [
+                part_path,
+                journal_path,
+                new_journal_path,
+                trial_path,
+                mark_path,
+                restore_path,
+                replaced_path,
+            ]
+            .map(|of| of(Path::new(name)))
             {
                 let made = made.file_name().unwrap().to_owned();
                 assert!(made.len() <= NAME_BYTES_MAX, "{} bytes", made.len());

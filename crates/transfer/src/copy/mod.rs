@@ -1,6 +1,6 @@
 //! Copies files and trees.
 
-mod beside;
+pub(crate) mod beside;
 mod context;
 mod devices;
 mod durable;

@@ -53,6 +53,7 @@ impl Shelf {
             let record = StripeRecord {
                 number,
                 name: name.into(),
+                directory: None,
                 bytes: bytes.len() as u64,
                 frames: 1,
                 end_digest: Digest32::default(),

@@ -270,9 +270,13 @@ impl<'a> SetWriter<'a> {
         let record = |(number, stripe): (u16, &Stripe)| {
             let name = targets.path(number.into()).and_then(|path| path.file_name()).unwrap_or_default();
             let name = path_bytes(Path::new(name)).to_vec();
+            let place = targets.path(number.into()).and_then(|path| std::path::absolute(path).ok());
+            let directory =
+                place.as_deref().and_then(Path::parent).map(|path| StoredName(path_bytes(path).to_vec()));
             StripeRecord {
                 number,
                 name: StoredName(name),
+                directory,
                 bytes: stripe.end,
                 frames: stripe.frames,
                 end_digest: stripe.end_digest,

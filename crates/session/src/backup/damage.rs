@@ -1,0 +1,38 @@
+//! Damage of a set in the form stored with a run.
+
+use iostall_model::stripe::{BackupDamage, StripeUse};
+use iostall_transfer::backup::read::{Damage, OpenSet, OpenStripe};
+
+pub(super) fn stored(damage: &[Damage]) -> Vec<BackupDamage> {
+    damage.iter().map(of).collect()
+}
+
+fn of(damage: &Damage) -> BackupDamage {
+    BackupDamage {
+        // Stripes are counted from 1 wherever a person reads it.
+        stripe: damage.stripe.map(|number| number.saturating_add(1)),
+        path: damage.path.display().to_string(),
+        frame: damage.frame,
+        offset: damage.offset,
+        file: damage.file.clone(),
+        file_offset: damage.file_offset,
+        file_bytes: damage.file_bytes,
+        message: damage.message.clone(),
+    }
+}
+
+/// The beginning of a set's id, which tells the sets of one store apart, as the name of a run.
+pub(super) fn short(set: &str) -> String {
+    if set.is_empty() { "backup".to_owned() } else { set.chars().take(12).collect() }
+}
+
+/// The stripes of a set that are there.
+pub(super) fn stripes(set: &OpenSet) -> Vec<StripeUse> {
+    let one = |open: &OpenStripe| StripeUse {
+        path: open.stripe.path.display().to_string(),
+        bytes: open.stripe.bytes,
+        frames: open.end.map_or(0, |end| end.frames),
+        busy_ns: 0,
+    };
+    set.stripes.iter().map(one).collect()
+}

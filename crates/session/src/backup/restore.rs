@@ -1,0 +1,168 @@
+//! Restores a backup.
+
+use std::path::PathBuf;
+
+use iostall_engine::guard::WriteConsent;
+use iostall_model::backup::{SourceKind, SourceRecord};
+use iostall_model::{RestoreOutcome, Run, RunBody, Warning, WarningCode};
+use iostall_transfer::backup::codec::Unlock;
+use iostall_transfer::backup::read::{OpenSet, ReadError, open};
+use iostall_transfer::backup::restore::{
+    FileLoss, NotRestored, RestoreError, RestoreOptions, Restored, restore as restore_set,
+};
+use iostall_transfer::rate::RateLimit;
+
+use super::damage;
+use crate::error::SessionError;
+use crate::event::Observer;
+use crate::transfer::{Transfer, target};
+
+/// How many metadata losses are listed; the rest are counted.
+const LOSSES_LISTED: usize = 5;
+
+/// Unless the server was built otherwise, which nobody does.
+const POSTGRES_PAGE_BYTES: u32 = 8192;
+
+/// What to restore.
+pub struct RestoreRequest {
+    /// The manifest, a stripe, or all stripes.
+    pub from: Vec<PathBuf>,
+    /// A new name, an empty directory, or what `consent` says may be replaced.
+    pub to: PathBuf,
+    /// Files and directories of the set; all of it if there is none.
+    pub only: Vec<PathBuf>,
+    pub unlock: Option<Unlock>,
+    pub consent: WriteConsent,
+    /// Threads that decode.
+    pub workers: Option<u32>,
+    /// Reads in flight, and as many writes.
+    pub depth: Option<u32>,
+    /// Maximum read rate, bytes a second.
+    pub limit: Option<u64>,
+}
+
+/// The result of a restore that has begun.
+pub struct RestoreEnd {
+    pub outcome: RestoreOutcome,
+    pub warnings: Vec<Warning>,
+    /// Why nothing was restored, if that is not damage, which is in the outcome.
+    pub ended: Option<RestoreError>,
+    targets: Vec<iostall_measure::platform::Target>,
+    transfer: Transfer,
+}
+
+impl RestoreEnd {
+    /// As a run, named by the set.
+    pub fn into_run(self) -> Run {
+        let name = damage::short(&self.outcome.set);
+        self.transfer.finish(name, self.targets, self.warnings, RunBody::Restore(Box::new(self.outcome)))
+    }
+}
+
+/// Restores.
+///
+/// # Errors
+/// If it could not begin: the set cannot be opened, or there is no key. A later error is part of [`RestoreEnd`], and so is
+/// damage.
+pub fn restore(
+    request: &RestoreRequest,
+    transfer: Transfer,
+    observer: &dyn Observer,
+) -> Result<RestoreEnd, SessionError> {
+    let rate = request.limit.map(RateLimit::new);
+    let set = match open(&request.from, request.unlock.as_ref()) {
+        Ok(set) => Some(set),
+        Err(ReadError::Damaged(found)) => {
+            let outcome =
+                RestoreOutcome { damage: damage::stored(&found), ..outcome(request, None, &transfer) };
+            return Ok(RestoreEnd {
+                outcome,
+                warnings: Vec::new(),
+                ended: None,
+                targets: Vec::new(),
+                transfer,
+            });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let options = RestoreOptions {
+        only: &request.only,
+        consent: request.consent.clone(),
+        rate: rate.as_ref(),
+        workers: request.workers,
+        depth: request.depth,
+    };
+    let done = set
+        .as_ref()
+        .map(|set| transfer.work(observer, |progress| restore_set(set, &request.to, &options, progress)));
+    let mut outcome = outcome(request, set.as_ref(), &transfer);
+    let mut warnings = Vec::new();
+    let mut ended = None;
+    match done {
+        Some(Ok(restored)) => {
+            warnings = lost(&restored.losses);
+            take(&mut outcome, &restored);
+        }
+        Some(Err(NotRestored { error, left })) => {
+            outcome.left = left.map(|path| path.display().to_string());
+            outcome.damage = damage::stored(error.damage());
+            ended = Some(error).filter(|error| error.damage().is_empty());
+        }
+        None => {}
+    }
+    let targets = set.iter().flat_map(|set| &set.stripes).take(1);
+    let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
+    Ok(RestoreEnd { outcome, warnings, ended, targets, transfer })
+}
+
+fn outcome(request: &RestoreRequest, set: Option<&OpenSet>, transfer: &Transfer) -> RestoreOutcome {
+    let cpu = transfer.cpu();
+    let progress = transfer.progress();
+    let shown = |path: &PathBuf| path.display().to_string();
+    let only: Vec<_> = request.only.iter().map(shown).collect();
+    RestoreOutcome {
+        set: set.map(|set| set.manifest.set.to_string()).unwrap_or_default(),
+        from: request.from.first().map(shown).unwrap_or_default(),
+        to: shown(&request.to),
+        only: (!only.is_empty()).then(|| only.join(", ")),
+        page_bytes: set.and_then(page_bytes),
+        stripes: set.map(damage::stripes).unwrap_or_default(),
+        elapsed_ns: transfer.elapsed_ns(),
+        buffer_time: progress.now().buffer_time,
+        series: progress.series(),
+        cpu_user_ns: cpu.user_ns,
+        cpu_system_ns: cpu.system_ns,
+        ..RestoreOutcome::default()
+    }
+}
+
+/// Of the database in the set, whose size is counted in pages.
+fn page_bytes(set: &OpenSet) -> Option<u32> {
+    let is_postgres = |source: &SourceRecord| matches!(source.kind, SourceKind::Postgresql(_));
+    set.manifest.sources.iter().any(is_postgres).then_some(POSTGRES_PAGE_BYTES)
+}
+
+fn take(outcome: &mut RestoreOutcome, restored: &Restored) {
+    outcome.to = restored.to.display().to_string();
+    outcome.is_whole = true;
+    outcome.files = restored.files;
+    outcome.bytes = restored.bytes;
+    outcome.stored_bytes = restored.stored_bytes;
+    outcome.reads_max = restored.reads_max;
+    outcome.worker_count = restored.workers;
+    outcome.sync_ns = restored.sync_ns;
+}
+
+/// Metadata that was not restored, as warnings with the outcome.
+fn lost(losses: &[FileLoss]) -> Vec<Warning> {
+    let listed = losses.iter().take(LOSSES_LISTED).map(|(path, loss)| {
+        let message = format!("could not restore the {} of {}: {}", loss.what, path.display(), loss.cause);
+        Warning::new(WarningCode::MetadataLost, message).about(path.display().to_string())
+    });
+    let mut warnings: Vec<_> = listed.collect();
+    if losses.len() > LOSSES_LISTED {
+        let message = format!("{} more metadata problems are not listed", losses.len() - LOSSES_LISTED);
+        warnings.push(Warning::new(WarningCode::MetadataLost, message));
+    }
+    warnings
+}

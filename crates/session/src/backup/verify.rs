@@ -1,0 +1,94 @@
+//! Checks a backup without restoring it.
+
+use std::path::PathBuf;
+
+use iostall_model::backup::SetId;
+use iostall_model::{BackupVerifyOutcome, Newest, Run, RunBody};
+use iostall_transfer::backup::codec::Unlock;
+use iostall_transfer::backup::read::{OpenSet, ReadError, open};
+use iostall_transfer::backup::verify::{Verified, VerifyOptions, verify as verify_set};
+use iostall_transfer::rate::RateLimit;
+
+use super::damage;
+use crate::error::SessionError;
+use crate::event::Observer;
+use crate::transfer::{Transfer, target};
+
+/// What to check.
+pub struct BackupVerifyRequest {
+    /// The manifest, a stripe, or all stripes.
+    pub from: Vec<PathBuf>,
+    /// Reads headers, indexes and ends only.
+    pub headers_only: bool,
+    /// The set that it should be.
+    pub expect: Option<SetId>,
+    pub unlock: Option<Unlock>,
+    /// Maximum read rate, bytes a second.
+    pub limit: Option<u64>,
+}
+
+/// Checks. What is damaged is in the outcome of the run.
+///
+/// # Errors
+/// If it could not begin: the files are of no backup, or there is no key.
+pub fn verify(
+    request: &BackupVerifyRequest,
+    transfer: Transfer,
+    observer: &dyn Observer,
+) -> Result<Run, SessionError> {
+    let rate = request.limit.map(RateLimit::new);
+    let (set, found) = match open(&request.from, request.unlock.as_ref()) {
+        Ok(set) => {
+            let options = VerifyOptions { headers_only: request.headers_only, rate: rate.as_ref() };
+            let found = transfer.work(observer, |progress| verify_set(&set, &options, progress))?;
+            (Some(set), found)
+        }
+        Err(ReadError::Damaged(damage)) => (None, Verified { damage, ..Verified::default() }),
+        Err(error) => return Err(error.into()),
+    };
+    let outcome = outcome(request, set.as_ref(), &found, &transfer);
+    let targets = set.iter().flat_map(|set| &set.stripes).take(1);
+    let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
+    let name = damage::short(&outcome.set);
+    Ok(transfer.finish(name, targets, Vec::new(), RunBody::BackupVerify(Box::new(outcome))))
+}
+
+fn outcome(
+    request: &BackupVerifyRequest,
+    set: Option<&OpenSet>,
+    found: &Verified,
+    transfer: &Transfer,
+) -> BackupVerifyOutcome {
+    let cpu = transfer.cpu();
+    let progress = transfer.progress();
+    BackupVerifyOutcome {
+        set: set.map(|set| set.manifest.set.to_string()).unwrap_or_default(),
+        from: request.from.first().map(|path| path.display().to_string()).unwrap_or_default(),
+        headers_only: request.headers_only,
+        newest: newest(request.expect, set),
+        files: found.files,
+        frames: found.frames,
+        good_frames: found.good_frames,
+        bytes: found.bytes,
+        stored_bytes: found.stored_bytes,
+        stripes: set.map(damage::stripes).unwrap_or_default(),
+        elapsed_ns: transfer.elapsed_ns(),
+        buffer_time: progress.now().buffer_time,
+        series: progress.series(),
+        cpu_user_ns: cpu.user_ns,
+        cpu_system_ns: cpu.system_ns,
+        damage: damage::stored(&found.damage),
+    }
+}
+
+/// A whole older set looks like the newest: only someone who knows the newest one can say.
+fn newest(expect: Option<SetId>, set: Option<&OpenSet>) -> Newest {
+    match (expect, set) {
+        (Some(expect), Some(set)) if expect == set.manifest.set => Newest::Expected,
+        (Some(expect), Some(set)) => Newest::Other {
+            set: expect.to_string(),
+            because: format!("this is set {}, made on {}", set.manifest.set, set.manifest.started_utc),
+        },
+        _ => Newest::Unknown,
+    }
+}

@@ -1,0 +1,119 @@
+//! Entry points for fuzzing the readers of backups. Checksums are made right first, because a fuzzer does not find them: what
+//! lies behind them must not trust anything either.
+
+use iostall_model::backup::FileEntry;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::codec::Decoder;
+use super::format::{
+    Bundle, End, FRAME_HEADER_BYTES, FrameHeader, MANIFEST_HASH_BYTES, MANIFEST_HEADER_BYTES,
+    STRIPE_HEADER_BYTES_MIN, StripeHeader, entry_lines, frame_block_bytes, index_records, put_entry_line,
+    put_index,
+};
+use super::manifest_file;
+
+const BLOCK: u32 = 4096;
+const FRAME: usize = 1 << 16;
+/// Where the checksums of the parts stand.
+const KEYS_CHECKSUM_AT: usize = 96;
+const STORED_HASH_AT: usize = 64;
+const CHECKSUM_BYTES: usize = 4;
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    if let Some(place) = bytes.get_mut(at..at + value.len()) {
+        place.copy_from_slice(value);
+    }
+}
+
+/// The header of a stripe: what is accepted is the same when written again.
+pub fn stripe_header(input: &[u8]) {
+    let mut bytes = input.to_vec();
+    bytes.resize(input.len().next_multiple_of(STRIPE_HEADER_BYTES_MIN).max(STRIPE_HEADER_BYTES_MIN), 0);
+    let (first, keys) = bytes.split_at_mut(STRIPE_HEADER_BYTES_MIN);
+    put(first, KEYS_CHECKSUM_AT, &crc32c::crc32c(keys).to_le_bytes());
+    let at = STRIPE_HEADER_BYTES_MIN - CHECKSUM_BYTES;
+    let checksum = crc32c::crc32c(&first[..at]);
+    put(first, at, &checksum.to_le_bytes());
+    if let Ok(header) = StripeHeader::decode(&bytes) {
+        let again = header.encode();
+        assert_eq!(StripeHeader::decode(&again).as_ref(), Ok(&header));
+        assert!(again.len() as u64 == header.bytes() && again.len() <= bytes.len());
+    }
+}
+
+/// A frame of an unencrypted set, and what is in it.
+pub fn frame(input: &[u8]) {
+    let mut bytes = input.to_vec();
+    let whole = input.len().max(FRAME_HEADER_BYTES).next_multiple_of(BLOCK as usize);
+    bytes.resize(whole, 0);
+    let hash = xxh3_64(&bytes[FRAME_HEADER_BYTES..]);
+    put(&mut bytes, STORED_HASH_AT, &hash.to_le_bytes());
+    let at = FRAME_HEADER_BYTES - CHECKSUM_BYTES;
+    let checksum = crc32c::crc32c(&bytes[..at]);
+    put(&mut bytes, at, &checksum.to_le_bytes());
+    let Ok(header) = FrameHeader::decode(&bytes) else { return };
+    let mut again = [0; FRAME_HEADER_BYTES];
+    header.put(&mut again);
+    assert_eq!(again[..], bytes[..FRAME_HEADER_BYTES]);
+    assert!(frame_block_bytes(header.stored_length, BLOCK) > u64::from(header.stored_length));
+    let Ok(mut decoder) = Decoder::new(header.set, None) else { return };
+    let mut into = vec![0; FRAME];
+    if let Ok((_, plain)) = decoder.decode(&mut bytes, header.stripe, &mut into) {
+        assert_eq!(plain.len(), header.plain_length as usize);
+    }
+}
+
+/// The content of bundles, indexes, entries and ends. The first byte says which.
+pub fn content(input: &[u8]) {
+    let Some((kind, plain)) = input.split_first() else { return };
+    match kind % 4 {
+        0 => {
+            let Ok(bundle) = Bundle::decode(plain) else { return };
+            let data: usize = bundle
+                .pieces()
+                .map(|(piece, data)| {
+                    assert_eq!(piece.length as usize, data.len());
+                    data.len()
+                })
+                .sum();
+            assert!(data < plain.len());
+        }
+        1 => {
+            let Ok(records) = index_records(plain) else { return };
+            if let Ok(records) = records.collect::<Result<Vec<_>, _>>() {
+                let frame_bytes = u32::try_from(plain.len()).unwrap_or(u32::MAX);
+                assert_eq!(put_index(&records, frame_bytes), (plain.to_vec(), &[][..]));
+            }
+        }
+        2 => {
+            for entry in entry_lines::<FileEntry>(plain).flatten() {
+                let mut line = Vec::new();
+                assert_eq!(put_entry_line(&entry, &mut line), Ok(()));
+                assert_eq!(entry_lines::<FileEntry>(&line).next(), Some(Ok(entry)));
+            }
+        }
+        _ => {
+            if let Ok(end) = End::decode(plain) {
+                assert_eq!(end.encode()[..], *plain);
+            }
+        }
+    }
+}
+
+/// A manifest that is not encrypted: what is accepted is the same when written again.
+pub fn manifest(input: &[u8]) {
+    let mut bytes = input.to_vec();
+    bytes.resize(input.len().max(MANIFEST_HEADER_BYTES), 0);
+    let at = MANIFEST_HEADER_BYTES - CHECKSUM_BYTES;
+    let checksum = crc32c::crc32c(&bytes[..at]);
+    put(&mut bytes, at, &checksum.to_le_bytes());
+    let hash: [u8; MANIFEST_HASH_BYTES] = *blake3::hash(&bytes).as_bytes();
+    bytes.extend_from_slice(&hash);
+    let Ok(opened) = manifest_file::decode(bytes, None) else { return };
+    let again = manifest_file::encode(&opened.manifest, None);
+    let again = again.and_then(|again| manifest_file::decode(again, None));
+    match again {
+        Ok(again) => assert_eq!(again.manifest, opened.manifest),
+        Err(error) => panic!("its own file is refused: {error}"),
+    }
+}

@@ -1,0 +1,81 @@
+//! Why a set could not be read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::{EngineError, OpenError};
+use iostall_measure::foreign::shell_path;
+use thiserror::Error;
+
+use super::damage::Damage;
+use crate::backup::codec::KeyError;
+use crate::pipeline::PipelineError;
+
+/// Why a set could not be opened, restored or checked.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    #[error("cannot {verb} {}: {source}", path.display())]
+    System { verb: &'static str, path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error("{} is neither a manifest nor a stripe of a backup", path.display())]
+    Neither { path: PathBuf },
+    #[error("{} and {} are of different sets", one.display(), other.display())]
+    TwoSets { one: PathBuf, other: PathBuf },
+    #[error("{} exists", path.display())]
+    ManifestExists { path: PathBuf },
+    #[error(transparent)]
+    Keys(#[from] KeyError),
+    /// The set is not as it was written; the first of what was found is shown.
+    #[error("{}", first(.0))]
+    Damaged(Vec<Damage>),
+    #[error("reading the stripes: {0}")]
+    Pipeline(PipelineError),
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+fn first(damage: &[Damage]) -> String {
+    let Some(first) = damage.first() else { return "the set is damaged".to_owned() };
+    let others = match damage.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    format!("{}: {}{others}", first.path.display(), first.message)
+}
+
+impl ReadError {
+    /// For `map_err`: a system call on `path` failed.
+    pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
+        move |source| Self::System { verb, path: path.to_owned(), source }
+    }
+
+    /// What is damaged, if that is why.
+    pub fn damage(&self) -> &[Damage] {
+        match self {
+            Self::Damaged(damage) => damage,
+            _ => &[],
+        }
+    }
+
+    /// Whether the user ended it.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Pipeline(PipelineError::Cancelled))
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Keys(error) => error.hint(),
+            Self::Neither { .. } => Some("name the manifest (STRIPE1.manifest) or a stripe".to_owned()),
+            Self::TwoSets { .. } => Some("name the stripes of one set".to_owned()),
+            Self::ManifestExists { path } => {
+                let path = shell_path(path);
+                Some(format!("check it with `iostall backup verify {path}`; rename it if it is damaged"))
+            }
+            Self::Engine(error) => error.hint().map(str::to_owned),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Finds the manifest of a set, and the files of its stripes.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files::path_from_bytes;
+use iostall_engine::{Input, InputError};
+use iostall_measure::ByteCount;
+use iostall_model::backup::{Manifest, SetId};
+
+use super::damage::Damage;
+use super::error::ReadError;
+use super::stripe::{Stripe, read_start};
+use crate::backup::codec::Unlock;
+use crate::backup::format::{FormatError, MANIFEST_HEADER_BYTES};
+use crate::backup::manifest_file::{ManifestError, OpenedManifest, decode};
+
+/// Manifests of ten million files are smaller.
+const MANIFEST: Input = Input { what: "manifest", limit: ByteCount(1 << 30) };
+const SUFFIX: &str = "manifest";
+const MANIFEST_MARK: &[u8] = b"IOSMANIF";
+const STRIPE_MARK: &[u8] = b"IOSTRIPE";
+const SET_AT: usize = 16;
+
+/// The paths that a user named, sorted by what they are.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    pub(super) manifests: Vec<PathBuf>,
+    pub(super) stripes: Vec<PathBuf>,
+}
+
+impl Named {
+    /// A file that is neither may be a damaged one of them: then its name, or a manifest beside it, says so.
+    pub(super) fn sort(paths: &[PathBuf]) -> Result<Self, ReadError> {
+        let mut named = Self::default();
+        for path in paths {
+            let mark = read_start(path, STRIPE_MARK.len())?;
+            if mark == MANIFEST_MARK || is_manifest_name(path) {
+                named.manifests.push(path.clone());
+            } else if mark == STRIPE_MARK || !manifests_beside(path).is_empty() {
+                named.stripes.push(path.clone());
+            } else {
+                return Err(ReadError::Neither { path: path.clone() });
+            }
+        }
+        Ok(named)
+    }
+
+    /// The directories of all of them, each once.
+    pub(super) fn directories(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = Vec::new();
+        for path in self.manifests.iter().chain(&self.stripes) {
+            let directory = directory_of(path);
+            if !all.contains(&directory) {
+                all.push(directory);
+            }
+        }
+        all
+    }
+}
+
+fn is_manifest_name(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new(SUFFIX))
+}
+
+pub(super) fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// The manifests in the directory of a stripe.
+fn manifests_beside(stripe: &Path) -> Vec<PathBuf> {
+    let Ok(names) = std::fs::read_dir(directory_of(stripe)) else { return Vec::new() };
+    let mut all: Vec<_> =
+        names.flatten().map(|entry| entry.path()).filter(|path| is_manifest_name(path)).collect();
+    all.sort();
+    all
+}
+
+/// The set that a manifest says it is of, without checking the manifest.
+fn set_of(path: &Path) -> Option<SetId> {
+    let head = read_start(path, MANIFEST_HEADER_BYTES).ok()?;
+    let set = head.get(SET_AT..SET_AT + 16)?;
+    head.starts_with(MANIFEST_MARK).then(|| set.try_into().map(SetId).ok())?
+}
+
+/// The manifest of what was named, where it is, and what is wrong with other copies of it.
+pub(super) fn manifest(
+    named: &Named,
+    unlock: Option<&Unlock>,
+) -> Result<(OpenedManifest, PathBuf, Vec<Damage>), ReadError> {
+    let mut paths = named.manifests.clone();
+    for stripe in &named.stripes {
+        let set = Stripe::open(stripe)?.ok().map(|stripe| stripe.header.set);
+        let beside = manifests_beside(stripe).into_iter();
+        paths.extend(
+            beside.filter(|path| set.is_none() || set_of(path).is_none_or(|found| Some(found) == set)),
+        );
+    }
+    paths.dedup();
+    let mut damage = Vec::new();
+    let mut found = None;
+    for path in paths {
+        match load(&path, unlock) {
+            Ok(opened) if found.is_none() && is_of(&opened.manifest, named) => found = Some((opened, path)),
+            Ok(_) => {}
+            Err(Failed::Read(error)) => return Err(error),
+            Err(Failed::Manifest(ManifestError::Keys(error))) => return Err(error.into()),
+            Err(Failed::Manifest(error)) => damage.push(Damage::of_file(None, &path, error.to_string())),
+        }
+    }
+    if let Some((opened, path)) = found {
+        return Ok((opened, path, damage));
+    }
+    if damage.is_empty() {
+        let path = named.stripes.first().cloned().unwrap_or_default();
+        damage.push(Damage::of_file(
+            None,
+            &path,
+            "no manifest of its set lies beside it: the backup was not completed, or its manifest is lost; \
+             `iostall backup rebuild` makes another from all stripes",
+        ));
+    }
+    Err(ReadError::Damaged(damage))
+}
+
+/// Whether a manifest that was found beside stripes names them.
+fn is_of(manifest: &Manifest, named: &Named) -> bool {
+    !named.manifests.is_empty()
+        || named.stripes.iter().any(|stripe| {
+            let name =
+                stripe.file_name().map(|name| iostall_engine::files::path_bytes(Path::new(name)).to_vec());
+            let by_name = manifest.stripes.iter().any(|record| Some(&record.name.0) == name.as_ref());
+            by_name || matches!(Stripe::open(stripe), Ok(Ok(found)) if found.header.set == manifest.set)
+        })
+}
+
+enum Failed {
+    Read(ReadError),
+    Manifest(ManifestError),
+}
+
+fn load(path: &Path, unlock: Option<&Unlock>) -> Result<OpenedManifest, Failed> {
+    let too_long = || {
+        let cause = FormatError::Value { part: "the manifest", field: "its length", value: u64::MAX };
+        Failed::Manifest(ManifestError::Format(cause))
+    };
+    let file = MANIFEST.read(path).map_err(|error| match error {
+        InputError::System { path, source, .. } => {
+            Failed::Read(ReadError::System { verb: "read", path, source })
+        }
+        InputError::TooLong { .. } => too_long(),
+        other => Failed::Read(ReadError::System {
+            verb: "read",
+            path: path.to_owned(),
+            source: std::io::Error::other(other.to_string()),
+        }),
+    })?;
+    decode(file, unlock).map_err(Failed::Manifest)
+}
+
+/// Where to look for each stripe of a set, by number, or what is wrong instead.
+pub(super) fn stripes(manifest: &Manifest, named: &Named) -> BTreeMap<u16, Result<Stripe, Box<Damage>>> {
+    let by_hand = if named.stripes.len() >= manifest.stripes.len() {
+        by_number(manifest, named)
+    } else {
+        BTreeMap::new()
+    };
+    let mut found = by_hand;
+    let directories = named.directories();
+    for record in &manifest.stripes {
+        if matches!(found.get(&record.number), Some(Ok(_))) {
+            continue;
+        }
+        let name = path_from_bytes(record.name.0.clone());
+        let hinted = record.directory.iter().map(|hint| path_from_bytes(hint.0.clone()));
+        let mut first_problem = None;
+        let mut looked: Vec<PathBuf> = Vec::new();
+        for directory in directories.iter().cloned().chain(hinted) {
+            if looked.contains(&directory) {
+                continue;
+            }
+            match candidate(manifest, record.number, &directory.join(&name)) {
+                Some(Ok(stripe)) => {
+                    first_problem = Some(Ok(stripe));
+                    break;
+                }
+                Some(Err(damage)) => {
+                    first_problem.get_or_insert(Err(damage));
+                }
+                None => {}
+            }
+            looked.push(directory);
+        }
+        let missing = || {
+            let looked: Vec<_> = looked.iter().map(|path| path.display().to_string()).collect();
+            let message = format!("the stripe is missing: it is not in {}", looked.join(", "));
+            Box::new(Damage::of_file(Some(record.number), &name, message))
+        };
+        found.insert(record.number, first_problem.unwrap_or_else(|| Err(missing())));
+    }
+    found
+}
+
+/// Stripes that were all named by hand may have other names than they had.
+fn by_number(manifest: &Manifest, named: &Named) -> BTreeMap<u16, Result<Stripe, Box<Damage>>> {
+    let opened = named.stripes.iter().filter_map(|path| Stripe::open(path).ok()?.ok());
+    let ours = opened.filter(|stripe| stripe.header.set == manifest.set);
+    ours.map(|stripe| (stripe.number(), Ok(stripe))).collect()
+}
+
+/// The file at `path` as stripe `number`; `None` if there is no file.
+fn candidate(manifest: &Manifest, number: u16, path: &Path) -> Option<Result<Stripe, Box<Damage>>> {
+    if path.symlink_metadata().is_err() {
+        return None;
+    }
+    let wrong = |message: String| Some(Err(Box::new(Damage::of_file(Some(number), path, message))));
+    let stripe = match Stripe::open(path) {
+        Err(error) => return wrong(error.to_string()),
+        Ok(Err(error)) => return wrong(error.to_string()),
+        Ok(Ok(stripe)) => stripe,
+    };
+    if stripe.header.set != manifest.set {
+        return wrong(format!(
+            "this is a stripe of another set, {}, not of {}",
+            stripe.header.set, manifest.set
+        ));
+    }
+    if stripe.number() != number {
+        let (found, wanted) = (stripe.number() + 1, number + 1);
+        return wrong(format!(
+            "this is stripe {found}, and stripe {wanted} should have this name: they were exchanged"
+        ));
+    }
+    Some(Ok(stripe))
+}

@@ -1,0 +1,189 @@
+//! Runs: frames that stand one after another in a stripe and are read with one request.
+
+use iostall_engine::{FileHandle, FileIndex};
+use iostall_measure::MonotonicClock;
+
+use super::error::ReadError;
+use super::set::OpenSet;
+use super::stripe::Stripe;
+use crate::backup::format::{BLOCK_BYTES_MIN, FRAME_HEADER_BYTES, IndexRecord, TAG_BYTES, frame_block_bytes};
+use crate::buffers::BufferSet;
+use crate::pipeline::{Extent, Job, Moved, Pipeline, PipelineError, Source, Step};
+
+/// Memory for buffers; frames of the largest size still get enough of them.
+const BUFFER_BYTES_MAX: u64 = 512 << 20;
+/// Bytes of a run, unless a frame is larger.
+const RUN_BYTES: u32 = 4 << 20;
+/// Requests in flight on each side.
+const DEPTH: u32 = 8;
+
+/// Adjacent frames of one stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Index among the stripes.
+    pub stripe: usize,
+    /// Where the first one begins.
+    pub position: u64,
+    /// Bytes in the stripe.
+    pub length: u32,
+    /// Plain bytes of all.
+    pub plain_length: u32,
+    /// Index of the first one's record, and how many there are.
+    pub first: usize,
+    pub count: usize,
+}
+
+impl Run {
+    /// Whether a byte of the stripe is in it.
+    pub(crate) fn holds(&self, offset: u64) -> bool {
+        (self.position..self.position.saturating_add(self.length.into())).contains(&offset)
+    }
+}
+
+/// Sizes of requests and buffers of a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadShape {
+    /// Most plain bytes of a run.
+    plain_max: u32,
+    /// Bytes of a buffer: a run as stored fits.
+    buffer_bytes: u32,
+    pub(crate) depth: u32,
+    pub(crate) workers: u32,
+    writes: u32,
+}
+
+impl ReadShape {
+    /// For the frames of this set. Without `writes` nothing is written by the pipeline.
+    pub(crate) fn of(set: &OpenSet, writes: bool) -> Self {
+        let largest = set.stripes.iter().map(|open| open.stripe.header.frame_bytes).max();
+        let frame_bytes = largest.unwrap_or(set.manifest.settings.frame_bytes).max(1);
+        let block_bytes =
+            set.stripes.iter().map(|open| open.stripe.header.block_bytes).max().unwrap_or(BLOCK_BYTES_MIN);
+        // A small set is shared by all requests, and needs little memory.
+        let share = set.stripes.iter().map(|open| open.stripe.bytes).sum::<u64>() / u64::from(DEPTH);
+        let run_bytes = u32::try_from(share).unwrap_or(RUN_BYTES).min(RUN_BYTES);
+        let plain_max = (run_bytes / frame_bytes * frame_bytes).max(frame_bytes);
+        let frames = plain_max / frame_bytes;
+        let each = u32::try_from(frame_block_bytes(frame_bytes.saturating_add(TAG_BYTES), block_bytes))
+            .unwrap_or(u32::MAX);
+        let buffer_bytes = each.saturating_mul(frames);
+        let workers = u32::try_from(std::thread::available_parallelism().map_or(1, usize::from)).unwrap_or(1);
+        let most = u32::try_from(BUFFER_BYTES_MAX / u64::from(buffer_bytes.max(1))).unwrap_or(u32::MAX);
+        let workers = workers.min(most / 4).max(1);
+        let depth = (most.saturating_sub(2 * workers) / 2).clamp(1, DEPTH);
+        Self { plain_max, buffer_bytes, depth, workers, writes: if writes { depth } else { 0 } }
+    }
+
+    /// With what a user asked for instead.
+    pub(crate) fn ask(&mut self, workers: Option<u32>, depth: Option<u32>) {
+        self.workers = workers.unwrap_or(self.workers).clamp(1, 256);
+        self.depth = depth.unwrap_or(self.depth).clamp(1, 256);
+        self.writes = self.writes.min(self.depth);
+    }
+
+    /// The buffers, mapped once for all jobs.
+    pub(crate) fn buffers(&self) -> std::io::Result<BufferSet> {
+        BufferSet::new(self.depth + self.writes + 2 * self.workers + 1, self.buffer_bytes)
+    }
+
+    /// Most bytes of a run in the stripe.
+    fn stored_max(&self) -> u64 {
+        self.buffer_bytes.into()
+    }
+}
+
+/// The runs of all frames that are `wanted`, in the order in which they stand: all stripes are read at once, each from its
+/// beginning to its end. Two frames are read together if they `join`.
+pub(crate) fn runs<'r>(
+    stripes: impl Iterator<Item = (&'r Stripe, &'r [IndexRecord])>,
+    shape: &ReadShape,
+    wanted: impl Fn(&IndexRecord) -> bool,
+    join: impl Fn(&IndexRecord, &IndexRecord) -> bool,
+) -> Vec<Run> {
+    let mut all: Vec<Run> = Vec::new();
+    for (index, (stripe, records)) in stripes.enumerate() {
+        let mut last: Option<Run> = None;
+        for (at, record) in records.iter().enumerate() {
+            let stored = frame_block_bytes(record.stored_length, stripe.header.block_bytes);
+            let Ok(length) = u32::try_from(stored) else { continue };
+            if !wanted(record) {
+                all.extend(last.take());
+                continue;
+            }
+            let extended = last.filter(|run| run.first + run.count == at && join(&records[at - 1], record));
+            let extended = extended.and_then(|run| extend(run, length, record, shape));
+            if extended.is_none() {
+                all.extend(last.take());
+            }
+            last = extended.or(Some(Run {
+                stripe: index,
+                position: record.position,
+                length,
+                plain_length: record.plain_length,
+                first: at,
+                count: 1,
+            }));
+        }
+        all.extend(last);
+    }
+    all.sort_by_key(|run| (run.position, run.stripe));
+    all
+}
+
+fn extend(run: Run, length: u32, record: &IndexRecord, shape: &ReadShape) -> Option<Run> {
+    let (stored, plain) =
+        (run.length.checked_add(length)?, run.plain_length.checked_add(record.plain_length)?);
+    let fits = u64::from(stored) <= shape.stored_max() && plain <= shape.plain_max;
+    fits.then_some(Run { length: stored, plain_length: plain, count: run.count + 1, ..run })
+}
+
+/// Reads runs one after another. The sequence number of a pipeline's frame is the index of its run.
+pub(crate) struct RunSource<'r> {
+    runs: &'r [Run],
+    at: usize,
+}
+
+impl<'r> RunSource<'r> {
+    pub(crate) fn new(runs: &'r [Run]) -> Self {
+        Self { runs, at: 0 }
+    }
+}
+
+impl Source for RunSource<'_> {
+    fn next(&mut self) -> Option<Step> {
+        let run = self.runs.get(self.at)?;
+        self.at += 1;
+        let file = FileIndex(u16::try_from(run.stripe).unwrap_or(u16::MAX));
+        Some(Step::Read(Extent { file, offset: run.position, length: run.length }))
+    }
+}
+
+/// Carries out a job on these files.
+pub(crate) fn run_job(
+    job: Job<'_>,
+    files: &[FileHandle<'_>],
+    buffers: &mut BufferSet,
+) -> Result<Result<Moved, PipelineError>, ReadError> {
+    let engine = buffers.engine(files)?;
+    let mut pipeline = Pipeline::new(engine, MonotonicClock::new(), buffers.take());
+    let done = pipeline.run(job);
+    buffers
+        .put_back(pipeline.into_buffers())
+        .map_err(ReadError::system("map buffers for", std::path::Path::new("the stripes")))?;
+    Ok(done)
+}
+
+/// The frames of a run one after another: bytes of each, with its record.
+pub(crate) fn frames_of<'f>(
+    bytes: &'f mut [u8],
+    records: &'f [IndexRecord],
+    block_bytes: u32,
+) -> impl Iterator<Item = (&'f IndexRecord, &'f mut [u8])> {
+    let mut rest = bytes;
+    records.iter().map_while(move |record| {
+        let length = usize::try_from(frame_block_bytes(record.stored_length, block_bytes)).ok()?;
+        let (frame, after) = std::mem::take(&mut rest).split_at_mut_checked(length)?;
+        rest = after;
+        (frame.len() >= FRAME_HEADER_BYTES).then_some((record, frame))
+    })
+}

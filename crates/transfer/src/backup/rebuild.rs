@@ -1,0 +1,223 @@
+//! Makes a lost manifest again, from all stripes of a set.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files;
+use iostall_measure::clock::utc_now;
+use iostall_model::backup::{
+    BackupSettings, Compression, Digest32, FileEntry, Manifest, StoredName, StripeRecord, Totals,
+};
+use jiff::Timestamp;
+
+use super::codec::{Decoder, SetKeys, Unlock, unwrap};
+use super::format::{CodecKind, FrameKind, StripeHeader, WrappedKeys, entry_lines};
+use super::manifest_file;
+use super::read::{Damage, Fault, ReadError, Stripe};
+
+/// A manifest that was made again.
+#[derive(Debug)]
+pub struct Rebuilt {
+    pub manifest: Manifest,
+    /// Where it was written: beside each stripe that has a directory of its own.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Makes the manifest of the set of all stripes at `paths`, beside the first one, or at `to`.
+///
+/// # Errors
+/// If a stripe is missing, was not completed or is damaged where it says what it holds; or if there is a manifest.
+pub fn rebuild(
+    paths: &[PathBuf],
+    unlock: Option<&Unlock>,
+    to: Option<&Path>,
+    tool_version: &str,
+) -> Result<Rebuilt, ReadError> {
+    let stripes = open_all(paths)?;
+    let Some(first) = stripes.first() else {
+        return Err(ReadError::Damaged(vec![Damage::of_file(None, Path::new("."), "no stripe was named")]));
+    };
+    let (set, wrapped) = (first.header.set, first.header.keys.clone());
+    let keys = wrapped.as_ref().map(|wrapped| unwrap(wrapped, set, unlock)).transpose()?;
+    let mut decoder = Decoder::new(set, keys.as_ref())?;
+    let mut found = Found::default();
+    for stripe in &stripes {
+        found.take(stripe, &mut decoder).map_err(|fault| ReadError::Damaged(vec![stripe.damage(fault)]))?;
+    }
+    let manifest = found.into_manifest(&first.header, tool_version);
+    let places = places(&stripes, to);
+    write(&manifest, keys.as_ref().zip(wrapped.as_ref()), &places)?;
+    Ok(Rebuilt { manifest, paths: places })
+}
+
+/// All stripes by number; each must be there.
+fn open_all(paths: &[PathBuf]) -> Result<Vec<Stripe>, ReadError> {
+    let mut all: BTreeMap<u16, Stripe> = BTreeMap::new();
+    let refuse =
+        |path: &Path, message: String| Err(ReadError::Damaged(vec![Damage::of_file(None, path, message)]));
+    for path in paths {
+        let stripe = match Stripe::open(path)? {
+            Ok(stripe) => stripe,
+            Err(error) => return refuse(path, error.to_string()),
+        };
+        if let Some(other) = all.values().find(|other| other.header.set != stripe.header.set) {
+            return Err(ReadError::TwoSets { one: other.path.clone(), other: path.clone() });
+        }
+        let number = stripe.number();
+        if let Some(other) = all.insert(number, stripe) {
+            return refuse(path, format!("this and {} are both stripe {}", other.path.display(), number + 1));
+        }
+    }
+    if let Some((_, first)) = all.first_key_value() {
+        let stripes = first.header.stripes;
+        if let Some(missing) = (0..stripes).find(|number| !all.contains_key(number)) {
+            return refuse(
+                &first.path,
+                format!("stripe {} of {stripes} of its set was not named", missing + 1),
+            );
+        }
+    }
+    Ok(all.into_values().collect())
+}
+
+/// What the stripes say.
+#[derive(Default)]
+struct Found {
+    records: Vec<StripeRecord>,
+    files: BTreeMap<u64, FileEntry>,
+    source_bytes: u64,
+    compressed_bytes: u64,
+}
+
+impl Found {
+    fn take(&mut self, stripe: &Stripe, decoder: &mut Decoder) -> Result<(), Fault> {
+        let (end, digest) = stripe.end(decoder)?;
+        let index = stripe.index(&end, decoder)?;
+        let mut plain = vec![0; stripe.header.frame_bytes as usize];
+        for record in &index.records {
+            self.compressed_bytes += u64::from(record.stored_length);
+            if record.kind != FrameKind::Entries {
+                continue;
+            }
+            let mut frame = stripe.frame(record)?;
+            let wrong = |error: &dyn ToString| Fault { offset: record.position, message: error.to_string() };
+            let (_, plain) =
+                decoder.decode(&mut frame, stripe.number(), &mut plain).map_err(|error| wrong(&error))?;
+            for entry in entry_lines::<FileEntry>(plain) {
+                let entry = entry.map_err(|error| wrong(&error))?;
+                self.files.insert(entry.number, entry);
+            }
+        }
+        self.source_bytes += end.source_bytes;
+        let stored = |path: &Path| StoredName(files::path_bytes(path).to_vec());
+        let directory = std::fs::canonicalize(&stripe.path).ok();
+        self.records.push(StripeRecord {
+            number: stripe.number(),
+            name: stored(Path::new(stripe.path.file_name().unwrap_or_default())),
+            directory: directory.as_deref().and_then(Path::parent).map(stored),
+            bytes: stripe.bytes,
+            frames: end.frames,
+            end_digest: Digest32(digest),
+        });
+        Ok(())
+    }
+
+    fn into_manifest(self, header: &StripeHeader, tool_version: &str) -> Manifest {
+        let started_utc = Timestamp::from_nanosecond(header.created_unix_ns.into()).unwrap_or_default();
+        let files: Vec<_> = self.files.into_values().collect();
+        let bytes = files.iter().map(|file| file.size_bytes).sum();
+        let data_bytes: u64 = files.iter().map(|file| file.data_bytes).sum();
+        Manifest {
+            set: header.set,
+            tool_version: tool_version.to_owned(),
+            host: String::new(),
+            started_utc,
+            ended_utc: started_utc,
+            settings: BackupSettings {
+                stripes: header.stripes,
+                block_bytes: header.block_bytes,
+                frame_bytes: header.frame_bytes,
+                transfer_bytes: header.transfer_bytes,
+                compression: match header.codec {
+                    CodecKind::None => Compression::None,
+                    CodecKind::Zstd => Compression::Zstd(header.level),
+                    CodecKind::Lz4 => Compression::Lz4,
+                },
+                encrypted: header.keys.is_some(),
+                ..BackupSettings::default()
+            },
+            sources: Vec::new(),
+            totals: Totals {
+                files: files.len() as u64,
+                bytes,
+                hole_bytes: u64::saturating_sub(bytes, data_bytes),
+                source_bytes: self.source_bytes,
+                compressed_bytes: self.compressed_bytes,
+                stored_bytes: self.records.iter().map(|record| record.bytes).sum(),
+            },
+            stripes: self.records,
+            warnings: vec![format!(
+                "the manifest was made again from the stripes on {:.0}: what was backed up, and when the backup ended, is not known",
+                utc_now()
+            )],
+            files,
+        }
+    }
+}
+
+/// One manifest in each directory that has a stripe, under the name of the first stripe; the one beside that stripe comes last.
+fn places(stripes: &[Stripe], to: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(to) = to {
+        return vec![to.to_owned()];
+    }
+    let Some(first) = stripes.first() else { return Vec::new() };
+    let mut name = OsString::from(first.path.file_name().unwrap_or_default());
+    name.push(".manifest");
+    let mut all: Vec<PathBuf> = Vec::new();
+    for stripe in stripes.iter().rev() {
+        let place = stripe.path.with_file_name(&name);
+        all.retain(|other| *other != place);
+        all.push(place);
+    }
+    all
+}
+
+fn write(
+    manifest: &Manifest,
+    keys: Option<(&SetKeys, &WrappedKeys)>,
+    places: &[PathBuf],
+) -> Result<(), ReadError> {
+    let content = manifest_file::encode(manifest, keys).map_err(|error| match error {
+        manifest_file::ManifestError::Keys(error) => ReadError::Keys(error),
+        other => ReadError::System {
+            verb: "make",
+            path: places.first().cloned().unwrap_or_default(),
+            source: io::Error::other(other.to_string()),
+        },
+    })?;
+    if let Some(there) = places.iter().find(|place| place.symlink_metadata().is_ok()) {
+        return Err(ReadError::ManifestExists { path: there.clone() });
+    }
+    for place in places {
+        let mut temporary = OsString::from(".");
+        temporary.push(place.file_name().unwrap_or_default());
+        temporary.push(format!(".{}.partial", manifest.set));
+        let temporary = place.with_file_name(temporary);
+        let written = || -> io::Result<()> {
+            let mut file = files::create_new_private(&temporary)?;
+            file.write_all(&content)?;
+            file.sync_all()?;
+            files::rename_new(&temporary, place)?;
+            let parent = place.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+            files::sync_directory(parent)
+        };
+        written().map_err(|source| {
+            // The error says why it is there, if it is.
+            let _ = std::fs::remove_file(&temporary);
+            ReadError::System { verb: "write", path: place.clone(), source }
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! Jobs of a restore: bundles first, then large files, some at a time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::path::Path;
+
+use iostall_engine::files;
+use iostall_engine::{Access, FileHandle, FileIndex, OpenOptions, OpenTarget, open_again};
+
+use super::error::RestoreError;
+use super::stage::{Destination, IS_WRITTEN, RestoreStage, StageError};
+use super::tree::{Opening, Tree};
+use crate::backup::codec::Decoder;
+use crate::backup::format::{FrameKind, IndexRecord};
+use crate::backup::read::{
+    Damage, OpenSet, OpenStripe, ReadError, ReadShape, Run, RunSource, entry_of, run_job, runs,
+};
+use crate::buffers::BufferSet;
+use crate::pipeline::{Frame, Job, PipelineError, Placement, Sink, Stage, StageWorkers, Written};
+use crate::progress::Progress;
+use crate::rate::RateLimit;
+
+/// Files that are written at once. Each takes two descriptors, and processes are usually allowed 1024.
+const FILES_AT_ONCE: usize = 192;
+/// Requests of direct writes are multiples of this.
+const WRITE_ALIGN: u32 = 4096;
+
+/// Writes the content of files.
+pub(super) struct Writing<'w> {
+    set: &'w OpenSet,
+    tree: &'w Tree<'w>,
+    shape: ReadShape,
+    buffers: BufferSet,
+    rate: Option<&'w RateLimit>,
+    progress: &'w Progress,
+    records: Vec<&'w [IndexRecord]>,
+    pub(super) stored_bytes: u64,
+}
+
+/// A large file that is being written.
+struct OpenFile {
+    index: usize,
+    buffered: File,
+    direct: OpenTarget,
+    align: u32,
+}
+
+impl<'w> Writing<'w> {
+    pub(super) fn new(
+        set: &'w OpenSet,
+        tree: &'w Tree<'w>,
+        shape: ReadShape,
+        rate: Option<&'w RateLimit>,
+        progress: &'w Progress,
+    ) -> Result<Self, RestoreError> {
+        let buffers =
+            shape.buffers().map_err(RestoreError::system("map buffers for", Path::new("a restore")))?;
+        let records = set.stripes.iter().map(OpenStripe::records).collect();
+        Ok(Self { set, tree, shape, buffers, rate, progress, records, stored_bytes: 0 })
+    }
+
+    fn runs(
+        &self,
+        wanted: impl Fn(&IndexRecord) -> bool,
+        join: impl Fn(&IndexRecord, &IndexRecord) -> bool,
+    ) -> Vec<Run> {
+        let stripes = self.set.stripes.iter().map(|open| &open.stripe).zip(self.records.iter().copied());
+        runs(stripes, &self.shape, wanted, join)
+    }
+
+    /// Small files and ends of files, which workers write while they decode. A restore of everything also checks the entries,
+    /// so that it has seen every frame.
+    pub(super) fn bundles(&mut self, checks_entries: bool) -> Result<(), RestoreError> {
+        let is_wanted = |record: &IndexRecord| match record.kind {
+            FrameKind::Bundle => true,
+            FrameKind::Entries => checks_entries,
+            FrameKind::Data | FrameKind::Index | FrameKind::End => false,
+        };
+        let runs = self.runs(is_wanted, |_, _| true);
+        self.job(&runs, &[])
+    }
+
+    /// Files with frames of their own.
+    pub(super) fn data(&mut self) -> Result<(), RestoreError> {
+        let is_wanted = |record: &IndexRecord| {
+            record.kind == FrameKind::Data && self.tree.plan.files.contains_key(&record.file)
+        };
+        let follows = |one: &IndexRecord, next: &IndexRecord| {
+            one.file == next.file && one.offset + u64::from(one.plain_length) == next.offset
+        };
+        let mut of_files: BTreeMap<u64, Vec<Run>> = BTreeMap::new();
+        for run in self.runs(is_wanted, follows) {
+            of_files.entry(self.first(&run).file).or_default().push(run);
+        }
+        let mut of_files: Vec<_> = of_files.into_iter().collect();
+        for batch in of_files.chunks_mut(FILES_AT_ONCE) {
+            batch.iter_mut().try_for_each(|(file, runs)| self.check_extents(*file, runs))?;
+            let mut opening = Opening::new(self.tree);
+            let files = batch.iter().map(|(file, _)| self.open(*file, &mut opening));
+            let files = files.collect::<Result<Vec<_>, _>>()?;
+            let mut runs: Vec<Run> = batch.iter().flat_map(|(_, runs)| runs.iter().copied()).collect();
+            runs.sort_by_key(|run| (run.position, run.stripe));
+            self.job(&runs, &files)?;
+            for file in &files {
+                self.tree.finish_file(file.index, &file.buffered)?;
+                self.progress.end_file();
+            }
+        }
+        Ok(())
+    }
+
+    fn first(&self, run: &Run) -> &IndexRecord {
+        &self.records[run.stripe][run.first]
+    }
+
+    /// Two frames must not write to one place: then one is missing elsewhere, though the sum is right.
+    fn check_extents(&self, file: u64, runs: &mut [Run]) -> Result<(), RestoreError> {
+        runs.sort_by_key(|run| self.first(run).offset);
+        let size_bytes = entry_of(&self.set.manifest, file).map_or(0, |entry| entry.size_bytes);
+        let mut end = 0;
+        for run in runs {
+            let record = self.first(run);
+            let next = record.offset.saturating_add(run.plain_length.into());
+            if record.offset < end || next > size_bytes {
+                let stripe = &self.set.stripes[run.stripe].stripe;
+                let message = "the frame lies outside its file, or over another frame";
+                let damage =
+                    Damage::of_frame(stripe.number(), &stripe.path, record, &self.set.manifest, message);
+                return Err(ReadError::Damaged(vec![damage]).into());
+            }
+            end = next;
+        }
+        Ok(())
+    }
+
+    fn open(&self, file: u64, opening: &mut Opening<'_>) -> Result<OpenFile, RestoreError> {
+        let index = self.tree.plan.files.get(&file).copied().unwrap_or_default();
+        let entry = self.tree.plan.all[index].entry;
+        let buffered = opening.open(index)?;
+        // Writes beyond the end of a file wait for each other.
+        let grown = buffered.set_len(entry.size_bytes).and_then(|()| {
+            if entry.data_bytes == entry.size_bytes {
+                files::preallocate(&buffered, &(0..entry.size_bytes))?;
+            }
+            Ok(())
+        });
+        grown.map_err(RestoreError::writing(&entry.name))?;
+        let direct = open_again(&buffered, &OpenOptions { access: Access::Write, ..OpenOptions::default() })?;
+        let align = if files::is_direct(&direct) { WRITE_ALIGN } else { 1 };
+        Ok(OpenFile { index, buffered, direct, align })
+    }
+
+    fn job(&mut self, runs: &[Run], open: &[OpenFile]) -> Result<(), RestoreError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let stripes = self.set.stripes.len();
+        let place = |at: usize| FileIndex(u16::try_from(stripes + at).unwrap_or(u16::MAX));
+        let number = |file: &OpenFile| self.tree.plan.all[file.index].entry.number;
+        let destinations: HashMap<u64, Destination> = (0..)
+            .zip(open)
+            .map(|(at, file)| (number(file), Destination { file: place(at), align: file.align }))
+            .collect();
+        let mut stages = (0..self.shape.workers)
+            .map(|_| {
+                let decoder = Decoder::new(self.set.manifest.set, self.set.keys.as_ref())?;
+                Ok(RestoreStage::new(
+                    self.set,
+                    &self.records,
+                    runs,
+                    decoder,
+                    Opening::new(self.tree),
+                    &destinations,
+                ))
+            })
+            .collect::<Result<Vec<_>, RestoreError>>()?;
+        let mut sink = InPlace {
+            tree: self.tree,
+            first: place(0).0,
+            files: open.iter().map(|file| file.index).collect(),
+            writes_max: self.shape.depth,
+            excess: None,
+        };
+        let of_stripes = self.set.stripes.iter().map(|open| open.stripe.handle());
+        let of_files = open.iter().map(|file| (FileHandle::from(file.direct.file()), file.align));
+        let (handles, aligns): (Vec<_>, Vec<_>) = of_stripes.chain(of_files).unzip();
+        let mut source = RunSource::new(runs);
+        let job = Job {
+            source: &mut source,
+            stages: vec![StageWorkers::any_order(stages.iter_mut().map(|stage| stage as &mut dyn Stage))],
+            sinks: if open.is_empty() { Vec::new() } else { vec![&mut sink] },
+            aligns: &aligns,
+            reads_max: self.shape.depth,
+            rate: self.rate,
+            progress: self.progress,
+        };
+        let done = run_job(job, &handles, &mut self.buffers)?;
+        let moved = done.map_err(|error| self.explain(error, open))?;
+        self.stored_bytes += moved.read_bytes;
+        if let Some(index) = sink.excess {
+            let name = &self.tree.plan.all[index].entry.name;
+            let message = format!("the set has more bytes of {name} than the manifest says");
+            let damage = Damage::of_file(None, &self.set.manifest_path, message);
+            return Err(ReadError::Damaged(vec![damage]).into());
+        }
+        Ok(())
+    }
+
+    /// What an error of the pipeline is about.
+    fn explain(&self, error: PipelineError, open: &[OpenFile]) -> RestoreError {
+        match error {
+            PipelineError::Stage { offset, cause } => match cause.downcast::<StageError>() {
+                Ok(error) => match *error {
+                    StageError::Damage(damage) => ReadError::Damaged(vec![*damage]).into(),
+                    StageError::Restore(error) => *error,
+                },
+                Err(cause) => ReadError::Pipeline(PipelineError::Stage { offset, cause }).into(),
+            },
+            PipelineError::Read { file, offset, cause, .. } => {
+                ReadError::Damaged(vec![self.set.unreadable(file, offset, cause)]).into()
+            }
+            PipelineError::Write { file, cause, .. } => {
+                let at = usize::from(file.0).checked_sub(self.set.stripes.len());
+                let file =
+                    at.and_then(|at| open.get(at)).map(|file| &self.tree.plan.all[file.index].entry.name);
+                RestoreError::Writing { name: file.cloned().unwrap_or_default(), source: cause.into() }
+            }
+            other => ReadError::Pipeline(other).into(),
+        }
+    }
+}
+
+/// Writes frames where they belong in their files.
+struct InPlace<'t> {
+    tree: &'t Tree<'t>,
+    /// The engine's index of the first of these files.
+    first: u16,
+    files: Vec<usize>,
+    writes_max: u32,
+    /// A file of which more was written than it has.
+    excess: Option<usize>,
+}
+
+impl Sink for InPlace<'_> {
+    fn writes_max(&self) -> u32 {
+        self.writes_max
+    }
+
+    fn place(&mut self, frame: &mut Frame) -> Placement {
+        if frame.checksum() == IS_WRITTEN {
+            return Placement::Skip;
+        }
+        let origin = frame.origin();
+        Placement::Write { file: origin.file, offset: origin.offset }
+    }
+
+    fn was_written(&mut self, written: &Written) {
+        let at = usize::from(written.at.file.0.saturating_sub(self.first));
+        let Some(index) = self.files.get(at).copied() else { return };
+        if !self.tree.note_written(index, written.origin.length.into()) {
+            self.excess = Some(index);
+        }
+    }
+}

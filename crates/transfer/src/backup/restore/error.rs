@@ -1,0 +1,112 @@
+//! Why a restore ended.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use iostall_engine::guard::Refusal;
+use iostall_engine::{EngineError, OpenError};
+use iostall_measure::foreign::shell_path;
+use iostall_model::backup::StoredName;
+use thiserror::Error;
+
+use crate::backup::codec::KeyError;
+use crate::backup::read::{Damage, ReadError};
+use crate::pipeline::PipelineError;
+
+/// Why a set was not restored. In every case nothing has its final name.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error("cannot {verb} {}: {source}", path.display())]
+    System { verb: &'static str, path: PathBuf, source: io::Error },
+    #[error("writing {name}: {source}")]
+    Writing { name: StoredName, source: io::Error },
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("{} is not empty", path.display())]
+    NotEmpty { path: PathBuf },
+    #[error("{} exists", path.display())]
+    Exists { path: PathBuf },
+    #[error("{} is in the way: {what}", path.display())]
+    InTheWay { path: PathBuf, what: &'static str },
+    #[error("another restore is writing to {}", path.display())]
+    Busy { path: PathBuf },
+    #[error("the set has no file or directory {name}")]
+    NotInSet { name: StoredName },
+    #[error(
+        "the set has the name {name:?}, which would be written outside the destination, or through a link"
+    )]
+    UnsafeName { name: String },
+    #[error("writing to {}: {cause}", path.display())]
+    Pipeline { path: PathBuf, cause: PipelineError },
+    /// All of it is restored and durable, but not where it should be.
+    #[error("{} is restored and durable, but is still called {}: {source}", target.display(), temporary.display())]
+    NotNamed { target: PathBuf, temporary: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl From<KeyError> for RestoreError {
+    fn from(error: KeyError) -> Self {
+        Self::Read(error.into())
+    }
+}
+
+impl RestoreError {
+    /// For `map_err`: a system call on `path` failed.
+    pub fn system<'p>(verb: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Self + use<'p> {
+        move |source| Self::System { verb, path: path.to_owned(), source }
+    }
+
+    /// For `map_err`: a file of the set could not be written.
+    pub(super) fn writing(name: &StoredName) -> impl FnOnce(io::Error) -> Self + use<> {
+        let name = name.clone();
+        move |source| Self::Writing { name, source }
+    }
+
+    /// What is damaged in the set, if that is why.
+    pub fn damage(&self) -> &[Damage] {
+        match self {
+            Self::Read(error) => error.damage(),
+            _ => &[],
+        }
+    }
+
+    /// Whether the user ended it.
+    pub fn is_cancelled(&self) -> bool {
+        match self {
+            Self::Read(error) => error.is_cancelled(),
+            Self::Pipeline { cause, .. } => matches!(cause, PipelineError::Cancelled),
+            _ => false,
+        }
+    }
+
+    /// Whether everything is restored all the same, under another name.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::NotNamed { .. })
+    }
+
+    /// What to do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Read(error) => error.hint(),
+            Self::NotEmpty { path } | Self::Exists { path } => {
+                let path = shell_path(path);
+                Some(format!("restore to a new place, or add --overwrite {path} to replace what is there"))
+            }
+            Self::Busy { .. } => Some("wait until it ends, or restore to another place".to_owned()),
+            Self::NotInSet { .. } => {
+                Some("name it as it is in the set, without the directory that was backed up".to_owned())
+            }
+            Self::NotNamed { target, temporary, .. } => {
+                Some(format!("mv -T {} {}", shell_path(temporary), shell_path(target)))
+            }
+            Self::Engine(error) => error.hint().map(str::to_owned),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Restores a set: all stripes are read at once, runs of adjacent frames with one request each, and written where they belong as
+//! soon as they are decoded, in any order.
+//!
+//! Everything is made in a directory of its own, with a temporary name, and gets its real name when all of it is durable. So
+//! nothing that is not whole looks whole. The directory is held open and every name is taken relative to it, without following
+//! a link: a hostile set cannot write elsewhere.
+
+mod batch;
+mod error;
+mod place;
+mod plan;
+mod stage;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use iostall_engine::files;
+use iostall_engine::guard::WriteConsent;
+use iostall_measure::{Clock as _, MonotonicClock};
+use iostall_model::backup::Manifest;
+
+use self::batch::Writing;
+use self::place::Place;
+use self::plan::Plan;
+use self::tree::Tree;
+use super::read::{Damage, OpenSet, ReadError, ReadShape};
+use crate::progress::Progress;
+use crate::rate::RateLimit;
+
+pub use error::RestoreError;
+pub use tree::FileLoss;
+
+/// What to restore, and how.
+#[derive(Debug, Default)]
+pub struct RestoreOptions<'a> {
+    /// Names in the set; all of it if there is none. A single one is restored without the directories above it.
+    pub only: &'a [PathBuf],
+    /// What may be replaced.
+    pub consent: WriteConsent,
+    /// Limits how fast stripes are read.
+    pub rate: Option<&'a RateLimit>,
+    /// Threads that decode.
+    pub workers: Option<u32>,
+    /// Reads in flight, and as many writes.
+    pub depth: Option<u32>,
+}
+
+/// What was restored.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// The destination, or the file in it.
+    pub to: PathBuf,
+    /// Regular files.
+    pub files: u64,
+    /// Their content, without holes.
+    pub bytes: u64,
+    /// Read from all stripes.
+    pub stored_bytes: u64,
+    pub reads_max: u32,
+    pub workers: u32,
+    /// The final sync calls.
+    pub sync_ns: u64,
+    /// Metadata that could not be restored.
+    pub losses: Vec<FileLoss>,
+}
+
+/// Why nothing was restored, and what is left of the attempt.
+#[derive(Debug)]
+pub struct NotRestored {
+    pub error: RestoreError,
+    /// What could not be removed, if so.
+    pub left: Option<PathBuf>,
+}
+
+impl<E: Into<RestoreError>> From<E> for NotRestored {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), left: None }
+    }
+}
+
+/// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced.
+///
+/// # Errors
+/// If not all of it could be restored. Nothing has its name then.
+pub fn restore(
+    set: &OpenSet,
+    to: &Path,
+    options: &RestoreOptions<'_>,
+    progress: &Progress,
+) -> Result<Restored, NotRestored> {
+    // Another copy of the manifest may be damaged: one was good.
+    let damage: Vec<_> = set.damage.iter().filter(|damage| damage.stripe.is_some()).cloned().collect();
+    if !damage.is_empty() {
+        return Err(ReadError::Damaged(damage).into());
+    }
+    let plan = Plan::new(&set.manifest, options.only)?;
+    let one_file = plan.one_file().and_then(|planned| planned.path.file_name());
+    let place = Place::prepare(to, one_file, &options.consent)?;
+    let tree = Tree::new(&plan, &place.root);
+    let restored = write(set, &tree, &place, options, progress).and_then(|restored| {
+        place.finish(|directory| tree.finish_root(directory))?;
+        Ok(Restored { losses: tree.losses(), ..restored })
+    });
+    restored.map_err(|error| {
+        let is_left = error.is_whole() || !place.abandon();
+        NotRestored { left: is_left.then(|| place.temporary.clone()), error }
+    })
+}
+
+/// What a restore of this manifest would refuse, if anything.
+pub(crate) fn check_names(manifest: &Manifest) -> Result<(), RestoreError> {
+    Plan::new(manifest, &[]).map(drop)
+}
+
+fn write(
+    set: &OpenSet,
+    tree: &Tree<'_>,
+    place: &Place,
+    options: &RestoreOptions<'_>,
+    progress: &Progress,
+) -> Result<Restored, RestoreError> {
+    let clock = MonotonicClock::new();
+    let plan = tree.plan;
+    let mut shape = ReadShape::of(set, true);
+    shape.ask(options.workers, options.depth);
+    let content = plan.files.values().map(|index| plan.all[*index].entry.data_bytes);
+    let bytes = content.sum();
+    progress.add_total(plan.files.len() as u64, bytes);
+    tree.make_directories()?;
+    let mut writing = Writing::new(set, tree, shape, options.rate, progress)?;
+    writing.bundles(options.only.is_empty())?;
+    writing.data()?;
+    let stored_bytes = writing.stored_bytes;
+    tree.make_empty_files()?;
+    if let Some((name, missing_bytes)) = tree.incomplete() {
+        let message = format!("{missing_bytes} bytes of {name} are in no frame of the set");
+        return Err(ReadError::Damaged(vec![Damage::of_file(None, &set.manifest_path, message)]).into());
+    }
+    tree.make_links()?;
+    tree.finish_directories()?;
+    let begun_ns = clock.now_ns();
+    files::sync_file_system(&place.lock).map_err(RestoreError::system("make durable", &place.temporary))?;
+    Ok(Restored {
+        to: place.target.clone(),
+        files: plan.files.len() as u64,
+        bytes,
+        stored_bytes,
+        reads_max: shape.depth,
+        workers: shape.workers,
+        sync_ns: clock.now_ns() - begun_ns,
+        losses: Vec::new(),
+    })
+}

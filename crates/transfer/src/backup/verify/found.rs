@@ -1,0 +1,20 @@
+//! What a check found.
+
+use crate::backup::read::Damage;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Verified {
+    /// Files of the manifest.
+    pub files: u64,
+    /// Frames that were found, but for those of the index and the ends.
+    pub frames: u64,
+    pub good_frames: u64,
+    /// What the good ones hold.
+    pub bytes: u64,
+    /// Read from all stripes.
+    pub stored_bytes: u64,
+    /// By stripe and position.
+    pub damage: Vec<Damage>,
+    pub was_cancelled: bool,
+}

@@ -1,0 +1,198 @@
+//! Checks a set without restoring it: every frame, or only headers, indexes and ends.
+
+mod found;
+mod headers;
+mod stage;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use self::headers::check_headers;
+use self::stage::{Checked, HeaderHashes, VerifyStage};
+use super::codec::Decoder;
+use super::format::{FrameKind, IndexRecord};
+use super::read::{Damage, OpenSet, ReadError, ReadShape, Run, RunSource, entry_of, run_job, runs};
+use super::restore::check_names;
+use crate::pipeline::{Job, OrderedStage, PipelineError, Stage, StageWorkers};
+use crate::progress::Progress;
+use crate::rate::RateLimit;
+
+pub use found::Verified;
+
+/// Files with missing content that are listed one by one; beyond, they are counted.
+const FILES_LISTED: usize = 100;
+
+/// How to check.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VerifyOptions<'a> {
+    /// Reads only headers, indexes and ends: whether all frames are there, not whether their content is.
+    pub headers_only: bool,
+    /// Limits how fast stripes are read.
+    pub rate: Option<&'a RateLimit>,
+}
+
+/// Checks `set`.
+pub fn verify(
+    set: &OpenSet,
+    options: &VerifyOptions<'_>,
+    progress: &Progress,
+) -> Result<Verified, ReadError> {
+    let mut found = Verified {
+        files: set.manifest.files.len() as u64,
+        damage: set.damage.clone(),
+        ..Verified::default()
+    };
+    if let Err(error) = check_names(&set.manifest) {
+        found.damage.push(Damage::of_file(None, &set.manifest_path, error.to_string()));
+    }
+    let records = check_headers(set, options.headers_only, progress, &mut found);
+    found.frames = records.iter().map(|records| records.len() as u64).sum();
+    if !options.headers_only {
+        Verifying { set, records: &records, options, progress }.run(&mut found)?;
+    }
+    found.was_cancelled = progress.is_cancelled();
+    found.damage.sort_by_key(|damage| (damage.stripe.is_none(), damage.stripe, damage.offset));
+    found.damage.dedup_by(|one, other| {
+        one.stripe.is_some() && (one.stripe, one.offset) == (other.stripe, other.offset)
+    });
+    Ok(found)
+}
+
+/// The check of all frames.
+struct Verifying<'v> {
+    set: &'v OpenSet,
+    records: &'v [Vec<IndexRecord>],
+    options: &'v VerifyOptions<'v>,
+    progress: &'v Progress,
+}
+
+impl Verifying<'_> {
+    fn run(&self, found: &mut Verified) -> Result<(), ReadError> {
+        let Self { set, records, .. } = *self;
+        let shape = ReadShape::of(set, false);
+        let mut buffers =
+            shape.buffers().map_err(ReadError::system("map buffers for", Path::new("a check")))?;
+        let stripes = set.stripes.iter().zip(records).map(|(open, records)| (&open.stripe, &records[..]));
+        let mut left = runs(stripes, &shape, |_| true, |_, _| true);
+        self.progress.add_total(0, left.iter().map(|run| u64::from(run.length)).sum());
+        let mut checked = Checked::default();
+        let mut hashes = Some(HeaderHashes::new(set, records));
+        while !left.is_empty() && !self.progress.is_cancelled() {
+            let done: Vec<AtomicBool> = left.iter().map(|_| AtomicBool::new(false)).collect();
+            let mut stages = (0..shape.workers)
+                .map(|_| {
+                    let decoder = Decoder::new(set.manifest.set, set.keys.as_ref())?;
+                    Ok(VerifyStage::new(set, records, &left, &done, decoder))
+                })
+                .collect::<Result<Vec<_>, ReadError>>()?;
+            let workers = StageWorkers::any_order(stages.iter_mut().map(|stage| stage as &mut dyn Stage));
+            let first = hashes.as_mut().map(|hashes| {
+                hashes.begin(&left);
+                StageWorkers::in_order(hashes as &mut dyn OrderedStage).on_caller()
+            });
+            let (handles, aligns): (Vec<_>, Vec<_>) =
+                set.stripes.iter().map(|open| open.stripe.handle()).unzip();
+            let mut source = RunSource::new(&left);
+            let job = Job {
+                source: &mut source,
+                stages: first.into_iter().chain([workers]).collect(),
+                sinks: Vec::new(),
+                aligns: &aligns,
+                reads_max: shape.depth,
+                rate: self.options.rate,
+                progress: self.progress,
+            };
+            let ended = run_job(job, &handles, &mut buffers)?;
+            for stage in stages {
+                checked.add(stage.into_checked());
+            }
+            match ended {
+                Ok(_) | Err(PipelineError::Cancelled) => left.clear(),
+                Err(PipelineError::Read { file, offset, cause, .. }) => {
+                    // The rest is checked all the same; what was read is not read again.
+                    hashes = None;
+                    let is_bad = |run: &Run| run.stripe == usize::from(file.0) && run.holds(offset);
+                    let bad = left.iter().filter(|run| is_bad(run));
+                    bad.for_each(|run| checked.unreadable(set, records, run, offset, cause));
+                    left = left
+                        .iter()
+                        .zip(&done)
+                        .filter(|(run, done)| !is_bad(run) && !done.load(Ordering::Relaxed))
+                        .map(|(run, _)| *run)
+                        .collect();
+                }
+                Err(other) => return Err(ReadError::Pipeline(other)),
+            }
+        }
+        found.good_frames = checked.good_frames;
+        found.bytes = checked.bytes;
+        found.stored_bytes = checked.stored_bytes;
+        found.damage.append(&mut checked.damage);
+        if self.progress.is_cancelled() {
+            return Ok(());
+        }
+        if let Some(hashes) = hashes {
+            found.damage.extend(hashes.wrong());
+        }
+        self.check_extents(found);
+        self.check_coverage(&checked.covered, found);
+        Ok(())
+    }
+
+    /// Two frames of one place of a file: what should be in one of them is missing.
+    fn check_extents(&self, found: &mut Verified) {
+        let data = self.records.iter().enumerate().flat_map(|(stripe, records)| {
+            records.iter().filter(|record| record.kind == FrameKind::Data).map(move |record| (stripe, record))
+        });
+        let mut all: Vec<_> = data.collect();
+        all.sort_by_key(|(_, record)| (record.file, record.offset));
+        for pair in all.windows(2) {
+            let ((_, one), (stripe, other)) = (pair[0], pair[1]);
+            let end = one.offset.saturating_add(one.plain_length.into());
+            if one.file == other.file && other.offset < end {
+                let stripe = &self.set.stripes[stripe].stripe;
+                let message = "the frame lies over another frame of its file";
+                let manifest = &self.set.manifest;
+                found.damage.push(Damage::of_frame(stripe.number(), &stripe.path, other, manifest, message));
+            }
+        }
+    }
+
+    /// Files of which not all was found, whether in good frames or in damaged ones that are already listed.
+    fn check_coverage(&self, covered: &HashMap<u64, u64>, found: &mut Verified) {
+        let Self { set, .. } = *self;
+        let path = &set.manifest_path;
+        let mut not_listed = 0u64;
+        let mut listed = 0;
+        for entry in &set.manifest.files {
+            let there = covered.get(&entry.number).copied().unwrap_or(0);
+            if there == entry.data_bytes {
+                continue;
+            }
+            if listed == FILES_LISTED {
+                not_listed += 1;
+                continue;
+            }
+            listed += 1;
+            let message = if there < entry.data_bytes {
+                format!("{} of its {} bytes are in no good frame", entry.data_bytes - there, entry.data_bytes)
+            } else {
+                format!("the set has {there} bytes of it, and it has {}", entry.data_bytes)
+            };
+            found.damage.push(Damage {
+                file: Some(entry.name.to_string()),
+                file_bytes: entry.data_bytes.saturating_sub(there),
+                ..Damage::of_file(None, path, message)
+            });
+        }
+        if not_listed > 0 {
+            let message = format!("{not_listed} more files are not whole");
+            found.damage.push(Damage::of_file(None, path, message));
+        }
+        if let Some(number) = covered.keys().find(|number| entry_of(&set.manifest, **number).is_none()) {
+            let message = format!("the stripes have a file {number} that the manifest does not name");
+            found.damage.push(Damage::of_file(None, path, message));
+        }
+    }
+}
