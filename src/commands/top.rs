@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use iostall_host::locale_is_utf8;
 use iostall_measure::clock::utc_now;
 use iostall_model::Level;
 use iostall_report::top::{Asked, TopState};
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &TopArgs, global: &GlobalArgs, printer: &Printer) -> any
     };
     let level = args.level.map_or_else(|| usual_level(&names), Level::from);
     let mut state = TopState::new(&names, level, interval, printer.color());
-    state.set_unicode(locale_is_utf8());
+    state.set_unicode(iostall_host::locale_is_utf8());
     state.set_filter(args.filter.as_deref().unwrap_or_default());
     state.show_all(args.all);
     if let Some(at) = at {
