@@ -2,8 +2,8 @@
 
 pub mod catalog;
 pub mod create;
-pub mod database;
 mod damage;
+pub mod database;
 pub mod known;
 pub mod postgres;
 pub mod prune;
