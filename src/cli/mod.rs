@@ -36,7 +36,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
-pub(crate) use backup::{BackupArgs, BackupCommand, BackupListArgs, CreateArgs, PlanArgs, PruneArgs};
+pub(crate) use backup::{
+    BackupArgs, BackupCommand, BackupListArgs, BackupVerifyArgs, CreateArgs, PlanArgs, PruneArgs,
+    RebuildArgs, RestoreArgs,
+};
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};
 pub(crate) use compare::CompareArgs;
 pub(crate) use copy::{CopyArgs, NiceChoice};
@@ -121,7 +124,7 @@ pub(crate) enum Command {
     Verify(Box<VerifyArgs>),
     /// Write a file at a fixed pace and time every write: when does buffering fail?
     Write(Box<WriteArgs>),
-    /// Back up files and trees onto several stripes at once, and keep the right ones
+    /// Back up files and trees onto several stripes at once, verify, restore and keep them
     Backup(BackupArgs),
     /// List the built-in load profiles, print one, or translate fio's and DiskSpd's
     Profile(ProfileArgs),

@@ -3,3 +3,4 @@
 mod create;
 mod keep;
 mod plan;
+mod restore;

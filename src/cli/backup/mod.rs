@@ -5,17 +5,25 @@ mod keep;
 mod keys;
 mod list;
 mod plan;
+mod rebuild;
+mod restore;
+mod verify;
 
 use clap::{Args, Subcommand};
 
 pub(crate) use create::CreateArgs;
 pub(crate) use list::{BackupListArgs, PruneArgs};
 pub(crate) use plan::PlanArgs;
+pub(crate) use rebuild::RebuildArgs;
+pub(crate) use restore::RestoreArgs;
+pub(crate) use verify::BackupVerifyArgs;
 
-/// Back up and keep.
+/// Back up, restore, check and keep.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     iostall backup create --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
+    iostall backup verify /b1/shop.iob\n  \
+    iostall backup restore /b1/shop.iob --to /scratch/shop\n  \
     iostall backup list /b1 /b2\n  \
     iostall backup prune --dry-run --keep-daily 7 --keep-weekly 4 /b1 /b2\n  \
     iostall backup plan --size 5T --ratio 5 --keep-daily 7    room and time that backups will take\n\n\
@@ -30,6 +38,12 @@ pub(crate) struct BackupArgs {
 pub(crate) enum BackupCommand {
     /// Back up files, trees, a device or a stream onto several stripes at once
     Create(Box<CreateArgs>),
+    /// Restore a backup, or a part of it, to a new place
+    Restore(Box<RestoreArgs>),
+    /// Read a backup and check every byte of it, without restoring it
+    Verify(Box<BackupVerifyArgs>),
+    /// Make a lost manifest again from all stripes of a set
+    Rebuild(RebuildArgs),
     /// List the backups in directories, or those that the store knows
     List(BackupListArgs),
     /// Delete the backups that no rule keeps

@@ -3,7 +3,10 @@
 mod create;
 mod list;
 mod plan;
+mod rebuild;
+mod restore;
 mod stats;
+mod verify;
 
 use iostall_transfer::backup::codec::KeyError;
 
@@ -15,6 +18,9 @@ use crate::printer::Printer;
 pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
     match &args.command {
         BackupCommand::Create(args) => create::run(args, global, printer),
+        BackupCommand::Restore(args) => restore::run(args, global, printer),
+        BackupCommand::Verify(args) => verify::run(args, global, printer),
+        BackupCommand::Rebuild(args) => rebuild::run(args, printer),
         BackupCommand::List(args) => list::list(args, global, printer),
         BackupCommand::Prune(args) => list::prune(args, global, printer),
         BackupCommand::Plan(args) => plan::run(args, printer),

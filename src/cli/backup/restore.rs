@@ -1,0 +1,56 @@
+//! `iostall backup restore`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::keys::UnlockArgs;
+use crate::cli::copy::{NiceChoice, bytes_per_second};
+use crate::cli::load::{OutputArgs, SafetyArgs};
+
+/// What to restore, and where.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup restore /b1/shop.iob.manifest --to /scratch/shop\n  \
+    iostall backup restore /b1/shop.iob --to /scratch/orders.ibd --only data/orders.ibd     one file\n  \
+    iostall backup restore /b1/shop.iob --to /scratch/shop --key-file ~/.config/age/dba.key\n\n\
+    Nothing has its name before all of it was checked, written and made durable. An existing file, and a directory with\n\
+    something in it, are refused without --overwrite, which names it.")]
+pub(crate) struct RestoreArgs {
+    /// The manifest, or a stripe beside it; stripes in other directories are named, too
+    #[arg(value_name = "SET", required = true)]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// Where to: a new name, or an empty directory
+    #[arg(long, value_name = "PLACE", required = true, help_heading = "What")]
+    pub(crate) to: PathBuf,
+    /// Restore only this file or directory of the backup; may be repeated
+    #[arg(long, value_name = "PATH", help_heading = "What")]
+    pub(crate) only: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) safety: SafetyArgs,
+    #[command(flatten)]
+    pub(crate) unlock: UnlockArgs,
+
+    /// Requests in flight on the stripes together [default: 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "How")]
+    pub(crate) depth: Option<u32>,
+    /// Threads that check, decrypt and decompress [default: the number of CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
+    pub(crate) workers: Option<u32>,
+    /// Maximum rate in bytes a second, such as 200MB/s
+    #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]
+    pub(crate) limit: Option<u64>,
+    /// Run at lower CPU and disk priority: low or idle
+    #[arg(long, value_name = "LEVEL", help_heading = "How")]
+    pub(crate) nice: Option<NiceChoice>,
+
+    /// Print a line after every N percent, as RESTORE … WITH STATS = N does
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "10", value_parser = clap::value_parser!(u8).range(1..=100), help_heading = "Output")]
+    pub(crate) stats: Option<u8>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Do not store the run
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_store: bool,
+}

@@ -1,0 +1,45 @@
+//! `iostall backup verify`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use iostall_model::backup::SetId;
+
+use super::keys::UnlockArgs;
+use crate::cli::copy::{NiceChoice, bytes_per_second};
+use crate::cli::load::OutputArgs;
+
+/// What to check.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup verify /b1/shop.iob.manifest\n  \
+    iostall backup verify --headers /b1/shop.iob        seconds; proves that all is there, and nothing of the data\n  \
+    iostall backup verify /b1/shop.iob --expect 0f1e2d3c4b5a69788796a5b4c3d2e1f0\n\n\
+    Exit status 1 where something is not as it was written, or where the store or --expect says that there is a newer one.")]
+pub(crate) struct BackupVerifyArgs {
+    /// The manifest, or a stripe beside it; stripes in other directories are named, too
+    #[arg(value_name = "SET", required = true)]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// Read only headers, indexes and ends
+    #[arg(long, help_heading = "What")]
+    pub(crate) headers: bool,
+    /// The id of the set that this should be: the newest, as `iostall backup list --json` shows it
+    #[arg(long, value_name = "SETID", help_heading = "What")]
+    pub(crate) expect: Option<SetId>,
+    #[command(flatten)]
+    pub(crate) unlock: UnlockArgs,
+
+    /// Maximum rate in bytes a second, such as 200MB/s
+    #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]
+    pub(crate) limit: Option<u64>,
+    /// Run at lower CPU and disk priority: low or idle
+    #[arg(long, value_name = "LEVEL", help_heading = "How")]
+    pub(crate) nice: Option<NiceChoice>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Do not store the run
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_store: bool,
+}

@@ -1,0 +1,56 @@
+//! `iostall backup restore`: restores, and writes report and run.
+
+use std::path::PathBuf;
+
+use iostall_session::backup::restore::{RestoreRequest, restore};
+
+use super::key_error;
+use super::stats::Stats;
+use crate::cli::{GlobalArgs, RestoreArgs};
+use crate::failure::{Status, hinted};
+use crate::frame::{answer, begin_transfer};
+use crate::output::{self, Delivery, Shown};
+use crate::printer::Printer;
+use crate::store::{run_writer, taken};
+
+/// Restores and reports.
+pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let unlock = args.unlock.unlock().map_err(key_error)?;
+    let files = args.from.iter().chain([&args.to]).map(PathBuf::as_path);
+    let outputs = output::check(&args.output, &taken(global).targets(files))?;
+    let mut writer = run_writer(global, args.no_store, printer)?;
+    let transfer = begin_transfer(args.nice, printer)?;
+    let request = RestoreRequest {
+        from: args.from.clone(),
+        to: args.to.clone(),
+        only: args.only.clone(),
+        unlock,
+        consent: args.safety.consent(),
+        workers: args.workers,
+        depth: args.depth,
+        limit: args.limit,
+    };
+    let stats = Stats::new(args.stats, printer);
+    let mut end = restore(&request, transfer, &stats)?;
+    let ended = end.ended.take();
+    let mut run = end.into_run();
+    let status = match &ended {
+        _ if run.interrupted => Status::Interrupted,
+        Some(_) => Status::CouldNot,
+        None => answer(&run),
+    };
+    if let Some(error) = ended.filter(|_| status == Status::CouldNot) {
+        printer.error(&match error.hint() {
+            Some(hint) => hinted(error, hint),
+            None => error.into(),
+        });
+    }
+    if status == Status::Done {
+        stats.complete();
+    }
+    let mut delivery = Delivery::new(&outputs, &args.output, printer);
+    if status == Status::CouldNot || (global.quiet && status == Status::Done) {
+        delivery.shown = Shown::Nothing;
+    }
+    Ok(delivery.give(&mut run, &mut writer, status))
+}

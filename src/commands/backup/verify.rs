@@ -1,0 +1,36 @@
+//! `iostall backup verify`: checks a backup, and writes report and run.
+
+use std::path::PathBuf;
+
+use iostall_session::backup::verify::{BackupVerifyRequest, verify};
+
+use super::key_error;
+use crate::cli::{BackupVerifyArgs, GlobalArgs};
+use crate::failure::Status;
+use crate::frame::{answer, begin_transfer};
+use crate::output::{self, Delivery, Shown};
+use crate::printer::Printer;
+use crate::store::{run_writer, taken};
+
+/// Checks and reports.
+pub(super) fn run(args: &BackupVerifyArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
+    let unlock = args.unlock.unlock().map_err(key_error)?;
+    let inputs = args.from.iter().map(PathBuf::as_path);
+    let outputs = output::check(&args.output, &taken(global).targets(inputs))?;
+    let mut writer = run_writer(global, args.no_store, printer)?;
+    let transfer = begin_transfer(args.nice, printer)?;
+    let request = BackupVerifyRequest {
+        from: args.from.clone(),
+        headers_only: args.headers,
+        expect: args.expect,
+        unlock,
+        limit: args.limit,
+    };
+    let mut run = verify(&request, transfer, printer)?;
+    let status = if run.interrupted { Status::Interrupted } else { answer(&run) };
+    let mut delivery = Delivery::new(&outputs, &args.output, printer);
+    if global.quiet && status == Status::Done {
+        delivery.shown = Shown::Nothing;
+    }
+    Ok(delivery.give(&mut run, &mut writer, status))
+}
