@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::keys::UnlockArgs;
-use crate::cli::copy::{NiceChoice, bytes_per_second};
+use crate::cli::copy::NiceChoice;
 use crate::cli::load::{OutputArgs, SafetyArgs};
+use crate::cli::rate::bytes_per_second;
 
 /// What to restore, and where.
 #[derive(Debug, Args)]

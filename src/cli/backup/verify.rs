@@ -6,8 +6,9 @@ use clap::Args;
 use iostall_model::backup::SetId;
 
 use super::keys::UnlockArgs;
-use crate::cli::copy::{NiceChoice, bytes_per_second};
+use crate::cli::copy::NiceChoice;
 use crate::cli::load::OutputArgs;
+use crate::cli::rate::bytes_per_second;
 
 /// What to check.
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use iostall_session::SessionError;
 use iostall_session::backup::create::{BackupSource, CreateRequest, create};
 use iostall_session::backup::database::{DatabaseSource, DatabaseSourceError};
 
-use super::key_error;
+use super::keys::key_error;
 use super::stats::Stats;
 use crate::cli::{CreateArgs, GlobalArgs};
 use crate::failure::{Status, hinted};
@@ -43,17 +43,17 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
         limit: args.limit,
         lock,
     };
-    let stats = Stats::new(args.stats, printer);
-    let mut created = create(request, transfer, &stats)?;
-    let ended = created.ended.take();
-    let mut run = created.into_run();
+    let percent = Stats::new(args.stats, printer);
+    let mut made = create(request, transfer, &percent)?;
+    let ended = made.ended.take();
+    let mut run = made.into_run();
     let status = match &ended {
         Some(error) if error.is_cancelled() => Status::Interrupted,
         Some(_) => Status::CouldNot,
         None => answer(&run),
     };
     match ended {
-        None => stats.complete(),
+        None => percent.complete(),
         Some(error) => printer.error(&SessionError::from(error).into()),
     }
     let mut delivery = Delivery::new(&outputs, &args.output, printer);

@@ -10,7 +10,7 @@ use iostall_session::backup::known::KnownSets;
 use iostall_session::backup::prune::{PruneRequest, prune as prune_sets};
 use jiff::tz::TimeZone;
 
-use super::key_error;
+use super::keys::key_error;
 use crate::cli::{BackupListArgs, GlobalArgs, PruneArgs};
 use crate::failure::{Status, hinted};
 use crate::output::{text_of_sections, to_stdout};

@@ -1,6 +1,7 @@
 //! `iostall backup`.
 
 mod create;
+mod keys;
 mod list;
 mod plan;
 mod rebuild;
@@ -8,10 +9,8 @@ mod restore;
 mod stats;
 mod verify;
 
-use iostall_transfer::backup::codec::KeyError;
-
 use crate::cli::{BackupArgs, BackupCommand, GlobalArgs};
-use crate::failure::{Status, hinted};
+use crate::failure::Status;
 use crate::printer::Printer;
 
 /// Does what the verb says.
@@ -24,12 +23,5 @@ pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> 
         BackupCommand::List(args) => list::list(args, global, printer),
         BackupCommand::Prune(args) => list::prune(args, global, printer),
         BackupCommand::Plan(args) => plan::run(args, printer),
-    }
-}
-
-fn key_error(error: KeyError) -> anyhow::Error {
-    match error.hint() {
-        Some(hint) => hinted(error, hint),
-        None => error.into(),
     }
 }

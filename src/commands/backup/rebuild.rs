@@ -3,7 +3,7 @@
 use iostall_measure::foreign::shown;
 use iostall_session::backup::rebuild::{RebuildRequest, rebuild};
 
-use super::key_error;
+use super::keys::key_error;
 use crate::cli::RebuildArgs;
 use crate::failure::Status;
 use crate::printer::Printer;

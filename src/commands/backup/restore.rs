@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iostall_session::backup::restore::{RestoreRequest, restore};
 
-use super::key_error;
+use super::keys::key_error;
 use super::stats::Stats;
 use crate::cli::{GlobalArgs, RestoreArgs};
 use crate::failure::{Status, hinted};
@@ -30,10 +30,10 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
         depth: args.depth,
         limit: args.limit,
     };
-    let stats = Stats::new(args.stats, printer);
-    let mut end = restore(&request, transfer, &stats)?;
-    let ended = end.ended.take();
-    let mut run = end.into_run();
+    let percent = Stats::new(args.stats, printer);
+    let mut done = restore(&request, transfer, &percent)?;
+    let ended = done.ended.take();
+    let mut run = done.into_run();
     let status = match &ended {
         _ if run.interrupted => Status::Interrupted,
         Some(_) => Status::CouldNot,
@@ -46,7 +46,7 @@ pub(super) fn run(args: &RestoreArgs, global: &GlobalArgs, printer: &Printer) ->
         });
     }
     if status == Status::Done {
-        stats.complete();
+        percent.complete();
     }
     let mut delivery = Delivery::new(&outputs, &args.output, printer);
     if status == Status::CouldNot || (global.quiet && status == Status::Done) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use iostall_session::backup::verify::{BackupVerifyRequest, verify};
 
-use super::key_error;
+use super::keys::key_error;
 use crate::cli::{BackupVerifyArgs, GlobalArgs};
 use crate::failure::Status;
 use crate::frame::{answer, begin_transfer};

@@ -206,7 +206,9 @@ mod tests {
         sets[5].proof = Proof::Verified;
         assert_eq!(kept(&sets, &Rules { last: 1, ..Rules::default() }), ["n04", "n06", "n17"]);
         assert_eq!(kept(&sets, &Rules::default()), ["n04", "n06", "n17"]);
-        sets.iter_mut().for_each(|set| set.proof = Proof::Damaged);
+        for set in &mut sets {
+            set.proof = Proof::Damaged;
+        }
         assert_eq!(kept(&sets, &Rules { last: 1, ..Rules::default() }).len(), 20, "nothing better is there");
     }
 

@@ -137,8 +137,8 @@ fn result(pruned: &[Pruned], is_dry_run: bool) -> Note {
         ));
     }
     let verb = if is_dry_run { "would be deleted" } else { "deleted" };
-    let frees = if is_dry_run { "would be freed" } else { "freed" };
-    Note::strong(format!("{deleted} {verb}, {freed} {frees}; {kept} kept"))
+    let room = if is_dry_run { "would be freed" } else { "freed" };
+    Note::strong(format!("{deleted} {verb}, {freed} {room}; {kept} kept"))
 }
 
 fn number(count: usize) -> String {

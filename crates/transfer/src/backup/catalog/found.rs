@@ -58,6 +58,7 @@ impl FoundSet {
         Self { set, ..Self::default() }
     }
 
+    /// What can be said of it from what was found.
     pub fn state(&self) -> SetState {
         if !self.removed.is_empty() {
             return SetState::BeingDeleted;
