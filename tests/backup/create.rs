@@ -111,7 +111,8 @@ fn to_null_measures_and_leaves_nothing() {
     tree(&here.path("work/shop"));
     let ran =
         here.run(&["backup", "create", "--to", "null:", "--compress", "none", "work/shop"]).expect_status(0);
-    assert!(ran.stdout.contains("to null, so nothing was kept"), "{}", ran.stdout);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("to null, so nothing was kept"), "{}", ran.stdout);
     assert!(!ran.stdout.contains("compressed"), "{}", ran.stdout);
     assert_eq!(names(&here.path("work")), ["shop"]);
     let ran = here.run(&["backup", "create", "--to", "null:", "--to", "s.iob", "work/shop"]).expect_status(2);
