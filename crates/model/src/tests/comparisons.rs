@@ -13,7 +13,7 @@ fn two_runs_of_the_same_load_can_be_compared() {
 #[test]
 fn every_setting_that_differs_is_named_with_both_values() {
     for (ours, theirs, wanted) in [
-        ("block-size = '8K'", "block-size = '64K'", "data: different block sizes: 8K and 64K"),
+        ("block-size = '8K'", "block-size = '64K'", "data: different block sizes: 8 KiB and 64 KiB"),
         ("", "write-pct = 100", "data: different shares of writes: 0 % and 100 %"),
         ("", "access = 'sequential'", "data: different access: random and sequential"),
         ("", "region = '0%..50%'", "data: different regions: all and 0%..50%"),
