@@ -67,7 +67,8 @@ fn four_saved_runs_a_side_are_compared_metric_by_metric_with_a_verdict() {
     ] {
         assert!(ran.stdout.contains(words), "{words}:\n{}", ran.stdout);
     }
-    assert!(ran.stdout.contains("different block sizes: 8K and 64K"), "{}", ran.stdout);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("different block sizes: 8 KiB and 64 KiB"), "{}", ran.stdout);
     let comparison = here.json("c.json");
     let iops = metric(&comparison, "data read", "iops");
     assert!(iops["ratio"].as_f64().unwrap() > 30.0, "{iops}");
