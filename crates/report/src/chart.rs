@@ -39,6 +39,13 @@ pub(crate) fn latency_axis() -> Value {
     length_axis("latency")
 }
 
+/// The same from left to right, where labels lie side by side: with more ticks they covered each other.
+pub(crate) fn latency_axis_across() -> Value {
+    let mut axis = latency_axis();
+    axis["nticks"] = json!(4);
+    axis
+}
+
 /// A logarithmic axis of lengths of time. The library chooses its ticks: with one a decade, latencies of 2 to 8 ms had none.
 pub(crate) fn length_axis(title: &str) -> Value {
     json!({"title": {"text": title}, "type": "log", "tickformat": "~s", "ticksuffix": "s", "nticks": 6})

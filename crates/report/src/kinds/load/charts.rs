@@ -6,7 +6,9 @@ use iostall_model::outcome::{IntervalOp, IntervalPoint, RoleOutcome, SpanOutcome
 use serde_json::{Value, json};
 
 use super::series::ops_of;
-use crate::chart::{COLOURS, Chart, drawn, figure, latency_axis, rate_axis, rounded, seconds, trace_name};
+use crate::chart::{
+    COLOURS, Chart, drawn, figure, latency_axis, latency_axis_across, rate_axis, rounded, seconds, trace_name,
+};
 
 /// The charts of a span; empty if nothing completed.
 pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
@@ -23,7 +25,7 @@ pub(super) fn charts(span: &SpanOutcome) -> Vec<Chart> {
             caption: "Share of the requests that took at most this long.",
             figure: figure(
                 &distribution_traces(span),
-                &latency_axis(),
+                &latency_axis_across(),
                 &json!({"title": {"text": "share of requests"}, "ticksuffix": " %", "range": [0, 101]}),
                 "closest",
             ),
