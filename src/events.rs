@@ -37,6 +37,12 @@ impl Observer for Printer {
                 let (done, text) = live::transfer(now, *speed, whole);
                 self.progress(done, &text);
             }
+            Event::TuneBegun(plan) => self.note(&live::tune_begun(plan)),
+            Event::PartMeasured(alone) => self.note(&live::part_alone(alone)),
+            Event::TuneProgress { tried, settings, bytes_per_s_best, whole } => {
+                let (done, text) = live::tune(*tried, *settings, *bytes_per_s_best, whole);
+                self.progress(done, &text);
+            }
             Event::GaveWay(decision) => self.note(&live::gave_way(decision)),
             Event::NotCopied(failures) => failures::show(failures, self),
             Event::FileStays { path } => {

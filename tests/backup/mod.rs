@@ -4,3 +4,4 @@ mod create;
 mod keep;
 mod plan;
 mod restore;
+mod tune;

@@ -54,9 +54,10 @@ pub use gap::Gap;
 pub use give_way::GiveWay;
 pub use kind::Kind;
 pub use kinds::{
-    AskedFormat, AskedProfile, BackupOutcome, BackupVerifyOutcome, CopyOutcome, EarlierCells, FsyncOutcome,
-    LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome, PacedOutcome, RestoreOutcome,
-    RunBody, SweepOutcome, VerifyOutcome,
+    AskedFormat, AskedProfile, BackupOutcome, BackupTuneOutcome, BackupVerifyOutcome, CopyOutcome,
+    EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome,
+    PacedOutcome, PartAlone, RestoreOutcome, RunBody, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
+    TunedSetting, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

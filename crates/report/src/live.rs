@@ -8,7 +8,8 @@ use iostall_model::give_way::Decision;
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::sync::SyncStep;
 use iostall_model::transfer::LimitSide;
-use iostall_session::event::{Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed};
+use iostall_model::{PartAlone, TunePart};
+use iostall_session::event::{Part, Phase, ProgressNow, RunProgress, SpanProgress, Speed, TunePlan};
 use jiff::Timestamp;
 
 use crate::format::{maybe_duration, maybe_number, throughput};
@@ -27,6 +28,47 @@ pub fn gave_way(decision: &Decision) -> String {
         Some(reason) => format!("giving way: at the floor of {rate}, because {}", shown(reason)),
         None => format!("giving way: the source {}", decision.why.words()),
     }
+}
+
+/// What a search for the settings of backups is about to do.
+pub fn tune_begun(plan: &TunePlan) -> String {
+    let settings = match plan.settings {
+        1 => "every setting is given, so only that one".to_owned(),
+        settings => format!("as many of {settings} settings as that allows"),
+    };
+    let over = match plan.over_memory {
+        0 => String::new(),
+        over => format!(" ({over} more would take more)"),
+    };
+    let writes = match plan.trial_bytes_max {
+        0 => "writes nothing".to_owned(),
+        bytes => format!("writes up to {} at a time beside the stripes, and removes it", ByteCount(bytes)),
+    };
+    format!(
+        "takes {}: {settings}; up to {} of buffers{over}; {writes}",
+        plan.budget,
+        ByteCount(plan.memory_bytes_max)
+    )
+}
+
+/// `zstd:1 alone: 612 MiB/s of the source`.
+pub fn part_alone(alone: &PartAlone) -> String {
+    let name = match alone.part {
+        TunePart::Source => "the source".to_owned(),
+        TunePart::Cpu => format!("the CPU with {}", shown(&alone.name)),
+        TunePart::Target => shown(&alone.name),
+        TunePart::Targets => "all targets together".to_owned(),
+    };
+    format!("{name} alone: {}", throughput(alone.bytes_per_s))
+}
+
+/// Where such a search is.
+pub fn tune(tried: usize, settings: usize, bytes_per_s_best: f64, whole: &RunProgress) -> (f64, String) {
+    let best = throughput(bytes_per_s_best);
+    (
+        whole.share().unwrap_or_default(),
+        format!("{}  {tried} of {settings} settings tried, the best {best}", times(whole)),
+    )
 }
 
 /// Where a run is: its share, and in words the percentage, times, rate and 99th percentile of the newest second, and the part

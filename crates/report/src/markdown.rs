@@ -88,8 +88,11 @@ fn section(section: &Section, out: &mut impl Write) -> fmt::Result {
                 writeln!(out)?;
                 facts(&section.facts, out)?;
             }
+            Part::Command if !section.command.is_empty() => {
+                writeln!(out, "\n{}", code(&section.command.join(" ")))?;
+            }
             // Tiles repeat what the tables contain, and there are no drawings.
-            Part::Facts | Part::Tiles | Part::Bars | Part::Sparklines | Part::Charts => {}
+            Part::Facts | Part::Tiles | Part::Bars | Part::Sparklines | Part::Charts | Part::Command => {}
         }
     }
     Ok(())

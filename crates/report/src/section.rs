@@ -99,26 +99,27 @@ pub enum Part {
     Tables,
     Details,
     Facts,
+    Command,
 }
 
 impl Layout {
-    /// The order of the parts in text, which has neither tiles nor charts.
-    pub fn text(self) -> [Part; 7] {
-        use Part::{Bars, Details, Facts, Notes, Results, Sparklines, Tables};
+    /// The order of the parts in text, which has neither tiles nor charts. A command comes last, where the eye ends up.
+    pub fn text(self) -> [Part; 8] {
+        use Part::{Bars, Command, Details, Facts, Notes, Results, Sparklines, Tables};
         match self {
-            Self::Notes => [Notes, Results, Bars, Sparklines, Tables, Details, Facts],
-            Self::Figures => [Results, Bars, Sparklines, Details, Tables, Notes, Facts],
-            Self::Facts => [Facts, Results, Bars, Sparklines, Tables, Details, Notes],
+            Self::Notes => [Notes, Results, Bars, Sparklines, Tables, Details, Facts, Command],
+            Self::Figures => [Results, Bars, Sparklines, Details, Tables, Notes, Facts, Command],
+            Self::Facts => [Facts, Results, Bars, Sparklines, Tables, Details, Notes, Command],
         }
     }
 
     /// The order of the parts on a page, with charts instead of sparklines.
-    pub fn page(self) -> [Part; 7] {
-        use Part::{Charts, Details, Facts, Notes, Results, Tables, Tiles};
+    pub fn page(self) -> [Part; 8] {
+        use Part::{Charts, Command, Details, Facts, Notes, Results, Tables, Tiles};
         match self {
-            Self::Notes => [Tiles, Notes, Results, Charts, Tables, Details, Facts],
-            Self::Figures => [Tiles, Results, Charts, Tables, Details, Notes, Facts],
-            Self::Facts => [Tiles, Notes, Results, Tables, Details, Charts, Facts],
+            Self::Notes => [Tiles, Notes, Command, Results, Charts, Tables, Details, Facts],
+            Self::Figures => [Tiles, Results, Charts, Tables, Details, Notes, Facts, Command],
+            Self::Facts => [Tiles, Notes, Results, Tables, Details, Charts, Facts, Command],
         }
     }
 }
@@ -146,6 +147,8 @@ pub struct Section {
     /// Tables that text shows only if percentiles are requested.
     pub details: Vec<Table>,
     pub facts: Vec<Fact>,
+    /// A command line to be pasted: its words, quoted for a shell.
+    pub command: Vec<String>,
     /// Shown on a page instead of charts; may be empty.
     pub when_no_charts: &'static str,
 }

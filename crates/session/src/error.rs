@@ -8,6 +8,7 @@ use iostall_engine::{EngineError, InputError, OpenError};
 use iostall_load::prepare::{PrepareError, SIZE_ALIGN};
 use iostall_load::profile::ProfileFileError;
 use iostall_load::{OverrideError, PresetError, ProfileError, RunError};
+use iostall_measure::ByteCount;
 use iostall_measure::foreign::shell_path;
 use iostall_store::StoreError;
 use iostall_transfer::CopyError;
@@ -57,6 +58,22 @@ pub enum SessionError {
     Copy(#[from] CopyError),
     #[error(transparent)]
     Backup(#[from] CreateError),
+    #[error("standard input can be read only once, and trying settings reads a source many times")]
+    TuneStream,
+    #[error("{named} is a server or a database, and settings are tried on files")]
+    TuneDatabase { named: String },
+    #[error("{} has nothing to read", named.display())]
+    TuneEmpty { named: PathBuf },
+    #[error(
+        "{} has {} free: trying settings there needs {}, of which a quarter is written at a time",
+        directory.display(), ByteCount(*free_bytes), ByteCount(*wanted_bytes)
+    )]
+    TuneSpace { directory: PathBuf, free_bytes: u64, wanted_bytes: u64 },
+    #[error(
+        "the buffers of a backup as it is take {}, and {} is the most for them",
+        ByteCount(*wanted_bytes), ByteCount(*memory_bytes)
+    )]
+    TuneMemory { wanted_bytes: u64, memory_bytes: u64 },
     #[error(transparent)]
     ReadBackup(#[from] ReadError),
     #[error("--manifest {}", path.display())]
@@ -185,6 +202,13 @@ impl SessionError {
             Self::Store(error) => return error.hint(),
             Self::Copy(error) => return error.hint(),
             Self::Backup(error) => return error.hint(),
+            Self::TuneStream => "name a file or a directory with content like that of the stream",
+            Self::TuneDatabase { .. } => {
+                "name its data directory: it is only read, and the server may go on; then put its address into the line that is printed"
+            }
+            Self::TuneEmpty { .. } => "name files with data",
+            Self::TuneSpace { .. } => "free space there, or name another target",
+            Self::TuneMemory { .. } => "--memory allows more; --buffers and --transfer take less",
             Self::ReadBackup(error) => return error.hint(),
             Self::ManifestHash { .. } => {
                 "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"

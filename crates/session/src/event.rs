@@ -7,11 +7,11 @@ use iostall_engine::EngineError;
 pub use iostall_load::runner::Phase;
 use iostall_measure::clock::utc_now;
 use iostall_measure::{ByteCount, Nanos};
-use iostall_model::Point;
 use iostall_model::give_way::Decision;
 use iostall_model::outcome::IntervalPoint;
 use iostall_model::paced::{MethodOutcome, Pace, PacedInterval, WriteMethod};
 use iostall_model::sync::SyncStep;
+use iostall_model::{PartAlone, Point};
 pub use iostall_transfer::copy::CopyFailure;
 pub use iostall_transfer::progress::ProgressNow;
 use jiff::{SignedDuration, Timestamp};
@@ -71,6 +71,18 @@ pub enum Event<'a> {
     MethodEnded(&'a MethodOutcome),
     /// A sync method was measured with one number of committers.
     SyncMeasured(&'a SyncStep),
+    /// A search for the settings of backups begins.
+    TuneBegun(&'a TunePlan),
+    /// A part of a backup was measured alone.
+    PartMeasured(&'a PartAlone),
+    /// A setting of backups was measured once more.
+    TuneProgress {
+        /// How many of the settings were measured so far.
+        tried: usize,
+        settings: usize,
+        bytes_per_s_best: f64,
+        whole: RunProgress,
+    },
     /// A file that existed before a paced write is kept.
     FileStays {
         path: &'a Path,
@@ -81,6 +93,18 @@ pub enum Event<'a> {
         cause: &'a io::Error,
     },
     ProgressEnded,
+}
+
+/// What a search for the settings of backups is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunePlan {
+    pub settings: u64,
+    /// Further settings that take too much memory.
+    pub over_memory: u64,
+    pub budget: Nanos,
+    pub memory_bytes_max: u64,
+    /// The most that it writes at a time beside the stripes; 0 for `null:`.
+    pub trial_bytes_max: u64,
 }
 
 /// Where a span is.

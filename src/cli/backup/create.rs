@@ -69,23 +69,21 @@ pub(crate) struct CreateArgs {
     pub(crate) no_store: bool,
 }
 
-impl CreateArgs {
-    /// The stripes; none for `null:`.
-    pub(crate) fn stripes(&self) -> Result<Vec<PathBuf>, String> {
-        let is_null = |path: &PathBuf| matches!(path.to_str(), Some("null:" | "NUL" | "NUL:" | "/dev/null"));
-        let nulls = self.to.iter().filter(|path| is_null(path)).count();
-        match nulls {
-            0 if self.to.len() > STRIPES_MAX => {
-                Err(format!("{} stripes are too many: a set has at most {STRIPES_MAX}", self.to.len()))
-            }
-            0 => Ok(self.to.clone()),
-            _ if nulls == self.to.len() => Ok(Vec::new()),
-            _ => Err("null: writes nothing, so it cannot be one stripe of several".to_owned()),
+/// The stripes that `to` names; none for `null:`.
+pub(crate) fn named_stripes(to: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let is_null = |path: &PathBuf| matches!(path.to_str(), Some("null:" | "NUL" | "NUL:" | "/dev/null"));
+    let nulls = to.iter().filter(|path| is_null(path)).count();
+    match nulls {
+        0 if to.len() > STRIPES_MAX => {
+            Err(format!("{} stripes are too many: a set has at most {STRIPES_MAX}", to.len()))
         }
+        0 => Ok(to.to_vec()),
+        _ if nulls == to.len() => Ok(Vec::new()),
+        _ => Err("null: writes nothing, so it cannot be one stripe of several".to_owned()),
     }
 }
 
-fn power_of_two(text: &str) -> Result<ByteCount, String> {
+pub(super) fn power_of_two(text: &str) -> Result<ByteCount, String> {
     let size: ByteCount = text.parse().map_err(|error| format!("{error}"))?;
     if size.bytes().is_power_of_two() && (1 << 16..=1 << 26).contains(&size.bytes()) {
         Ok(size)

@@ -50,6 +50,17 @@ impl PassphraseArgs {
 }
 
 impl LockArgs {
+    /// The same options, as words of another command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let keys = self.encrypt_to.iter().flat_map(|key| ["--encrypt-to".to_owned(), key.clone()]);
+        let PassphraseArgs { passphrase_file, passphrase_fd, passphrase } = &self.passphrase;
+        let file = passphrase_file.iter().map(|file| file.to_string_lossy().into_owned());
+        let file = file.flat_map(|file| ["--passphrase-file".to_owned(), file]);
+        let descriptor = passphrase_fd.iter().flat_map(|fd| ["--passphrase-fd".to_owned(), fd.to_string()]);
+        let ask = passphrase.then(|| "--passphrase".to_owned());
+        keys.chain(file).chain(descriptor).chain(ask).collect()
+    }
+
     /// `None` where the backup is not encrypted.
     pub(crate) fn lock(&self) -> Result<Option<Lock>, KeyError> {
         let recipients = (!self.encrypt_to.is_empty()).then(|| Lock::Recipients(self.encrypt_to.clone()));

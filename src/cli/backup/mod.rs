@@ -7,15 +7,17 @@ mod list;
 mod plan;
 mod rebuild;
 mod restore;
+mod tune;
 mod verify;
 
 use clap::{Args, Subcommand};
 
-pub(crate) use create::CreateArgs;
+pub(crate) use create::{CreateArgs, named_stripes};
 pub(crate) use list::{BackupListArgs, PruneArgs};
 pub(crate) use plan::PlanArgs;
 pub(crate) use rebuild::RebuildArgs;
 pub(crate) use restore::RestoreArgs;
+pub(crate) use tune::TuneArgs;
 pub(crate) use verify::BackupVerifyArgs;
 
 /// Back up, restore, check and keep.
@@ -24,6 +26,7 @@ pub(crate) use verify::BackupVerifyArgs;
     iostall backup create --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop\n  \
     iostall backup verify /b1/shop.iob\n  \
     iostall backup restore /b1/shop.iob --to /scratch/shop\n  \
+    iostall backup tune --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop    the fastest settings\n  \
     iostall backup list /b1 /b2\n  \
     iostall backup prune --dry-run --keep-daily 7 --keep-weekly 4 /b1 /b2\n  \
     iostall backup plan --size 5T --ratio 5 --keep-daily 7    room and time that backups will take\n\n\
@@ -42,6 +45,8 @@ pub(crate) enum BackupCommand {
     Restore(Box<RestoreArgs>),
     /// Read a backup and check every byte of it, without restoring it
     Verify(Box<BackupVerifyArgs>),
+    /// Find the settings with which backups are fastest, by trying them, and what limits them
+    Tune(Box<TuneArgs>),
     /// Make a lost manifest again from all stripes of a set
     Rebuild(RebuildArgs),
     /// List the backups in directories, or those that the store knows

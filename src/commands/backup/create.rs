@@ -9,7 +9,7 @@ use iostall_session::backup::database::{DatabaseSource, DatabaseSourceError};
 
 use super::keys::key_error;
 use super::stats::Stats;
-use crate::cli::{CreateArgs, GlobalArgs};
+use crate::cli::{CreateArgs, GlobalArgs, named_stripes};
 use crate::failure::{Status, hinted};
 use crate::frame::{answer, begin_transfer};
 use crate::output::{self, Delivery, Shown};
@@ -18,12 +18,7 @@ use crate::store::{run_writer, taken};
 
 /// Backs up and reports.
 pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> anyhow::Result<Status> {
-    let targets = args.stripes().map_err(|error| {
-        hinted(
-            anyhow::anyhow!(error),
-            "`--to null:` alone measures how fast the source can be read and compressed",
-        )
-    })?;
+    let targets = stripes(&args.to)?;
     let lock = args.lock.lock().map_err(key_error)?;
     let files = args.sources.iter().chain(&targets).map(PathBuf::as_path);
     let outputs = output::check(&args.output, &taken(global).targets(files))?;
@@ -63,7 +58,13 @@ pub(super) fn run(args: &CreateArgs, global: &GlobalArgs, printer: &Printer) -> 
     Ok(delivery.give(&mut run, &mut writer, status))
 }
 
-fn size(size: ByteCount) -> u32 {
+/// The stripes that are named; none for `null:`.
+pub(super) fn stripes(to: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let hint = "`--to null:` alone measures how fast the source can be read and compressed";
+    named_stripes(to).map_err(|error| hinted(anyhow::anyhow!(error), hint))
+}
+
+pub(super) fn size(size: ByteCount) -> u32 {
     u32::try_from(size.bytes()).unwrap_or(u32::MAX)
 }
 

@@ -7,6 +7,7 @@ mod plan;
 mod rebuild;
 mod restore;
 mod stats;
+mod tune;
 mod verify;
 
 use crate::cli::{BackupArgs, BackupCommand, GlobalArgs};
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> 
         BackupCommand::Create(args) => create::run(args, global, printer),
         BackupCommand::Restore(args) => restore::run(args, global, printer),
         BackupCommand::Verify(args) => verify::run(args, global, printer),
+        BackupCommand::Tune(args) => tune::run(args, global, printer),
         BackupCommand::Rebuild(args) => rebuild::run(args, printer),
         BackupCommand::List(args) => list::list(args, global, printer),
         BackupCommand::Prune(args) => list::prune(args, global, printer),

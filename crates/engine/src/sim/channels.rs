@@ -95,7 +95,7 @@ fn end_of_service(start_ns: u64, service_ns: u64, stalls: &[Stall]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::RequestOp;
+    use crate::request::{FileIndex, RequestOp};
     #[test]
     fn service_pauses_during_stalls_and_only_then() {
         let stalls = [(100, 200), (150, 250), (400, 500)].map(|(from_ns, to_ns)| Stall { from_ns, to_ns });
@@ -113,7 +113,8 @@ mod tests {
     fn what_finds_every_channel_busy_waits_for_the_first_that_is_free() {
         let mut model = Channels::fixed(2, 100).with_transfer(10);
         let mut end = |now_ns, length| {
-            model.end_ns(&Arrival { now_ns, op: RequestOp::Read, offset: 0, length, exponential: 1.0 })
+            let file = FileIndex(0);
+            model.end_ns(&Arrival { now_ns, op: RequestOp::Read, file, offset: 0, length, exponential: 1.0 })
         };
         assert_eq!([end(0, 1024), end(0, 4096), end(0, 0), end(500, 0)], [110, 140, 210, 600]);
     }

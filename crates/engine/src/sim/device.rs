@@ -195,11 +195,11 @@ impl State {
         } else {
             request.length
         };
-        let Request { op, offset, length, .. } = request;
+        let Request { op, file, offset, length, .. } = request;
         // Every request takes at least a nanosecond.
         let end_ns = self
             .model
-            .end_ns(&Arrival { now_ns, op, offset, length, exponential })
+            .end_ns(&Arrival { now_ns, op, file, offset, length, exponential })
             .max(now_ns.saturating_add(1));
         let covers = self.files[usize::from(request.file.0)].written();
         self.pending.push(Reverse(Pending { end_ns, number, engine, request, fails, moves, covers }));

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::request::RequestOp;
+use crate::request::{FileIndex, RequestOp};
 
 /// A request that reaches the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,6 +10,8 @@ pub struct Arrival {
     /// On the device's clock.
     pub now_ns: u64,
     pub op: RequestOp,
+    /// Files may stand on devices of different speed.
+    pub file: FileIndex,
     pub offset: u64,
     pub length: u32,
     /// A draw from the exponential distribution of mean 1, for models with random service times: the same

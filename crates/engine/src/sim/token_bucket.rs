@@ -61,10 +61,10 @@ impl DeviceModel for TokenBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::RequestOp;
+    use crate::request::{FileIndex, RequestOp};
 
     fn read(now_ns: u64, length: u32) -> Arrival {
-        Arrival { now_ns, op: RequestOp::Read, offset: 0, length, exponential: 1.0 }
+        Arrival { now_ns, op: RequestOp::Read, file: FileIndex(0), offset: 0, length, exponential: 1.0 }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The run kinds, one file each.
 
 mod backup;
+mod backup_tune;
 mod backup_verify;
 mod copy;
 mod fsync;
@@ -18,6 +19,7 @@ use std::any::Any;
 use serde::{Deserialize, Serialize};
 
 pub use self::backup::BackupOutcome;
+pub use self::backup_tune::{BackupTuneOutcome, PartAlone, TuneAnswer, TuneLimit, TunePart, TunedSetting};
 pub use self::backup_verify::{BackupVerifyOutcome, Newest};
 pub use self::copy::CopyOutcome;
 pub use self::fsync::FsyncOutcome;
@@ -57,6 +59,8 @@ pub enum RunBody {
     Restore(Box<RestoreOutcome>),
     /// `iostall backup verify`.
     BackupVerify(Box<BackupVerifyOutcome>),
+    /// `iostall backup tune`.
+    BackupTune(Box<BackupTuneOutcome>),
 }
 
 impl RunBody {
@@ -74,6 +78,7 @@ impl RunBody {
             Self::Backup(outcome) => &**outcome,
             Self::Restore(outcome) => &**outcome,
             Self::BackupVerify(outcome) => &**outcome,
+            Self::BackupTune(outcome) => &**outcome,
         }
     }
 
@@ -96,7 +101,8 @@ impl RunBody {
             | Self::Fsync(_)
             | Self::Backup(_)
             | Self::Restore(_)
-            | Self::BackupVerify(_) => None,
+            | Self::BackupVerify(_)
+            | Self::BackupTune(_) => None,
         }
     }
 

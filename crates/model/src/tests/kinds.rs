@@ -179,6 +179,7 @@ fn all() -> Vec<Run> {
         run(RunBody::Backup(Box::default())),
         run(RunBody::Restore(Box::default())),
         run(RunBody::BackupVerify(Box::default())),
+        run(RunBody::BackupTune(Box::default())),
     ]
 }
 
@@ -198,7 +199,8 @@ fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
             "fsync",
             "backup",
             "restore",
-            "backup-verify"
+            "backup-verify",
+            "backup-tune"
         ]
     );
     let answers: Vec<(bool, usize, usize)> = all()

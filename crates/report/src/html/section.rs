@@ -39,6 +39,7 @@ fn part_markup(number: usize, section: &Section, part: Part, drawn: &[Chart]) ->
             Part::Tables => @for one in &section.tables { (table(one)) }
             Part::Details => @for one in &section.details { (table(one)) }
             Part::Facts => @if !section.facts.is_empty() { (list(&section.facts)) }
+            Part::Command => @if !section.command.is_empty() { pre { (section.command.join(" ")) } }
             Part::Bars | Part::Sparklines => {}
         }
     }

@@ -1,6 +1,7 @@
 //! The reports of the run kinds, one module each.
 
 mod backup;
+mod backup_tune;
 mod backup_verify;
 mod copy;
 mod fsync;
@@ -36,6 +37,7 @@ impl<'a> Report<'a> {
             RunBody::Backup(outcome) => backup::report(run, outcome),
             RunBody::Restore(outcome) => restore::report(run, outcome),
             RunBody::BackupVerify(outcome) => backup_verify::report(run, outcome),
+            RunBody::BackupTune(outcome) => backup_tune::report(run, outcome),
         }
     }
 }

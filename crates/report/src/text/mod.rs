@@ -154,6 +154,7 @@ impl Page {
         match part {
             Part::Notes => self.notes(section),
             Part::Facts => self.facts(&section.facts),
+            Part::Command => self.command(&section.command),
             Part::Results => section.results.iter().for_each(|table| self.table(table)),
             Part::Bars if self.options.bars => self.bars(&section.bars),
             Part::Sparklines => self.sparklines(&section.sparklines),
@@ -173,6 +174,17 @@ impl Page {
         }
         for note in &section.notes {
             self.prose(Some(note.severity), if under_heading { 2 } else { 0 }, &note.text);
+        }
+    }
+
+    /// A command line that can be pasted as it stands: never broken within a word, and continued with a backslash.
+    fn command(&mut self, words: &[String]) {
+        if words.is_empty() {
+            return;
+        }
+        self.line("");
+        for line in command_lines(words, self.options.width.saturating_sub(2)) {
+            self.line(&format!("  {line}"));
         }
     }
 
@@ -249,6 +261,27 @@ impl Page {
     }
 }
 
+/// The words on lines of at most `width`, as far as they can be broken: an option stays with its value.
+fn command_lines(words: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for (place, word) in words.iter().enumerate() {
+        let value = words.get(place + 1).filter(|_| word.starts_with("--"));
+        let next = 1 + style::width(word) + value.map_or(0, |value| 1 + style::width(value));
+        let is_value = place > 0 && words[place - 1].starts_with("--");
+        // Room for the space and the backslash.
+        if !line.is_empty() && !is_value && style::width(&line) + next + 2 > width {
+            lines.push(format!("{line} \\"));
+            line = "  ".to_owned();
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,6 +334,16 @@ mod tests {
         let report = text(&fixture::empty(), &TextOptions { percentiles: true, ..TextOptions::default() });
         assert!(!report.contains("NaN") && !report.contains("inf "), "{report}");
         insta::assert_snapshot!(report);
+    }
+
+    /// A line that was broken at the width of the terminal ended in the middle when it was pasted.
+    #[test]
+    fn a_command_is_broken_between_its_words_so_that_it_can_be_pasted() {
+        let words = ["iostall", "backup", "create", "--to", "'/b 1/x'", "--buffers", "40", "/srv/data"];
+        let words = words.map(str::to_owned);
+        let expected = ["iostall backup create \\", "  --to '/b 1/x' \\", "  --buffers 40 \\", "  /srv/data"];
+        assert_eq!(command_lines(&words, 24), expected);
+        assert_eq!(command_lines(&words, 200), [words.join(" ")]);
     }
 
     #[test]

@@ -10,4 +10,5 @@ pub mod prune;
 pub mod rebuild;
 pub mod restore;
 pub mod sqlite;
+pub mod tune;
 pub mod verify;

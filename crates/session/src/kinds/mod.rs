@@ -1,6 +1,7 @@
 //! What each kind of run gives to judge, one file a kind: its parts with their figures, and what went wrong.
 
 mod backup;
+mod backup_tune;
 mod backup_verify;
 mod copy;
 mod fsync;
@@ -30,6 +31,7 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::Backup(outcome) => backup::parts(outcome),
         RunBody::Restore(outcome) => restore::parts(outcome),
         RunBody::BackupVerify(outcome) => backup_verify::parts(outcome),
+        RunBody::BackupTune(outcome) => backup_tune::parts(outcome),
     }
 }
 
@@ -37,7 +39,8 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
 pub(crate) fn failures(run: &Run) -> Vec<String> {
     match &run.body {
         // Failed requests are warnings of the run.
-        RunBody::Load(_) | RunBody::Matrix(_) => Vec::new(),
+        // That the defaults are best is an answer, too.
+        RunBody::Load(_) | RunBody::Matrix(_) | RunBody::BackupTune(_) => Vec::new(),
         RunBody::Sweep(outcome) => sweep::failures(outcome),
         RunBody::MaxRate(outcome) => max_rate::failures(outcome),
         RunBody::Copy(outcome) => copy::failures(outcome),

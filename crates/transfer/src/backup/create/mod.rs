@@ -14,6 +14,7 @@ mod made;
 mod open;
 mod options;
 mod run;
+mod sample;
 mod small;
 mod source;
 mod stripe;
@@ -21,6 +22,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod trial;
 mod writer;
 
 pub use error::CreateError;
@@ -28,4 +30,7 @@ pub use item::{Inspect, Item, Live, LiveEnd, OnChange, PreparedSource, What, met
 pub use made::{Counts, Made, MadeStripe};
 pub use options::CreateOptions;
 pub use run::create;
+pub use sample::Sample;
+pub use targets::check as check_targets;
 pub use tree::{SourceRequest, prepare};
+pub use trial::{Feed, Trial, TrialLimit, trial};

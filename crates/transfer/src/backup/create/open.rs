@@ -1,6 +1,7 @@
 //! Opens large files, and finds what of them must be read.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use iostall_engine::files::{self, FileStamp};
@@ -27,11 +28,15 @@ pub(super) fn open(path: &Path) -> Result<Option<(OpenTarget, FileStamp)>, Creat
 
 /// The extents of a file, without its holes.
 pub(super) fn plan_of(open: &OpenTarget, stamp: &FileStamp, read_bytes: u32) -> Result<Plan, CreateError> {
+    Ok(Plan::new(open.size_bytes, &ranges_of(open, stamp)?, &[], read_bytes))
+}
+
+/// Where a file has data.
+pub(super) fn ranges_of(open: &OpenTarget, stamp: &FileStamp) -> Result<Vec<Range<u64>>, CreateError> {
     let size_bytes = open.size_bytes;
     if open.kind != TargetKind::File || stamp.allocated_bytes >= size_bytes {
-        return Ok(Plan::whole(size_bytes, read_bytes));
+        return Ok(vec![0..size_bytes]);
     }
     let failed = CreateError::system("find the holes of", &open.path);
-    let ranges = files::data_ranges(open.file(), size_bytes).map_err(failed)?;
-    Ok(Plan::new(size_bytes, &ranges, &[], read_bytes))
+    files::data_ranges(open.file(), size_bytes).map_err(failed)
 }

@@ -48,6 +48,12 @@ impl CreateOptions {
     pub fn settings(&self) -> Result<BackupSettings, CreateError> {
         Ok(Shape::of(self)?.settings(self))
     }
+
+    /// Bytes of all buffers that a backup with these options has.
+    pub fn memory_bytes(&self) -> Result<u64, CreateError> {
+        let shape = Shape::of(self)?;
+        Ok(u64::from(shape.buffers) * u64::from(shape.buffer_bytes))
+    }
 }
 
 /// Sizes and numbers of one backup.

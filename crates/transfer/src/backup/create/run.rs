@@ -48,6 +48,15 @@ impl Keys {
     }
 }
 
+/// A new id.
+pub(super) fn new_set() -> Result<SetId, CreateError> {
+    random_bytes().map(SetId).map_err(|source| CreateError::System {
+        verb: "make an id from",
+        path: "the system's random numbers".into(),
+        source,
+    })
+}
+
 /// Makes a backup of `sources`. On any error nothing is left that looks like one.
 pub fn create(
     options: &CreateOptions,
@@ -57,17 +66,14 @@ pub fn create(
     let shape = Shape::of(options)?;
     targets::check(&options.targets)?;
     files::raise_open_file_limit();
-    let set = SetId(random_bytes().map_err(|source| CreateError::System {
-        verb: "make an id from",
-        path: "the system's random numbers".into(),
-        source,
-    })?);
+    let set = new_set()?;
     let started_utc = utc_now();
     let keys = Keys::of(options, set)?;
     let sealer = keys.as_ref().map(|keys| Sealer::new(&keys.set)).transpose()?;
     let settings = shape.settings(options);
     let created_unix_ns = u64::try_from(started_utc.as_nanosecond()).unwrap_or(0);
-    let header = |stripe| stripe_header(set, stripe, &settings, created_unix_ns, keys.as_ref());
+    let wrapped = keys.as_ref().map(|keys| &keys.wrapped);
+    let header = |stripe| stripe_header(set, stripe, &settings, created_unix_ns, wrapped);
     let (made, removed_bytes) = Targets::create(set, &options.targets, header)?;
     let made = (!options.targets.is_empty()).then_some(made);
     for source in &sources {
@@ -105,12 +111,13 @@ pub fn create(
     Ok(Made { page_bytes, removed_bytes, ..made })
 }
 
-fn stripe_header(
+/// What a stripe of a set begins with.
+pub(super) fn stripe_header(
     set: SetId,
     stripe: u16,
     settings: &BackupSettings,
     created_unix_ns: u64,
-    keys: Option<&Keys>,
+    keys: Option<&WrappedKeys>,
 ) -> StripeHeader {
     let (codec, level) = match settings.compression {
         Compression::None => (CodecKind::None, 0),
@@ -127,7 +134,7 @@ fn stripe_header(
         created_unix_ns,
         codec,
         level,
-        keys: keys.map(|keys| keys.wrapped.clone()),
+        keys: keys.cloned(),
     }
 }
 

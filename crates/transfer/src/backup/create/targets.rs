@@ -54,7 +54,7 @@ pub(super) fn manifest_path(stripe: &Path) -> PathBuf {
 }
 
 /// Checks that every stripe and the manifest can have their names. Creates nothing.
-pub(super) fn check(targets: &[PathBuf]) -> Result<(), CreateError> {
+pub fn check(targets: &[PathBuf]) -> Result<(), CreateError> {
     let destinations = Destinations::new(&WriteConsent::none());
     for (index, target) in targets.iter().enumerate() {
         if let Some(other) = targets[..index].iter().find(|other| guard::is_same_place(other, target)) {
@@ -176,12 +176,21 @@ impl Targets {
         targets: &[PathBuf],
         header: impl Fn(u16) -> StripeHeader,
     ) -> Result<(Self, u64), CreateError> {
-        let mut made = Self { set, stripes: Vec::with_capacity(targets.len()) };
         let left_bytes = targets.iter().chain(&manifests(targets)).map(|path| remove_left_over(path)).sum();
+        Ok((Self::create_beside(set, targets, header)?, left_bytes))
+    }
+
+    /// Makes the stripes, each with its header, and touches nothing that is there.
+    pub(super) fn create_beside(
+        set: SetId,
+        targets: &[PathBuf],
+        header: impl Fn(u16) -> StripeHeader,
+    ) -> Result<Self, CreateError> {
+        let mut made = Self { set, stripes: Vec::with_capacity(targets.len()) };
         for (number, target) in (0..).zip(targets) {
             made.stripes.push(TargetFile::create(target, set, &header(number))?);
         }
-        Ok((made, left_bytes))
+        Ok(made)
     }
 
     pub(super) fn handles(&self) -> impl Iterator<Item = FileHandle<'_>> {

@@ -14,7 +14,7 @@ use super::*;
 use crate::progress::Progress;
 
 /// Bytes that differ from place to place, half of which compress.
-fn content(seed: u64, size: usize) -> Vec<u8> {
+pub(super) fn content(seed: u64, size: usize) -> Vec<u8> {
     let mut state = seed | 1;
     let mut data = Vec::with_capacity(size + 8);
     while data.len() < size {
@@ -27,7 +27,7 @@ fn content(seed: u64, size: usize) -> Vec<u8> {
 }
 
 /// Small frames and transfers, so that small files have many of them.
-fn options(targets: &[PathBuf]) -> CreateOptions {
+pub(super) fn options(targets: &[PathBuf]) -> CreateOptions {
     CreateOptions {
         targets: targets.to_vec(),
         compression: Compression::Zstd(1),
@@ -45,7 +45,7 @@ fn back_up(paths: &[&Path], options: &CreateOptions) -> Result<Made, CreateError
 }
 
 /// Names in a directory that are not those of sources, sorted.
-fn names_in(directory: &Path) -> Vec<String> {
+pub(super) fn names_in(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap();
     let mut names: Vec<_> =
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();

@@ -261,6 +261,11 @@ impl<'a> SetWriter<'a> {
             Part { kind: FrameKind::End, file: 0, offset: 0, stripe: number, bytes: end.encode().to_vec() }
         });
         self.parts(ends.collect())?;
+        self.sync()
+    }
+
+    /// Makes all stripes durable as they are.
+    pub(super) fn sync(&self) -> Result<(), CreateError> {
         self.targets.as_ref().map_or(Ok(()), Targets::sync)
     }
 

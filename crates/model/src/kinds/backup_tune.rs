@@ -1,0 +1,187 @@
+//! `iostall backup tune`.
+
+use serde::{Deserialize, Serialize};
+
+use super::outcome::Outcome;
+use crate::capacity::Capacity;
+use crate::measured::Measured;
+use crate::outcome::EngineUse;
+use crate::point::Point;
+use crate::profile::Profile;
+use crate::summary::Summary;
+use crate::transfer::is_zero;
+
+/// A search for the settings with which backups of a source are fastest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BackupTuneOutcome {
+    /// What was read, as named. Invalid UTF-8 is replaced.
+    pub sources: Vec<String>,
+    /// Where stripes may go, as named; empty for `null:`.
+    pub targets: Vec<String>,
+    pub source_bytes: u64,
+    /// How long it was to take, and how long it took.
+    pub budget_ns: u64,
+    pub elapsed_ns: u64,
+    /// The most that a trial wrote beside the stripes, before it removed it.
+    pub trial_bytes_max: u64,
+    /// Settings with larger buffers were not tried.
+    pub memory_bytes_max: u64,
+    pub worker_count: u32,
+    /// Settings among which it searched. In a short time not all of them are tried.
+    pub settings: u64,
+    /// Settings beyond the limit of memory.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub over_memory: u64,
+    /// Compressions that were not tried with each setting because they cannot be fastest, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// What each part can do by itself.
+    pub alone: Vec<PartAlone>,
+    /// The settings that were measured, the longest measured first.
+    pub tried: Vec<TunedSetting>,
+    pub answer: TuneAnswer,
+    /// What the answer is limited by; `None` if that was not measured, or is no single part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<TuneLimit>,
+    /// The command line of a backup with the best settings, word by word.
+    pub command: Vec<String>,
+    /// User CPU time of this process, nanoseconds.
+    pub cpu_user_ns: u64,
+    pub cpu_system_ns: u64,
+}
+
+/// A part of the way of a backup, measured without the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartAlone {
+    pub part: TunePart,
+    /// The compression, or the path of the target.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Of the source for the source and the CPU; of what is stored for a target.
+    pub bytes_per_s: f64,
+    /// What a compression stores of each byte of the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored_share: Option<f64>,
+}
+
+/// Which part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TunePart {
+    /// Read, and not stored.
+    Source,
+    /// Checksums and one compression, from memory.
+    Cpu,
+    /// Written from memory.
+    Target,
+    /// All targets at the same time.
+    Targets,
+}
+
+/// A setting, and what it moved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TunedSetting {
+    /// The targets that it wrote to, by their place in the list from 0; empty for `null:`.
+    pub targets: Vec<usize>,
+    pub buffer_count: u32,
+    pub transfer_bytes: u32,
+    pub frame_bytes: u32,
+    /// As typed: `zstd:1`, `lz4`, `none`.
+    pub compression: String,
+    pub memory_bytes: u64,
+    /// Of the source, the mean of all trials; `None` if it did not work.
+    pub bytes_per_s: Option<f64>,
+    /// What it stored of each byte of the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored_share: Option<f64>,
+    /// How often and how long it was measured.
+    pub trials: u32,
+    pub seconds: f64,
+    /// What a backup has without tuning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_default: bool,
+    /// What the command line has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_best: bool,
+}
+
+/// Whether another setting is better than the defaults. A ratio is the rate as a multiple of the defaults': lowest, most
+/// likely, highest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TuneAnswer {
+    /// It ended before settings were compared with the defaults.
+    #[default]
+    Undecided,
+    /// Nothing was open, because every setting was given.
+    NothingOpen,
+    /// Nothing was better beyond chance: the best of the others.
+    NoDifference { ratio: [f64; 3] },
+    /// One is.
+    Better { ratio: [f64; 3] },
+}
+
+/// What limits a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TuneLimit {
+    Source,
+    Cpu,
+    Target,
+    /// Settings with more memory were left out.
+    Memory,
+    /// Source and target are on one file system, and each gets only a part of what the device can do.
+    SharedDevice,
+}
+
+impl BackupTuneOutcome {
+    /// What the command line has.
+    pub fn best(&self) -> Option<&TunedSetting> {
+        self.tried.iter().find(|setting| setting.is_best)
+    }
+
+    /// What a backup has without tuning.
+    pub fn default_setting(&self) -> Option<&TunedSetting> {
+        self.tried.iter().find(|setting| setting.is_default)
+    }
+}
+
+impl Outcome for BackupTuneOutcome {
+    fn kind(&self) -> &'static str {
+        "backup-tune"
+    }
+
+    fn used_bytes(&self, _index: usize, _whole_bytes: u64) -> Option<u64> {
+        None
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
+    // It opens files in several ways, as a backup does.
+    fn engines(&self) -> Vec<&EngineUse> {
+        Vec::new()
+    }
+
+    fn points(&self) -> &[Point] {
+        &[]
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        Vec::new()
+    }
+
+    fn capacities(&self, _targets: usize) -> Vec<Capacity> {
+        Vec::new()
+    }
+
+    fn summary(&self) -> Summary {
+        let rate = self.best().and_then(|best| best.bytes_per_s);
+        Summary {
+            measured_ns: (self.elapsed_ns > 0).then_some(self.elapsed_ns),
+            mib_per_s: rate.map(|rate| rate / 1_048_576.0),
+            ..Summary::default()
+        }
+    }
+}

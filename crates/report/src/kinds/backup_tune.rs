@@ -1,0 +1,329 @@
+//! The report of a search for the settings of backups.
+
+use iostall_measure::foreign::shell_word;
+use iostall_model::{BackupTuneOutcome, PartAlone, Run, TuneAnswer, TuneLimit, TunePart, TunedSetting};
+
+use super::moved::NoSpans;
+use crate::fact::Fact;
+use crate::format::{NONE, bytes, count, duration, maybe_throughput, percent, shown, throughput};
+use crate::report::{Field, Report, Series};
+use crate::section::{Note, Section, Tile};
+use crate::table::{Column, Severity, Table, TableCell};
+
+/// How many settings the report lists; JSON has all.
+const LISTED: usize = 20;
+
+/// In the order of a row's fields.
+const HEADER: [&str; 11] = [
+    "stripes",
+    "buffers",
+    "transfer_bytes",
+    "frame_bytes",
+    "compression",
+    "memory_bytes",
+    "bytes_per_s",
+    "stored_share",
+    "trials",
+    "is_default",
+    "is_best",
+];
+
+pub(super) fn report<'a>(run: &'a Run, tune: &'a BackupTuneOutcome) -> Report<'a> {
+    Report {
+        run,
+        description: String::new(),
+        shape: String::new(),
+        headline: headline(tune),
+        line: Box::new(|| answer(tune)),
+        answer: Box::new(|| answer(tune)),
+        judgement: Box::new(|| None),
+        card: Box::new(|| card(tune)),
+        asked: None,
+        opens_one_way: false,
+        sections: Box::new(|| vec![section(tune)]),
+        when_empty: "",
+        charts: Box::new(|| vec![Vec::new()]),
+        series: Box::new(|| series(tune)),
+        summary: Box::new(|| Box::new(NoSpans::new())),
+    }
+}
+
+fn headline(tune: &BackupTuneOutcome) -> String {
+    let tried = tune.tried.len() as u64;
+    let (all, took) = (count(tune.settings), duration(tune.elapsed_ns as f64));
+    format!("{} of {all} settings tried in {took}", count(tried))
+}
+
+/// What to do, how sure that is, and what limits.
+fn answer(tune: &BackupTuneOutcome) -> String {
+    let rate = |setting: Option<&TunedSetting>| maybe_throughput(setting.and_then(|one| one.bytes_per_s));
+    let parts = match (&tune.answer, tune.best()) {
+        (TuneAnswer::Better { ratio }, Some(best)) => vec![
+            Some(format!("{}: {} of the source", in_words(best), rate(Some(best)))),
+            Some(format!("{} as fast as the defaults", times(ratio))),
+            room(tune, best),
+        ],
+        (TuneAnswer::NoDifference { ratio }, best) => vec![
+            Some(format!("no difference: keep the defaults, {} of the source", rate(best))),
+            Some(format!("the best other setting is {} as fast", times(ratio))),
+        ],
+        (TuneAnswer::NothingOpen, best) => {
+            vec![Some(format!("every setting was given: {} of the source", rate(best)))]
+        }
+        (TuneAnswer::Undecided | TuneAnswer::Better { .. }, _) => {
+            vec![Some("NOT DECIDED: nothing was compared with the defaults, so keep them".to_owned())]
+        }
+    };
+    let limit = tune.limit.map(|limit| match limit {
+        TuneLimit::Source => "the source limits",
+        TuneLimit::Cpu => "the CPU limits",
+        TuneLimit::Target => "the target limits",
+        TuneLimit::Memory => "the memory for buffers limits",
+        TuneLimit::SharedDevice => "source and target share a device, which limits",
+    });
+    parts.into_iter().flatten().chain(limit.map(str::to_owned)).collect::<Vec<_>>().join("; ")
+}
+
+/// `1.24 times (1.18 to 1.31)`.
+fn times(ratio: &[f64; 3]) -> String {
+    let [low, most_likely, high] = ratio;
+    format!("{most_likely:.2} times ({low:.2} to {high:.2})")
+}
+
+fn in_words(setting: &TunedSetting) -> String {
+    let stripes = match setting.targets.len() {
+        0 => String::new(),
+        1 => "1 stripe, ".to_owned(),
+        many => format!("{many} stripes, "),
+    };
+    format!(
+        "{stripes}{} buffers of {}, frames of {}, compression {}",
+        setting.buffer_count,
+        bytes(setting.transfer_bytes.into()),
+        bytes(setting.frame_bytes.into()),
+        shown(&setting.compression),
+    )
+}
+
+/// What a change of the compression costs or saves.
+fn room(tune: &BackupTuneOutcome, best: &TunedSetting) -> Option<String> {
+    let default = tune.default_setting().filter(|default| default.compression != best.compression)?;
+    let (now, then) = (best.stored_share?, default.stored_share?);
+    Some(format!("stores {} of the source instead of {}", percent(now), percent(then)))
+}
+
+fn card(tune: &BackupTuneOutcome) -> Vec<Tile> {
+    let rate = |part| tune.alone.iter().find(|alone| alone.part == part).map(|alone| alone.bytes_per_s);
+    let best = tune.best();
+    let default = tune.default_setting();
+    let of = |setting: Option<&TunedSetting>| maybe_throughput(setting.and_then(|one| one.bytes_per_s));
+    let gained = match &tune.answer {
+        TuneAnswer::Better { ratio } => times(ratio),
+        TuneAnswer::NoDifference { .. } => "no difference".to_owned(),
+        TuneAnswer::NothingOpen | TuneAnswer::Undecided => NONE.to_owned(),
+    };
+    let compression = best.map_or_else(|| NONE.to_owned(), |best| shown(&best.compression));
+    let tried = tune.tried.len() as u64;
+    vec![
+        Tile::plain("best", of(best), "of the source"),
+        Tile::plain("defaults", of(default), "of the source"),
+        Tile::plain("gained", gained, "as a multiple of the defaults"),
+        Tile::plain("compression", compression, ""),
+        Tile::plain("source alone", maybe_throughput(rate(TunePart::Source)), "read"),
+        Tile::plain("CPU alone", maybe_throughput(rate(TunePart::Cpu)), "compression and checksums"),
+        Tile::plain("tried", count(tried), format!("of {} settings", count(tune.settings))),
+        Tile::plain("time", duration(tune.elapsed_ns as f64), ""),
+    ]
+}
+
+fn section(tune: &BackupTuneOutcome) -> Section {
+    Section {
+        title: "Result".to_owned(),
+        subtitle: headline(tune),
+        notes: notes(tune),
+        results: tried(tune),
+        tables: alone(&tune.alone).into_iter().collect(),
+        facts: facts(tune),
+        command: tune.command.iter().map(|word| shell_word(word)).collect(),
+        ..Section::default()
+    }
+}
+
+fn notes(tune: &BackupTuneOutcome) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if tune.limit == Some(TuneLimit::Memory) {
+        notes.push(Note::plain(format!(
+            "Settings with more than {} of buffers were not tried; --memory allows more.",
+            bytes(tune.memory_bytes_max)
+        )));
+    }
+    notes.extend(tune.left_out.iter().map(|one| Note::plain(format!("Left out: {}.", shown(one)))));
+    notes
+}
+
+/// The settings that were measured, the longest measured first, and always the defaults.
+fn tried(tune: &BackupTuneOutcome) -> Option<Table> {
+    if tune.tried.is_empty() {
+        return None;
+    }
+    let columns = vec![
+        Column::words("setting"),
+        Column::numbers("stripes"),
+        Column::numbers("buffers"),
+        Column::numbers("transfer"),
+        Column::numbers("frame").droppable(2),
+        Column::words("compression"),
+        Column::numbers("memory").droppable(1),
+        Column::numbers("source"),
+        Column::numbers("stored").droppable(3),
+        Column::numbers("measured").droppable(0),
+    ];
+    let mut table = Table::new("Settings", columns);
+    let listed = tune.tried.iter().enumerate();
+    for (_, setting) in listed.filter(|(place, one)| *place < LISTED || one.is_default || one.is_best) {
+        let name = match (setting.is_best, setting.is_default) {
+            (true, true) => "defaults: keep",
+            (true, false) => "best",
+            (false, true) => "defaults",
+            (false, false) => "",
+        };
+        let severity = if setting.is_best { Severity::Good } else { Severity::Plain };
+        table.row(vec![
+            TableCell::from(name).severity(severity),
+            TableCell::from(setting.targets.len().to_string()),
+            TableCell::from(setting.buffer_count.to_string()),
+            TableCell::from(bytes(setting.transfer_bytes.into())),
+            TableCell::from(bytes(setting.frame_bytes.into())),
+            TableCell::from(shown(&setting.compression)),
+            TableCell::from(bytes(setting.memory_bytes)),
+            TableCell::from(maybe_throughput(setting.bytes_per_s)).severity(severity),
+            TableCell::from(setting.stored_share.map_or_else(|| NONE.to_owned(), percent)),
+            TableCell::from(format!("{} times", count(setting.trials.into()))),
+        ]);
+    }
+    let more = tune.tried.len().saturating_sub(LISTED) as u64;
+    if more > 0 {
+        table.note(&format!(
+            "{} settings were tried in all, which JSON and CSV list.",
+            count(tune.tried.len() as u64)
+        ));
+    }
+    Some(table)
+}
+
+fn alone(parts: &[PartAlone]) -> Option<Table> {
+    if parts.is_empty() {
+        return None;
+    }
+    let columns = vec![Column::words("part"), Column::numbers("alone"), Column::words("of what")];
+    let mut table = Table::new("Each part alone", columns);
+    for one in parts {
+        let (name, of_what) = match one.part {
+            TunePart::Source => ("source".to_owned(), "read, not stored"),
+            TunePart::Cpu => (format!("CPU, {}", shown(&one.name)), "of the source, from memory"),
+            TunePart::Target => (shown(&one.name), "written from memory"),
+            TunePart::Targets => ("all targets".to_owned(), "written at the same time"),
+        };
+        let of_what = match one.stored_share {
+            Some(share) => format!("{of_what}; {} of it stored", percent(share)),
+            None => of_what.to_owned(),
+        };
+        table.row(vec![
+            TableCell::from(name),
+            TableCell::from(throughput(one.bytes_per_s)),
+            TableCell::from(of_what),
+        ]);
+    }
+    Some(table)
+}
+
+fn facts(tune: &BackupTuneOutcome) -> Vec<Fact> {
+    let sources = tune.sources.iter().map(|source| Fact::new("source", shown(source)));
+    let mut facts: Vec<Fact> = sources.collect();
+    facts.push(Fact::new("size", bytes(tune.source_bytes)));
+    let budget = duration(tune.budget_ns as f64);
+    facts.push(Fact::new("time", format!("{} of {budget}", duration(tune.elapsed_ns as f64))));
+    let over = match tune.over_memory {
+        0 => String::new(),
+        over => format!(" · {} settings with more were not tried", count(over)),
+    };
+    facts.push(Fact::new("memory", format!("up to {} of buffers{over}", bytes(tune.memory_bytes_max))));
+    if tune.trial_bytes_max > 0 {
+        let most = bytes(tune.trial_bytes_max);
+        facts.push(Fact::new("written", format!("up to {most} at a time beside the stripes, and removed")));
+    }
+    let workers = tune.worker_count;
+    facts.push(Fact::new("workers", workers.to_string()));
+    facts
+}
+
+fn series(tune: &BackupTuneOutcome) -> Series<'_> {
+    let row = |one: &TunedSetting| -> Vec<Field<'_>> {
+        vec![
+            (one.targets.len() as u64).into(),
+            u64::from(one.buffer_count).into(),
+            u64::from(one.transfer_bytes).into(),
+            u64::from(one.frame_bytes).into(),
+            one.compression.clone().into(),
+            one.memory_bytes.into(),
+            one.bytes_per_s.into(),
+            one.stored_share.into(),
+            u64::from(one.trials).into(),
+            u64::from(one.is_default).into(),
+            u64::from(one.is_best).into(),
+        ]
+    };
+    Series { header: &HEADER, rows: Box::new(tune.tried.iter().map(row)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(is_best: bool, mib: f64, compression: &str, share: f64) -> TunedSetting {
+        TunedSetting {
+            targets: vec![0, 2],
+            buffer_count: 40,
+            transfer_bytes: 4 << 20,
+            frame_bytes: 1 << 20,
+            compression: compression.into(),
+            bytes_per_s: Some(mib * 1_048_576.0),
+            stored_share: Some(share),
+            is_best,
+            is_default: !is_best,
+            ..TunedSetting::default()
+        }
+    }
+
+    fn tuned(answer: TuneAnswer) -> BackupTuneOutcome {
+        BackupTuneOutcome {
+            tried: vec![setting(true, 812.0, "lz4", 0.52), setting(false, 655.0, "zstd:1", 0.43)],
+            answer,
+            limit: Some(TuneLimit::Cpu),
+            ..BackupTuneOutcome::default()
+        }
+    }
+
+    /// The story: "it was 20 % faster" in one try, and nobody knew that tries differ by as much.
+    #[test]
+    fn the_answer_says_how_sure_it_is_and_what_it_costs() {
+        assert_eq!(
+            answer(&tuned(TuneAnswer::Better { ratio: [1.18, 1.24, 1.31] })),
+            "2 stripes, 40 buffers of 4 MiB, frames of 1 MiB, compression lz4: 812 MiB/s of the source; 1.24 times \
+             (1.18 to 1.31) as fast as the defaults; stores 52.0 % of the source instead of 43.0 %; the CPU limits"
+        );
+    }
+
+    #[test]
+    fn no_difference_is_an_answer_and_too_little_time_is_none() {
+        let mut kept = tuned(TuneAnswer::NoDifference { ratio: [0.97, 1.01, 1.04] });
+        kept.tried = vec![TunedSetting { is_best: true, ..setting(false, 655.0, "zstd:1", 0.43) }];
+        assert_eq!(
+            answer(&kept),
+            "no difference: keep the defaults, 655 MiB/s of the source; the best other setting is 1.01 times (0.97 to \
+             1.04) as fast; the CPU limits"
+        );
+        let undecided = BackupTuneOutcome::default();
+        assert_eq!(answer(&undecided), "NOT DECIDED: nothing was compared with the defaults, so keep them");
+    }
+}

@@ -1,0 +1,70 @@
+//! Carries out a search: measures what it wants to know, and keeps to the time.
+
+use iostall_stats::halving::{Halving, Trial as Look};
+
+use super::grid::Grid;
+
+/// A shorter look at a setting says nothing.
+pub(super) const LOOK_S_MIN: f64 = 0.1;
+/// The search ends by itself within its budget, unless making buffers and files ready takes much longer than expected.
+const OVERRUN: f64 = 1.2;
+/// How fast the expected time for making ready follows what was seen.
+const FOLLOWS: f64 = 0.2;
+
+/// What a look at a setting showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Seen {
+    /// Of the source; `None` if the setting does not work.
+    pub(super) bytes_per_s: Option<f64>,
+    pub(super) source_bytes: u64,
+    pub(super) stored_bytes: u64,
+}
+
+/// All looks at one setting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Looks {
+    pub(super) count: u32,
+    pub(super) source_bytes: u64,
+    pub(super) stored_bytes: u64,
+}
+
+/// A search, and all looks.
+pub(super) struct Searched {
+    pub(super) halving: Halving,
+    pub(super) looks: Vec<Looks>,
+}
+
+/// Searches `grid` for `budget_s` seconds of the clock `now_s`. `measure` looks at a setting for so many seconds; its error ends
+/// the search, which then has what was measured before. `on` is called after each look.
+pub(super) fn search<E>(
+    grid: &Grid,
+    budget_s: f64,
+    now_s: &dyn Fn() -> f64,
+    measure: &mut dyn FnMut(usize, f64) -> Result<Seen, E>,
+    on: &mut dyn FnMut(&Searched),
+) -> (Searched, Result<(), E>) {
+    let halving = Halving::new(grid.neighbours.clone(), grid.default, budget_s, LOOK_S_MIN);
+    let mut searched = Searched { halving, looks: vec![Looks::default(); grid.settings.len()] };
+    let begun_s = now_s();
+    let mut ready_s = 0.0;
+    while let Some(Look { setting, seconds }) = searched.halving.next() {
+        let before_s = now_s();
+        if before_s - begun_s > budget_s * OVERRUN {
+            break;
+        }
+        let moving_s = (seconds - ready_s).max(LOOK_S_MIN / 2.0);
+        let look = match measure(setting, moving_s) {
+            Ok(look) => look,
+            Err(error) => return (searched, Err(error)),
+        };
+        let beside_s = (now_s() - before_s - moving_s).max(0.0);
+        ready_s += (beside_s - ready_s) * FOLLOWS;
+        searched.halving.update(look.bytes_per_s);
+        let looks = &mut searched.looks[setting];
+        looks.count += 1;
+        looks.source_bytes += look.source_bytes;
+        looks.stored_bytes += look.stored_bytes;
+        on(&searched);
+    }
+    (searched, Ok(()))
+}

@@ -1,0 +1,240 @@
+//! Makes trials with settings, and says what there is to try.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use iostall_engine::files;
+use iostall_host::memory_available_bytes;
+use iostall_measure::Nanos;
+use iostall_measure::foreign::without_passwords;
+use iostall_model::backup::BackupSettings;
+use iostall_stats::halving::Tried;
+use iostall_transfer::backup::create::{
+    CreateError, CreateOptions, Feed, Sample, SourceRequest, Trial, TrialLimit, check_targets, prepare, trial,
+};
+
+use super::grid::{Axes, Given, Grid, Setting};
+use super::request::TuneRequest;
+use super::search::{Searched, Seen, search};
+use crate::backup::database::DatabaseSource;
+use crate::error::SessionError;
+use crate::event::{Event, Observer, RunProgress, TunePlan};
+use crate::transfer::Transfer;
+
+/// The most that one trial writes beside the stripes.
+const TRIAL_BYTES_MAX: u64 = 1 << 30;
+/// A trial of less says nothing about a device.
+const TRIAL_BYTES_MIN: u64 = 16 << 20;
+/// A small source is moved at most this often, or up to so many bytes, in one trial.
+const TIMES_MAX: u64 = 4;
+const SMALL_SOURCE_BYTES: u64 = 64 << 20;
+/// A trial takes at most this part of the space that is free.
+const FREE_PART: u64 = 4;
+/// Buffers take at most this much, and this part of the memory that is free, unless the user says how much.
+const MEMORY_MAX: u64 = 2 << 30;
+const MEMORY_PART: u64 = 4;
+/// The golden ratio spreads any number of places evenly.
+const GOLDEN: f64 = 0.618_033_988_749_895;
+
+/// Makes trials.
+pub(super) struct Tuner<'r> {
+    pub(super) request: &'r TuneRequest,
+    pub(super) sample: Sample,
+    /// Of a backup that nobody has tuned.
+    pub(super) default: BackupSettings,
+    pub(super) trial_bytes: u64,
+    cancel: Arc<AtomicBool>,
+    /// The targets by their place in the request, the fastest first.
+    pub(super) order: Vec<usize>,
+    trials: u32,
+}
+
+impl<'r> Tuner<'r> {
+    pub(super) fn new(request: &'r TuneRequest, transfer: &Transfer) -> Result<Self, SessionError> {
+        refuse_what_is_read_once(&request.sources)?;
+        check_targets(&request.targets)?;
+        let paths = request.sources.iter().cloned().map(SourceRequest::Path).collect();
+        let sample = Sample::of(&prepare(paths, &request.targets)?);
+        if sample.bytes() == 0 {
+            return Err(SessionError::TuneEmpty {
+                named: request.sources.first().cloned().unwrap_or_default(),
+            });
+        }
+        let trial_bytes = trial_bytes(sample.bytes(), &request.targets)?;
+        let mut tuner = Self {
+            request,
+            sample,
+            default: BackupSettings::default(),
+            trial_bytes,
+            cancel: transfer.progress().cancel_flag(),
+            order: (0..request.targets.len()).collect(),
+            trials: 0,
+        };
+        tuner.default = tuner.as_given().settings()?;
+        Ok(tuner)
+    }
+
+    pub(super) fn given(&self) -> Given {
+        let TuneRequest { compression, frame_bytes, transfer_bytes, buffers, .. } = *self.request;
+        Given { compression, frame_bytes, transfer_bytes, buffers }
+    }
+
+    /// The options of a backup without tuning.
+    pub(super) fn as_given(&self) -> CreateOptions {
+        let request = self.request;
+        CreateOptions {
+            targets: request.targets.clone(),
+            compression: request.compression.unwrap_or_default(),
+            frame_bytes: request.frame_bytes,
+            transfer_bytes: request.transfer_bytes,
+            buffers: request.buffers,
+            workers: request.workers,
+            lock: request.lock.clone(),
+            ..CreateOptions::default()
+        }
+    }
+
+    fn options(&self, setting: &Setting) -> CreateOptions {
+        CreateOptions {
+            targets: self.targets(setting).iter().map(|at| self.request.targets[*at].clone()).collect(),
+            compression: setting.compression,
+            frame_bytes: Some(setting.frame_bytes),
+            transfer_bytes: Some(setting.transfer_bytes),
+            buffers: Some(setting.buffers),
+            ..self.as_given()
+        }
+    }
+
+    /// The places of its targets, in the order in which they were named.
+    fn targets(&self, setting: &Setting) -> Vec<usize> {
+        targets_of(setting, &self.order)
+    }
+
+    /// All settings that fit into memory, and how much that is.
+    pub(super) fn grid(&self, axes: &Axes) -> Result<(Grid, u64), SessionError> {
+        let memory_max = self.request.memory_bytes.unwrap_or_else(|| {
+            memory_available_bytes().map_or(MEMORY_MAX, |free| (free / MEMORY_PART).min(MEMORY_MAX))
+        });
+        let default = Setting {
+            stripes: self.request.targets.len(),
+            buffers: self.default.buffer_count,
+            transfer_bytes: self.default.transfer_bytes,
+            frame_bytes: self.default.frame_bytes,
+            compression: self.default.compression,
+        };
+        let memory_of = |setting: &Setting| self.options(setting).memory_bytes().ok();
+        let grid =
+            Grid::new(axes, &default, memory_max, &memory_of).ok_or_else(|| SessionError::TuneMemory {
+                wanted_bytes: memory_of(&default).unwrap_or_default(),
+                memory_bytes: memory_max,
+            })?;
+        Ok((grid, memory_max))
+    }
+
+    /// What is about to be done.
+    pub(super) fn plan(&self, grid: &Grid, memory_bytes_max: u64) -> TunePlan {
+        TunePlan {
+            settings: grid.settings.len() as u64,
+            over_memory: grid.over_memory(),
+            budget: self.request.budget,
+            memory_bytes_max,
+            trial_bytes_max: if self.request.targets.is_empty() { 0 } else { self.trial_bytes },
+        }
+    }
+
+    pub(super) fn search(
+        &mut self,
+        grid: &Grid,
+        transfer: &Transfer,
+        observer: &dyn Observer,
+    ) -> (Searched, Result<(), CreateError>) {
+        let (settings, budget) = (grid.settings.len(), self.request.budget);
+        let now_s = || Nanos(transfer.elapsed_ns()).seconds();
+        let left_s = budget.seconds() - now_s();
+        let mut measure = |number: usize, seconds: f64| {
+            let options = self.options(&grid.settings[number]);
+            self.trial(&options, None, seconds)
+        };
+        let mut on = |searched: &Searched| {
+            let rates = searched.halving.tried().iter().filter_map(Tried::rate);
+            let elapsed_ns = transfer.elapsed_ns();
+            let whole = RunProgress::new(elapsed_ns, Some(budget.nanos().saturating_sub(elapsed_ns)));
+            observer.on(&Event::TuneProgress {
+                tried: searched.looks.iter().filter(|looks| looks.count > 0).count(),
+                settings,
+                bytes_per_s_best: rates.fold(0.0, f64::max),
+                whole,
+            });
+        };
+        search(grid, left_s, &now_s, &mut measure, &mut on)
+    }
+
+    /// Moves data for so many seconds: from memory, or from the next place of the source.
+    pub(super) fn trial(
+        &mut self,
+        options: &CreateOptions,
+        memory: Option<&[Vec<u8>]>,
+        seconds: f64,
+    ) -> Result<Seen, CreateError> {
+        self.trials += 1;
+        let place = (f64::from(self.trials) * GOLDEN).fract();
+        let feed = memory.map_or(Feed::Source(&self.sample, place), Feed::Memory);
+        let bytes = if options.targets.is_empty() { u64::MAX } else { self.trial_bytes };
+        let limit = TrialLimit { seconds, bytes };
+        match trial(options, feed, limit, Arc::clone(&self.cancel)) {
+            Ok(Trial { bytes_per_s, source_bytes, stored_bytes }) => Ok(Seen {
+                bytes_per_s: (bytes_per_s > 0.0).then_some(bytes_per_s),
+                source_bytes,
+                stored_bytes,
+            }),
+            // A setting that this machine cannot have is a bad one, and no reason to stop.
+            Err(CreateError::Buffers { .. } | CreateError::Engine(_)) => Ok(Seen::default()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The places of a setting's targets, in the order in which they were named.
+pub(super) fn targets_of(setting: &Setting, order: &[usize]) -> Vec<usize> {
+    let mut chosen: Vec<usize> = order.iter().copied().take(setting.stripes).collect();
+    chosen.sort_unstable();
+    chosen
+}
+
+/// The most that a trial moves: not too much for a small source, and only a part of the free space.
+fn trial_bytes(source_bytes: u64, targets: &[PathBuf]) -> Result<u64, SessionError> {
+    let wanted = source_bytes.saturating_mul(TIMES_MAX).clamp(SMALL_SOURCE_BYTES, TRIAL_BYTES_MAX);
+    let mut bytes = wanted;
+    for target in targets {
+        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = parent.unwrap_or(Path::new("."));
+        let look = |source| SessionError::Look { path: directory.to_owned(), source };
+        let free_bytes = files::free_bytes(directory).map_err(look)?;
+        bytes = bytes.min(free_bytes / FREE_PART);
+        if bytes < TRIAL_BYTES_MIN {
+            let wanted_bytes = TRIAL_BYTES_MIN * FREE_PART;
+            return Err(SessionError::TuneSpace {
+                directory: directory.to_owned(),
+                free_bytes,
+                wanted_bytes,
+            });
+        }
+    }
+    Ok(bytes)
+}
+
+/// Refuses what cannot be read again and again.
+fn refuse_what_is_read_once(sources: &[PathBuf]) -> Result<(), SessionError> {
+    for source in sources.iter().filter(|source| !source.exists()) {
+        let named = source.to_string_lossy();
+        if named == "-" {
+            return Err(SessionError::TuneStream);
+        }
+        // What is wrong with an address is of no interest here.
+        if !matches!(DatabaseSource::parse(&named), Ok(None)) || named.contains("://") {
+            return Err(SessionError::TuneDatabase { named: without_passwords(&named).into_owned() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,382 @@
+//! A piece of a backup that is thrown away, to see how fast the whole would be. It takes the path of a backup up to its names:
+//! the same reads, workers and stripes, whose files are removed at the end of the trial, however that ends.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use iostall_engine::OpenTarget;
+use iostall_measure::{Clock as _, MonotonicClock, Nanos};
+use iostall_model::backup::StoredName;
+
+use super::encode::{Content, Part, Tagged};
+use super::error::CreateError;
+use super::options::{CreateOptions, Shape};
+use super::run::{new_set, stripe_header};
+use super::sample::{Sample, SampleRead};
+use super::small;
+use super::source::{CountedSource, FileBatch, Fills};
+use super::targets::Targets;
+use super::writer::SetWriter;
+use crate::backup::codec::{FileKey, Sealer};
+use crate::backup::format::FrameKind;
+use crate::pipeline::{Extent, Source, Step};
+use crate::progress::Progress;
+
+/// A part of the source with less of its bytes than this is left out of a trial.
+const NEGLIGIBLE: f64 = 0.02;
+/// Small and large files both get at least this share of the time.
+const TIME_SHARE_MIN: f64 = 0.25;
+
+/// How long a trial moves data, and how much at most.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialLimit {
+    pub seconds: f64,
+    pub bytes: u64,
+}
+
+/// What a trial moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Trial {
+    /// Bytes of the source a second, the time for making the stripes durable included; 0 if there were none.
+    pub bytes_per_s: f64,
+    pub source_bytes: u64,
+    pub stored_bytes: u64,
+}
+
+/// Where a trial gets its bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum Feed<'a> {
+    /// From the source, beginning at this share of it (0 to 1).
+    Source(&'a Sample, f64),
+    /// From memory, again and again.
+    Memory(&'a [Vec<u8>]),
+}
+
+/// Moves data as a backup with `options` would, within `limit`, and leaves nothing.
+pub fn trial(
+    options: &CreateOptions,
+    feed: Feed<'_>,
+    limit: TrialLimit,
+    cancel: Arc<AtomicBool>,
+) -> Result<Trial, CreateError> {
+    let shape = Shape::of(options)?;
+    let set = new_set()?;
+    // Nobody will read it, so nobody needs its key.
+    let sealer = match options.lock {
+        Some(_) => Some(Sealer::new(&FileKey::random()?.keys_of(set))?),
+        None => None,
+    };
+    let settings = shape.settings(options);
+    let header = |stripe| stripe_header(set, stripe, &settings, 0, None);
+    let is_to_null = options.targets.is_empty();
+    let targets =
+        if is_to_null { None } else { Some(Targets::create_beside(set, &options.targets, header)?) };
+    let progress = Progress::new(cancel);
+    let writer = SetWriter::new(set, shape, options, sealer, targets, &progress)?;
+    let mut run = Run { writer, shape, limit, progress: &progress, clock: MonotonicClock::new() };
+    let phases = match feed {
+        Feed::Source(sample, from) => run.source(sample, from)?,
+        Feed::Memory(pieces) => vec![run.memory(pieces)?],
+    };
+    run.finish(&phases)
+}
+
+/// A part of a trial, with the share of the source's bytes that it stands for.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    share: f64,
+    bytes: u64,
+    elapsed_ns: u64,
+}
+
+struct Run<'a> {
+    writer: SetWriter<'a>,
+    shape: Shape,
+    limit: TrialLimit,
+    progress: &'a Progress,
+    clock: MonotonicClock,
+}
+
+impl Run<'_> {
+    fn source(&mut self, sample: &Sample, from: f64) -> Result<Vec<Phase>, CreateError> {
+        let small_share = sample.small_share(self.shape.small_bytes());
+        let shares = match small_share {
+            few if few < NEGLIGIBLE => [0.0, 1.0],
+            nearly_all if nearly_all > 1.0 - NEGLIGIBLE => [1.0, 0.0],
+            some => [some, 1.0 - some],
+        };
+        let time = |share: f64| {
+            let between = share.clamp(TIME_SHARE_MIN, 1.0 - TIME_SHARE_MIN);
+            self.limit.seconds * if share >= 1.0 { 1.0 } else { between }
+        };
+        let seconds = shares.map(time);
+        if shares.iter().all(|share| *share > 0.0) {
+            self.limit.bytes /= 2;
+        }
+        let mut phases = Vec::with_capacity(2);
+        if shares[0] > 0.0 {
+            let bytes = self.small(sample, from, seconds[0])?;
+            phases.push(Phase { share: shares[0], ..bytes });
+        }
+        if shares[1] > 0.0 {
+            let bytes = self.large(sample, from, seconds[1])?;
+            phases.push(Phase { share: shares[1], ..bytes });
+        }
+        Ok(phases)
+    }
+
+    fn small(&mut self, sample: &Sample, from: f64, seconds: f64) -> Result<Phase, CreateError> {
+        let files = sample.small_files(self.shape.small_bytes(), from, self.limit.bytes);
+        let transfers = small::plan(files, self.shape.frame_bytes, self.shape.frames_per_transfer());
+        let length =
+            |bundles: &Vec<Vec<small::SmallFile>>| bundles.iter().flatten().map(|file| file.size_bytes).sum();
+        let rounds = Rounds::new(transfers.iter().map(length).collect());
+        let content = Content::Small { transfers, results: Mutex::default() };
+        self.moved(content, rounds, &[], (self.shape.fillers, seconds))
+    }
+
+    fn large(&mut self, sample: &Sample, from: f64, seconds: f64) -> Result<Phase, CreateError> {
+        let (small_bytes, read_bytes) = (self.shape.small_bytes(), self.shape.read_bytes);
+        let opened = sample.large_files(small_bytes, from, (self.limit.bytes, read_bytes))?;
+        let (opens, reads): (Vec<OpenTarget>, Vec<_>) =
+            opened.into_iter().map(|SampleRead { open, read }| (open, read)).unzip();
+        let handles: Vec<&OpenTarget> = opens.iter().collect();
+        let first = self.writer.first_file();
+        let tagged = |number| Tagged { number, name: StoredName::default(), inspect: None };
+        let files = (1..).take(handles.len()).map(tagged).collect();
+        let batch = FileBatch::new(first, reads, self.progress);
+        self.moved(Content::Files { first, files }, batch, &handles, (self.shape.workers, seconds))
+    }
+
+    /// Frames that need no reading, so that only what comes after it is measured.
+    fn memory(&mut self, pieces: &[Vec<u8>]) -> Result<Phase, CreateError> {
+        let frame_bytes = self.shape.frame_bytes as usize;
+        let frames = pieces.iter().flat_map(|piece| piece.chunks(frame_bytes));
+        let part = |(offset, bytes): (u64, &[u8])| Part {
+            kind: FrameKind::Data,
+            file: 1,
+            offset: offset * frame_bytes as u64,
+            stripe: 0,
+            bytes: bytes.to_vec(),
+        };
+        let parts: Vec<Part> = (0..).zip(frames).map(part).collect();
+        let rounds = Rounds::new(parts.iter().map(Part::source_bytes).collect());
+        self.moved(Content::Parts(parts), rounds, &[], (self.shape.workers, self.limit.seconds))
+    }
+
+    /// Moves what `source` gives, until the time is over.
+    fn moved(
+        &mut self,
+        content: Content,
+        source: impl CountedSource,
+        files: &[&OpenTarget],
+        (workers, seconds): (u32, f64),
+    ) -> Result<Phase, CreateError> {
+        let before = self.source_bytes();
+        let mut source = Limited::new(source, &self.clock, TrialLimit { seconds, ..self.limit });
+        self.writer.run(content, &mut source, None, files, workers)?;
+        let end_ns = self.clock.now_ns();
+        let elapsed_ns = source.begun_ns.map_or(0, |begun_ns| end_ns - begun_ns);
+        Ok(Phase { share: 1.0, bytes: self.source_bytes() - before, elapsed_ns })
+    }
+
+    fn source_bytes(&self) -> u64 {
+        self.writer.stripes().iter().map(|stripe| stripe.source_bytes).sum()
+    }
+
+    fn finish(self, phases: &[Phase]) -> Result<Trial, CreateError> {
+        let begun_ns = self.clock.now_ns();
+        self.writer.sync()?;
+        let sync_ns = self.clock.now_ns() - begun_ns;
+        let source_bytes = self.source_bytes();
+        Ok(Trial {
+            bytes_per_s: rate(phases, sync_ns),
+            source_bytes,
+            stored_bytes: self.writer.stripes().iter().map(|stripe| stripe.end).sum(),
+        })
+    }
+}
+
+/// Bytes a second of a source of which each phase has moved a part: its time for a byte counts as often as there are bytes of
+/// its kind.
+fn rate(phases: &[Phase], sync_ns: u64) -> f64 {
+    let moved: Vec<&Phase> = phases.iter().filter(|phase| phase.bytes > 0).collect();
+    let (shares, bytes): (f64, u64) =
+        (moved.iter().map(|phase| phase.share).sum(), moved.iter().map(|phase| phase.bytes).sum());
+    if bytes == 0 || shares <= 0.0 {
+        return 0.0;
+    }
+    let of_phase =
+        |phase: &&Phase| phase.share / shares * phase.elapsed_ns.max(1) as f64 / phase.bytes as f64;
+    let ns_per_byte = moved.iter().map(of_phase).sum::<f64>() + sync_ns as f64 / bytes as f64;
+    1e9 / ns_per_byte
+}
+
+/// Ends a source when its time is over or enough was read, but never before its first step.
+struct Limited<'c, S> {
+    source: S,
+    clock: &'c MonotonicClock,
+    limit_ns: u64,
+    bytes_left: u64,
+    /// When the first step was taken, before which buffers and engine are made ready.
+    begun_ns: Option<u64>,
+}
+
+impl<'c, S> Limited<'c, S> {
+    fn new(source: S, clock: &'c MonotonicClock, limit: TrialLimit) -> Self {
+        let limit_ns = Nanos::from_seconds(limit.seconds).nanos();
+        Self { source, clock, limit_ns, bytes_left: limit.bytes, begun_ns: None }
+    }
+}
+
+impl<S: Source> Source for Limited<'_, S> {
+    fn next(&mut self) -> Option<Step> {
+        let now_ns = self.clock.now_ns();
+        let begun_ns = *self.begun_ns.get_or_insert(now_ns);
+        let has_begun = begun_ns < now_ns;
+        if has_begun && (self.bytes_left == 0 || now_ns - begun_ns >= self.limit_ns) {
+            return None;
+        }
+        let step = self.source.next()?;
+        if let Step::Read(extent) | Step::Fill(extent) = &step {
+            self.bytes_left = self.bytes_left.saturating_sub(extent.length.into());
+        }
+        Some(step)
+    }
+
+    fn was_read(&mut self, extent: &Extent) {
+        self.source.was_read(extent);
+    }
+
+    fn ended_early(&mut self, extent: &Extent, read_bytes: u32) -> bool {
+        self.source.ended_early(extent, read_bytes)
+    }
+}
+
+impl<S: CountedSource> CountedSource for Limited<'_, S> {
+    fn steps(&self) -> u64 {
+        self.source.steps()
+    }
+}
+
+/// The same frames again and again.
+struct Rounds {
+    fills: Fills,
+    lengths: Vec<u32>,
+    steps: u64,
+}
+
+impl Rounds {
+    fn new(lengths: Vec<u32>) -> Self {
+        Self { fills: Fills::new(lengths.clone()), lengths, steps: 0 }
+    }
+}
+
+impl Source for Rounds {
+    fn next(&mut self) -> Option<Step> {
+        let step = self.fills.next().or_else(|| {
+            self.fills = Fills::new(self.lengths.clone());
+            self.fills.next()
+        })?;
+        self.steps += 1;
+        Some(step)
+    }
+}
+
+impl CountedSource for Rounds {
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::sync::atomic::Ordering;
+
+    use iostall_model::backup::Compression;
+
+    use super::*;
+    use crate::backup::codec::Lock;
+    use crate::backup::create::tests::{content, names_in, options};
+    use crate::backup::create::{SourceRequest, prepare};
+
+    const LIMIT: TrialLimit = TrialLimit { seconds: 0.05, bytes: 4 << 20 };
+
+    fn sources(at: &Path) -> Sample {
+        let data = at.join("data");
+        std::fs::create_dir(&data).unwrap();
+        std::fs::write(data.join("large"), content(1, 900_000)).unwrap();
+        for number in 0..20_u64 {
+            std::fs::write(data.join(format!("small-{number:02}")), content(number, 9_000)).unwrap();
+        }
+        Sample::of(&prepare(vec![SourceRequest::Path(data)], &[]).unwrap())
+    }
+
+    fn two(at: &Path) -> Vec<PathBuf> {
+        ["a.iob", "b.iob"].map(|name| at.join(name)).to_vec()
+    }
+
+    /// The story: a tuner that leaves gigabytes beside the backups fills the disk that it was to make faster.
+    #[test]
+    fn a_trial_moves_small_and_large_files_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let sample = sources(dir.path());
+        for lock in [None, Some(Lock::Passphrase("x".to_owned().into()))] {
+            let options = CreateOptions { lock, ..options(&two(dir.path())) };
+            let moved = trial(&options, Feed::Source(&sample, 0.7), LIMIT, Arc::default()).unwrap();
+            assert!(moved.bytes_per_s > 0.0 && moved.source_bytes >= 64 << 10, "{moved:?}");
+            assert!(moved.stored_bytes > 0, "{moved:?}");
+            assert!(moved.source_bytes <= LIMIT.bytes + (1 << 20), "{moved:?}");
+            assert_eq!(names_in(dir.path()), ["data"]);
+        }
+    }
+
+    #[test]
+    fn parts_are_measured_alone_and_a_file_that_is_there_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let pieces = vec![content(3, 1 << 20)];
+        let measure = |targets: &[PathBuf], compression| {
+            let options = CreateOptions { compression, ..options(targets) };
+            trial(&options, Feed::Memory(&pieces), LIMIT, Arc::default()).unwrap()
+        };
+        let compressed = measure(&[], Compression::Zstd(1));
+        assert!(compressed.stored_bytes < compressed.source_bytes, "{compressed:?}");
+        // A target is measured beside the stripe that somebody may have there already.
+        std::fs::write(dir.path().join("a.iob"), "mine").unwrap();
+        let left = format!(".a.iob.{}.partial", "7".repeat(32));
+        std::fs::write(dir.path().join(&left), b"IOSTRIPE of a killed backup").unwrap();
+        let written = measure(&two(dir.path()), Compression::None);
+        assert!(written.stored_bytes >= written.source_bytes, "{written:?}");
+        assert_eq!(names_in(dir.path()), [left, "a.iob".to_owned()]);
+        assert_eq!(std::fs::read(dir.path().join("a.iob")).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn a_trial_that_is_cancelled_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let sample = sources(dir.path());
+        let cancel = Arc::new(AtomicBool::new(false));
+        cancel.store(true, Ordering::Relaxed);
+        let error = trial(&options(&two(dir.path())), Feed::Source(&sample, 0.0), LIMIT, cancel).unwrap_err();
+        assert!(error.is_cancelled(), "{error}");
+        assert_eq!(names_in(dir.path()), ["data"]);
+    }
+
+    /// A tree with a million small files and a large one: the time of the small ones counts for their bytes, however short a
+    /// trial of them was.
+    #[test]
+    fn each_kind_of_file_counts_by_its_bytes() {
+        let phase = |share, bytes, elapsed_ns| Phase { share, bytes, elapsed_ns };
+        // A tenth of the bytes at 10 MB/s, the rest at 1,000: 0.1/10 + 0.9/1000 s for a MB.
+        let rate_mb =
+            rate(&[phase(0.1, 1_000_000, 100_000_000), phase(0.9, 10_000_000, 10_000_000)], 0) / 1e6;
+        assert!((rate_mb - 1.0 / (0.01 + 0.0009)).abs() < 1e-6, "{rate_mb}");
+        assert!((rate(&[phase(1.0, 1_000, 500)], 500) - 1e9).abs() < 1e-3);
+        assert!(rate(&[phase(1.0, 0, 500)], 500).abs() < f64::EPSILON);
+        // Where all small files were gone, only the others count.
+        let only = rate(&[phase(0.5, 0, 10), phase(0.5, 1_000, 1_000)], 0);
+        assert!((only - 1e9).abs() < 1e-3, "{only}");
+    }
+}
