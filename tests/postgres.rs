@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use crate::support::until;
@@ -54,21 +54,61 @@ impl Postgres {
         }
         let pwfile = format!("--pwfile={}", word.display());
         let made = program("initdb")
-            .args(["-A", "scram-sha-256", "-U", "mon", "-N", &pwfile, "-D"])
+            .args(["-A", "scram-sha-256", "-U", "mon", "-N", "--data-checksums", &pwfile, "-D"])
             .arg(&data)
             .status();
         assert!(made.unwrap().success(), "initdb");
+        Some(Self::on(directory))
+    }
+
+    /// On the cluster in `data` below `directory`.
+    pub(crate) fn on(directory: tempfile::TempDir) -> Self {
+        let data = directory.path().join("data");
         let listen = |directory| Self::listen(directory, &data);
         // If another process takes the port first, the server exits and another port is tried.
         let mut directory = Some(directory);
-        let server = until("PostgreSQL", || match listen(directory.take()?) {
+        until("PostgreSQL", || match listen(directory.take()?) {
             Ok(server) => Some(server),
             Err(again) => {
                 directory = Some(again);
                 None
             }
-        });
-        Some(server)
+        })
+    }
+
+    /// A directory that its account owns, for a cluster.
+    pub(crate) fn place() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        if is_root() {
+            chown(directory.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        directory
+    }
+
+    /// Its data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// The only column of the only row that `text` returns.
+    pub(crate) fn value(&self, text: &str) -> String {
+        let output = self.client("psql").args(["-A", "-t", "-c", text]).stdout(Stdio::piped()).output();
+        String::from_utf8_lossy(&output.unwrap().stdout).trim().to_owned()
+    }
+
+    /// Runs a client program that must succeed.
+    pub(crate) fn passes(&self, name: &str, arguments: &[&str]) {
+        let mut tool = self.client(name);
+        assert!(tool.args(arguments).status().unwrap().success(), "{name} {arguments:?}");
+    }
+
+    /// Ends it as an administrator does, and has its pages checked by the server's own tool.
+    pub(crate) fn check_pages(mut self) {
+        let sent = Command::new("kill").arg("-INT").arg(self.process.id().to_string()).status();
+        assert!(sent.unwrap().success());
+        self.process.wait().unwrap();
+        let mut tool = program("pg_checksums");
+        assert!(tool.arg("--check").arg("-D").arg(self.data()).status().unwrap().success(), "pg_checksums");
     }
 
     /// Starts the server on a port that was free a moment ago; returns the directory if the server exited.
@@ -122,9 +162,7 @@ impl Postgres {
 
     /// Whether iostall is logged in.
     pub(crate) fn has_session(&self) -> bool {
-        let count = include_str!("sql/sessions.sql");
-        let output = self.client("psql").args(["-A", "-t", "-c", count]).stdout(Stdio::piped()).output();
-        String::from_utf8_lossy(&output.unwrap().stdout).trim() != "0"
+        self.value(include_str!("sql/sessions.sql")) != "0"
     }
 
     /// Users who commit without a pause, until this is dropped.

@@ -37,7 +37,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 
 pub(crate) use alerts::{AlertsArgs, AlertsCommand, AlertsTestArgs};
 pub(crate) use backup::{
-    BackupArgs, BackupCommand, BackupListArgs, BackupVerifyArgs, CreateArgs, PlanArgs, PruneArgs,
+    BackupArgs, BackupCommand, BackupListArgs, BackupVerifyArgs, CreateArgs, DrillArgs, PlanArgs, PruneArgs,
     RebuildArgs, RestoreArgs, TuneArgs, named_stripes,
 };
 pub(crate) use collect::{CollectArgs, CollectCommand, ImportArgs, JobsArgs, OnceArgs, RunArgs};

@@ -1,6 +1,8 @@
 //! `iostall backup` end to end.
 
 mod create;
+mod drill;
+mod drill_postgres;
 mod keep;
 mod plan;
 mod restore;

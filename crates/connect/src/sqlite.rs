@@ -1,4 +1,6 @@
-//! Copies of SQLite databases that programs have open.
+//! Copies of SQLite databases that programs have open, and checks of copies.
+
+mod check;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,6 +9,8 @@ use iostall_engine::input::head;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use thiserror::Error;
+
+pub use self::check::{SqliteCheckError, check, version};
 
 const SNAPSHOT: &str = include_str!("sqlite/sql/snapshot.sql");
 const UNPROTECTED: &str = include_str!("sqlite/sql/unprotected.sql");

@@ -4,6 +4,7 @@
 pub mod buffer;
 pub mod content;
 pub mod cpu;
+mod dependent;
 pub mod files;
 pub mod guard;
 mod handle;
@@ -25,6 +26,7 @@ mod tokens;
 pub mod uring;
 
 pub use buffer::{Buffer, BufferPool, Pages};
+pub use dependent::quits_with_us;
 pub use handle::FileHandle;
 pub use input::{Input, InputError};
 pub use null::NullEngine;

@@ -5,6 +5,7 @@
 //! written except iostall's own control group. Programs are also started here, because process groups depend
 //! on the platform.
 
+mod accounts;
 mod boot;
 mod cgroup;
 mod counters;
@@ -32,6 +33,7 @@ use std::path::Path;
 
 use iostall_measure::platform::{CpuTicks, Device, DeviceCounters, FileSystem, Host, ProcessCpu};
 
+pub use accounts::Account;
 pub use boot::since_boot_ns;
 pub use device::name_of;
 pub use disk_stats::{DiskColumn, DiskStats};

@@ -8,6 +8,8 @@ use std::time::Duration;
 use iostall_measure::{Clock, MonotonicClock};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use crate::accounts::Account;
+
 /// How often a running program is checked.
 const LOOK_EVERY_NS: u64 = 20_000_000;
 
@@ -30,6 +32,14 @@ impl Program {
         Ok(Self { child, group })
     }
 
+    /// The same under `account`, without any of our groups. Only root can.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start_as(command: &mut Command, account: &Account) -> io::Result<Self> {
+        Self::start(command.uid(account.user).gid(account.group))
+    }
+
     /// Its standard input, if that is a pipe.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
@@ -50,6 +60,16 @@ impl Program {
     /// Sends SIGTERM to the group.
     pub fn ask_to_end(&self) {
         self.signal(Signal::TERM);
+    }
+
+    /// Sends SIGINT to the group: for PostgreSQL a fast shutdown, which leaves its files in order.
+    pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    /// Sends SIGQUIT to the group: for PostgreSQL an immediate shutdown, which leaves its files to be recovered.
+    pub fn quit(&self) {
+        self.signal(Signal::QUIT);
     }
 
     /// Sends SIGKILL to the group.
@@ -113,6 +133,30 @@ mod tests {
         // End of file means that no process has the pipe open.
         assert_eq!(reader.read_to_string(&mut line).unwrap(), 0);
         assert!(!program.finish().unwrap().success());
+    }
+
+    /// SIGTERM asks a server to wait for all its sessions, and one that nobody closed kept it up for ever.
+    #[test]
+    fn a_program_gets_the_signal_that_it_is_sent() {
+        for (send, said) in [(Program::interrupt as fn(&Program), "INT\n"), (Program::quit, "QUIT\n")] {
+            // Whoever runs the tests may ignore these signals, and what they start with them.
+            let mut command = Command::new("env");
+            let (reader, writer) = io::pipe().unwrap();
+            let script = "trap 'echo INT; exit' INT; trap 'echo QUIT; exit' QUIT; echo up; while :; do sleep 0.01; done";
+            command.args(["--default-signal=INT,QUIT", "/bin/sh", "-c", script]);
+            command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::null());
+            let program = Program::start(&mut command).unwrap();
+            drop(command);
+            let mut reader = BufReader::new(reader);
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            assert_eq!(line, "up\n");
+            send(&program);
+            line.clear();
+            reader.read_line(&mut line).unwrap();
+            assert_eq!(line, said);
+            program.finish().unwrap();
+        }
     }
 
     #[test]

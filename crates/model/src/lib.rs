@@ -11,6 +11,7 @@ pub mod counter;
 pub mod delta;
 pub mod device;
 pub mod distribution;
+pub mod drill;
 mod entry;
 pub mod figures;
 mod gap;
@@ -55,8 +56,8 @@ pub use give_way::GiveWay;
 pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, BackupOutcome, BackupTuneOutcome, BackupVerifyOutcome, CopyOutcome,
-    EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest, Outcome,
-    PacedOutcome, PartAlone, RestoreOutcome, RunBody, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
+    DrillOutcome, EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest,
+    Outcome, PacedOutcome, PartAlone, RestoreOutcome, RunBody, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
     TunedSetting, VerifyOutcome,
 };
 pub use level::Level;

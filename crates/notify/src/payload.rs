@@ -3,7 +3,7 @@
 use iostall_measure::foreign::shown;
 use iostall_measure::number::throughput;
 use iostall_model::Level;
-use iostall_model::alert::{About, Measured, Notice, Occasion};
+use iostall_model::alert::{About, LastDrill, Measured, Notice, Occasion};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -32,6 +32,12 @@ pub(crate) fn payload(notice: &Notice) -> Value {
         "count": notice.count,
         "firing_count": notice.firing_count,
     });
+    if let Some(drill) = &notice.drill {
+        document["metric"] = json!("drill_age_s");
+        document["backup"] = json!(drill.backup);
+        document["last_drill"] = json!(drill.at);
+        return document;
+    }
     let Some(about) = &notice.about else {
         document["metric"] = json!("silent_s");
         return document;
@@ -78,6 +84,9 @@ fn metric(measured: Measured) -> (&'static str, f64) {
 pub(crate) fn summary(notice: &Notice) -> String {
     let (rule, source) = (shown(&notice.rule), shown(&notice.source));
     let lasted = length(notice.lasted_ns);
+    if let Some(drill) = &notice.drill {
+        return format!("{rule}: {}", drill_summary(notice, drill));
+    }
     let Some(about) = &notice.about else {
         return match notice.occasion {
             Occasion::Test => format!("test of {rule}: no source is silent"),
@@ -103,6 +112,19 @@ pub(crate) fn summary(notice: &Notice) -> String {
             };
             format!("{rule}: {place}: ended after {lasted}, at most {max}, limit {limit}{left}")
         }
+    }
+}
+
+/// What is said of drills.
+fn drill_summary(notice: &Notice, drill: &LastDrill) -> String {
+    let of = drill.backup.as_deref().map_or_else(|| "any backup".to_owned(), shown);
+    match (notice.occasion, drill.at) {
+        (Occasion::Test, _) => format!("test; {of} is not known to lack a drill"),
+        (Occasion::Resolved, _) => format!("{of} has a good drill again"),
+        (Occasion::Firing | Occasion::StillFiring, Some(at)) => {
+            format!("the last good drill of {of} was on {at:.0}, {} ago", length(notice.lasted_ns))
+        }
+        (Occasion::Firing | Occasion::StillFiring, None) => format!("there never was a good drill of {of}"),
     }
 }
 
@@ -193,6 +215,7 @@ pub(crate) mod tests {
                 value: Some(31.25e6),
                 value_max: 140e6,
             }),
+            drill: None,
             others: Vec::new(),
             count: 1,
             firing_count: 1,
@@ -251,6 +274,33 @@ pub(crate) mod tests {
         assert_eq!(payload(&notice)["others"][0]["value"], 9.0);
         (notice.occasion, notice.firing_count) = (Occasion::Resolved, 3);
         assert!(summary(&notice).ends_with("limit 2.00 ms/read; 3 still firing"), "{}", summary(&notice));
+    }
+
+    #[test]
+    fn a_missing_drill_is_said_with_its_backup_and_its_age() {
+        let drill = |at: Option<&str>| LastDrill {
+            backup: Some("db1/shop".into()),
+            at: at.map(|at| at.parse().unwrap()),
+        };
+        let old = Notice {
+            about: None,
+            drill: Some(drill(Some("2026-11-13T02:30:00Z"))),
+            lasted_ns: 9 * 24 * 3_600_000_000_000,
+            ..notice(Occasion::Firing)
+        };
+        assert_eq!(
+            summary(&old),
+            "slow reads: the last good drill of db1/shop was on 2026-11-13T02:30:00Z, 216h ago"
+        );
+        let document = payload(&old);
+        assert_eq!(
+            (&document["metric"], &document["backup"], &document["last_drill"]),
+            (&json!("drill_age_s"), &json!("db1/shop"), &json!("2026-11-13T02:30:00Z"))
+        );
+        let never = Notice { drill: Some(drill(None)), ..old.clone() };
+        assert_eq!(summary(&never), "slow reads: there never was a good drill of db1/shop");
+        let again = Notice { occasion: Occasion::Resolved, ..never };
+        assert_eq!(summary(&again), "slow reads: db1/shop has a good drill again");
     }
 
     #[test]

@@ -29,6 +29,10 @@ fn condition(rule: &Rule) -> String {
     let seconds = rule.sustained_ns / 1_000_000_000;
     match &rule.condition {
         Condition::Silent => format!("a source silent for {seconds} s"),
+        Condition::Undrilled { backup } => {
+            let of = backup.as_deref().map_or_else(|| "any backup".to_owned(), shown);
+            format!("no good drill of {of} for {} h", seconds / 3600)
+        }
         Condition::Over { measured, threshold, by_class } => {
             let mut limits: Vec<String> = threshold.iter().map(|limit| amount(*measured, *limit)).collect();
             limits.extend(

@@ -2,7 +2,9 @@
 
 use iostall_model::job::JobRun;
 
+use crate::entry::RunNumber;
 use crate::error::StoreError;
+use crate::store::Stored;
 
 /// Stores the state of collectors. Each call is one transaction.
 pub trait CollectorState {
@@ -12,6 +14,10 @@ pub trait CollectorState {
 
     /// Up to `most` runs of `job`, newest first.
     fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, StoreError>;
+
+    /// The runs of `kind` that were stored after the run `after`, oldest first. One that cannot be read, such as that of a newer
+    /// iostall, is passed over.
+    fn runs_after(&self, kind: &str, after: Option<RunNumber>) -> Result<Vec<Stored>, StoreError>;
 
     /// Stores a JSON document under `name`, replacing the previous one.
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError>;

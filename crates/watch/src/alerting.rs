@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iostall_model::Step;
-use iostall_model::alert::{Notice, Now, RuleEvaluator, RuleSource, SavedAlert};
+use iostall_model::alert::{GoodDrill, Notice, Now, RuleEvaluator, RuleSource, SavedAlert};
 use iostall_notify::{AlertFile, Delivery, Dispatcher, Message, Pulse};
 use serde::{Deserialize, Serialize};
 
@@ -132,6 +132,16 @@ impl Alerting {
     pub(crate) fn gap(&mut self, source: usize, now: Now, observer: Observer<'_>) {
         let notices = self.evaluator.gap(source, now);
         self.notify(notices, observer);
+    }
+
+    /// Whether a rule is about drills of backups.
+    pub(crate) fn needs_drills(&self) -> bool {
+        self.evaluator.needs_drills()
+    }
+
+    /// The good drills that the store has.
+    pub(crate) fn update_drills(&mut self, drills: Vec<GoodDrill>) {
+        self.evaluator.update_drills(drills);
     }
 
     /// A sample of source number `source` is in the store.

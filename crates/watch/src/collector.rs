@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::alerting::{AlertEvent, Alerting};
 use crate::clock::WatchClock;
+use crate::drills::{self, Drills};
 use crate::error::WatchError;
 use crate::jobs::{Job, JobReport, Jobs};
 use crate::metrics::Metrics;
@@ -77,6 +78,7 @@ pub struct Collector<H, C> {
     failing: HashMap<usize, LastHeard>,
     /// The name under which the state of the alerts is kept.
     memory_name: Option<String>,
+    drills: Drills,
 }
 
 impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
@@ -92,6 +94,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
             forget_next,
             failing: HashMap::new(),
             memory_name: None,
+            drills: Drills::default(),
         }
     }
 
@@ -183,6 +186,7 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
             self.show(event, observer);
         }
         let now = self.clock.now();
+        self.look_for_drills(now);
         if let Some(alerting) = &mut self.observers.alerting {
             alerting.look(now, &mut |event| observer(CollectEvent::Alert(event)));
         }
@@ -198,6 +202,17 @@ impl<H: History + CollectorState, C: WatchClock> Collector<H, C> {
             self.forget_next = now.utc.checked_add(FORGET_EVERY).unwrap_or(Timestamp::MAX);
         }
         Ok(!matches!(next, Next::Ended))
+    }
+
+    /// Reads the drills that were stored since, where a rule is about them. A store that cannot be read now is read later.
+    fn look_for_drills(&mut self, now: Now) {
+        let Some(alerting) = &mut self.observers.alerting else { return };
+        if alerting.needs_drills()
+            && self.drills.is_due(now.utc)
+            && let Ok(stored) = self.writer.runs_after(drills::KIND, self.drills.read())
+        {
+            alerting.update_drills(self.drills.add(&stored));
+        }
     }
 
     /// Ends its jobs, writes what is still to be written, and has what waits delivered. How many samples were kept.

@@ -7,6 +7,7 @@ mod alerting;
 mod channels;
 mod clock;
 mod collector;
+mod drills;
 mod error;
 mod feed;
 mod file_watch;

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use iostall_model::job::JobRun;
 use iostall_model::{Gap, Step, Warning};
-use iostall_store::{CollectorState, History, Retention, SourceId, StoreError};
+use iostall_store::{CollectorState, History, Retention, RunNumber, SourceId, StoreError, Stored};
 use jiff::Timestamp;
 
 use crate::error::WatchError;
@@ -121,6 +121,11 @@ impl<H: History + CollectorState> SampleWriter<H> {
     /// The newest runs of a job.
     pub(crate) fn job_runs(&self, job: &str, most: u32) -> Result<Vec<JobRun>, WatchError> {
         Ok(self.store.job_runs(job, most)?)
+    }
+
+    /// The runs of a kind that were stored after another.
+    pub(crate) fn runs_after(&self, kind: &str, after: Option<RunNumber>) -> Result<Vec<Stored>, StoreError> {
+        self.store.runs_after(kind, after)
     }
 
     /// Writes pending samples.

@@ -1,6 +1,7 @@
 //! `iostall backup`.
 
 mod create;
+mod drill;
 mod keep;
 mod keys;
 mod list;
@@ -13,6 +14,7 @@ mod verify;
 use clap::{Args, Subcommand};
 
 pub(crate) use create::{CreateArgs, named_stripes};
+pub(crate) use drill::DrillArgs;
 pub(crate) use list::{BackupListArgs, PruneArgs};
 pub(crate) use plan::PlanArgs;
 pub(crate) use rebuild::RebuildArgs;
@@ -27,6 +29,7 @@ pub(crate) use verify::BackupVerifyArgs;
     iostall backup verify /b1/shop.iob\n  \
     iostall backup restore /b1/shop.iob --to /scratch/shop\n  \
     iostall backup tune --to /b1/shop.iob --to /b2/shop.iob /var/lib/shop    the fastest settings\n  \
+    iostall backup drill /b1 /b2                              restore it and start the database\n  \
     iostall backup list /b1 /b2\n  \
     iostall backup prune --dry-run --keep-daily 7 --keep-weekly 4 /b1 /b2\n  \
     iostall backup plan --size 5T --ratio 5 --keep-daily 7    room and time that backups will take\n\n\
@@ -47,6 +50,8 @@ pub(crate) enum BackupCommand {
     Verify(Box<BackupVerifyArgs>),
     /// Find the settings with which backups are fastest, by trying them, and what limits them
     Tune(Box<TuneArgs>),
+    /// Restore a backup to a scratch directory, start the database there, and check it
+    Drill(Box<DrillArgs>),
     /// Make a lost manifest again from all stripes of a set
     Rebuild(RebuildArgs),
     /// List the backups in directories, or those that the store knows

@@ -51,7 +51,7 @@ pub(super) fn answer(words: &[String]) -> Option<Answer> {
     let first = words.first()?;
     match &*first.to_ascii_lowercase() {
         "database" | "log" => Some(of_sql(words)),
-        "create" | "tune" | "list" | "prune" | "plan" => of_options(first, &words[1..]),
+        "create" | "drill" | "tune" | "list" | "prune" | "plan" => of_options(first, &words[1..]),
         verb if !verb.starts_with('-') => Some(Answer::No(VERB.to_owned())),
         _ => Some(of_options("create", words).unwrap_or_else(|| Answer::No(VERB.to_owned()))),
     }

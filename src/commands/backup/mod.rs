@@ -1,6 +1,7 @@
 //! `iostall backup`.
 
 mod create;
+mod drill;
 mod keys;
 mod list;
 mod plan;
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> 
         BackupCommand::Restore(args) => restore::run(args, global, printer),
         BackupCommand::Verify(args) => verify::run(args, global, printer),
         BackupCommand::Tune(args) => tune::run(args, global, printer),
+        BackupCommand::Drill(args) => drill::run(args, global, printer),
         BackupCommand::Rebuild(args) => rebuild::run(args, printer),
         BackupCommand::List(args) => list::list(args, global, printer),
         BackupCommand::Prune(args) => list::prune(args, global, printer),

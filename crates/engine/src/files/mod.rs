@@ -7,6 +7,7 @@ mod creation;
 mod extents;
 mod metadata;
 mod names;
+mod ownership;
 mod page_cache;
 mod path_bytes;
 mod placing;
@@ -33,6 +34,7 @@ pub use names::{
     make_special, raise_open_file_limit, rename_new, rename_over, sync_directory, sync_file_system,
     usable_bytes,
 };
+pub use ownership::give_tree;
 pub use page_cache::{drop_from_cache, has_dirty_pages, page_cache_share};
 pub use path_bytes::{path_bytes, path_from_bytes};
 pub use positioned::{read_at, write_all_at};

@@ -6,7 +6,10 @@ mod state;
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use self::state::{Name, Source};
+use super::drill::{GoodDrill, LastDrill};
 use super::instance::{AlertInstance, Evidence};
 use super::notice::Notice;
 use super::now::Now;
@@ -42,17 +45,30 @@ impl Interval {
     }
 }
 
+/// In the place of a source's name in notices about drills.
+const BACKUPS: &str = "backups";
+
 /// See the module.
 #[derive(Debug)]
 pub struct RuleEvaluator {
     book: RuleBook,
     sources: Vec<Source>,
+    /// All backups, in the place of a source that is never sampled.
+    backups: Source,
+    /// Drills that were good; `None` as long as nobody has looked.
+    drills: Option<Vec<GoodDrill>>,
 }
 
 impl RuleEvaluator {
     /// An evaluator for `book`, without sources.
     pub fn new(book: RuleBook) -> Self {
-        Self { book, sources: Vec::new() }
+        let backups = Source {
+            known: RuleSource { name: BACKUPS.to_owned(), ..RuleSource::default() },
+            silence: vec![AlertInstance::default(); book.rules.len()],
+            instances: vec![BTreeMap::new(); book.rules.len()],
+            ..Source::default()
+        };
+        Self { book, sources: Vec::new(), backups, drills: None }
     }
 
     /// Adds a source that is sampled from `now` on. Returns its number.
@@ -73,6 +89,7 @@ impl RuleEvaluator {
         let rules = || self.book.rules.iter().enumerate();
         self.sources
             .iter()
+            .chain([&self.backups])
             .flat_map(|source| rules().flat_map(|(place, rule)| source.saved_of(place, rule, now)))
             .collect()
     }
@@ -98,7 +115,7 @@ impl RuleEvaluator {
         let saved = self.saved(now);
         let rules = book.rules.len();
         self.book = book;
-        for source in &mut self.sources {
+        for source in self.sources.iter_mut().chain([&mut self.backups]) {
             source.instances = vec![BTreeMap::new(); rules];
             source.silence = vec![AlertInstance::default(); rules];
         }
@@ -110,8 +127,11 @@ impl RuleEvaluator {
         let rules = &self.book.rules;
         let known = |source: &&mut Source| !source.is_retired && source.known.name == notice.source;
         let place = rules.iter().position(|rule| rule.name == notice.rule);
-        let (Some(place), Some(source)) = (place, self.sources.iter_mut().find(known)) else { return false };
-        source.take_up(place, &rules[place], saved, now)
+        let Some((place, rule)) = place.map(|place| (place, &rules[place])) else { return false };
+        let is_about_backups = rule.condition.is_about_drills() && notice.source == BACKUPS;
+        let source =
+            if is_about_backups { Some(&mut self.backups) } else { self.sources.iter_mut().find(known) };
+        source.is_some_and(|source| source.take_up(place, rule, saved, now))
     }
 
     /// What rules know of source number `number` has changed.
@@ -139,6 +159,7 @@ impl RuleEvaluator {
         for (place, rule) in self.book.rules.iter().enumerate() {
             match &rule.condition {
                 Condition::Silent => source.silence[place].update_silence(0, rule, now),
+                Condition::Undrilled { .. } => {}
                 Condition::Over { measured, .. } => {
                     let found = intervals(&self.book, rule, &source.known, rows.iter().zip(changes));
                     let interval_ns = source.known.interval_ns;
@@ -177,7 +198,37 @@ impl RuleEvaluator {
                 source.notify(place, rule, now, &mut notices);
             }
         }
+        self.look_at_drills(now, &mut notices);
         notices
+    }
+
+    /// Whether a rule is about drills.
+    pub fn needs_drills(&self) -> bool {
+        self.book.rules.iter().any(|rule| rule.condition.is_about_drills())
+    }
+
+    /// The good drills of all backups, as far as they are known. The next tick goes by them.
+    pub fn update_drills(&mut self, drills: Vec<GoodDrill>) {
+        self.drills = Some(drills);
+    }
+
+    fn look_at_drills(&mut self, now: Now, notices: &mut Vec<Notice>) {
+        let Some(drills) = &self.drills else { return };
+        for (place, rule) in self.book.rules.iter().enumerate() {
+            let Condition::Undrilled { backup } = &rule.condition else { continue };
+            let counted = drills.iter().filter(|drill| drill.is_of(backup.as_deref()));
+            let last = counted.map(|drill| drill.at).max();
+            let age_ns = |at: Timestamp| u64::try_from(now.utc.duration_since(at).as_nanos()).unwrap_or(0);
+            // One that never was is missing from now on.
+            let missing_ns =
+                last.map_or(Some(0), |at| Some(age_ns(at)).filter(|age| *age > rule.sustained_ns));
+            self.backups.silence[place].update_at_once(missing_ns, now);
+            let before = notices.len();
+            self.backups.notify(place, rule, now, notices);
+            for notice in &mut notices[before..] {
+                notice.drill = Some(LastDrill { backup: backup.clone(), at: last });
+            }
+        }
     }
 }
 

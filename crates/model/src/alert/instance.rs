@@ -102,6 +102,12 @@ impl AlertInstance {
         }
     }
 
+    /// Applies that the condition has held for `held_ns`, or that it does not hold.
+    pub(super) fn update_at_once(&mut self, held_ns: Option<u64>, now: Now) {
+        self.holds_ns = held_ns.unwrap_or(0);
+        if held_ns.is_some() { self.begin(now) } else { self.end(now) }
+    }
+
     fn begin(&mut self, now: Now) {
         // An alert whose end was not notified is still firing for its recipients.
         if let Some(alert) = &mut self.alert {

@@ -17,10 +17,13 @@
 //!    that its firing was notified.
 //! 5. What fires or is resolved at once in one group (a volume of a source, unless the rule says otherwise) is one
 //!    notice, with the count and the worst few.
-//! 6. A restart of the collector changes nothing for those who were notified: what fires is not sent again, and
+//! 6. A rule about drills of backups goes by the calendar: it fires as long as the last good drill is older than the sustained
+//!    time, and at once where there never was one.
+//! 7. A restart of the collector changes nothing for those who were notified: what fires is not sent again, and
 //!    what has ended meanwhile is resolved. An alert whose rule or source is gone is resolved, too.
 
 mod class;
+mod drill;
 mod evaluator;
 mod instance;
 mod mute;
@@ -31,6 +34,7 @@ mod saved;
 mod source;
 
 pub use class::{Match, StorageClass};
+pub use drill::{GoodDrill, LastDrill};
 pub use evaluator::RuleEvaluator;
 pub use mute::MuteHours;
 pub use notice::{About, Notice, Occasion};

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::drill::LastDrill;
 use super::rule::{Condition, Measured, Rule};
 use crate::kind::Kind;
 use crate::level::Level;
@@ -28,8 +29,11 @@ pub struct Notice {
     /// The channels to send it through.
     pub channels: Vec<String>,
     pub source: String,
-    /// What it is about, the worst of them; `None`: the whole source is silent.
+    /// What it is about, the worst of them; `None`: the whole source is silent, or drills are missing.
     pub about: Option<About>,
+    /// The drill that is too long ago.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drill: Option<LastDrill>,
     /// The next worst, a few of them.
     pub others: Vec<About>,
     /// How many things it is about.
@@ -70,7 +74,7 @@ impl Notice {
     /// A test notice of `rule`. It is about no source.
     pub fn test(rule: &Rule, at: Timestamp) -> Self {
         let about = match &rule.condition {
-            Condition::Silent => None,
+            Condition::Silent | Condition::Undrilled { .. } => None,
             Condition::Over { measured, threshold, by_class } => Some(About {
                 level: rule.level,
                 kind: Kind::SqlServerFile,
@@ -89,6 +93,7 @@ impl Notice {
             channels: rule.channels.clone(),
             source: "test".into(),
             about,
+            drill: LastDrill::of(&rule.condition),
             others: Vec::new(),
             count: 1,
             firing_count: 0,

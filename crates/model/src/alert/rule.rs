@@ -79,6 +79,11 @@ pub enum Condition {
     },
     /// A source returns no samples.
     Silent,
+    /// The last good drill of a backup is too long ago, or there never was one.
+    Undrilled {
+        /// A part of what it is a backup of, or the beginning of a set's id; `None`: any backup.
+        backup: Option<String>,
+    },
 }
 
 impl Condition {
@@ -87,13 +92,18 @@ impl Condition {
         matches!(self, Self::Silent)
     }
 
+    /// Whether it is about drills of backups, and so about no source.
+    pub fn is_about_drills(&self) -> bool {
+        matches!(self, Self::Undrilled { .. })
+    }
+
     /// The threshold for storage of `class`; `None` if it is not checked.
     pub fn threshold(&self, class: Option<&str>) -> Option<f64> {
         match self {
             Self::Over { threshold, by_class, .. } => {
                 class.and_then(|class| by_class.get(class).copied()).or(*threshold)
             }
-            Self::Silent => None,
+            Self::Silent | Self::Undrilled { .. } => None,
         }
     }
 }

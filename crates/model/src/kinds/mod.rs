@@ -1,6 +1,7 @@
 //! The run kinds, one file each.
 
 mod backup;
+mod backup_drill;
 mod backup_tune;
 mod backup_verify;
 mod copy;
@@ -19,6 +20,7 @@ use std::any::Any;
 use serde::{Deserialize, Serialize};
 
 pub use self::backup::BackupOutcome;
+pub use self::backup_drill::DrillOutcome;
 pub use self::backup_tune::{BackupTuneOutcome, PartAlone, TuneAnswer, TuneLimit, TunePart, TunedSetting};
 pub use self::backup_verify::{BackupVerifyOutcome, Newest};
 pub use self::copy::CopyOutcome;
@@ -61,6 +63,8 @@ pub enum RunBody {
     BackupVerify(Box<BackupVerifyOutcome>),
     /// `iostall backup tune`.
     BackupTune(Box<BackupTuneOutcome>),
+    /// `iostall backup drill`.
+    BackupDrill(Box<DrillOutcome>),
 }
 
 impl RunBody {
@@ -79,6 +83,7 @@ impl RunBody {
             Self::Restore(outcome) => &**outcome,
             Self::BackupVerify(outcome) => &**outcome,
             Self::BackupTune(outcome) => &**outcome,
+            Self::BackupDrill(outcome) => &**outcome,
         }
     }
 
@@ -102,7 +107,8 @@ impl RunBody {
             | Self::Backup(_)
             | Self::Restore(_)
             | Self::BackupVerify(_)
-            | Self::BackupTune(_) => None,
+            | Self::BackupTune(_)
+            | Self::BackupDrill(_) => None,
         }
     }
 

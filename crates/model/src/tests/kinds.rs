@@ -180,6 +180,7 @@ fn all() -> Vec<Run> {
         run(RunBody::Restore(Box::default())),
         run(RunBody::BackupVerify(Box::default())),
         run(RunBody::BackupTune(Box::default())),
+        run(RunBody::BackupDrill(Box::default())),
     ]
 }
 
@@ -200,7 +201,8 @@ fn each_kind_has_its_word_and_only_loads_have_a_profile_engines_and_points() {
             "backup",
             "restore",
             "backup-verify",
-            "backup-tune"
+            "backup-tune",
+            "backup-drill"
         ]
     );
     let answers: Vec<(bool, usize, usize)> = all()

@@ -33,6 +33,7 @@ pub struct Written {
     database: Option<String>,
     file: Option<String>,
     volume: Option<String>,
+    backup: Option<String>,
     repeat: Option<Nanos>,
     #[serde(default)]
     mute: Vec<WrittenMute>,
@@ -54,6 +55,8 @@ enum When {
     Iops,
     Size,
     Silent,
+    /// No good drill of a backup.
+    NoDrill,
 }
 
 #[derive(Debug, Deserialize)]
@@ -82,6 +85,12 @@ impl Written {
             return Err(format!("there is no channel {unknown:?}: write [channels.{unknown}]"));
         }
         let condition = self.condition(classes)?;
+        if self.backup.is_some() && !condition.is_about_drills() {
+            return Err("backup is for when = \"no-drill\"".into());
+        }
+        if condition.is_about_drills() && self.sustained.nanos() == 0 {
+            return Err("for must be above zero: every drill is some time ago".into());
+        }
         if condition == Condition::Silent && self.sustained.nanos() == 0 {
             return Err("for must be above zero: every source is silent between its samples".into());
         }
@@ -131,6 +140,18 @@ impl Written {
                     );
                 }
                 return Ok(Condition::Silent);
+            }
+            When::NoDrill => {
+                let of_sources = [&self.source, &self.tag, &self.database, &self.file, &self.volume];
+                let is_more = self.over.is_some() || !self.over_by_class.is_empty() || self.level.is_some();
+                let has_sources = of_sources.into_iter().any(Option::is_some);
+                if has_sources || is_more || self.operations_min.is_some() || self.clear.is_some() {
+                    return Err(
+                        "drills have neither a threshold nor sources: only backup, for, repeat, mute and notify"
+                            .into(),
+                    );
+                }
+                return Ok(Condition::Undrilled { backup: self.backup.clone() });
             }
         };
         if self.over.is_none() && self.over_by_class.is_empty() {

@@ -135,3 +135,24 @@ fn what_cannot_be_is_refused_with_its_place_and_what_to_write() {
         assert!(said.contains(wanted), "{said}\nfor:\n{text}");
     }
 }
+
+/// An alert on drills took the threshold of another rule that it was copied from, and meant nothing by it.
+#[test]
+fn a_rule_about_drills_names_a_backup_and_an_age_and_nothing_else() {
+    let rule = |rest: &str| {
+        format!("{CHANNEL}[[rules]]\nname = \"r\"\nwhen = \"no-drill\"\nnotify = [\"ops\"]\n{rest}\n")
+    };
+    let file = read(&rule("for = \"8d\"\nbackup = \"db1/shop\"")).unwrap();
+    let read_rule = &file.book.rules[0];
+    assert_eq!(read_rule.condition, Condition::Undrilled { backup: Some("db1/shop".into()) });
+    assert_eq!(read_rule.sustained_ns, 8 * 24 * 3_600_000_000_000);
+    assert_eq!(
+        read(&rule("for = \"8d\"")).unwrap().book.rules[0].condition,
+        Condition::Undrilled { backup: None }
+    );
+    assert!(refusal(&rule("for = \"0s\"")).contains("above zero"));
+    assert!(refusal(&rule("for = \"8d\"\nover = \"20ms\"")).contains("neither a threshold"));
+    assert!(refusal(&rule("for = \"8d\"\ntag = \"prod\"")).contains("nor sources"));
+    let other = RULE.replace("over", "backup = \"x\"\nover");
+    assert!(refusal(&format!("{CHANNEL}{other}")).contains("no-drill"));
+}

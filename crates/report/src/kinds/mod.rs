@@ -1,6 +1,7 @@
 //! The reports of the run kinds, one module each.
 
 mod backup;
+mod backup_drill;
 mod backup_tune;
 mod backup_verify;
 mod copy;
@@ -38,6 +39,7 @@ impl<'a> Report<'a> {
             RunBody::Restore(outcome) => restore::report(run, outcome),
             RunBody::BackupVerify(outcome) => backup_verify::report(run, outcome),
             RunBody::BackupTune(outcome) => backup_tune::report(run, outcome),
+            RunBody::BackupDrill(outcome) => backup_drill::report(run, outcome),
         }
     }
 }

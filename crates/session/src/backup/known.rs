@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iostall_model::backup_entry::{BackupEntry, BackupState};
 use iostall_model::retention::Proof;
-use iostall_model::{BackupOutcome, BackupVerifyOutcome, RestoreOutcome, Run, RunNumber};
+use iostall_model::{BackupOutcome, BackupVerifyOutcome, DrillOutcome, RestoreOutcome, Run, RunNumber};
 use iostall_store::{Filter, Selector, Store, StoreError};
 
 /// The sets of the store's runs.
@@ -32,15 +32,16 @@ impl KnownSets {
     /// Reads the runs of backups, restores and checks. One that cannot be read, such as that of a newer iostall, is passed over.
     pub fn read(store: &dyn Store) -> Result<Self, StoreError> {
         let mut known = Self::default();
-        for kind in ["backup", "restore", "backup-verify"] {
+        let mut entries = Vec::new();
+        for kind in ["backup", "restore", "backup-verify", "backup-drill"] {
             let filter = Filter { kind: Some(kind.to_owned()), ..Filter::default() };
-            let mut entries = store.list(&filter)?;
-            // Oldest first: what was found last counts.
-            entries.reverse();
-            for entry in entries {
-                if let Ok(stored) = store.get(&Selector::Number(entry.number.0)) {
-                    known.add(stored.number, &stored.run);
-                }
+            entries.extend(store.list(&filter)?);
+        }
+        // Oldest first: what was found last counts, whichever way it was found.
+        entries.sort_by_key(|entry| (entry.started_utc, entry.number));
+        for entry in entries {
+            if let Ok(stored) = store.get(&Selector::Number(entry.number.0)) {
+                known.add(stored.number, &stored.run);
             }
         }
         Ok(known)
@@ -56,6 +57,21 @@ impl KnownSets {
         } else if let Some(outcome) = run.body.as_kind::<BackupVerifyOutcome>() {
             let all = !outcome.headers_only && !run.interrupted;
             self.prove(&outcome.set, all, !outcome.damage.is_empty());
+        } else if let Some(outcome) = run.body.as_kind::<DrillOutcome>() {
+            self.drilled(run, outcome);
+        }
+    }
+
+    /// A drill that failed for another reason than damage, such as a server that does not start here, leaves the set as it was.
+    fn drilled(&mut self, run: &Run, outcome: &DrillOutcome) {
+        let is_good = outcome.is_good() && !run.interrupted;
+        self.prove(&outcome.set, is_good, !outcome.damage.is_empty());
+        // Files without an engine were only read back.
+        if is_good
+            && !outcome.engines.is_empty()
+            && let Some(known) = self.sets.get_mut(&outcome.set)
+        {
+            known.proof = Proof::Drilled;
         }
     }
 
@@ -84,7 +100,10 @@ impl KnownSets {
         let known = self.sets.entry(set.to_owned()).or_default();
         match (is_damaged, all) {
             (true, _) => known.proof = Proof::Damaged,
-            (false, true) => known.proof = Proof::Verified,
+            // Who has seen a database start from it knows more.
+            (false, true) => {
+                known.proof = if known.proof == Proof::Drilled { Proof::Drilled } else { Proof::Verified }
+            }
             // A glance at a part neither proves the whole nor takes a proof back.
             (false, false) => {}
         }
@@ -131,4 +150,48 @@ impl KnownSets {
 /// What a backup is of: two hosts may have a database of the same name.
 pub(super) fn source_name(host: &str, sources: &[String]) -> String {
     format!("{host}: {}", sources.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use iostall_measure::RunClock;
+    use iostall_model::RunBody;
+    use iostall_model::stripe::BackupDamage;
+
+    use super::*;
+    use crate::recorder::{Ended, Program, RunRecorder};
+
+    fn run(body: RunBody) -> Run {
+        let recorder = RunRecorder::begin(Program::default(), RunClock::of_machine());
+        let (name, targets, warnings) = ("set".to_owned(), Vec::new(), Vec::new());
+        recorder.finish(Ended { name, targets, warnings, interrupted: false, body })
+    }
+
+    fn drill(engine: Option<&str>) -> DrillOutcome {
+        let engines = engine.into_iter().map(str::to_owned).collect();
+        DrillOutcome { set: "a".into(), engines, is_complete: true, ..DrillOutcome::default() }
+    }
+
+    /// Prune let the only backup go that a database had been started from, because it was verified once more after that.
+    #[test]
+    fn a_set_stays_drilled_until_it_is_found_damaged() {
+        let proofs = |outcomes: Vec<RunBody>| {
+            let mut known = KnownSets::default();
+            for body in outcomes {
+                known.add(RunNumber(1), &run(body));
+            }
+            known.proof("a")
+        };
+        let drilled = |engine| RunBody::BackupDrill(Box::new(drill(engine)));
+        let verified = |damage| {
+            let outcome = BackupVerifyOutcome { set: "a".into(), damage, ..BackupVerifyOutcome::default() };
+            RunBody::BackupVerify(Box::new(outcome))
+        };
+        assert_eq!(proofs(vec![drilled(Some("PostgreSQL 15.8")), verified(Vec::new())]), Proof::Drilled);
+        assert_eq!(proofs(vec![drilled(None)]), Proof::Verified, "no engine was started");
+        let damaged = verified(vec![BackupDamage::default()]);
+        assert_eq!(proofs(vec![drilled(Some("PostgreSQL 15.8")), damaged]), Proof::Damaged);
+        let failed = DrillOutcome { is_complete: false, ..drill(Some("PostgreSQL 15.8")) };
+        assert_eq!(proofs(vec![RunBody::BackupDrill(Box::new(failed))]), Proof::Unproven);
+    }
 }

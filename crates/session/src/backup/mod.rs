@@ -4,6 +4,7 @@ pub mod catalog;
 pub mod create;
 mod damage;
 pub mod database;
+pub mod drill;
 pub mod known;
 pub mod postgres;
 pub mod prune;

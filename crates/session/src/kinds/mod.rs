@@ -1,6 +1,7 @@
 //! What each kind of run gives to judge, one file a kind: its parts with their figures, and what went wrong.
 
 mod backup;
+mod backup_drill;
 mod backup_tune;
 mod backup_verify;
 mod copy;
@@ -32,6 +33,7 @@ pub(crate) fn parts(run: &Run) -> Vec<Part> {
         RunBody::Restore(outcome) => restore::parts(outcome),
         RunBody::BackupVerify(outcome) => backup_verify::parts(outcome),
         RunBody::BackupTune(outcome) => backup_tune::parts(outcome),
+        RunBody::BackupDrill(outcome) => backup_drill::parts(outcome),
     }
 }
 
@@ -50,5 +52,6 @@ pub(crate) fn failures(run: &Run) -> Vec<String> {
         RunBody::Backup(outcome) => backup::failures(outcome),
         RunBody::Restore(outcome) => restore::failures(outcome),
         RunBody::BackupVerify(outcome) => backup_verify::failures(outcome),
+        RunBody::BackupDrill(outcome) => backup_drill::failures(outcome),
     }
 }

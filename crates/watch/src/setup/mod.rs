@@ -160,7 +160,9 @@ impl CollectorSetup {
     /// Names of rules that match no source.
     pub fn rules_about_nothing(&self) -> Vec<&str> {
         let known: Vec<RuleSource> = self.sources.iter().map(WatchedSource::for_rules).collect();
-        let is_idle = |rule: &&Rule| !known.iter().any(|source| rule.matches.fits_source(source));
+        let is_idle = |rule: &&Rule| {
+            !rule.condition.is_about_drills() && !known.iter().any(|source| rule.matches.fits_source(source))
+        };
         self.alerts.book.rules.iter().filter(is_idle).map(|rule| rule.name.as_str()).collect()
     }
 }

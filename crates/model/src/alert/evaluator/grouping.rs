@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::state::{Name, Source};
+use crate::alert::drill::LastDrill;
 use crate::alert::instance::{AlertInstance, Due};
 use crate::alert::notice::{About, Notice, Occasion};
 use crate::alert::now::Now;
@@ -99,6 +100,7 @@ impl Source {
             channels: rule.channels.clone(),
             source: self.known.name.clone(),
             about: None,
+            drill: LastDrill::of(&rule.condition),
             others: Vec::new(),
             count: 1,
             firing_count: 0,
@@ -129,7 +131,7 @@ pub(super) fn about(rule: &Rule, name: &Name, instance: &AlertInstance, value_ma
     let measured = match rule.condition {
         Condition::Over { measured, .. } => measured,
         // There are instances of groups only where something is measured.
-        Condition::Silent => Measured::Iops,
+        Condition::Silent | Condition::Undrilled { .. } => Measured::Iops,
     };
     About {
         level: rule.level,

@@ -22,7 +22,7 @@ pub(super) struct Source {
     pub(super) answered_ns: u64,
     /// By rule: its alert instances.
     pub(super) instances: Vec<BTreeMap<Name, AlertInstance>>,
-    /// By rule: whether it is silent.
+    /// By rule: whether it is silent; of the backups, whether they lack a drill.
     pub(super) silence: Vec<AlertInstance>,
     pub(super) is_retired: bool,
 }

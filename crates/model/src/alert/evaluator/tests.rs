@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::super::{
-    Condition, Grouping, Match, Measured, MuteHours, Notice, Occasion, Rule, RuleBook, RuleSource,
-    StorageClass,
+    Condition, GoodDrill, Grouping, LastDrill, Match, Measured, MuteHours, Notice, Occasion, Rule, RuleBook,
+    RuleSource, StorageClass,
 };
 use super::{Now, RuleEvaluator};
 use crate::counter::{Counter, Counters};
@@ -355,6 +355,63 @@ fn a_source_that_was_silent_before_a_restart_is_resolved_by_its_first_word() {
         next.ticks(&[Tick::Gap, Tick::Gap, Tick::Gap, Tick::Gap, FAST]).concat(),
         [Occasion::Resolved]
     );
+}
+
+const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
+
+/// Fires when the last good drill of the shop is more than eight days old.
+fn weekly() -> Rule {
+    let condition = Condition::Undrilled { backup: Some("db1/shop".into()) };
+    Rule { name: "drill".into(), condition, sustained_ns: 8 * DAY_NS, ..rule() }
+}
+
+fn drill(source: &str, at: &str) -> GoodDrill {
+    GoodDrill { source: source.into(), set: "0f1e".into(), at: at.parse().unwrap() }
+}
+
+/// Drills were set up, ended with an error for half a year, and nobody missed them.
+#[test]
+fn a_drill_that_is_too_long_ago_fires_and_the_next_good_one_resolves_it() {
+    let mut court = Court::new(vec![weekly()]);
+    let begun = court.begun;
+    let days = |days: i64| begun + SignedDuration::from_hours(24 * days);
+    court.evaluator.update_drills(vec![
+        drill("host: postgres://db1/shop", &begun.to_string()),
+        drill("host: postgres://db1/other", &days(5).to_string()),
+    ]);
+    let tick = |court: &mut Court, at: Timestamp| {
+        let since_begin = u64::try_from(at.duration_since(begun).as_nanos()).unwrap();
+        court.evaluator.tick(Now { utc: at, clock_ns: since_begin })
+    };
+    assert_eq!(tick(&mut court, days(8)), []);
+    let fired = tick(&mut court, days(9));
+    assert_eq!(occasions(&fired), [Occasion::Firing]);
+    assert_eq!((fired[0].since, fired[0].lasted_ns), (begun, 9 * DAY_NS));
+    assert_eq!(fired[0].drill, Some(LastDrill { backup: Some("db1/shop".into()), at: Some(begun) }));
+    assert_eq!(tick(&mut court, days(10)), [], "once");
+    court.evaluator.update_drills(vec![drill("host: postgres://db1/shop", &days(10).to_string())]);
+    assert_eq!(occasions(&tick(&mut court, days(11))), [Occasion::Resolved]);
+}
+
+#[test]
+fn a_backup_that_was_never_drilled_fires_at_once_and_not_again_after_a_restart() {
+    let mut court = Court::new(vec![weekly()]);
+    assert_eq!(court.evaluator.tick(court.now()), [], "nobody has looked yet");
+    court.evaluator.update_drills(vec![drill("host: postgres://db1/other", "2026-11-21T12:00:00Z")]);
+    let fired = court.evaluator.tick(court.now());
+    assert_eq!(fired[0].drill, Some(LastDrill { backup: Some("db1/shop".into()), at: None }));
+    let book = RuleBook { classes: Vec::new(), rules: vec![weekly()] };
+    let (mut next, notices) = restarted(&court, book, &[DB1]);
+    assert_eq!(notices, []);
+    next.evaluator.update_drills(Vec::new());
+    let now = next.now();
+    assert_eq!(next.evaluator.tick(now), []);
+    next.evaluator
+        .update_drills(vec![GoodDrill { at: now.utc, ..drill("db1/shop", "2026-11-21T12:00:00Z") }]);
+    assert_eq!(occasions(&next.evaluator.tick(now)), [Occasion::Resolved]);
+    let gone = RuleBook { classes: Vec::new(), rules: vec![rule()] };
+    let (_, notices) = restarted(&court, gone, &[DB1]);
+    assert_eq!(occasions(&notices), [Occasion::Resolved]);
 }
 
 #[test]

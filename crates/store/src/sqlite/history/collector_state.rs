@@ -7,8 +7,11 @@ use super::columns::utc_ns;
 use super::file::SqliteHistory;
 use super::statements;
 use crate::collector_state::CollectorState;
+use crate::document;
+use crate::entry::RunNumber;
 use crate::error::StoreError;
 use crate::sqlite::{begin, fault, parsed};
+use crate::store::Stored;
 
 /// Runs stored per job.
 const RUNS_MAX: u32 = 1_000;
@@ -45,6 +48,23 @@ impl CollectorState for SqliteHistory {
         list().map_err(fault(&self.path, "read"))
     }
 
+    fn runs_after(&self, kind: &str, after: Option<RunNumber>) -> Result<Vec<Stored>, StoreError> {
+        // Numbers begin at 1.
+        let after = after.map_or(0, |number| number.0);
+        let list = || -> rusqlite::Result<Vec<Option<Stored>>> {
+            let mut statement = self.connection.prepare_cached(statements::RUNS_AFTER)?;
+            let runs = statement.query_map(named_params! {":kind": kind, ":after": after}, |row| {
+                let (encoding, bytes): (String, Vec<u8>) = (row.get("encoding")?, row.get("document")?);
+                let number = RunNumber(row.get("number")?);
+                let run = document::text(&encoding, &bytes).and_then(|text| document::read(&text));
+                Ok(run.ok().map(|run| Stored { number, run }))
+            })?;
+            runs.collect()
+        };
+        let all = list().map_err(fault(&self.path, "read"))?;
+        Ok(all.into_iter().flatten().collect())
+    }
+
     fn put_state(&mut self, name: &str, document: &str) -> Result<(), StoreError> {
         let put = || {
             let transaction = begin(&self.connection, &self.path, document.len() as u64)?;
@@ -71,6 +91,8 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
+    use crate::sqlite::SqliteStore;
+    use crate::store::Store as _;
 
     fn run(minute: i64, outcome: JobOutcome) -> JobRun {
         let due: Timestamp = "2026-11-22T02:30:00Z".parse().unwrap();
@@ -103,6 +125,23 @@ mod tests {
             (all[0].due, all[999].due),
             (run(1_000, JobOutcome::Failed).due, run(1, JobOutcome::Failed).due)
         );
+    }
+
+    #[test]
+    fn runs_of_a_kind_that_were_stored_since_are_given_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.db");
+        let history = SqliteHistory::open(&path).unwrap();
+        assert_eq!(history.runs_after("load", None).unwrap(), []);
+        let mut store = SqliteStore::open(&path).unwrap();
+        let first = store.add(&crate::sample::sample_run(1)).unwrap();
+        let second = store.add(&crate::sample::sample_run(2)).unwrap();
+        let numbers = |after| -> Vec<RunNumber> {
+            history.runs_after("load", after).unwrap().iter().map(|stored| stored.number).collect()
+        };
+        assert_eq!(numbers(None), [first, second]);
+        assert_eq!(numbers(Some(first)), [second]);
+        assert_eq!(history.runs_after("backup-drill", None).unwrap(), []);
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(super) const PUT_SOURCE: &str = include_str!("../../../queries/watch/put_sou
 pub(super) const PUT_STATE: &str = include_str!("../../../queries/watch/put_state.sql");
 pub(super) const PUT_WARNING: &str = include_str!("../../../queries/watch/put_warning.sql");
 pub(super) const READ_SAMPLES: &str = include_str!("../../../queries/watch/read_samples.sql");
+pub(super) const RUNS_AFTER: &str = include_str!("../../../queries/watch/runs_after.sql");
 pub(super) const SAMPLE_AFTER: &str = include_str!("../../../queries/watch/sample_after.sql");
 pub(super) const SAMPLE_BEFORE: &str = include_str!("../../../queries/watch/sample_before.sql");
 pub(super) const SAMPLE_LAST: &str = include_str!("../../../queries/watch/sample_last.sql");

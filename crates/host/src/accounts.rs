@@ -1,0 +1,50 @@
+//! Accounts of this machine, as `/etc/passwd` lists them.
+
+use crate::system::System;
+
+/// An account that programs can be started under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Its number where it has no name here.
+    pub name: String,
+    /// Its number.
+    pub user: u32,
+    /// The number of its own group.
+    pub group: u32,
+}
+
+impl System {
+    /// The account called `name`, which may be its number.
+    pub fn account(&self, name: &str) -> Option<Account> {
+        let number = name.parse::<u32>().ok();
+        self.find_account(|account| account.name == name || Some(account.user) == number)
+    }
+
+    fn find_account(&self, is_it: impl Fn(&Account) -> bool) -> Option<Account> {
+        self.text("/etc/passwd")?.lines().filter_map(parse).find(is_it)
+    }
+}
+
+/// `name:password:user:group:…`.
+fn parse(line: &str) -> Option<Account> {
+    let mut fields = line.split(':');
+    let name = fields.next()?.to_owned();
+    let (user, group) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
+    Some(Account { name, user, group })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::made_up;
+
+    #[test]
+    fn an_account_is_found_by_its_name_and_by_its_number() {
+        let text = "root:x:0:0:root:/root:/bin/sh\n# a comment\npostgres:x:105:110:PostgreSQL:/var/lib/postgresql:/bin/bash\n";
+        let (_root, system) = made_up(&[("etc/passwd", text)]);
+        let postgres = Account { name: "postgres".into(), user: 105, group: 110 };
+        assert_eq!(system.account("postgres"), Some(postgres.clone()));
+        assert_eq!(system.account("105"), Some(postgres));
+        assert_eq!(system.account("mysql"), None);
+    }
+}

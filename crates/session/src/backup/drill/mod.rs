@@ -1,0 +1,249 @@
+//! Restores a backup to a scratch directory, starts the real engine on it, and checks what it says.
+
+mod account;
+mod choose;
+mod error;
+mod findings;
+mod installation;
+mod limits;
+mod pages;
+mod postgres;
+mod request;
+mod scratch;
+mod server;
+mod settings;
+mod sqlite;
+
+use std::path::PathBuf;
+
+use iostall_engine::files::path_from_bytes;
+use iostall_host::Account;
+use iostall_model::backup::{FileEntry, FileKind, Manifest, SourceKind, StoredName};
+use iostall_model::drill::{CheckState, DrillCheck};
+use iostall_model::{DrillOutcome, Run, RunBody};
+use iostall_transfer::Progress;
+use iostall_transfer::backup::read::{OpenSet, ReadError, open};
+use iostall_transfer::backup::restore::{NotRestored, RestoreOptions, restore as restore_set};
+use iostall_transfer::rate::RateLimit;
+
+pub use self::error::DrillError;
+pub use self::request::DrillRequest;
+
+use self::findings::Findings;
+use self::installation::Installation;
+use self::limits::Limits;
+use self::postgres::Cluster;
+use self::scratch::Scratch;
+use super::damage;
+use super::known::source_name;
+use crate::event::Observer;
+use crate::transfer::{Transfer, target};
+
+/// The file of a data directory that every version has.
+const VERSION_FILE: &str = "PG_VERSION";
+
+/// Holds a drill. What is wrong with the backup is in the outcome of the run.
+///
+/// # Errors
+/// If it could not be held: the set cannot be opened, there is no engine for it, or not enough space.
+pub fn drill(request: &DrillRequest, transfer: Transfer, observer: &dyn Observer) -> Result<Run, DrillError> {
+    let from = choose::files(&request.from, request.source.as_deref(), request.unlock.as_ref())?;
+    let set = match open(&from, request.unlock.as_ref()) {
+        Ok(set) => set,
+        Err(ReadError::Damaged(found)) => {
+            let from = from.first().map(|path| path.display().to_string()).unwrap_or_default();
+            let damage = damage::stored(&found);
+            return Ok(finish(transfer, DrillOutcome { from, damage, ..DrillOutcome::default() }, None));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut stage = Stage::prepare(request, &set)?;
+    let held = transfer.work(observer, |progress| stage.hold(progress));
+    // The server is down by now. What broke off is not kept: nobody hears where it is.
+    let removed = stage.scratch.end(request.keep && held.is_ok());
+    let mut outcome = held?;
+    outcome.is_kept = request.keep;
+    if let Err(error) = removed {
+        outcome.is_kept = true;
+        let detail = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
+        let check = DrillCheck {
+            name: "clean-up".to_owned(),
+            state: CheckState::NotAvailable,
+            detail: format!("{error}{detail}"),
+            elapsed_ns: 0,
+        };
+        outcome.checks.push(check);
+    }
+    Ok(finish(transfer, outcome, Some(&set)))
+}
+
+fn finish(transfer: Transfer, mut outcome: DrillOutcome, set: Option<&OpenSet>) -> Run {
+    outcome.elapsed_ns = transfer.elapsed_ns();
+    outcome.series = transfer.progress().series();
+    let targets = set.iter().flat_map(|set| &set.stripes).take(1);
+    let targets = targets.filter_map(|open| target(&open.stripe.path)).collect();
+    let name = damage::short(&outcome.set);
+    transfer.finish(name, targets, Vec::new(), RunBody::BackupDrill(Box::new(outcome)))
+}
+
+/// Everything that a drill needs, found before the first byte is restored.
+struct Stage<'a> {
+    request: &'a DrillRequest,
+    set: &'a OpenSet,
+    /// By source; `None` for what is no PostgreSQL.
+    installations: Vec<Option<Installation>>,
+    account: Option<Account>,
+    scratch: Scratch,
+}
+
+impl<'a> Stage<'a> {
+    fn prepare(request: &'a DrillRequest, set: &'a OpenSet) -> Result<Self, DrillError> {
+        let manifest = &set.manifest;
+        let mut installations = Vec::new();
+        for source in &manifest.sources {
+            installations.push(match &source.kind {
+                SourceKind::Postgresql(record) => {
+                    Some(installation::find(request.engine_dir.as_deref(), &record.version)?)
+                }
+                SourceKind::Sqlite { .. }
+                | SourceKind::File
+                | SourceKind::Directory
+                | SourceKind::BlockDevice
+                | SourceKind::Stream => None,
+            });
+        }
+        let has_server = installations.iter().any(Option::is_some);
+        if !has_server && !request.statements.is_empty() {
+            return Err(DrillError::NothingToAsk);
+        }
+        let account =
+            if has_server { account::choose(request.user.as_deref(), owner(manifest))? } else { None };
+        if let Some(account) = &account {
+            account::check_entry(account, &request.scratch)?;
+        }
+        let name = damage::short(&manifest.set.to_string());
+        let bytes = manifest.totals.bytes.saturating_sub(manifest.totals.hole_bytes);
+        let scratch = Scratch::create(&request.scratch, &name, bytes)?;
+        Ok(Self { request, set, installations, account, scratch })
+    }
+
+    fn hold(&self, progress: &Progress) -> Result<DrillOutcome, DrillError> {
+        let Self { request, set, scratch, .. } = self;
+        let limits = Limits::new(progress, request.timeout);
+        let mut outcome = self.outcome();
+        let rate = request.limit.map(RateLimit::new);
+        let options =
+            RestoreOptions { rate: rate.as_ref(), workers: request.workers, ..RestoreOptions::default() };
+        let begun_ns = limits.now_ns();
+        let restored = match restore_set(set, &scratch.restored(), &options, progress) {
+            Ok(restored) => restored,
+            Err(NotRestored { error, .. }) if !error.damage().is_empty() => {
+                outcome.damage = damage::stored(error.damage());
+                return Ok(outcome);
+            }
+            Err(NotRestored { error, .. }) if error.is_cancelled() => return Ok(outcome),
+            Err(NotRestored { error, .. }) => return Err(error.into()),
+        };
+        outcome.restore_ns = limits.now_ns() - begun_ns;
+        outcome.files = restored.files;
+        outcome.bytes = restored.bytes;
+        outcome.stored_bytes = restored.stored_bytes;
+        if let Some(account) = &self.account {
+            scratch.give_to(account)?;
+        }
+        let mut findings = self.restored_findings(outcome.restore_ns);
+        limits.begin();
+        self.check_sources(&limits, &mut findings)?;
+        outcome.engines = findings.engines;
+        outcome.start_ns = findings.start_ns;
+        outcome.checks_ns = findings.checks_ns;
+        outcome.checks = findings.checks;
+        outcome.is_complete = !limits.is_cancelled();
+        Ok(outcome)
+    }
+
+    fn outcome(&self) -> DrillOutcome {
+        let manifest = &self.set.manifest;
+        let named: Vec<String> = manifest.sources.iter().map(|source| source.named.clone()).collect();
+        DrillOutcome {
+            set: manifest.set.to_string(),
+            from: self.set.manifest_path.display().to_string(),
+            source: source_name(&manifest.host, &named),
+            made_utc: Some(manifest.started_utc),
+            scratch: self.scratch.path().display().to_string(),
+            ..DrillOutcome::default()
+        }
+    }
+
+    /// What the restore has proved by itself.
+    fn restored_findings(&self, restore_ns: u64) -> Findings {
+        let mut findings = Findings::default();
+        let same = "the checksum of every frame is that of what was backed up".to_owned();
+        findings.add("content", CheckState::Passed, same, restore_ns);
+        if self.set.keys.is_some() {
+            let fits = "it opened the set, and every frame was decrypted with it".to_owned();
+            findings.add("key", CheckState::Passed, fits, 0);
+        }
+        findings
+    }
+
+    fn check_sources(&self, limits: &Limits<'_>, findings: &mut Findings) -> Result<(), DrillError> {
+        let sources = self.set.manifest.sources.iter().zip(&self.installations);
+        for (number, (source, installation)) in (0..).zip(sources) {
+            if limits.is_cancelled() {
+                break;
+            }
+            match (&source.kind, installation) {
+                (SourceKind::Postgresql(_), Some(installation)) => {
+                    let cluster = Cluster {
+                        request: self.request,
+                        data: &self.place(&source.prefix),
+                        installation,
+                        account: self.account.as_ref(),
+                        scratch: &self.scratch,
+                        limits,
+                    };
+                    cluster.drill(findings)?;
+                }
+                (SourceKind::Sqlite { .. }, _) => {
+                    for file in files_of(&self.set.manifest, number) {
+                        sqlite::drill(&file.name.to_string(), &self.place(&file.name), limits, findings);
+                    }
+                }
+                (
+                    SourceKind::Postgresql(_)
+                    | SourceKind::File
+                    | SourceKind::Directory
+                    | SourceKind::BlockDevice
+                    | SourceKind::Stream,
+                    _,
+                ) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Where what is called `name` in the set was restored to.
+    fn place(&self, name: &StoredName) -> PathBuf {
+        let restored = self.scratch.restored();
+        match name.as_bytes() {
+            [] => restored,
+            bytes => restored.join(path_from_bytes(bytes.to_vec())),
+        }
+    }
+}
+
+fn files_of(manifest: &Manifest, source: u32) -> impl Iterator<Item = &FileEntry> {
+    let is_its_file = move |file: &&FileEntry| file.source == source && file.kind == FileKind::File;
+    manifest.files.iter().filter(is_its_file)
+}
+
+/// Whose the files of a cluster in the set are.
+fn owner(manifest: &Manifest) -> Option<(u32, u32)> {
+    let is_version = |file: &&FileEntry| {
+        let name = file.name.as_bytes();
+        name == VERSION_FILE.as_bytes() || name.ends_with(format!("/{VERSION_FILE}").as_bytes())
+    };
+    let file = manifest.files.iter().find(is_version)?;
+    Some((file.metadata.uid, file.metadata.gid))
+}

@@ -1,0 +1,37 @@
+//! What a drill is to do.
+
+use std::path::PathBuf;
+
+use iostall_measure::Nanos;
+use iostall_transfer::backup::codec::Unlock;
+
+/// What a drill is to do.
+pub struct DrillRequest {
+    /// The manifest, a stripe, or all stripes; or directories, of which the newest whole set is drilled.
+    pub from: Vec<PathBuf>,
+    /// In directories: only sets of a source whose name contains this.
+    pub source: Option<String>,
+    /// Where the directory is made that everything is restored to.
+    pub scratch: PathBuf,
+    /// Leaves the restored files there.
+    pub keep: bool,
+    /// Where PostgreSQL's programs are, if not where distributions have them.
+    pub engine_dir: Option<PathBuf>,
+    /// The account that a server is started under by root.
+    pub user: Option<String>,
+    /// A superuser of the copy.
+    pub role: String,
+    /// The database that statements are run in.
+    pub database: String,
+    /// Statements that must run without an error, and be true if they say whether something is true.
+    pub statements: Vec<String>,
+    /// Settings of the server, by name.
+    pub settings: Vec<(String, String)>,
+    /// How long the engine and its checks may take.
+    pub timeout: Nanos,
+    pub unlock: Option<Unlock>,
+    /// Threads that decode.
+    pub workers: Option<u32>,
+    /// Maximum read rate, bytes a second.
+    pub limit: Option<u64>,
+}

@@ -1,0 +1,88 @@
+//! `iostall backup drill`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use iostall_measure::Nanos;
+
+use super::keys::UnlockArgs;
+use crate::cli::copy::NiceChoice;
+use crate::cli::load::OutputArgs;
+use crate::cli::rate::bytes_per_second;
+
+/// Which backup to try out, and how.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    iostall backup drill /b1 /b2                              the newest backup in these directories\n  \
+    iostall backup drill --source db1/shop /b1 /b2            the newest one of this database\n  \
+    iostall backup drill /b1/shop.iob --database shop --check \"SELECT max(at) > now() - interval '1 day' FROM orders\"\n  \
+    iostall backup drill /b1/shop.iob --scratch /scratch --engine-dir /opt/pg16/bin --keep\n\n\
+    PostgreSQL recovers the restored files on a socket that nobody else can reach, without archiving, following or\n\
+    subscribing; amcheck looks at every database, and iostall at every page. SQLite checks integrity and foreign keys.\n\
+    Of other files only the content is compared, which proves less. Exit status 1 if a check fails. The store keeps the\n\
+    time to recover: restore, start and recovery.")]
+pub(crate) struct DrillArgs {
+    /// The manifest, or a stripe beside it; or all directories with stripes, for the newest whole set in them
+    #[arg(value_name = "SET", required = true)]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// In directories, the newest set of a source whose name contains this
+    #[arg(long, value_name = "TEXT", help_heading = "What")]
+    pub(crate) source: Option<String>,
+    #[command(flatten)]
+    pub(crate) unlock: UnlockArgs,
+    /// Where to restore to: a directory of the drill's own is made there, and removed again
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp", help_heading = "What")]
+    pub(crate) scratch: PathBuf,
+    /// Leave the restored files there
+    #[arg(long, help_heading = "What")]
+    pub(crate) keep: bool,
+
+    /// The directory of PostgreSQL's programs, if not one where distributions have them
+    #[arg(long, value_name = "DIR", help_heading = "Server")]
+    pub(crate) engine_dir: Option<PathBuf>,
+    /// As root: the account to start PostgreSQL under [default: postgres, or else the owner of the files in the set]
+    #[arg(long, value_name = "NAME", help_heading = "Server")]
+    pub(crate) user: Option<String>,
+    /// A superuser of the restored server
+    #[arg(long, value_name = "ROLE", default_value = "postgres", help_heading = "Server")]
+    pub(crate) role: String,
+    /// A setting of the restored server, such as shared_preload_libraries=; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting, help_heading = "Server")]
+    pub(crate) set: Vec<(String, String)>,
+    /// A statement that must run without an error, and be true if it says whether something is; may be repeated
+    #[arg(long, value_name = "SQL", help_heading = "Server")]
+    pub(crate) check: Vec<String>,
+    /// The database in which the statements of --check are run
+    #[arg(long, value_name = "NAME", default_value = "postgres", help_heading = "Server")]
+    pub(crate) database: String,
+    /// How long the server and the checks may take together
+    #[arg(long, value_name = "TIME", default_value = "12h", help_heading = "Server")]
+    pub(crate) timeout: Nanos,
+
+    /// Threads that check, decrypt and decompress [default: the number of CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "How")]
+    pub(crate) workers: Option<u32>,
+    /// Maximum rate in bytes a second at which stripes are read, such as 200MB/s
+    #[arg(long, value_name = "RATE", value_parser = bytes_per_second, help_heading = "How")]
+    pub(crate) limit: Option<u64>,
+    /// Run at lower CPU and disk priority: low or idle
+    #[arg(long, value_name = "LEVEL", help_heading = "How")]
+    pub(crate) nice: Option<NiceChoice>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Do not store the run
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_store: bool,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
+    };
+    match text.split_once('=') {
+        Some((name, value)) if is_name(name.trim()) => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        _ => Err("write NAME=VALUE, such as shared_preload_libraries=".to_owned()),
+    }
+}

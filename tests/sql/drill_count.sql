@@ -1,0 +1,2 @@
+/* iostall:drill_count */
+SELECT count(*) FROM orders;

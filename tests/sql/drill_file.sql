@@ -1,0 +1,2 @@
+/* iostall:drill_file */
+SELECT pg_relation_filepath('account');
