@@ -6,4 +6,5 @@ mod drill_postgres;
 mod keep;
 mod plan;
 mod restore;
+mod sqlserver;
 mod tune;

@@ -57,6 +57,12 @@ pub enum Event<'a> {
         speed: Speed,
         whole: RunProgress,
     },
+    /// Progress of a statement that a server runs; once a second.
+    StatementProgress {
+        /// Hundredths of a percent, as the server estimates it.
+        percent_hundredths: u32,
+        whole: RunProgress,
+    },
     /// A transfer that gives way lost its source, or has it again.
     GaveWay(&'a Decision),
     /// Files that cannot be copied, as soon as that is known.

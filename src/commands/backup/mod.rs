@@ -7,6 +7,7 @@ mod list;
 mod plan;
 mod rebuild;
 mod restore;
+mod run;
 mod stats;
 mod tune;
 mod verify;
@@ -27,5 +28,6 @@ pub(crate) fn run(args: &BackupArgs, global: &GlobalArgs, printer: &Printer) -> 
         BackupCommand::List(args) => list::list(args, global, printer),
         BackupCommand::Prune(args) => list::prune(args, global, printer),
         BackupCommand::Plan(args) => plan::run(args, printer),
+        BackupCommand::Run(args) => run::run(args, global, printer),
     }
 }

@@ -46,6 +46,9 @@ impl Observer for Stats<'_> {
             (Some(every), Event::TransferProgress { now, .. }) if now.bytes_total > 0 => {
                 self.reached(every, now.bytes_done, now.bytes_total);
             }
+            (Some(every), Event::StatementProgress { percent_hundredths, .. }) => {
+                self.reached(every, (*percent_hundredths).into(), 10_000);
+            }
             (Some(_), Event::TransferProgress { .. }) => {}
             _ => self.printer.on(event),
         }

@@ -11,5 +11,6 @@ pub mod prune;
 pub mod rebuild;
 pub mod restore;
 pub mod sqlite;
+pub mod sqlserver;
 pub mod tune;
 pub mod verify;
