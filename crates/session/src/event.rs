@@ -89,6 +89,10 @@ pub enum Event<'a> {
         bytes_per_s_best: f64,
         whole: RunProgress,
     },
+    /// What is about to begin may find too little room.
+    MayNotFit {
+        message: &'a str,
+    },
     /// A file that existed before a paced write is kept.
     FileStays {
         path: &'a Path,

@@ -3,6 +3,7 @@
 mod create;
 mod drill;
 mod keys;
+mod known;
 mod list;
 mod plan;
 mod rebuild;

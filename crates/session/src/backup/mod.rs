@@ -4,6 +4,7 @@ pub mod catalog;
 pub mod create;
 mod damage;
 pub mod database;
+mod doubts;
 pub mod drill;
 pub mod known;
 pub mod postgres;

@@ -6,6 +6,7 @@
 //! a link: a hostile set cannot write elsewhere.
 
 mod batch;
+mod device;
 mod error;
 mod place;
 mod plan;
@@ -22,7 +23,8 @@ use iostall_model::backup::Manifest;
 use self::batch::Writing;
 use self::place::Place;
 use self::plan::Plan;
-use self::tree::Tree;
+use self::tree::{Root, Tree};
+use super::codec::KeyError;
 use super::read::{Damage, OpenSet, ReadError, ReadShape};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
@@ -35,7 +37,7 @@ pub use tree::FileLoss;
 pub struct RestoreOptions<'a> {
     /// Names in the set; all of it if there is none. A single one is restored without the directories above it.
     pub only: &'a [PathBuf],
-    /// What may be replaced.
+    /// What may be replaced, or which device may be written.
     pub consent: WriteConsent,
     /// Limits how fast stripes are read.
     pub rate: Option<&'a RateLimit>,
@@ -78,25 +80,31 @@ impl<E: Into<RestoreError>> From<E> for NotRestored {
     }
 }
 
-/// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced.
+/// Restores `set` to `to`: a new name, an empty directory, or what the consent says may be replaced, such as a block device.
 ///
 /// # Errors
-/// If not all of it could be restored. Nothing has its name then.
+/// If not all of it could be restored. Nothing has its name then; a device, which has no other, is what is left.
 pub fn restore(
     set: &OpenSet,
     to: &Path,
     options: &RestoreOptions<'_>,
     progress: &Progress,
 ) -> Result<Restored, NotRestored> {
+    if set.is_without_key {
+        return Err(ReadError::from(KeyError::NoKey).into());
+    }
     // Another copy of the manifest may be damaged: one was good.
     let damage: Vec<_> = set.damage.iter().filter(|damage| damage.stripe.is_some()).cloned().collect();
     if !damage.is_empty() {
         return Err(ReadError::Damaged(damage).into());
     }
     let plan = Plan::new(&set.manifest, options.only)?;
+    if files::is_block_device(to) {
+        return device::restore(set, &plan, to, options, progress);
+    }
     let one_file = plan.one_file().and_then(|planned| planned.path.file_name());
     let place = Place::prepare(to, one_file, &options.consent)?;
-    let tree = Tree::new(&plan, &place.root);
+    let tree = Tree::new(&plan, Root::Directory(&place.root));
     let restored = write(set, &tree, &place, options, progress).and_then(|restored| {
         place.finish(|directory| tree.finish_root(directory))?;
         Ok(Restored { losses: tree.losses(), ..restored })
@@ -112,6 +120,19 @@ pub(crate) fn check_names(manifest: &Manifest) -> Result<(), RestoreError> {
     Plan::new(manifest, &[]).map(drop)
 }
 
+/// Whether everything fits, as far as that can be known. What an interrupted restore had left is removed by now.
+fn check_room(bytes: u64, place: &Place) -> Result<(), RestoreError> {
+    let directory = place.temporary.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let free_bytes =
+        files::usable_bytes(&place.temporary).map_err(RestoreError::system("look at", directory))?;
+    if free_bytes < bytes {
+        let directory = directory.to_owned();
+        return Err(RestoreError::NoRoom { directory, needed_bytes: bytes, free_bytes });
+    }
+    Ok(())
+}
+
 fn write(
     set: &OpenSet,
     tree: &Tree<'_>,
@@ -124,8 +145,9 @@ fn write(
     let mut shape = ReadShape::of(set, true);
     shape.ask(options.workers, options.depth);
     let content = plan.files.values().map(|index| plan.all[*index].entry.data_bytes);
-    let bytes = content.sum();
+    let bytes: u64 = content.sum();
     progress.add_total(plan.files.len() as u64, bytes);
+    check_room(bytes, place)?;
     tree.make_directories()?;
     let mut writing = Writing::new(set, tree, shape, options.rate, progress)?;
     writing.bundles(options.only.is_empty())?;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iostall_engine::files::{self, Loss, NewMetadata, OpenDirectory};
+use iostall_engine::files::{self, Attribute, Loss, NewMetadata, OpenDirectory};
 use iostall_model::backup::{FileEntry, FileKind, StoredName};
 
 use super::error::RestoreError;
@@ -23,10 +23,18 @@ struct State {
     missing_bytes: u64,
 }
 
+/// Where the files are made.
+#[derive(Clone, Copy)]
+pub(super) enum Root<'p> {
+    Directory(&'p OpenDirectory),
+    /// The one file of the restore is the content of this block device.
+    Device(&'p File),
+}
+
 /// All files of a restore. Shared by the workers.
 pub(super) struct Tree<'p> {
     pub(super) plan: &'p Plan<'p>,
-    root: &'p OpenDirectory,
+    root: Root<'p>,
     states: Vec<Mutex<State>>,
     losses: Mutex<Vec<FileLoss>>,
 }
@@ -47,12 +55,29 @@ pub(super) fn metadata_of(entry: &FileEntry) -> NewMetadata {
     NewMetadata { mode: kept.mode, uid: kept.uid, gid: kept.gid, modified_ns: kept.modified_ns.into() }
 }
 
+fn attributes_of(entry: &FileEntry) -> Vec<Attribute> {
+    let kept = entry.attributes.iter();
+    kept.map(|one| Attribute { name: one.name.0.clone(), value: one.value.0.clone() }).collect()
+}
+
 impl<'p> Tree<'p> {
-    pub(super) fn new(plan: &'p Plan<'p>, root: &'p OpenDirectory) -> Self {
+    pub(super) fn new(plan: &'p Plan<'p>, root: Root<'p>) -> Self {
         let state = |planned: &Planned<'_>| {
             Mutex::new(State { is_made: false, is_finished: false, missing_bytes: planned.entry.data_bytes })
         };
         Self { plan, root, states: plan.all.iter().map(state).collect(), losses: Mutex::default() }
+    }
+
+    fn below(&self, path: &Path) -> io::Result<OpenDirectory> {
+        match self.root {
+            Root::Directory(root) => root.below(path),
+            Root::Device(_) => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// Whether files have the length that they are given; that of a device is what it is.
+    pub(super) fn has_lengths(&self) -> bool {
+        matches!(self.root, Root::Directory(_))
     }
 
     /// What could not be restored of the metadata.
@@ -84,7 +109,7 @@ impl<'p> Tree<'p> {
     pub(super) fn make_directories(&self) -> Result<(), RestoreError> {
         for path in self.plan.directories() {
             let (parent, name) = split(path);
-            let made = self.root.below(parent).and_then(|parent| parent.make_directory(name));
+            let made = self.below(parent).and_then(|parent| parent.make_directory(name));
             made.map_err(|source| RestoreError::System { verb: "make", path: path.to_owned(), source })?;
         }
         Ok(())
@@ -113,6 +138,9 @@ impl<'p> Tree<'p> {
                 return Ok(());
             }
         }
+        if !self.has_lengths() {
+            return Ok(());
+        }
         let set = || -> io::Result<()> {
             if file.metadata()?.len() != planned.entry.size_bytes {
                 file.set_len(planned.entry.size_bytes)?;
@@ -120,7 +148,10 @@ impl<'p> Tree<'p> {
             Ok(())
         };
         set().map_err(RestoreError::writing(&planned.entry.name))?;
-        self.lose(planned, files::set_metadata(file, &metadata_of(planned.entry)));
+        self.lose(
+            planned,
+            files::set_metadata(file, &metadata_of(planned.entry), &attributes_of(planned.entry)),
+        );
         Ok(())
     }
 
@@ -131,16 +162,15 @@ impl<'p> Tree<'p> {
             let (parent, name) = split(&planned.path);
             let (from, original) = split(to);
             let linked = self
-                .root
                 .below(parent)
-                .and_then(|parent| parent.make_hard_link(name, &self.root.below(from)?, original));
+                .and_then(|parent| parent.make_hard_link(name, &self.below(from)?, original));
             linked.map_err(RestoreError::writing(&planned.entry.name))?;
         }
         for planned in &self.plan.all {
             let FileKind::Symlink { to } = &planned.entry.kind else { continue };
             let (parent, name) = split(&planned.path);
             let failed = || RestoreError::writing(&planned.entry.name);
-            let parent = self.root.below(parent).map_err(failed())?;
+            let parent = self.below(parent).map_err(failed())?;
             let to = files::path_from_bytes(to.as_bytes().to_vec());
             parent.make_symlink(name, to.as_os_str()).map_err(failed())?;
             self.lose(planned, parent.set_link_metadata(name, &metadata_of(planned.entry)));
@@ -155,9 +185,12 @@ impl<'p> Tree<'p> {
         let mut all: Vec<_> = self.plan.all.iter().filter(is_directory).collect();
         all.sort_by(|one, other| other.path.cmp(&one.path));
         for planned in all {
-            let directory = self.root.below(&planned.path);
+            let directory = self.below(&planned.path);
             let directory = directory.map_err(RestoreError::writing(&planned.entry.name))?;
-            self.lose(planned, directory.set_metadata(&metadata_of(planned.entry)));
+            self.lose(
+                planned,
+                directory.set_metadata(&metadata_of(planned.entry), &attributes_of(planned.entry)),
+            );
         }
         Ok(())
     }
@@ -170,7 +203,10 @@ impl<'p> Tree<'p> {
             .iter()
             .find(|planned| planned.path == Path::new("") && planned.make == Make::Directory);
         if let Some(planned) = root {
-            self.lose(planned, directory.set_metadata(&metadata_of(planned.entry)));
+            self.lose(
+                planned,
+                directory.set_metadata(&metadata_of(planned.entry), &attributes_of(planned.entry)),
+            );
         }
     }
 }
@@ -178,6 +214,11 @@ impl<'p> Tree<'p> {
 impl<'p> Opening<'p> {
     pub(super) fn new(tree: &'p Tree<'p>) -> Self {
         Self { tree, directory: None }
+    }
+
+    /// Whether writes may end behind the end of a file, which is cut to its length afterwards.
+    pub(super) fn may_end_behind(&self) -> bool {
+        self.tree.has_lengths()
     }
 
     /// The size of the file with this number; 0 if it is not restored.
@@ -190,9 +231,12 @@ impl<'p> Opening<'p> {
     pub(super) fn open(&mut self, index: usize) -> Result<File, RestoreError> {
         let planned = &self.tree.plan.all[index];
         let failed = || RestoreError::writing(&planned.entry.name);
+        if let Root::Device(device) = self.tree.root {
+            return device.try_clone().map_err(failed());
+        }
         let (parent, name) = split(&planned.path);
         if self.directory.as_ref().is_none_or(|(path, _)| path != parent) {
-            let open = self.tree.root.below(parent).map_err(failed())?;
+            let open = self.tree.below(parent).map_err(failed())?;
             self.directory = Some((parent.to_owned(), open));
         }
         let Some((_, directory)) = &self.directory else {
