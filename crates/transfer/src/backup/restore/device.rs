@@ -13,8 +13,8 @@ use iostall_measure::{Clock as _, MonotonicClock};
 use super::batch::Writing;
 use super::error::RestoreError;
 use super::plan::Plan;
+use super::request::{NotRestored, RestoreOptions, Restored};
 use super::tree::{Root, Tree};
-use super::{NotRestored, RestoreOptions, Restored};
 use crate::backup::read::{Damage, OpenSet, ReadError, ReadShape};
 use crate::progress::Progress;
 
