@@ -25,7 +25,7 @@ impl BlockMix {
         &self.0
     }
 
-    /// As every other size is shown: `8 KiB`, or `8 KiB:80, 64 KiB:20`. What is typed is [`Self::to_string`].
+    /// As every other size is shown: `8 KiB`, or `8 KiB:80, 64 KiB:20`. What is typed is its `Display`.
     pub fn in_words(&self) -> String {
         let shown = |size: BlockSize| ByteCount(size.bytes().into()).to_string();
         match self.parts() {

@@ -63,7 +63,7 @@ impl Sealer {
     }
 
     /// Encrypts all of `bytes` but the last [`TAG_BYTES`], which become the tag. Of `header`, everything must be set that
-    /// [`aad`] covers.
+    /// `aad` covers.
     pub fn seal(&self, header: &FrameHeader, bytes: &mut [u8]) -> Result<(), KeyError> {
         seal(&self.0.frames, nonce(Use::Frame, header.sequence), &aad(header), bytes)
     }
