@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
-use crate::support::{Ran, Workspace, binary, skip};
+use crate::support::{Ran, Workspace, copy_binary_to, skip};
 use crate::top::has_interval;
 
 /// Whether the kernel counts any device on this machine.
@@ -152,7 +152,7 @@ fn an_export_is_done_by_the_program_that_is_installed_for_it() {
         std::fs::create_dir(directory).unwrap();
     }
     let program = own.join("iostall");
-    std::fs::hard_link(binary(), &program).or_else(|_| std::fs::copy(binary(), &program).map(drop)).unwrap();
+    copy_binary_to(&program);
     let export = |path: &str| {
         let mut command = std::process::Command::new(&program);
         command.args(["store", "export", "--parquet=-out", "--store", "s.db"]);

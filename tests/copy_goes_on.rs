@@ -10,7 +10,7 @@ use iostall_transfer::copy::{is_part_name, part_path};
 use serde_json::Value;
 
 use crate::copy::{content, names};
-use crate::support::{Ran, Workspace, skip, until};
+use crate::support::{Ran, Workspace, copy_binary_to, skip, until};
 
 /// The finished files of a copy. An incomplete tree also contains its marker, which `--resume` uses.
 fn finished(path: &Path) -> Vec<String> {
@@ -105,7 +105,7 @@ fn what_may_not_be_read_is_listed_and_the_rest_is_copied() {
         return skip("a copy of what may not be read", "only root may become another user");
     }
     let program = room.path().join("iostall");
-    fs::copy(Workspace::new().command(&[]).get_program(), &program).unwrap();
+    copy_binary_to(&program);
     let tree = room.path().join("tree");
     fs::create_dir_all(tree.join("closed")).unwrap();
     for name in ["a", "secret", "z", "closed/inside"] {

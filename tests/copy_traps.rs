@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::copy::{content, names};
 use crate::running::Running;
-use crate::support::{Ran, Workspace, skip, unmount, until};
+use crate::support::{Ran, Workspace, copy_binary_to, skip, unmount, until};
 
 /// Whether this process is root; prints a message if not.
 fn is_root(what: &str) -> bool {
@@ -91,7 +91,7 @@ fn a_user_without_rights_keeps_the_group_and_lends_nobodys_rights() {
     let room = tempfile::tempdir().unwrap();
     fs::set_permissions(room.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = room.path().join("iostall");
-    fs::copy(Workspace::new().command(&[]).get_program(), &program).unwrap();
+    copy_binary_to(&program);
     for (name, size) in [("small", 100), ("large", 2_000_000)] {
         fs::write(room.path().join(name), content(size)).unwrap();
         chown(room.path().join(name), Some(0), Some(4242)).unwrap();

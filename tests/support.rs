@@ -38,6 +38,13 @@ pub(crate) fn binary() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_iostall").into(), PathBuf::from)
 }
 
+/// Copies the binary under test to `path`. Another process does it: a child of another test inherits what this one has open for
+/// writing, and as long as it is open so, it cannot be run.
+pub(crate) fn copy_binary_to(path: &Path) {
+    let copied = Command::new("cp").args([binary().as_path(), path]).status().unwrap();
+    assert!(copied.success(), "cp to {}", path.display());
+}
+
 impl Workspace {
     /// On the build directory's file system, which supports direct I/O, unlike a tmpfs.
     pub(crate) fn new() -> Self {

@@ -87,7 +87,7 @@ pub(super) struct WrittenBatch {
 impl SmallFiles<'_> {
     /// Copies all batches and passes each finished one to `note`; a failure of one file is logged with its
     /// batch. Whatever ends it, a full device or a signal, the files written by then are synced and renamed,
-    /// and nothing unfinished is left.
+    /// and nothing unfinished is left. Only where another process writes to the same place, they are removed.
     ///
     /// While one batch is being synced, the next is written: a sync waits for the device, occupies one CPU
     /// with file system work, and leaves the others idle.
@@ -139,6 +139,10 @@ impl SmallFiles<'_> {
             whole.losses.extend(losses.into_iter().map(|loss| (part.entry.target(), loss)));
             whole.in_use.extend(is_in_use.then(|| part.entry.source()));
             whole.parts.push(part);
+        }
+        if matches!(ended, Err(CopyError::Busy { .. })) {
+            // The other copy may end well and say so: what we name now would be in its place.
+            whole.parts.clear();
         }
         (whole, ended)
     }

@@ -39,6 +39,31 @@ fn a_small_file_that_another_copy_is_writing_is_refused_and_left_alone() {
     assert_eq!(fs::read(&to).unwrap(), content(1000));
 }
 
+/// Of two copies at once, the second had written some files of a batch when it met the first. It renamed those, over files
+/// that the first had finished: that one reported success for a tree that was of both.
+#[test]
+fn a_copy_that_meets_another_names_none_of_the_batch() {
+    let room = Room::new();
+    for at in 0..40 {
+        room.write(&format!("tree/{at}"), 100);
+    }
+    for directory in ["to", "to/tree"] {
+        fs::create_dir(room.path(directory)).unwrap();
+    }
+    for at in 0..40 {
+        fs::write(room.path(&format!("to/tree/{at}")), b"theirs").unwrap();
+    }
+    let held = Part::create(&room.path("to/tree/20"), 0o600).unwrap();
+    let options = CopyOptions { small_file_bytes: 1 << 20, overwrite: true, ..options() };
+    let error = copy_with(&options, &room.path("tree"), &room.path("to")).unwrap_err();
+    assert!(matches!(error, CopyError::Busy { .. }), "{error}");
+    drop(held);
+    for at in 0..40 {
+        assert_eq!(fs::read(room.path(&format!("to/tree/{at}"))).unwrap(), b"theirs", "{at}");
+    }
+    assert_eq!(room.names("to/tree").len(), 40, "and nothing beside them");
+}
+
 /// A resumed copy rewrote only data: what someone had put where the source has holes stayed.
 #[test]
 fn what_somebody_wrote_into_an_unfinished_copy_does_not_get_into_the_finished_one() {
