@@ -57,8 +57,8 @@ pub use kind::Kind;
 pub use kinds::{
     AskedFormat, AskedProfile, BackupOutcome, BackupTuneOutcome, BackupVerifyOutcome, CopyOutcome,
     DrillOutcome, EarlierCells, FsyncOutcome, LoadOutcome, MatrixOutcome, MatrixPlan, MaxRateOutcome, Newest,
-    Outcome, PacedOutcome, PartAlone, RestoreOutcome, RunBody, SweepOutcome, TuneAnswer, TuneLimit, TunePart,
-    TunedSetting, VerifyOutcome,
+    Outcome, PacedOutcome, PartAlone, RestoreOutcome, RestoredTablespace, RunBody, SweepOutcome, TuneAnswer,
+    TuneLimit, TunePart, TunedSetting, VerifyOutcome,
 };
 pub use level::Level;
 pub use measured::{IntervalFigures, Measured};

@@ -18,6 +18,8 @@ use iostall_transfer::copy::FileListError;
 use iostall_transfer::manifest::ManifestError;
 use thiserror::Error;
 
+use crate::backup::database::DatabaseSourceError;
+use crate::backup::figures::KeptFiguresError;
 use crate::give_way::GiveWayError;
 use crate::output::LogFileError;
 
@@ -75,7 +77,13 @@ pub enum SessionError {
     )]
     TuneMemory { wanted_bytes: u64, memory_bytes: u64 },
     #[error(transparent)]
+    BackupSource(#[from] DatabaseSourceError),
+    #[error(transparent)]
     ReadBackup(#[from] ReadError),
+    #[error(transparent)]
+    KeptFigures(#[from] KeptFiguresError),
+    #[error("the backup has no tablespace {}", wanted.display())]
+    NoTablespace { wanted: PathBuf, known: Vec<String> },
     #[error("--manifest {}", path.display())]
     ManifestHash { path: PathBuf, source: ManifestError },
     #[error("cannot use the manifest {}", path.display())]
@@ -175,17 +183,11 @@ fn hint_about_space(error: &FreeSpaceError) -> Option<String> {
 impl SessionError {
     /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
-        if let Some(hint) = self.hint_about_a_log() {
+        if let Some(hint) = self.hint_about_a_log().or_else(|| self.hint_about_a_name()) {
             return Some(hint);
         }
         let hint = match self {
             Self::NamedTwice { .. } => "name it only once (`stat` shows that both are the same)",
-            Self::NotAskedFor { known, .. } if known.is_empty() => {
-                "its roles all work on the files named without --target"
-            }
-            Self::NotAskedFor { known, .. } => {
-                return Some(format!("its roles ask for: {}", known.join(", ")));
-            }
             Self::ScratchInTheWay => "name a FILE to load, or run in another directory",
             Self::Refused(refusal) => return Some(refusal.hint()),
             Self::FreeSpace(error) => return hint_about_space(error),
@@ -209,7 +211,9 @@ impl SessionError {
             Self::TuneEmpty { .. } => "name files with data",
             Self::TuneSpace { .. } => "free space there, or name another target",
             Self::TuneMemory { .. } => "--memory allows more; --buffers and --transfer take less",
+            Self::BackupSource(error) => return error.hint(),
             Self::ReadBackup(error) => return error.hint(),
+            Self::KeptFigures(error) => return error.hint(),
             Self::ManifestHash { .. } => {
                 "leave out --hash, or choose a name for the list that does not contradict it; nothing was copied"
             }
@@ -233,6 +237,8 @@ impl SessionError {
             }
             Self::Run(error) => return error.hint().map(str::to_owned),
             Self::Interrupted
+            | Self::NotAskedFor { .. }
+            | Self::NoTablespace { .. }
             | Self::NoDirectory { .. }
             | Self::NoDataDirectory { .. }
             | Self::SegmentInTheWay { .. }
@@ -251,6 +257,18 @@ impl SessionError {
             | Self::System(_) => return None,
         };
         Some(hint.to_owned())
+    }
+
+    /// Hints for a name that is none of those that there are.
+    fn hint_about_a_name(&self) -> Option<String> {
+        let (known, of_none, those) = match self {
+            Self::NotAskedFor { known, .. } => {
+                (known, "its roles all work on the files named without --target", "its roles ask for")
+            }
+            Self::NoTablespace { known, .. } => (known, "it records none: leave out --tablespace", "it has"),
+            _ => return None,
+        };
+        Some(if known.is_empty() { of_none.to_owned() } else { format!("{those}: {}", known.join(", ")) })
     }
 
     /// Hints for commits to a log.

@@ -9,7 +9,8 @@ mod stripe;
 
 pub use damage::{Damage, entry_of};
 pub use error::ReadError;
+pub use runs::StripeRead;
 pub use set::{OpenSet, OpenStripe, open};
 pub use stripe::{Fault, Index, Stripe, Walked};
 
-pub(crate) use runs::{ReadShape, Run, RunSource, frames_of, run_job, runs};
+pub(crate) use runs::{ReadShape, Run, RunSource, add_reads, frames_of, run_job, runs};

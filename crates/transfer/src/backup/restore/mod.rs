@@ -9,25 +9,26 @@ mod batch;
 mod error;
 mod place;
 mod plan;
+mod roots;
 mod stage;
 mod tree;
 
 use std::path::{Path, PathBuf};
 
-use iostall_engine::files;
 use iostall_engine::guard::WriteConsent;
 use iostall_measure::{Clock as _, MonotonicClock};
 use iostall_model::backup::Manifest;
 
 use self::batch::Writing;
-use self::place::Place;
 use self::plan::Plan;
+use self::roots::Roots;
 use self::tree::Tree;
-use super::read::{Damage, OpenSet, ReadError, ReadShape};
+use super::read::{Damage, OpenSet, ReadError, ReadShape, StripeRead};
 use crate::progress::Progress;
 use crate::rate::RateLimit;
 
 pub use error::RestoreError;
+pub use roots::Elsewhere;
 pub use tree::FileLoss;
 
 /// What to restore, and how.
@@ -43,6 +44,8 @@ pub struct RestoreOptions<'a> {
     pub workers: Option<u32>,
     /// Reads in flight, and as many writes.
     pub depth: Option<u32>,
+    /// Directories of the set that are not restored below the destination; not together with `only`.
+    pub elsewhere: &'a [Elsewhere],
 }
 
 /// What was restored.
@@ -54,8 +57,8 @@ pub struct Restored {
     pub files: u64,
     /// Their content, without holes.
     pub bytes: u64,
-    /// Read from all stripes.
-    pub stored_bytes: u64,
+    /// What was read of each stripe.
+    pub stripes: Vec<StripeRead>,
     pub reads_max: u32,
     pub workers: u32,
     /// The final sync calls.
@@ -95,15 +98,15 @@ pub fn restore(
     }
     let plan = Plan::new(&set.manifest, options.only)?;
     let one_file = plan.one_file().and_then(|planned| planned.path.file_name());
-    let place = Place::prepare(to, one_file, &options.consent)?;
-    let tree = Tree::new(&plan, &place.root);
-    let restored = write(set, &tree, &place, options, progress).and_then(|restored| {
-        place.finish(|directory| tree.finish_root(directory))?;
+    let roots = Roots::prepare(to, one_file, &options.consent, options.elsewhere)?;
+    let tree = Tree::new(&plan, &roots);
+    let restored = write(set, &tree, &roots, options, progress).and_then(|restored| {
+        roots.finish(|path, directory| tree.finish_root(path, directory))?;
         Ok(Restored { losses: tree.losses(), ..restored })
     });
     restored.map_err(|error| {
-        let is_left = error.is_whole() || !place.abandon();
-        NotRestored { left: is_left.then(|| place.temporary.clone()), error }
+        let is_left = error.is_whole() || !roots.abandon();
+        NotRestored { left: is_left.then(|| roots.main.temporary.clone()), error }
     })
 }
 
@@ -115,13 +118,13 @@ pub(crate) fn check_names(manifest: &Manifest) -> Result<(), RestoreError> {
 fn write(
     set: &OpenSet,
     tree: &Tree<'_>,
-    place: &Place,
+    roots: &Roots,
     options: &RestoreOptions<'_>,
     progress: &Progress,
 ) -> Result<Restored, RestoreError> {
     let clock = MonotonicClock::new();
     let plan = tree.plan;
-    let mut shape = ReadShape::of(set, true);
+    let mut shape = ReadShape::of(set, true).limited(options.rate);
     shape.ask(options.workers, options.depth);
     let content = plan.files.values().map(|index| plan.all[*index].entry.data_bytes);
     let bytes = content.sum();
@@ -130,7 +133,7 @@ fn write(
     let mut writing = Writing::new(set, tree, shape, options.rate, progress)?;
     writing.bundles(options.only.is_empty())?;
     writing.data()?;
-    let stored_bytes = writing.stored_bytes;
+    let stripes = std::mem::take(&mut writing.stripes);
     tree.make_empty_files()?;
     if let Some((name, missing_bytes)) = tree.incomplete() {
         let message = format!("{missing_bytes} bytes of {name} are in no frame of the set");
@@ -139,12 +142,12 @@ fn write(
     tree.make_links()?;
     tree.finish_directories()?;
     let begun_ns = clock.now_ns();
-    files::sync_file_system(&place.lock).map_err(RestoreError::system("make durable", &place.temporary))?;
+    roots.sync()?;
     Ok(Restored {
-        to: place.target.clone(),
+        to: roots.main.target.clone(),
         files: plan.files.len() as u64,
         bytes,
-        stored_bytes,
+        stripes,
         reads_max: shape.depth,
         workers: shape.workers,
         sync_ns: clock.now_ns() - begun_ns,

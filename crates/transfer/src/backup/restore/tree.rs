@@ -5,11 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use iostall_engine::files::{self, Loss, NewMetadata, OpenDirectory};
+use iostall_engine::files::{self, Loss, NewMetadata, OpenDirectory, path_from_bytes};
 use iostall_model::backup::{FileEntry, FileKind, StoredName};
 
 use super::error::RestoreError;
 use super::plan::{Make, Plan, Planned};
+use super::roots::Roots;
 
 /// What was lost of the metadata of a file.
 pub type FileLoss = (PathBuf, Loss);
@@ -26,7 +27,7 @@ struct State {
 /// All files of a restore. Shared by the workers.
 pub(super) struct Tree<'p> {
     pub(super) plan: &'p Plan<'p>,
-    root: &'p OpenDirectory,
+    roots: &'p Roots,
     states: Vec<Mutex<State>>,
     losses: Mutex<Vec<FileLoss>>,
 }
@@ -48,11 +49,11 @@ pub(super) fn metadata_of(entry: &FileEntry) -> NewMetadata {
 }
 
 impl<'p> Tree<'p> {
-    pub(super) fn new(plan: &'p Plan<'p>, root: &'p OpenDirectory) -> Self {
+    pub(super) fn new(plan: &'p Plan<'p>, roots: &'p Roots) -> Self {
         let state = |planned: &Planned<'_>| {
             Mutex::new(State { is_made: false, is_finished: false, missing_bytes: planned.entry.data_bytes })
         };
-        Self { plan, root, states: plan.all.iter().map(state).collect(), losses: Mutex::default() }
+        Self { plan, roots, states: plan.all.iter().map(state).collect(), losses: Mutex::default() }
     }
 
     /// What could not be restored of the metadata.
@@ -82,9 +83,9 @@ impl<'p> Tree<'p> {
     }
 
     pub(super) fn make_directories(&self) -> Result<(), RestoreError> {
-        for path in self.plan.directories() {
+        for path in self.plan.directories().into_iter().filter(|path| !self.roots.is_root(path)) {
             let (parent, name) = split(path);
-            let made = self.root.below(parent).and_then(|parent| parent.make_directory(name));
+            let made = self.roots.below(parent).and_then(|parent| parent.make_directory(name));
             made.map_err(|source| RestoreError::System { verb: "make", path: path.to_owned(), source })?;
         }
         Ok(())
@@ -131,17 +132,18 @@ impl<'p> Tree<'p> {
             let (parent, name) = split(&planned.path);
             let (from, original) = split(to);
             let linked = self
-                .root
+                .roots
                 .below(parent)
-                .and_then(|parent| parent.make_hard_link(name, &self.root.below(from)?, original));
+                .and_then(|parent| parent.make_hard_link(name, &self.roots.below(from)?, original));
             linked.map_err(RestoreError::writing(&planned.entry.name))?;
         }
         for planned in &self.plan.all {
             let FileKind::Symlink { to } = &planned.entry.kind else { continue };
             let (parent, name) = split(&planned.path);
             let failed = || RestoreError::writing(&planned.entry.name);
-            let parent = self.root.below(parent).map_err(failed())?;
-            let to = files::path_from_bytes(to.as_bytes().to_vec());
+            let parent = self.roots.below(parent).map_err(failed())?;
+            let stored = path_from_bytes(to.as_bytes().to_vec());
+            let to = self.roots.leads_to(&planned.path).unwrap_or(&stored);
             parent.make_symlink(name, to.as_os_str()).map_err(failed())?;
             self.lose(planned, parent.set_link_metadata(name, &metadata_of(planned.entry)));
         }
@@ -151,24 +153,21 @@ impl<'p> Tree<'p> {
     /// Metadata of directories, the deepest first: making something in one changes its times.
     pub(super) fn finish_directories(&self) -> Result<(), RestoreError> {
         let is_directory =
-            |planned: &&Planned<'_>| planned.make == Make::Directory && planned.path != Path::new("");
+            |planned: &&Planned<'_>| planned.make == Make::Directory && !self.roots.is_root(&planned.path);
         let mut all: Vec<_> = self.plan.all.iter().filter(is_directory).collect();
         all.sort_by(|one, other| other.path.cmp(&one.path));
         for planned in all {
-            let directory = self.root.below(&planned.path);
+            let directory = self.roots.below(&planned.path);
             let directory = directory.map_err(RestoreError::writing(&planned.entry.name))?;
             self.lose(planned, directory.set_metadata(&metadata_of(planned.entry)));
         }
         Ok(())
     }
 
-    /// Metadata of the directory that was backed up, for the destination itself.
-    pub(super) fn finish_root(&self, directory: &OpenDirectory) {
-        let root = self
-            .plan
-            .all
-            .iter()
-            .find(|planned| planned.path == Path::new("") && planned.make == Make::Directory);
+    /// Metadata of a root that was `path` in the set: of the directory that was backed up, for the destination itself.
+    pub(super) fn finish_root(&self, path: &Path, directory: &OpenDirectory) {
+        let root =
+            self.plan.all.iter().find(|planned| planned.path == path && planned.make == Make::Directory);
         if let Some(planned) = root {
             self.lose(planned, directory.set_metadata(&metadata_of(planned.entry)));
         }
@@ -192,7 +191,7 @@ impl<'p> Opening<'p> {
         let failed = || RestoreError::writing(&planned.entry.name);
         let (parent, name) = split(&planned.path);
         if self.directory.as_ref().is_none_or(|(path, _)| path != parent) {
-            let open = self.tree.root.below(parent).map_err(failed())?;
+            let open = self.tree.roots.below(parent).map_err(failed())?;
             self.directory = Some((parent.to_owned(), open));
         }
         let Some((_, directory)) = &self.directory else {
